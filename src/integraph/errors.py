@@ -1,0 +1,49 @@
+"""What a user can catch.
+
+    IntegraphError
+    ├── SpecError        a program breaks a rule of eq. (1): shapes, writers, frozen operands, finite controls
+    ├── UsageError       an argument of a call is not what the call takes
+    ├── FileError        a file is not a program we can trust: truncated, hostile, altered, too large, too new
+    └── FlowError        some inputs could not be carried to the end of the flow
+        ├── EscapeError      the true solution leaves every bound (ln at 0, power of a negative …)
+        ├── OverflowedError  the true solution is finite but larger than float64 holds
+        └── StepLimitError   the integrator gave up
+
+Every message names the cause, the value and the fix.
+"""
+
+
+class IntegraphError(Exception):
+    """Anything Integraph says on purpose."""
+
+
+class SpecError(IntegraphError, ValueError):
+    """A program breaks a rule of eq. (1)."""
+
+
+class UsageError(IntegraphError, ValueError):
+    """An argument of a call is not what the call takes."""
+
+
+class FileError(IntegraphError, ValueError):
+    """A file is not a program we can trust."""
+
+
+class FlowError(IntegraphError, ArithmeticError):
+    """Some inputs could not be carried to the end of the flow; `indices` says which."""
+
+    def __init__(self, message: str, indices: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.indices = indices
+
+
+class EscapeError(FlowError):
+    """The true solution leaves every bound before the end."""
+
+
+class OverflowedError(FlowError):
+    """The solution is larger than float64 holds."""
+
+
+class StepLimitError(FlowError):
+    """The integrator used up its steps."""

@@ -1,0 +1,61 @@
+"""The instruction set: one small file for each elementary flow. Call a gadget to make a block."""
+
+from integraph.gadgets.affine import affine
+from integraph.gadgets.arctan import arctan
+from integraph.gadgets.asinh import asinh
+from integraph.gadgets.decay import decay
+from integraph.gadgets.drain import drain
+from integraph.gadgets.erf import erf
+from integraph.gadgets.exp import exp
+from integraph.gadgets.expm1 import expm1
+from integraph.gadgets.gadget import Closed, Elementwise, Gadget
+from integraph.gadgets.gaussian import gaussian
+from integraph.gadgets.gelu import gelu
+from integraph.gadgets.ln import ln
+from integraph.gadgets.log_cosh import log_cosh
+from integraph.gadgets.monomial import monomial
+from integraph.gadgets.power import power
+from integraph.gadgets.product import product
+from integraph.gadgets.ramp import ramp
+from integraph.gadgets.raw import raw
+from integraph.gadgets.relu import relu
+from integraph.gadgets.sigmoid import sigmoid
+from integraph.gadgets.silu import silu
+from integraph.gadgets.sin_cos import sin_cos
+from integraph.gadgets.sinh_cosh import sinh_cosh
+from integraph.gadgets.softmax import softmax
+from integraph.gadgets.softplus import softplus
+from integraph.gadgets.tanh import tanh
+from integraph.gadgets.variable_power import variable_power
+
+__all__ = [
+    "Closed",
+    "Elementwise",
+    "Gadget",
+    "affine",
+    "arctan",
+    "asinh",
+    "decay",
+    "drain",
+    "erf",
+    "exp",
+    "expm1",
+    "gaussian",
+    "gelu",
+    "ln",
+    "log_cosh",
+    "monomial",
+    "power",
+    "product",
+    "ramp",
+    "raw",
+    "relu",
+    "sigmoid",
+    "silu",
+    "sin_cos",
+    "sinh_cosh",
+    "softmax",
+    "softplus",
+    "tanh",
+    "variable_power",
+]

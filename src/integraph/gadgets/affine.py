@@ -1,0 +1,70 @@
+"""Affine map: z' = Σ_r w_r x_r + b. Exact for any duration; adds to what z holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from integraph.gadgets.contraction import check, distinct, nonzeros, operand
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Gadget, lane_values
+from integraph.program import ONE, Block, Ref, Terms, register
+from integraph.program.views import Indices
+
+
+class Affine(Gadget):
+    name = "affine"
+    targets = ("z",)
+    operands = ("x",)
+    tensors = ("w", "b")
+    additive = True
+
+    def __call__(self, *refs: Ref, **tensors: Any) -> Block:
+        """`affine(z, x, w=A, b=b)`: a matrix A, or a diagonal one given by its entries; without w, z' = x + b."""
+        if len(refs) == 2:
+            x, w = operand(refs[1], refs[0].shape, tensors.get("w"))
+            tensors["w"] = np.ones(1) if w is None else w
+            refs = (refs[0], x)
+        return super().__call__(*refs, **tensors)
+
+    def check(self, block: Block) -> None:
+        check(block, weights=("w",), lane_tensors=("b",))
+
+    def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
+        i = block.targets[0].rows(lanes, len(block.targets[0].shape))[:, 0].astype(np.int32)
+        x, w = block.operands[0], lane_values(block, "w", lanes, block.operands[0].shape)
+        read = x.rows(lanes, len(x.shape) - 1)
+        bias = "b" in block.tensors
+        k = np.empty((len(i), read.shape[1] + bias), np.int32)
+        value = np.empty(k.shape)
+        k[:, bias:], value[:, bias:] = read, w
+        if bias:
+            k[:, 0], value[:, 0] = ONE, lane_values(block, "b", lanes)
+        flat = k.ravel()
+        return Terms(np.repeat(i, k.shape[1]), np.full(flat.shape, ONE, np.int32), flat, value.ravel())
+
+    def per_lane(self, block: Block, role: int) -> int:
+        return block.operands[0].shape[-1] + ("b" in block.tensors)
+
+    def count(self, block: Block) -> int | None:
+        if not distinct(block.operands[0]):
+            return None
+        found = nonzeros(block, "w", block.operands[0].shape)
+        return found + (nonzeros(block, "b", block.targets[0].shape) if "b" in block.tensors else 0)
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        gain = f.sum(tensors["w"] * operands[0], -2)
+        return Closed((start[0] + t * (gain + tensors.get("b", 0.0)),))
+
+    def words(self, block: Block) -> str:
+        lanes, reads = block.targets[0].size, block.operands[0].shape[-1]
+        return f"affine map onto {lanes} registers, {reads} read by each: z' = Σ w·x{' + b' * ('b' in block.tensors)}"
+
+
+affine = Affine()
+register(affine)
+

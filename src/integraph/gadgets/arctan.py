@@ -1,0 +1,39 @@
+"""arctan: y' = v, v' = −2vw, w' = v² − w²; from (0, x, 0): y(1) = arctan x.
+
+ζ = w + iv obeys ζ' = −ζ², so ζ = ζ₀/(1 + ζ₀t) and y gains arg(1 + ζ₀t)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Arctan(Elementwise):
+    name = "arctan"
+    targets = ("y", "v", "w")
+    operands = ()
+    tensors = ()
+    domain = "w must not start at −1 or below where v = 0"
+    equations = (
+        ("y", 1, "v"),
+        ("v", -2, "v", "w"),
+        ("w", 1, "v", "v"),
+        ("w", -1, "w", "w"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        y, v, w = start
+        real, imaginary = 1.0 + t * w, t * v
+        r = f.hypot(real, imaginary)
+        v_end = v / r / r
+        w_end = (w / r) * (real / r) + (v / r) * (imaginary / r)
+        return Closed((y + f.atan2(imaginary, real), v_end, w_end), {"w": f.relu(real) + f.abs(imaginary)})
+
+
+arctan = Arctan()
+register(arctan)

@@ -1,0 +1,28 @@
+"""Decay: z' = −r z, z(1) = e^{−r} z(0): how Theorem 2 forgets (steps 1 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import Block, register
+
+
+class Decay(Elementwise):
+    name = "decay"
+    targets = ("z",)
+    tensors = ("r",)
+    equations = (("z", -1, "r", "z"),)
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        return Closed((start[0] * f.exp(-t * tensors["r"]),))
+
+    def words(self, block: Block) -> str:
+        return f"decay of {block.targets[0].size} registers: z' = −r·z"
+
+
+decay = Decay()
+register(decay)

@@ -1,0 +1,32 @@
+"""Error function: w' = x², h' = −2 w h, y' = h; from (0, 2x/√π, 0): y(1) = erf x."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Erf(Elementwise):
+    name = "erf"
+    targets = ("w", "h", "y")
+    operands = ("x",)
+    domain = "h must stay below 1.8e308"
+    equations = (
+        ("w", 1, "x", "x"),
+        ("h", -2, "w", "h"),
+        ("y", 1, "h"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        (w, h, y), (x,) = start, operands
+        y_end = y + h * t * f.gauss_integral(t * w, t * x)
+        return Closed((w + t * x * x, h * f.exp_minus_square(t * w, t * x), y_end))
+
+
+erf = Erf()
+register(erf)

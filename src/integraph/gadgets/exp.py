@@ -1,0 +1,28 @@
+"""Exponential: z' = x z, z(1) = z(0) e^x."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Exp(Elementwise):
+    name = "exp"
+    targets = ("z",)
+    operands = ("x",)
+    domain = "z must stay below 1.8e308"
+    equations = (
+        ("z", 1, "x", "z"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        return Closed((start[0] * f.exp(t * operands[0]),))
+
+
+exp = Exp()
+register(exp)

@@ -1,0 +1,161 @@
+"""A gadget: equations (→ terms), closed form from any start, domain, words.
+
+`Elementwise` gadgets are data: a table of equations and one closed form. In the table a row is
+`(target, number, factor, …)`: it adds number · Π factors to the derivative of `target`; a factor is a target, an operand
+or a tensor. The first operand may be an affine form a·x + b of its register (Lemma 1 needs it); products of such forms
+are expanded.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from integraph.errors import SpecError
+from integraph.gadgets.functions import Array, Functions
+from integraph.program import ONE, Block, Op, Ref, Terms, View
+from integraph.program.terms import terms
+from integraph.program.views import Floats, Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """End values of the targets, and quantities that stay > 0 as long as the solution exists."""
+
+    ends: tuple[Array, ...]
+    alive: Mapping[str, Array] = field(default_factory=dict)  # target → quantity
+
+
+class Gadget(Op):
+    """An operation with meaning. Calling it makes a block: targets, then operands, tensors by name."""
+
+    domain: ClassVar[str] = ""  # what a start must satisfy, in words
+    exact: ClassVar[bool] = True  # has a closed form
+
+    def __call__(self, *refs: Ref, **tensors: Any) -> Block:
+        need = len(self.targets) + len(self.operands)
+        if len(refs) != need or not all(isinstance(r, Ref) for r in refs):
+            roles = ", ".join((*self.targets, *self.operands))
+            raise SpecError(f"{self.name}({roles}): needs {need} register views, got {refs!r}")
+        given = {name: t for name, t in tensors.items() if t is not None}
+        return Block(self, refs[: len(self.targets)], refs[len(self.targets) :], given)
+
+    @abstractmethod
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        """The state after time t from any start. Arrays have the lanes' shape and a last axis of inputs."""
+
+
+Equation = tuple[Any, ...]  # (target, number, factor, …)
+
+
+class Elementwise(Gadget):
+    """The same small ODE in every lane. All targets and operands have one shape, tensors broadcast to it."""
+
+    equations: ClassVar[tuple[Equation, ...]]
+    tensors: ClassVar[tuple[str, ...]] = ("a", "b")  # the operand is a·x + b
+
+    def check(self, block: Block) -> None:
+        shape = block.targets[0].shape
+        for role, ref in zip(self.targets + self.operands, block.refs(), strict=True):
+            if ref.shape != shape:
+                raise SpecError(f"{self.name}: {role!r} has shape {ref.shape}, {self.targets[0]!r} has {shape}: must agree")
+        for name, tensor in block.tensors.items():
+            fits(self.name, name, tensor.shape, shape)
+
+    def form(self, block: Block, lanes: Indices, factor: str) -> list[tuple[Array, Array]]:
+        """A factor as a sum of (coefficient, register)."""
+        if factor in self.targets:
+            return [(1.0, block.targets[self.targets.index(factor)].rows(lanes, len(block.targets[0].shape))[:, 0])]
+        position = self.operands.index(factor)
+        register = block.operands[position].rows(lanes, len(block.targets[0].shape))[:, 0]
+        if position == 0 and ("a" in block.tensors or "b" in block.tensors):
+            parts = [(lane_values(block, "a", lanes) if "a" in block.tensors else 1.0, register)]
+            return parts + ([(lane_values(block, "b", lanes), ONE)] if "b" in block.tensors else [])
+        return [(1.0, register)]
+
+    def _row(self, block: Block, role: int, lanes: Indices) -> list[tuple[Array, Array, Array]]:
+        """(j, k, value) of every term of target `role`."""
+        found: list[tuple[Array, Array, Array]] = []
+        for target, number, *factors in self.equations:
+            if target != self.targets[role]:
+                continue
+            value: Array = float(number)
+            forms: list[list[tuple[Array, Array]]] = []
+            for factor in factors:
+                if factor in self.targets or factor in self.operands:
+                    forms.append(self.form(block, lanes, factor))
+                else:
+                    value = value * lane_values(block, factor, lanes)
+            left, right = (forms + [[(1.0, ONE)], [(1.0, ONE)]])[:2]
+            found += [(j, k, value * p * q) for p, j in left for q, k in right]
+        return found
+
+    def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
+        i = block.targets[role].rows(lanes, len(block.targets[role].shape))[:, 0]
+        row = sorted(self._row(block, role, lanes), key=_first)
+        columns = [np.stack([np.broadcast_to(part, i.shape) for part in parts], 1) for parts in zip(*row, strict=True)]
+        return terms(i[:, None], *columns)
+
+    def per_lane(self, block: Block, role: int) -> int:
+        return len(self._row(block, role, np.zeros(1, np.int64)))
+
+    def count(self, block: Block) -> int | None:
+        """Affine operands can make two terms equal or a coefficient 0; plain ones cannot."""
+        if block.tensors:
+            return None
+        return sum(self.per_lane(block, role) * ref.size for role, ref in enumerate(block.targets))
+
+    def words(self, block: Block) -> str:
+        rows = "; ".join(f"{target}' = {self._equation(target)}" for target in self.targets)
+        return f"{self.name} on {block.targets[0].size} lanes: {rows}{self._operand_words(block)}"
+
+    def _operand_words(self, block: Block) -> str:
+        if "a" in block.tensors or "b" in block.tensors:
+            return f" (with {self.operands[0]} read as a·{self.operands[0]} + b)"
+        return ""
+
+    def _equation(self, target: str) -> str:
+        text = ""
+        for t, number, *factors in self.equations:
+            if t == target:
+                size = "" if abs(number) == 1 and factors else f"{abs(number):g}"
+                sign = " − " if number < 0 else " + "
+                text += sign + "·".join(filter(None, (size, *factors)))
+        return text.removeprefix(" + ").strip() or "0"
+
+
+def _first(term: tuple[Array, Array, Array]) -> tuple[int, int]:
+    low, high = sorted(int(np.ravel(part)[0]) for part in term[:2])
+    return low, high
+
+
+def fits(op: str, name: str, shape: tuple[int, ...], into: tuple[int, ...]) -> None:
+    """A tensor must broadcast to its lanes."""
+    try:
+        good = np.broadcast_shapes(shape, into) == into
+    except ValueError:
+        good = False
+    if not good:
+        raise SpecError(f"{op}: tensor {name!r} has shape {shape}, which does not broadcast to {into}")
+
+
+def lane_values(block: Block, name: str, lanes: Indices, shape: tuple[int, ...] | None = None) -> Floats:
+    """A tensor's values at flat lane positions: (lanes,) or, if `shape` has one axis more than the lanes, (lanes, R)."""
+    lead = block.targets[0].shape
+    tensor = np.broadcast_to(block.tensors[name], lead if shape is None else shape)
+    if len(lead) == 1:
+        return tensor[lanes]
+    return tensor[np.unravel_index(lanes, lead)]
+
+
+def row(view: Ref) -> Ref:
+    """The view with a last axis of length 1: one lane reads one register."""
+    if isinstance(view, View):
+        return view[..., None]
+    return type(view)(view.registers[..., None])

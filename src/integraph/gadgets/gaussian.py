@@ -1,0 +1,30 @@
+"""Gaussian: w' = x², y' = −2 w y; from (0, 1): y(1) = exp(−x²)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Gaussian(Elementwise):
+    name = "gaussian"
+    targets = ("w", "y")
+    operands = ("x",)
+    domain = "y must stay below 1.8e308"
+    equations = (
+        ("w", 1, "x", "x"),
+        ("y", -2, "w", "y"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        (w, y), (x,) = start, operands
+        return Closed((w + t * x * x, y * f.exp_minus_square(t * w, t * x)))
+
+
+gaussian = Gaussian()
+register(gaussian)

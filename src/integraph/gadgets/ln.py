@@ -1,0 +1,32 @@
+"""Logarithm, Lemma 2: p' = −p², z' = p; from p = ξ − 1, z = 0: z(1) = ln ξ and p(1) = 1 − 1/ξ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Ln(Elementwise):
+    name = "ln"
+    targets = ("p", "z")
+    operands = ()
+    tensors = ()
+    domain = "the argument p + 1 of ln must be > 0"
+    equations = (
+        ("p", -1, "p", "p"),
+        ("z", 1, "p"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        p, z = start
+        alive = 1.0 + t * p
+        return Closed((p / alive, z + f.log1p(t * p)), {"p": alive})
+
+
+ln = Ln()
+register(ln)

@@ -1,0 +1,66 @@
+"""Monomial, Lemma 3: z' = (w·ℓ + b) z with ℓ = ln ξ gives z(1) = z(0) e^b Π ξ^w; −w and −b divide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from integraph.gadgets.contraction import check, distinct, nonzeros, operand
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Gadget, lane_values
+from integraph.program import ONE, Block, Ref, Terms, register
+from integraph.program.terms import terms
+from integraph.program.views import Indices
+
+
+class Monomial(Gadget):
+    name = "monomial"
+    targets = ("z",)
+    operands = ("l",)
+    tensors = ("w", "b")
+    domain = "z must stay below 1.8e308"
+
+    def __call__(self, *refs: Ref, **tensors: Any) -> Block:
+        """`monomial(z, l, w=w, b=b)`: w is a matrix, or one exponent for each lane."""
+        if len(refs) == 2:
+            l, w = operand(refs[1], refs[0].shape, tensors.get("w"))
+            tensors["w"] = np.ones(1) if w is None else w
+            refs = (refs[0], l)
+        return super().__call__(*refs, **tensors)
+
+    def check(self, block: Block) -> None:
+        check(block, weights=("w",), lane_tensors=("b",))
+
+    def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
+        i = block.targets[0].rows(lanes, len(block.targets[0].shape))
+        l = block.operands[0]
+        j = l.rows(lanes, len(l.shape) - 1)
+        w = lane_values(block, "w", lanes, l.shape)
+        if "b" in block.tensors:
+            j = np.concatenate([np.full((len(i), 1), ONE), j], 1)
+            w = np.concatenate([lane_values(block, "b", lanes)[:, None], w], 1)
+        return terms(i, j, i, w)
+
+    def per_lane(self, block: Block, role: int) -> int:
+        return block.operands[0].shape[-1] + ("b" in block.tensors)
+
+    def count(self, block: Block) -> int | None:
+        if not distinct(block.operands[0]):
+            return None
+        found = nonzeros(block, "w", block.operands[0].shape)
+        return found + (nonzeros(block, "b", block.targets[0].shape) if "b" in block.tensors else 0)
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        exponent = f.sum(tensors["w"] * operands[0], -2) + tensors.get("b", 0.0)
+        return Closed((start[0] * f.exp(t * exponent),))
+
+    def words(self, block: Block) -> str:
+        return f"monomials in {block.targets[0].size} registers: z' = (w·l + b)·z multiplies z by e^b·Π e^(w·l)"
+
+
+monomial = Monomial()
+register(monomial)

@@ -1,0 +1,35 @@
+"""Real powers: p' = −p², z' = a p z; from p = x/s − 1, z = s^a: z(1) = x^a for x > 0.
+
+a = −1 with p = x² − 1 and z = x gives 1/x for either sign. Starting from z = v gives v x^a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Power(Elementwise):
+    name = "power"
+    targets = ("p", "z")
+    operands = ()
+    tensors = ("a",)
+    domain = "the base p + 1 of the power must be > 0"
+    equations = (
+        ("p", -1, "p", "p"),
+        ("z", 1, "a", "p", "z"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        p, z = start
+        alive = 1.0 + t * p
+        return Closed((p / alive, z * f.pow1p(t * p, tensors["a"])), {"p": alive})
+
+
+power = Power()
+register(power)

@@ -1,0 +1,95 @@
+"""A free-form block: y' = b + A z + Q(z, z) with z = (y, x), for trained and hand-written models. No closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SpecError, UsageError
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Gadget
+from integraph.program import ONE, Block, Ref, Terms, register
+from integraph.program.terms import terms
+from integraph.program.views import Indices, dense
+
+
+class Raw(Gadget):
+    """Stored as sorted triples: `index` (n, 3) holds (row of y, j, k) with j, k positions in z, −1 for the constant 1."""
+
+    name = "raw"
+    targets = ("y",)
+    operands = ("x",)
+    tensors = ("index", "value")
+    integers = ("index",)
+    exact = False
+
+    def __call__(self, *refs: Ref, **tensors: Any) -> Block:
+        """`raw(y, x, A=A, Q=Q, b=b)` with dense A (m, n) and Q (m, n, n), n = len(y) + len(x), each optional."""
+        if len(refs) == 1:
+            refs = (refs[0], dense(0, (0,)))
+        if "index" not in tensors and len(refs) == 2:
+            tensors = _triples(refs[0].size, refs[0].size + refs[1].size, **tensors)
+        return super().__call__(*refs, **tensors)
+
+    def check(self, block: Block) -> None:
+        y, x = block.targets[0], block.operands[0]
+        if set(block.tensors) != {"index", "value"}:
+            raise SpecError("raw needs the tensors 'index' and 'value'")
+        index, value = block.tensors["index"], block.tensors["value"]
+        if len(y.shape) != 1 or len(x.shape) != 1:
+            raise SpecError(f"raw: y and x must be one-dimensional, got shapes {y.shape} and {x.shape}")
+        if index.ndim != 2 or index.shape[1] != 3 or value.shape != (len(index),):
+            raise SpecError(f"raw: index {index.shape} and value {value.shape} must be (n, 3) and (n,)")
+        rows, columns = index[:, 0], index[:, 1:]
+        if len(index) and (rows.min() < 0 or rows.max() >= y.size or (np.diff(rows) < 0).any()):
+            raise SpecError(f"raw: rows must be sorted and within 0 … {y.size - 1}")
+        if len(index) and (columns.min() < ONE or columns.max() >= y.size + x.size):
+            raise SpecError(f"raw: factors must be within −1 … {y.size + x.size - 1}")
+
+    def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
+        index, value = block.tensors["index"], block.tensors["value"]
+        first, last = np.searchsorted(index[:, 0], lanes), np.searchsorted(index[:, 0], lanes, side="right")
+        lengths = last - first
+        where = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
+        registers = np.concatenate([block.targets[0].indices(), block.operands[0].indices(), [ONE]])
+        chosen = index[where]
+        return terms(registers[chosen[:, 0]], registers[chosen[:, 1]], registers[chosen[:, 2]], value[where])
+
+    def per_lane(self, block: Block, role: int) -> int:
+        rows = block.tensors["index"][:, 0]
+        return int(np.bincount(rows).max()) if len(rows) else 0
+
+    def count(self, block: Block) -> int | None:
+        return None
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        raise UsageError("a raw block has no closed form: use the taylor engine")
+
+    def words(self, block: Block) -> str:
+        return f"free-form quadratic ODE of {block.targets[0].size} registers, {len(block.tensors['value'])} terms"
+
+
+def _triples(m: int, n: int, A: Any = None, Q: Any = None, b: Any = None) -> dict[str, Any]:
+    """Sorted triples of the nonzeros of dense A, Q and b."""
+    parts: list[tuple[Any, Any]] = []
+    for name, given, shape in (("b", b, (m,)), ("A", A, (m, n)), ("Q", Q, (m, n, n))):
+        if given is None:
+            continue
+        array = np.asarray(given, np.float64)
+        if array.shape != shape:
+            raise SpecError(f"raw: {name} has shape {array.shape}, needs {shape}")
+        where = np.argwhere(array)
+        padding = np.full((len(where), 3 - where.shape[1]), ONE)
+        parts.append((np.concatenate([where[:, :1], padding, where[:, 1:]], 1), array[tuple(where.T)]))
+    index = np.concatenate([p[0] for p in parts]) if parts else np.zeros((0, 3), np.int64)
+    value = np.concatenate([p[1] for p in parts]) if parts else np.zeros(0)
+    order = np.argsort(index[:, 0], kind="stable")
+    return {"index": index[order], "value": value[order]}
+
+
+raw = Raw()
+register(raw)

@@ -1,0 +1,35 @@
+"""Sigmoid: s' = x s − s², g' = x g − g s; from s = x/2, g = ½: g(1) = 1/(1 + e^{−x})."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Sigmoid(Elementwise):
+    name = "sigmoid"
+    targets = ("s", "g")
+    operands = ("x",)
+    domain = "s must not start below −x/(e^x − 1)"
+    equations = (
+        ("s", 1, "x", "s"),
+        ("s", -1, "s", "s"),
+        ("g", 1, "x", "g"),
+        ("g", -1, "g", "s"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        (s, g), (x,) = start, operands
+        v = t * x
+        below = f.exp(-f.relu(v)) + t * s * f.expm1c(-f.abs(v))  # N e^{−max(v, 0)}, N = 1 + s₀(e^v − 1)/x
+        rise = f.exp(-f.relu(-v)) / below
+        return Closed((s * rise, g * rise), {"s": below})
+
+
+sigmoid = Sigmoid()
+register(sigmoid)

@@ -1,0 +1,103 @@
+"""Softmax of s_1 … s_n, bounded and with O(n) terms.
+
+a_j' = σ_j a_j − a_j m, u_j' = σ_j u_j − u_j m, m' = Σ σ_j u_j − m², with σ = s + c. From a = 1/n, u = σ/n, m = mean σ:
+a(t) = softmax(t s). c ≥ −(lowest row maximum) keeps rounding small.
+
+From any start: with N = exp ∫m, N'' = Σ σ_j u_j(0) e^{σ_j t}, so N = 1 + t(m₀ − Σu₀) + Σ u₀ (e^{σt} − 1)/σ, and
+a = a₀ e^{σt}/N, u = u₀ e^{σt}/N, m = N'/N. Everything is divided by e^M, M = max(σt, 0), so that nothing overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from integraph.errors import SpecError
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Gadget, fits
+from integraph.program import ONE, Block, Terms, register
+from integraph.program.terms import terms
+from integraph.program.views import Floats, Indices
+
+
+class Softmax(Gadget):
+    name = "softmax"
+    targets = ("a", "u", "m")
+    operands = ("s",)
+    tensors = ("c",)
+    domain = "exp(∫m) must stay positive; it does from the start a = 1/n, u = (s + c)/n, m = mean(s) + c"
+
+    def check(self, block: Block) -> None:
+        a, u, m = block.targets
+        (s,) = block.operands
+        if not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
+            raise SpecError(f"softmax: a, u, s need one shape rows + (n,) and m rows; got {a.shape}, {u.shape}, {s.shape}, {m.shape}")
+        if "c" in block.tensors:
+            fits("softmax", "c", block.tensors["c"].shape, m.shape)
+
+    def _shift(self, block: Block, rows: Indices) -> Floats:
+        c = np.broadcast_to(block.tensors.get("c", np.zeros(())), block.targets[2].shape)
+        return c.reshape(-1)[rows]
+
+    def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
+        """a and u: [c y, s y, −m y]; m: [−m², c u_j, s_j u_j]."""
+        lead = len(block.targets[2].shape)
+        i = block.targets[role].rows(lanes, len(block.targets[role].shape))
+        m = block.targets[2]
+        if role == 2:
+            u, s = block.targets[1].rows(lanes, lead), block.operands[0].rows(lanes, lead)
+            c = np.broadcast_to(self._shift(block, lanes)[:, None], u.shape)
+            j = np.concatenate([np.full(u.shape, ONE), s, i], 1)
+            k = np.concatenate([u, u, i], 1)
+            return terms(i, j, k, np.concatenate([c, np.ones(u.shape), np.full(i.shape, -1.0)], 1))
+        rows = lanes // block.targets[0].shape[-1]
+        s = block.operands[0].rows(lanes, lead + 1)
+        j = np.concatenate([np.full(i.shape, ONE), s, m.rows(rows, lead)], 1)
+        c = self._shift(block, rows)[:, None]
+        return terms(i, j, i, np.concatenate([c, np.ones(i.shape), np.full(i.shape, -1.0)], 1))
+
+    def per_lane(self, block: Block, role: int) -> int:
+        return 2 * block.targets[0].shape[-1] + 1 if role == 2 else 3
+
+    def count(self, block: Block) -> int | None:
+        n, rows = block.targets[0].size, block.targets[2].size
+        shifted = int(np.count_nonzero(self._shift(block, np.arange(rows))))
+        return 5 * n + rows + 3 * shifted * block.targets[0].shape[-1]
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        a, u, m = start
+        sigma = operands[0] + _rows(tensors.get("c", 0.0))
+        grown, n, slope = _parts(f, t, u, m, sigma)
+        return Closed((a * grown / _rows(n), u * grown / _rows(n), slope / n), {"m": _lowest(f, t, u, m, sigma, n)})
+
+    def words(self, block: Block) -> str:
+        return f"softmax of {block.targets[2].size} rows of {block.targets[0].shape[-1]}: a(1) = softmax(s) from a = 1/n"
+
+
+def _rows(x: Array) -> Array:
+    """A quantity of a row, spread over its lanes (the axis before the inputs)."""
+    return x[..., None, :] if getattr(x, "ndim", 0) else x
+
+
+def _parts(f: Functions, t: float, u: Array, m: Array, sigma: Array) -> tuple[Array, Array, Array]:
+    """e^{σt − M}, N e^{−M} and N' e^{−M}."""
+    v = t * sigma
+    top = f.max(f.relu(v), -2)
+    grown, scale = f.exp(v - top), f.exp(-top)
+    # (e^v − 1) e^{−M} / v without cancellation: for v > 0 factor e^v out, else not
+    positive = f.exp(f.relu(v) - top) * f.expm1c(-f.abs(v))
+    n = (1.0 + t * (m - f.sum(u, -2))) * scale[..., 0, :] + t * f.sum(u * positive, -2)
+    slope = (m - f.sum(u, -2)) * scale[..., 0, :] + f.sum(u * grown, -2)
+    return grown, n, slope
+
+
+def _lowest(f: Functions, t: float, u: Array, m: Array, sigma: Array, n: Array) -> Array:
+    """N e^{−M} at the end; where N need not be monotone, also its certified sign on the way (see `positive_on`)."""
+    return n
+
+
+softmax = Softmax()
+register(softmax)

@@ -1,0 +1,34 @@
+"""Softplus and SiLU: s' = x s − s², y' = s; from s = x/2, y = ln 2: s(1) = x·sigmoid(x), y(1) = ln(1 + e^x)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Softplus(Elementwise):
+    name = "softplus"
+    targets = ("s", "y")
+    operands = ("x",)
+    domain = "s must not start below −x/(e^x − 1)"
+    equations = (
+        ("s", 1, "x", "s"),
+        ("s", -1, "s", "s"),
+        ("y", 1, "s"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        (s, y), (x,) = start, operands
+        v = t * x
+        below = f.exp(-f.relu(v)) + t * s * f.expm1c(-f.abs(v))  # N e^{−max(v, 0)}, N = 1 + s₀(e^v − 1)/x
+        rise = f.exp(-f.relu(-v)) / below
+        return Closed((s * rise, y + f.log_logistic(v, t * s)), {"s": below})
+
+
+softplus = Softplus()
+register(softplus)

@@ -1,0 +1,45 @@
+"""tanh, Lemma 1: α' = x − αλ, λ' = x² − λ²; from 0, α(1) = tanh x and λ(1) = x tanh x.
+
+With u = cosh v + λ₀t sinh(v)/v, v = xt: λ = u'/u and α u = α₀ + sinh v + λ₀t (cosh v − 1)/v. Everything is written in
+e = e^{−|v|}, h = (1 − e)/|v| and g = |v| + λ₀t, scaled by e, so that nothing overflows and nothing cancels but g itself.
+u has at most one zero, so the solution exists up to t if u(t) > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class Tanh(Elementwise):
+    name = "tanh"
+    targets = ("alpha", "lam")
+    operands = ("x",)
+    domain = "λ must not start below −|x|·coth|x|; it starts at 0 in Lemma 1"
+    equations = (
+        ("alpha", 1, "x"),
+        ("alpha", -1, "alpha", "lam"),
+        ("lam", 1, "x", "x"),
+        ("lam", -1, "lam", "lam"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        (alpha, lam), (x,) = start, operands
+        v = t * x
+        size = f.abs(v)
+        e, h, g = f.exp(-size), f.expm1c(-size), size + t * lam
+        half = 0.5 * h * g
+        u = e * e + half * (1.0 + e)
+        forward = 1.0 if t >= 0 else -1.0
+        alpha_end = (alpha * e + f.sign(v) * (h * size) * (e + half)) / u
+        lam_end = (lam * e * e + half * (1.0 + e) * forward * f.abs(x)) / u
+        return Closed((alpha_end, lam_end), {"lam": u})
+
+
+tanh = Tanh()
+register(tanh)

@@ -1,0 +1,33 @@
+"""x^y for x > 0: p' = −p², q' = −p q, z' = q z; from p = x − 1, q = y(x − 1), z = 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.gadget import Closed, Elementwise
+from integraph.program import register
+
+
+class VariablePower(Elementwise):
+    name = "variable_power"
+    targets = ("p", "q", "z")
+    operands = ()
+    tensors = ()
+    domain = "the base p + 1 of the power must be > 0"
+    equations = (
+        ("p", -1, "p", "p"),
+        ("q", -1, "p", "q"),
+        ("z", 1, "q", "z"),
+    )
+
+    def closed(
+        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
+    ) -> Closed:
+        p, q, z = start
+        alive = 1.0 + t * p
+        return Closed((p / alive, q / alive, z * f.exp(t * q * f.log1pc(t * p))), {"p": alive})
+
+
+variable_power = VariablePower()
+register(variable_power)

@@ -1,0 +1,37 @@
+"""Eq. (1) as an object: registers, blocks, segments, programs, their terms, their spec and their file."""
+
+from integraph.program.block import Block, Op, operation, operations, register, tensor
+from integraph.program.engine import Engine, Failure, Flow, Options, Status, plug
+from integraph.program.program import Controls, Program, Trajectory, build
+from integraph.program.registers import Group, Registers
+from integraph.program.segment import Segment, segment
+from integraph.program.terms import ONE, Terms
+from integraph.program.views import Index, Ref, View
+
+__all__ = [
+    "ONE",
+    "Block",
+    "Controls",
+    "Engine",
+    "Failure",
+    "Flow",
+    "Group",
+    "Index",
+    "Op",
+    "Options",
+    "Program",
+    "Ref",
+    "Registers",
+    "Segment",
+    "Status",
+    "Terms",
+    "Trajectory",
+    "View",
+    "build",
+    "operation",
+    "operations",
+    "plug",
+    "register",
+    "segment",
+    "tensor",
+]

@@ -1,0 +1,107 @@
+"""A block: one operation applied to many registers at once. The operation itself is defined in `gadgets/`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.errors import SpecError
+from integraph.program.terms import Terms
+from integraph.program.views import Indices, Ref
+
+Tensor = NDArray[Any]
+
+
+class Op(ABC):
+    """What `program/` must know of an operation: its roles, its rules and its terms. Gadgets are its only children."""
+
+    name: ClassVar[str]
+    targets: ClassVar[tuple[str, ...]]
+    operands: ClassVar[tuple[str, ...]] = ()
+    tensors: ClassVar[tuple[str, ...]] = ()  # names a block may carry
+    integers: ClassVar[tuple[str, ...]] = ()  # those of them that hold indices
+    additive: ClassVar[bool] = False  # only adds to its targets: other additive blocks may write them too
+
+    @abstractmethod
+    def check(self, block: Block) -> None:
+        """Raise SpecError unless shapes and values fit."""
+
+    @abstractmethod
+    def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
+        """The terms of the targets at flat positions `lanes` of target `role`, row after row."""
+
+    @abstractmethod
+    def per_lane(self, block: Block, role: int) -> int:
+        """At most so many terms for one register of target `role`."""
+
+    @abstractmethod
+    def count(self, block: Block) -> int | None:
+        """The exact number of canonical terms, or None where only lowering can tell."""
+
+    @abstractmethod
+    def words(self, block: Block) -> str:
+        """One sentence: what the block does."""
+
+
+_OPS: dict[str, Op] = {}
+
+
+def register(op: Op) -> Op:
+    """Make an operation known by name, so that files can refer to it."""
+    if op.name in _OPS:
+        raise SpecError(f"two operations are called {op.name!r}: rename one")
+    _OPS[op.name] = op
+    return op
+
+
+def operation(name: str) -> Op:
+    if name not in _OPS:
+        raise SpecError(f"unknown operation {name!r}: known are {', '.join(sorted(_OPS))}")
+    return _OPS[name]
+
+
+def operations() -> Iterator[Op]:
+    yield from _OPS.values()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """`op` applied to `targets`, reading `operands`, with weights in `tensors` (shared arrays are stored once)."""
+
+    op: Op
+    targets: tuple[Ref, ...]
+    operands: tuple[Ref, ...] = ()
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        op = self.op
+        for what, have, need in (("targets", self.targets, op.targets), ("operands", self.operands, op.operands)):
+            if len(have) != len(need):
+                raise SpecError(f"{op.name} has {len(need)} {what} {need}, got {len(have)}")
+        unknown = set(self.tensors) - set(op.tensors)
+        if unknown:
+            raise SpecError(f"{op.name} takes the tensors {op.tensors}, not {sorted(unknown)}")
+        frozen = {k: tensor(v, np.int64 if k in op.integers else np.float64) for k, v in self.tensors.items()}
+        object.__setattr__(self, "tensors", MappingProxyType(frozen))
+        op.check(self)
+
+    def refs(self) -> tuple[Ref, ...]:
+        return self.targets + self.operands
+
+
+def tensor(array: Any, dtype: type[np.generic] = np.float64) -> Tensor:
+    """A read-only array; the same object if it is one already, so that what is shared is stored once."""
+    if isinstance(array, np.ndarray) and not array.flags.writeable and array.dtype == dtype:
+        return array
+    try:
+        frozen = np.array(array, dtype)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"a tensor must be an array of numbers, got {type(array).__name__}: {error}") from None
+    frozen.flags.writeable = False
+    return frozen

@@ -1,0 +1,150 @@
+"""The socket for engines: one signature, one result, one way to fail. The engines themselves live in `flow/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.errors import EscapeError, FlowError, OverflowedError, StepLimitError, UsageError
+from integraph.program.views import Floats
+
+if TYPE_CHECKING:
+    from integraph.program.program import Program
+
+
+class Status(Enum):
+    """How the flow of one input ended; the value is the message."""
+
+    DONE = "reached the end"
+    ESCAPED = "the solution blows up before the segment ends"
+    OVERFLOWED = "the solution is larger than float64 holds"
+    STEP_LIMIT = "the integrator used up its steps"
+
+
+_ERRORS: dict[Status, type[FlowError]] = {
+    Status.ESCAPED: EscapeError,
+    Status.OVERFLOWED: OverflowedError,
+    Status.STEP_LIMIT: StepLimitError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One input that did not reach the end."""
+
+    input: int
+    status: Status
+    segment: int
+    label: str
+    register: str
+    time: float  # since t = 0
+    domain: str = ""  # what the gadget asks of its arguments
+
+    def __str__(self) -> str:
+        needs = f" ({self.domain})" if self.domain else ""
+        return (
+            f"input {self.input}: {self.status.value}: register {self.register}, segment {self.segment} "
+            f"{self.label!r}, t ≈ {self.time:.6g}{needs}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """What an engine returns. Rows of failed inputs are NaN, never a plausible number."""
+
+    engine: str
+    outputs: Floats  # (B, outputs)
+    states: Floats | None  # (B, W) at t = T, where asked for
+    path: Floats | None  # (B, len(times), W), where asked for
+    failures: tuple[Failure, ...]  # one for each failed input, by index
+    steps: int = 0  # of the integrator; 0 for closed forms
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures
+
+    @property
+    def status(self) -> tuple[Status, ...]:
+        """One for each input."""
+        found = [Status.DONE] * len(self.outputs)
+        for failure in self.failures:
+            found[failure.input] = failure.status
+        return tuple(found)
+
+    def check(self) -> Flow:
+        """Raise a named error unless every input reached the end."""
+        if self.ok:
+            return self
+        first = self.failures[0]
+        more = f" (and {len(self.failures) - 1} more inputs)" if len(self.failures) > 1 else ""
+        raise _ERRORS[first.status](f"{first}{more}", tuple(f.input for f in self.failures))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What every engine takes. An engine that has no use for one ignores it and says so."""
+
+    rtol: float = 1e-12  # relative to each component
+    max_steps: int = 100_000  # for one input in one segment
+    threads: int = 1
+    states: bool = False  # also return y(T)
+    times: tuple[float, ...] = ()  # also return y at these times
+
+
+class Engine(Protocol):
+    name: str
+
+    def can(self, program: Program) -> bool:
+        """Whether the engine can run this program at all."""
+        ...
+
+    def run(self, program: Program, x: Floats, options: Options) -> Flow:
+        """Carry the inputs `x` (B, d), already checked, through the program."""
+        ...
+
+
+_ENGINES: dict[str, Engine] = {}
+
+
+def plug(engine: Engine) -> Engine:
+    """Make an engine known by name."""
+    _ENGINES[engine.name] = engine
+    return engine
+
+
+def choose(program: Program, name: str | None) -> Engine:
+    """The engine asked for, or the first plugged in that can run the program."""
+    if name is None:
+        return next(engine for engine in _ENGINES.values() if engine.can(program))
+    if name not in _ENGINES:
+        raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}")
+    if not _ENGINES[name].can(program):
+        able = [e.name for e in _ENGINES.values() if e.can(program)]
+        raise UsageError(f"engine {name!r} cannot run this program (a block has no closed form): use {' or '.join(able)}")
+    return _ENGINES[name]
+
+
+def inputs(program: Program, x: object) -> Floats:
+    """A checked batch (B, d) from whatever the user gave: one point, a batch, or for d = 1 a list of numbers."""
+    try:
+        given = np.asarray(x, np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"inputs must be numbers: {error}") from None
+    d = program.inputs
+    if given.ndim <= 1 and d == 1 and given.shape != (1,):
+        batch = given.reshape(-1, 1)
+    elif given.ndim == 1:
+        batch = given.reshape(1, -1)
+    else:
+        batch = given
+    if batch.ndim != 2 or batch.shape[1] != d:
+        raise UsageError(f"inputs have shape {given.shape}: the program takes ({d},) or (batch, {d})")
+    finite: NDArray[np.bool_] = np.isfinite(batch)
+    if not finite.all():
+        row, column = (int(n) for n in np.argwhere(~finite)[0])
+        raise UsageError(f"input {row} is not finite: component {column} is {batch[row, column]}")
+    return np.ascontiguousarray(batch)

@@ -1,0 +1,209 @@
+"""A quadratic neural ODE, eq. (1): y' = b(t) + A(t) y + Q(t)(y, y), y(0) = (x, 0, …), output C y(T)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from integraph.errors import UsageError
+from integraph.program import dynamics, lowering, spec, transform
+from integraph.program.engine import Flow, Options, choose, inputs
+from integraph.program.registers import Registers
+from integraph.program.segment import Segment
+from integraph.program.terms import Terms
+from integraph.program.views import Floats, Ref
+
+MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Controls:
+    """All terms of a program, canonical: `value · y_j · y_k` in the derivative of y_i; index −1 is the constant 1."""
+
+    segment: NDArray[np.int32]
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    k: NDArray[np.int32]
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """One input on its way: `states[n]` is y(times[n])."""
+
+    times: Floats
+    states: Floats
+    switches: Floats  # where the controls change
+    labels: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Program:
+    """W registers, D segments, a read-out; call it to evaluate a batch."""
+
+    registers: Registers
+    segments: tuple[Segment, ...]
+    readout: csr_array
+    scales: Floats | None = None  # ŷ = y / scales are the states of eq. (1)
+    source: str = "gadgets"
+    proven: float | None = None
+    seen: float | None = None
+
+    def __post_init__(self) -> None:
+        spec.check(self)
+
+    @property
+    def width(self) -> int:
+        return self.registers.width
+
+    @property
+    def depth(self) -> int:
+        return len(self.segments)
+
+    @property
+    def horizon(self) -> float:
+        return float(sum(s.duration for s in self.segments))
+
+    @property
+    def inputs(self) -> int:
+        return self.registers.inputs_count
+
+    @property
+    def outputs(self) -> int:
+        return int(self.readout.shape[0])
+
+    @cached_property
+    def terms(self) -> int:
+        """How many control terms eq. (1) has."""
+        return lowering.count(self)
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of everything eq. (1) says about this program."""
+        return lowering.digest(self)
+
+    def stream(self, batch: int = lowering.BATCH) -> Iterator[tuple[int, Terms]]:
+        """(segment, terms) in canonical batches; never the whole."""
+        for number in range(self.depth):
+            for found in self.segment_terms(number, batch):
+                yield number, found
+
+    def segment_terms(self, number: int, batch: int = lowering.BATCH) -> Iterator[Terms]:
+        return lowering.stream_segment(self.segments[number], self.width, self.scales, batch)
+
+    def controls(self) -> Controls:
+        """All terms as arrays (segment, i, j, k, value). For very large programs use `stream()`."""
+        if self.terms > MATERIALISE:
+            raise UsageError(f"{self.terms} terms are more than {MATERIALISE}: iterate over stream() instead")
+        parts = list(self.stream())
+        where = [np.full(len(t), n, np.int32) for n, t in parts]
+        join = lambda arrays, dtype: np.concatenate(arrays) if arrays else np.zeros(0, dtype)  # noqa: E731
+        return Controls(
+            join(where, np.int32),
+            join([t.i for _, t in parts], np.int32),
+            join([t.j for _, t in parts], np.int32),
+            join([t.k for _, t in parts], np.int32),
+            join([t.value for _, t in parts], np.float64),
+        )
+
+    def rhs(self, t: float, y: ArrayLike) -> Floats:
+        """y'(t) at state y (W,) or states (B, W)."""
+        return dynamics.rhs(self, t, y)
+
+    def jacobian(self, t: float, y: ArrayLike) -> csr_array:
+        """∂y'/∂y at time t and state y (W,), sparse."""
+        return dynamics.jacobian(self, t, y)
+
+    def stiffness(self, x: ArrayLike, points: int = 9) -> float:
+        """The largest |eigenvalue| of the Jacobian along the trajectories of the inputs, `points` to a segment."""
+        return dynamics.stiffness(self, x, points)
+
+    def trajectory(self, x: ArrayLike, points: int = 33, engine: str | None = None) -> Trajectory:
+        """One input through all segments, at `points` equally spaced times in each, ends included."""
+        if points < 2:
+            raise UsageError(f"points = {points}: a trajectory needs at least 2 in a segment")
+        times = dynamics.grid(self, points)
+        flow = self.flow(x, engine=engine, times=tuple(times.tolist())).check()
+        assert flow.path is not None
+        if len(flow.path) != 1:
+            raise UsageError(f"trajectory takes one input, got {len(flow.path)}: call it once for each")
+        labels = tuple(s.label for s in self.segments)
+        names = tuple(self.registers.name(r) for r in range(self.width))
+        return Trajectory(times, flow.path[0], dynamics.switches(self), labels, names)
+
+    def flow(
+        self,
+        x: ArrayLike,
+        engine: str | None = None,
+        *,
+        rtol: float = 1e-12,
+        max_steps: int = 100_000,
+        threads: int = 1,
+        states: bool = False,
+        times: tuple[float, ...] = (),
+    ) -> Flow:
+        """Run an engine (`exact`, `taylor`, `oracle`; by default the first that can) and say how each input ended."""
+        options = Options(rtol, max_steps, threads, states, times)
+        dynamics.check_options(self, options)
+        return choose(self, engine).run(self, inputs(self, x), options)
+
+    def __call__(self, x: ArrayLike, engine: str | None = None, *, threads: int = 1) -> Floats:
+        """Outputs (B, outputs) for a batch (B, d); for one point (d,), just (outputs,). Raises if an input fails."""
+        outputs = self.flow(x, engine, threads=threads).check().outputs
+        single = np.ndim(x) == 0 or (np.ndim(x) == 1 and (self.inputs > 1 or np.shape(x) == (1,)))
+        return outputs[0] if single else outputs
+
+    def then(self, other: Program) -> Program:
+        """First this program, then `other` on its outputs; one segment between them carries the values over."""
+        return transform.then(self, other)
+
+    def rescale_time(self, horizon: float) -> Program:
+        """The same map with T = `horizon`: durations and controls trade."""
+        return transform.rescale_time(self, horizon)
+
+    def rescale_states(self, scales: ArrayLike) -> Program:
+        """The same flow in units ŷ = y / scales. Outputs are unchanged; inputs are taken in the new units."""
+        return transform.rescale_states(self, scales)
+
+    def reverse(self) -> Program:
+        """The inverse flow: takes y(T), all W of it, and returns y(0)."""
+        return transform.reverse(self)
+
+    def describe(self) -> str:
+        """What each segment does, in words."""
+        lines = []
+        for number, s in enumerate(self.segments):
+            how = f"{s.duration:g}" if s.rate == 1 else f"{s.duration:g} at rate {s.rate:g}"
+            lines.append(f"segment {number}: {s.label} (duration {how})")
+            lines += [f"    {block.op.words(block)}" for block in s.blocks]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        known = [f"{what} error ≤ {e:.3g}" for what, e in (("proven", self.proven),) if e is not None]
+        known += [f"seen error {self.seen:.3g}"] if self.seen is not None else []
+        return (
+            f"Program of {self.source}: {self.inputs} → {self.outputs}\n"
+            f"    W = {self.width} registers, D = {self.depth} segments, T = {self.horizon:g}, {self.terms:,} terms\n"
+            f"    {', '.join(known) or 'error: not measured yet'}"
+        )
+
+    def with_errors(self, *, proven: float | None = None, seen: float | None = None) -> Program:
+        """The same program, knowing more about its error."""
+        return replace(self, proven=self.proven if proven is None else proven, seen=self.seen if seen is None else seen)
+
+
+def build(
+    registers: Registers,
+    segments: Sequence[Segment],
+    out: Ref | csr_array,
+    matrix: ArrayLike | None = None,
+    source: str = "gadgets",
+) -> Program:
+    """A program whose output is the registers `out`, or `matrix` times them."""
+    return Program(registers.copy(), tuple(segments), transform.readout(registers.width, out, matrix), source=source)

@@ -1,0 +1,106 @@
+"""Programs from programs: composition, other units of time and state, the inverse flow."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, identity
+
+from integraph.errors import SpecError, UsageError
+from integraph.program.block import Block, operation
+from integraph.program.segment import Segment
+from integraph.program.terms import positions
+from integraph.program.views import Index, Ref, View, dense
+
+if TYPE_CHECKING:
+    from integraph.program.program import Program
+
+
+def readout(width: int, out: Ref | csr_array, matrix: ArrayLike | None = None) -> csr_array:
+    """The matrix C of c·y(T), sparse."""
+    if isinstance(out, csr_array):
+        return out
+    low, high = out.extent()
+    if low < 0 or high >= width:
+        raise SpecError(f"the read-out uses registers {low} … {high}, there are {width}")
+    columns = out.indices().ravel()
+    if matrix is None:
+        rows, values = positions(len(columns)), np.ones(len(columns))
+        return csr_array((values, (rows, columns)), shape=(len(columns), width))
+    dense_matrix = np.atleast_2d(np.asarray(matrix, np.float64))
+    if dense_matrix.ndim != 2 or dense_matrix.shape[1] != len(columns):
+        raise SpecError(f"the read-out matrix has shape {dense_matrix.shape}: needs {len(columns)} columns")
+    rows, chosen = np.nonzero(dense_matrix)
+    return csr_array((dense_matrix[rows, chosen], (rows, columns[chosen])), shape=(len(dense_matrix), width))
+
+
+def then(first: Program, second: Program) -> Program:
+    if first.outputs != second.inputs:
+        raise UsageError(f"the first program has {first.outputs} outputs, the second takes {second.inputs}")
+    registers = first.registers.copy()
+    registers.extend(second.registers, "'")
+    moved = [replace(s, blocks=tuple(_shift(b, first.width) for b in s.blocks)) for s in second.segments]
+    used = np.unique(first.readout.indices).astype(np.int64)
+    weights = first.readout[:, used].toarray()
+    entry = np.ones(second.inputs)
+    if first.scales is not None:  # blocks speak of y, the read-out of ŷ = y / scales
+        weights = weights / first.scales[used]
+    if second.scales is not None:  # the second program takes its inputs in its own units
+        entry = second.scales[: second.inputs]
+    source = Index(np.broadcast_to(used, weights.shape))
+    carry = Block(
+        operation("affine"), (dense(first.width, (second.inputs,)),), (source,), {"w": weights * entry[:, None]}
+    )
+    matrix = csr_array(
+        (second.readout.data, second.readout.indices + first.width, second.readout.indptr),
+        shape=(second.outputs, registers.width),
+    )
+    scales = None
+    if first.scales is not None or second.scales is not None:
+        parts = [np.ones(p.width) if p.scales is None else p.scales for p in (first, second)]
+        scales = np.concatenate(parts)
+    middle = Segment("hand over", (carry,))
+    name = f"{first.source}, then {second.source}"
+    return type(first)(registers, (*first.segments, middle, *moved), matrix, scales, name)
+
+
+def _shift(block: Block, by: int) -> Block:
+    move = lambda ref: replace(ref, offset=ref.offset + by) if isinstance(ref, View) else Index(ref.registers + by)  # noqa: E731
+    return Block(block.op, tuple(map(move, block.targets)), tuple(map(move, block.operands)), block.tensors)
+
+
+def rescale_time(program: Program, horizon: float) -> Program:
+    if not (math.isfinite(horizon) and horizon > 0):
+        raise UsageError(f"the horizon must be finite and > 0, got {horizon}")
+    if not program.segments:
+        raise UsageError("a program without segments has horizon 0 and cannot be rescaled")
+    factor = horizon / program.horizon
+    return replace(
+        program,
+        segments=tuple(replace(s, duration=s.duration * factor, rate=s.rate / factor) for s in program.segments),
+    )
+
+
+def rescale_states(program: Program, scales: ArrayLike) -> Program:
+    s = np.array(np.broadcast_to(np.asarray(scales, np.float64), (program.width,)))
+    if not (np.isfinite(s).all() and (s > 0).all()):
+        raise UsageError(f"state scales must be finite and > 0, got {s[~(np.isfinite(s) & (s > 0))][0]}")
+    s.flags.writeable = False
+    matrix = csr_array(program.readout.multiply(s[None, :]))
+    return replace(program, readout=matrix, scales=s if program.scales is None else s * program.scales)
+
+
+def reverse(program: Program) -> Program:
+    return replace(
+        program,
+        registers=program.registers.copy(inputs=program.width),
+        segments=tuple(replace(s, rate=-s.rate) for s in reversed(program.segments)),
+        readout=csr_array(identity(program.width, format="csr")),
+        source=f"inverse flow of {program.source}",
+        proven=None,
+        seen=None,
+    )

@@ -1,0 +1,162 @@
+"""Where a block reads and writes: strided views of the register file, an index array only as fallback.
+
+A `View` is to the W registers what a numpy view is to memory: an offset, a shape and strides, no data. Slicing,
+transposing and broadcasting (stride 0) make new views; a dense matrix row that reads the same n registers for m
+targets is a view of shape (m, n) with strides (0, 1) and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from integraph.errors import SpecError
+
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_ANCHOR = np.zeros(1, np.int8)  # never read: gives numpy an address to do view arithmetic with
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Registers `offset + Σ index·stride`, one for each index of `shape`."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def extent(self) -> tuple[int, int]:
+        """The lowest and the highest register; (0, -1) if there is none."""
+        if self.size == 0:
+            return 0, -1
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        return self.offset + sum(min(r, 0) for r in reach), self.offset + sum(max(r, 0) for r in reach)
+
+    def _dummy(self) -> NDArray[np.int8]:
+        return as_strided(_ANCHOR, self.shape, self.strides)
+
+    def _from(self, dummy: NDArray[Any]) -> View:
+        moved = dummy.ctypes.data - _ANCHOR.ctypes.data if dummy.size else 0
+        return View(self.offset + moved, dummy.shape, dummy.strides)
+
+    def __getitem__(self, key: Any) -> View:
+        return self._from(self._dummy()[_basic(key)])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def transpose(self, *axes: int) -> View:
+        return self._from(self._dummy().transpose(*axes))
+
+    def broadcast(self, shape: Sequence[int]) -> View:
+        return self._from(np.broadcast_to(self._dummy(), tuple(shape)))
+
+    def reshape(self, *shape: int) -> View:
+        """A new shape over the same registers, where that is still a strided view."""
+        if not self.contiguous:
+            raise SpecError(f"cannot reshape the strided view {self}: only a contiguous one; use Index(...)")
+        shape = np.empty(self.size, np.int8).reshape(shape).shape
+        return View(self.offset, shape, _row_major(shape))
+
+    @property
+    def contiguous(self) -> bool:
+        """Row-major without gaps: the registers are one slice."""
+        expected = _row_major(self.shape)
+        return all(s == e or n == 1 for n, s, e in zip(self.shape, self.strides, expected, strict=True))
+
+    def indices(self) -> Indices:
+        """The register of every element, in the view's shape."""
+        out = np.full(self.shape, self.offset, np.int64)
+        for axis, (n, s) in enumerate(zip(self.shape, self.strides, strict=True)):
+            out += (np.arange(n, dtype=np.int64) * s).reshape((n,) + (1,) * (len(self.shape) - axis - 1))
+        return out
+
+    def rows(self, lanes: Indices, lead: int) -> Indices:
+        """For flat positions `lanes` of the first `lead` axes: registers of the rest, as (lanes, rest)."""
+        head = View(self.offset, self.shape[:lead], self.strides[:lead])
+        tail = View(0, self.shape[lead:], self.strides[lead:])
+        if lead == 1:
+            first = head.offset + lanes * head.strides[0]
+        else:
+            where = np.unravel_index(lanes, head.shape)
+            first = np.full(lanes.shape, head.offset, np.int64)
+            for position, stride in zip(where, head.strides, strict=True):
+                first += position * stride
+        return first[:, None] + tail.indices().reshape(1, -1)
+
+    def of(self, states: NDArray[Any]) -> NDArray[Any]:
+        """The view as an array over state-major `states` (W, …): shape + the trailing axes of `states`."""
+        if self.contiguous:
+            return states[self.offset : self.offset + self.size].reshape(self.shape + states.shape[1:])
+        step = states.strides[0]
+        return as_strided(
+            states[self.offset :], self.shape + states.shape[1:], tuple(s * step for s in self.strides) + states.strides[1:]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """The fallback: any registers in any order, as an integer array."""
+
+    registers: Indices
+
+    def __post_init__(self) -> None:
+        frozen = np.array(self.registers, np.int64)
+        frozen.flags.writeable = False
+        object.__setattr__(self, "registers", frozen)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.registers.shape
+
+    @property
+    def size(self) -> int:
+        return self.registers.size
+
+    def extent(self) -> tuple[int, int]:
+        return (int(self.registers.min()), int(self.registers.max())) if self.size else (0, -1)
+
+    def indices(self) -> Indices:
+        return self.registers
+
+    def rows(self, lanes: Indices, lead: int) -> Indices:
+        lead_size = int(np.prod(self.shape[:lead], dtype=np.int64))
+        return self.registers.reshape(lead_size, -1)[lanes]
+
+    def of(self, states: NDArray[Any]) -> NDArray[Any]:
+        """A copy: an index array cannot alias."""
+        return states[self.registers]
+
+
+Ref = View | Index
+
+
+def _basic(key: Any) -> Any:
+    parts = key if isinstance(key, tuple) else (key,)
+    if not all(p is None or p is Ellipsis or isinstance(p, int | np.integer | slice) for p in parts):
+        raise SpecError(f"registers are sliced with integers and slices, not {key!r}: use Index(...) for a list")
+    return key
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides: list[int] = []
+    step = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def dense(offset: int, shape: Sequence[int]) -> View:
+    """The row-major view of consecutive registers."""
+    return View(offset, tuple(shape), _row_major(tuple(shape)))
