@@ -1,6 +1,6 @@
 """Integraph compiles functions and trained networks into quadratic neural ODEs, with proofs."""
 
-from integraph import gadgets
+from integraph import flow, gadgets
 from integraph.program import Index, Program, Registers, Segment, Status, View, build, segment, tensor
 
 __version__ = "0.1.0"
@@ -14,6 +14,7 @@ __all__ = [
     "View",
     "__version__",
     "build",
+    "flow",
     "gadgets",
     "segment",
     "tensor",

@@ -5,9 +5,7 @@ with R = |1 + ζ₀t| and L = |ζ₀t| it is t·ln((1 + R + L)/(1 + R − L))/L,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -26,9 +24,7 @@ class Asinh(Elementwise):
         ("w", -1, "w", "w"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         y, v, u, w = start
         real, imaginary = 1.0 + t * w, t * u
         r, length = f.hypot(real, imaginary), f.hypot(t * u, t * w)

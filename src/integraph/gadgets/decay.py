@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import Block, register
 
@@ -15,9 +13,7 @@ class Decay(Elementwise):
     tensors = ("r",)
     equations = (("z", -1, "r", "z"),)
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         return Closed((start[0] * f.exp(-t * tensors["r"]),))
 
     def words(self, block: Block) -> str:

@@ -5,13 +5,11 @@ The factor makes z(1) = z(0) + A x(0) + b exactly although x is on its way to e^
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.contraction import nonzeros
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
@@ -62,9 +60,7 @@ class Drain(Gadget):
         found = nonzeros(block, "w", (z.size, x.size)) + x.size * int(block.tensors["r"] != 0)
         return found + (nonzeros(block, "b", z.shape) if "b" in block.tensors else 0)
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         z, x = start
         r = tensors["r"]
         reach = t * f.expm1c(-t * r) / f.expm1c(-r)  # 1 for t = 1

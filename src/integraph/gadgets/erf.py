@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -20,9 +18,7 @@ class Erf(Elementwise):
         ("y", 1, "h"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (w, h, y), (x,) = start, operands
         y_end = y + h * t * f.gauss_integral(t * w, t * x)
         return Closed((w + t * x * x, h * f.exp_minus_square(t * w, t * x), y_end))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -14,13 +12,9 @@ class Exp(Elementwise):
     targets = ("z",)
     operands = ("x",)
     domain = "z must stay below 1.8e308"
-    equations = (
-        ("z", 1, "x", "z"),
-    )
+    equations = (("z", 1, "x", "z"),)
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         return Closed((start[0] * f.exp(t * operands[0]),))
 
 

@@ -7,12 +7,15 @@ distinction is a function here. Suffix `c`: divided by its argument, with the li
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import special
 
 Array = Any  # a numpy array here; whatever the namespace computes with elsewhere
+Arrays = tuple[Array, ...]
+Tensors = Mapping[str, Array]
 
 
 class Functions(Protocol):
@@ -142,7 +145,9 @@ def _falling(a: Array, b: Array, end: Array) -> Array:
     """a ≥ 0: (√π/2b)[erfcx(a/b) − end·erfcx(b + a/b)]; for b ≪ a its limit (1 − end)/2a with the first correction."""
     thin = b < 1e-5 * a
     z = np.where(thin, 1.0, a) / np.where(thin, 1.0, b)
-    full = (np.sqrt(np.pi) / 2 / np.where(thin, 1.0, b)) * (special.erfcx(z) - end * special.erfcx(np.where(thin, 0.0, b) + z))
+    full = (np.sqrt(np.pi) / 2 / np.where(thin, 1.0, b)) * (
+        special.erfcx(z) - end * special.erfcx(np.where(thin, 0.0, b) + z)
+    )
     safe = np.where(thin, a, 1.0)
     ratio = (b / safe) ** 2
     limit = (1.0 - 0.5 * ratio - end * (1.0 - ratio * safe)) / (2.0 * safe)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.program import ONE, Block, Op, Ref, Terms, View
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices
@@ -45,10 +45,19 @@ class Gadget(Op):
         return Block(self, refs[: len(self.targets)], refs[len(self.targets) :], given)
 
     @abstractmethod
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         """The state after time t from any start. Arrays have the lanes' shape and a last axis of inputs."""
+
+
+def arguments(block: Block, states: Floats) -> tuple[tuple[Array, ...], tuple[Array, ...], dict[str, Array]]:
+    """Start, operands and tensors as `closed` takes them, from state-major states (W, B). Views are not copied."""
+    start = tuple(ref.of(states) for ref in block.targets)
+    operands = tuple(ref.of(states) for ref in block.operands)
+    tensors: dict[str, Array] = {name: value[..., None] for name, value in block.tensors.items()}
+    if isinstance(block.op, Elementwise) and operands:  # the first operand is the affine form a·x + b
+        first = operands[0] * tensors["a"] if "a" in tensors else operands[0]
+        operands = (first + tensors["b"] if "b" in tensors else first, *operands[1:])
+    return start, operands, tensors
 
 
 Equation = tuple[Any, ...]  # (target, number, factor, …)
@@ -64,7 +73,9 @@ class Elementwise(Gadget):
         shape = block.targets[0].shape
         for role, ref in zip(self.targets + self.operands, block.refs(), strict=True):
             if ref.shape != shape:
-                raise SpecError(f"{self.name}: {role!r} has shape {ref.shape}, {self.targets[0]!r} has {shape}: must agree")
+                raise SpecError(
+                    f"{self.name}: {role!r} has shape {ref.shape}, {self.targets[0]!r} has {shape}: must agree"
+                )
         for name, tensor in block.tensors.items():
             fits(self.name, name, tensor.shape, shape)
 

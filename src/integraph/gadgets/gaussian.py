@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -19,9 +17,7 @@ class Gaussian(Elementwise):
         ("y", -2, "w", "y"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (w, y), (x,) = start, operands
         return Closed((w + t * x * x, y * f.exp_minus_square(t * w, t * x)))
 

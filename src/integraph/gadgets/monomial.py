@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from integraph.gadgets.contraction import check, distinct, nonzeros, operand
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import terms
@@ -52,9 +51,7 @@ class Monomial(Gadget):
         found = nonzeros(block, "w", block.operands[0].shape)
         return found + (nonzeros(block, "b", block.targets[0].shape) if "b" in block.tensors else 0)
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         exponent = f.sum(tensors["w"] * operands[0], -2) + tensors.get("b", 0.0)
         return Closed((start[0] * f.exp(t * exponent),))
 

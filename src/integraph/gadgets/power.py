@@ -5,9 +5,7 @@ a = −1 with p = x² − 1 and z = x gives 1/x for either sign. Starting from z
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -23,9 +21,7 @@ class Power(Elementwise):
         ("z", 1, "a", "p", "z"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         p, z = start
         alive = 1.0 + t * p
         return Closed((p / alive, z * f.pow1p(t * p, tensors["a"])), {"p": alive})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from integraph.gadgets.contraction import check, distinct, nonzeros, operand, spread
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values, row
 from integraph.program import Block, Ref, Terms, register
 from integraph.program.terms import terms
@@ -54,9 +53,7 @@ class Product(Gadget):
             return None
         return nonzeros(block, "w", reads)
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         return Closed((start[0] + t * f.sum(tensors["w"] * operands[0] * operands[1], -2),))
 
     def words(self, block: Block) -> str:

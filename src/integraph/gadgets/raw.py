@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from integraph.errors import SpecError, UsageError
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import terms
@@ -64,9 +63,7 @@ class Raw(Gadget):
     def count(self, block: Block) -> int | None:
         return None
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         raise UsageError("a raw block has no closed form: use the taylor engine")
 
     def words(self, block: Block) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -18,9 +16,7 @@ class SinCos(Elementwise):
         ("v", -1, "x", "u"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (u, v), (x,) = start, operands
         sin, cos = f.sin(t * x), f.cos(t * x)
         return Closed((u * cos + v * sin, v * cos - u * sin))

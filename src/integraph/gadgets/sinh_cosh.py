@@ -4,9 +4,7 @@ cosh w = e^{−|w|} + |sinh w| keeps both the growing and the decaying solution 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -21,9 +19,7 @@ class SinhCosh(Elementwise):
         ("v", 1, "x", "u"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (u, v), (x,) = start, operands
         w = t * x
         small, sinh, s = f.exp(-f.abs(w)), f.sinh(w), f.sign(w)

@@ -9,12 +9,10 @@ a = a₀ e^{σt}/N, u = u₀ e^{σt}/N, m = N'/N. Everything is divided by e^M, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
@@ -32,7 +30,9 @@ class Softmax(Gadget):
         a, u, m = block.targets
         (s,) = block.operands
         if not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
-            raise SpecError(f"softmax: a, u, s need one shape rows + (n,) and m rows; got {a.shape}, {u.shape}, {s.shape}, {m.shape}")
+            raise SpecError(
+                f"softmax: a, u, s need one shape rows + (n,) and m rows; got {a.shape}, {u.shape}, {s.shape}, {m.shape}"
+            )
         if "c" in block.tensors:
             fits("softmax", "c", block.tensors["c"].shape, m.shape)
 
@@ -65,16 +65,16 @@ class Softmax(Gadget):
         shifted = int(np.count_nonzero(self._shift(block, np.arange(rows))))
         return 5 * n + rows + 3 * shifted * block.targets[0].shape[-1]
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         a, u, m = start
         sigma = operands[0] + _rows(tensors.get("c", 0.0))
         grown, n, slope = _parts(f, t, u, m, sigma)
         return Closed((a * grown / _rows(n), u * grown / _rows(n), slope / n), {"m": _lowest(f, t, u, m, sigma, n)})
 
     def words(self, block: Block) -> str:
-        return f"softmax of {block.targets[2].size} rows of {block.targets[0].shape[-1]}: a(1) = softmax(s) from a = 1/n"
+        return (
+            f"softmax of {block.targets[2].size} rows of {block.targets[0].shape[-1]}: a(1) = softmax(s) from a = 1/n"
+        )
 
 
 def _rows(x: Array) -> Array:

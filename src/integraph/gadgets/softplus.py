@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -20,9 +18,7 @@ class Softplus(Elementwise):
         ("y", 1, "s"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (s, y), (x,) = start, operands
         v = t * x
         below = f.exp(-f.relu(v)) + t * s * f.expm1c(-f.abs(v))  # N e^{−max(v, 0)}, N = 1 + s₀(e^v − 1)/x

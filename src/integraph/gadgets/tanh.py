@@ -7,9 +7,7 @@ u has at most one zero, so the solution exists up to t if u(t) > 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from integraph.gadgets.functions import Array, Functions
+from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
@@ -26,9 +24,7 @@ class Tanh(Elementwise):
         ("lam", -1, "lam", "lam"),
     )
 
-    def closed(
-        self, f: Functions, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Mapping[str, Array]
-    ) -> Closed:
+    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (alpha, lam), (x,) = start, operands
         v = t * x
         size = f.abs(v)

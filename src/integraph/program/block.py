@@ -61,12 +61,14 @@ def register(op: Op) -> Op:
 
 
 def operation(name: str) -> Op:
+    """The operation of that name."""
     if name not in _OPS:
         raise SpecError(f"unknown operation {name!r}: known are {', '.join(sorted(_OPS))}")
     return _OPS[name]
 
 
 def operations() -> Iterator[Op]:
+    """All that are registered, in order."""
     yield from _OPS.values()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from integraph.errors import UsageError
 from integraph.program.engine import Options
-from integraph.program.views import Floats
+from integraph.program.views import Floats, Indices
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -38,7 +39,7 @@ def grid(program: Program, points: int) -> Floats:
     edges = switches(program)
     if program.depth == 0:
         return edges
-    inner = [np.linspace(a, b, points) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    inner = [np.linspace(a, b, points) for a, b in pairwise(edges.tolist())]
     return np.concatenate([inner[0], *(part[1:] for part in inner[1:])])
 
 
@@ -47,10 +48,11 @@ def check_options(program: Program, options: Options) -> None:
         raise UsageError(f"rtol = {options.rtol}: needs 0 < rtol < 1")
     if options.max_steps < 1 or options.threads < 1:
         raise UsageError(f"max_steps = {options.max_steps}, threads = {options.threads}: both must be ≥ 1")
-    end = switches(program)[-1]
-    outside = [t for t in options.times if not 0 <= t <= end]
-    if outside:
-        raise UsageError(f"time {outside[0]} is outside [0, {end:g}]")
+    if options.times:
+        end = switches(program)[-1]
+        outside = [t for t in options.times if not 0 <= t <= end]
+        if outside:
+            raise UsageError(f"time {outside[0]} is outside [0, {end:g}]")
 
 
 def rhs(program: Program, t: float, y: ArrayLike) -> Floats:
@@ -72,29 +74,49 @@ def jacobian(program: Program, t: float, y: ArrayLike) -> csr_array:
     states = _states(program, y)
     if states.ndim != 1:
         raise UsageError("the Jacobian is taken at one state (W,), got a batch")
-    extended = np.append(states, 1.0)
-    total = csr_array((program.width, program.width))
-    for batch in program.segment_terms(segment_at(program, t)):
+    i, j, values = _derivatives(program, segment_at(program, t), states[:, None])
+    shape = (program.width, program.width)
+    return csr_array(coo_array((values[:, 0], (i, j)), shape=shape))
+
+
+def _derivatives(program: Program, number: int, states: Floats) -> tuple[Indices, Indices, Floats]:
+    """∂(value · y_j · y_k)/∂y_j and /∂y_k of every term, at state-major states: rows, columns, values (terms, B)."""
+    extended = np.concatenate([states, np.ones((1, states.shape[1]))])
+    found: list[tuple[Indices, Indices, Floats]] = []
+    for batch in program.segment_terms(number):
         for by, other in ((batch.j, batch.k), (batch.k, batch.j)):
             moved = by >= 0
-            values = batch.value[moved] * extended[other[moved]]
-            total = total + coo_array((values, (batch.i[moved], by[moved])), shape=total.shape).tocsr()
-    return csr_array(total)
+            values = batch.value[moved, None] * extended[other[moved]]
+            found.append((batch.i[moved].astype(np.int64), by[moved].astype(np.int64), values))
+    none = np.zeros(0, np.int64)
+    found.append((none, none, np.zeros((0, states.shape[1]))))
+    i, j, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return i, j, values
 
 
-def spectral_radius(matrix: csr_array) -> float:
-    """The largest |eigenvalue|, from the strongly connected blocks of the block-triangular form."""
-    count, label = connected_components(matrix, directed=True, connection="strong")
+def spectral_radius(i: Indices, j: Indices, values: Floats, width: int) -> float:
+    """The largest |eigenvalue| of many matrices of one pattern, entries (i, j, values[:, n]); duplicates are summed.
+
+    The strongly connected blocks of the pattern are the diagonal blocks of its block-triangular form.
+    """
+    pattern = coo_array((np.ones(len(i)), (i, j)), shape=(width, width)).tocsr()
+    count, label = connected_components(pattern, directed=True, connection="strong")
     sizes = np.bincount(label, minlength=count)
-    largest = float(np.abs(matrix.diagonal()).max(initial=0.0, where=sizes[label] == 1))
     if sizes.max(initial=0) > MAX_BLOCK:
         raise UsageError(f"{sizes.max()} registers are strongly coupled: eigenvalues are computed up to {MAX_BLOCK}")
+    inside = label[i] == label[j]
+    i, j, values = i[inside], j[inside], values[inside]
+    position = np.empty(width, np.int64)  # of a register inside its block
     order = np.argsort(label, kind="stable")
-    ends = np.cumsum(sizes)
-    for size in np.unique(sizes[sizes > 1]).tolist():
-        groups = order[(ends[sizes == size] - size)[:, None] + np.arange(size)]
-        blocks = np.stack([matrix[g[:, None], g[None, :]].toarray() for g in groups])
-        largest = max(largest, float(np.abs(np.linalg.eigvals(blocks)).max()))
+    position[order] = np.arange(width) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    largest = 0.0
+    for size in np.unique(sizes[label[i]]).tolist():
+        chosen = sizes[label[i]] == size
+        names, block = np.unique(label[i[chosen]], return_inverse=True)
+        matrices = np.zeros((len(names), size, size, values.shape[1]))
+        np.add.at(matrices, (block, position[i[chosen]], position[j[chosen]]), values[chosen])
+        eigenvalues = np.linalg.eigvals(np.moveaxis(matrices, 3, 1)) if size > 1 else matrices
+        largest = max(largest, float(np.abs(eigenvalues).max(initial=0.0)))
     return largest
 
 
@@ -104,11 +126,9 @@ def stiffness(program: Program, x: ArrayLike, points: int) -> float:
     times = grid(program, points)
     path = program.flow(x, times=tuple(times.tolist())).check().path
     assert path is not None
-    largest = 0.0
-    edges = switches(program)
+    radii = [0.0]
     for number in range(program.depth):
-        middle = float(edges[number : number + 2].mean())
-        inside = (times >= edges[number]) & (times <= edges[number + 1])
-        for state in path[:, inside].reshape(-1, program.width):
-            largest = max(largest, spectral_radius(jacobian(program, middle, state)))
-    return largest
+        first = number * (points - 1)
+        states = path[:, first : first + points].reshape(-1, program.width)
+        radii.append(spectral_radius(*_derivatives(program, number, states.T), program.width))
+    return max(radii)

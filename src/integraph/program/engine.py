@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from integraph.errors import EscapeError, FlowError, OverflowedError, StepLimitError, UsageError
 from integraph.program.views import Floats
@@ -116,16 +116,28 @@ def plug(engine: Engine) -> Engine:
     return engine
 
 
-def choose(program: Program, name: str | None) -> Engine:
-    """The engine asked for, or the first plugged in that can run the program."""
-    if name is None:
-        return next(engine for engine in _ENGINES.values() if engine.can(program))
+def first_able(program: Program) -> Engine:
+    """The first engine plugged in that can run the program."""
+    return next(engine for engine in _ENGINES.values() if engine.can(program))
+
+
+def named(program: Program, name: str) -> Engine:
+    """The engine asked for, if it exists and can run the program."""
     if name not in _ENGINES:
         raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}")
     if not _ENGINES[name].can(program):
         able = [e.name for e in _ENGINES.values() if e.can(program)]
-        raise UsageError(f"engine {name!r} cannot run this program (a block has no closed form): use {' or '.join(able)}")
+        raise UsageError(
+            f"engine {name!r} cannot run this program (a block has no closed form): use {' or '.join(able)}"
+        )
     return _ENGINES[name]
+
+
+def finite(array: Floats) -> bool:
+    """Whether every number is finite. For a handful a Python loop beats numpy, and batches of one are common."""
+    if array.size <= 64:
+        return all(map(math.isfinite, array.ravel().tolist()))
+    return bool(np.isfinite(array).all())
 
 
 def inputs(program: Program, x: object) -> Floats:
@@ -143,8 +155,7 @@ def inputs(program: Program, x: object) -> Floats:
         batch = given
     if batch.ndim != 2 or batch.shape[1] != d:
         raise UsageError(f"inputs have shape {given.shape}: the program takes ({d},) or (batch, {d})")
-    finite: NDArray[np.bool_] = np.isfinite(batch)
-    if not finite.all():
-        row, column = (int(n) for n in np.argwhere(~finite)[0])
+    if not finite(batch):
+        row, column = (int(n) for n in np.argwhere(~np.isfinite(batch))[0])
         raise UsageError(f"input {row} is not finite: component {column} is {batch[row, column]}")
     return np.ascontiguousarray(batch)

@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 
 from integraph.errors import UsageError
 from integraph.program import dynamics, lowering, spec, transform
-from integraph.program.engine import Flow, Options, choose, inputs
+from integraph.program.engine import Engine, Flow, Options, first_able, inputs, named
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
-from integraph.program.terms import Terms
+from integraph.program.terms import Terms, concatenate
 from integraph.program.views import Floats, Ref
 
 MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
@@ -95,6 +95,7 @@ class Program:
                 yield number, found
 
     def segment_terms(self, number: int, batch: int = lowering.BATCH) -> Iterator[Terms]:
+        """The canonical terms of one segment, in batches."""
         return lowering.stream_segment(self.segments[number], self.width, self.scales, batch)
 
     def controls(self) -> Controls:
@@ -103,14 +104,8 @@ class Program:
             raise UsageError(f"{self.terms} terms are more than {MATERIALISE}: iterate over stream() instead")
         parts = list(self.stream())
         where = [np.full(len(t), n, np.int32) for n, t in parts]
-        join = lambda arrays, dtype: np.concatenate(arrays) if arrays else np.zeros(0, dtype)  # noqa: E731
-        return Controls(
-            join(where, np.int32),
-            join([t.i for _, t in parts], np.int32),
-            join([t.j for _, t in parts], np.int32),
-            join([t.k for _, t in parts], np.int32),
-            join([t.value for _, t in parts], np.float64),
-        )
+        merged = concatenate([t for _, t in parts])
+        return Controls(np.concatenate([np.zeros(0, np.int32), *where]), merged.i, merged.j, merged.k, merged.value)
 
     def rhs(self, t: float, y: ArrayLike) -> Floats:
         """y'(t) at state y (W,) or states (B, W)."""
@@ -151,7 +146,12 @@ class Program:
         """Run an engine (`exact`, `taylor`, `oracle`; by default the first that can) and say how each input ended."""
         options = Options(rtol, max_steps, threads, states, times)
         dynamics.check_options(self, options)
-        return choose(self, engine).run(self, inputs(self, x), options)
+        chosen = self._engine if engine is None else named(self, engine)
+        return chosen.run(self, inputs(self, x), options)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return first_able(self)
 
     def __call__(self, x: ArrayLike, engine: str | None = None, *, threads: int = 1) -> Floats:
         """Outputs (B, outputs) for a batch (B, d); for one point (d,), just (outputs,). Raises if an input fails."""

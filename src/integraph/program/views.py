@@ -100,7 +100,9 @@ class View:
             return states[self.offset : self.offset + self.size].reshape(self.shape + states.shape[1:])
         step = states.strides[0]
         return as_strided(
-            states[self.offset :], self.shape + states.shape[1:], tuple(s * step for s in self.strides) + states.strides[1:]
+            states[self.offset :],
+            self.shape + states.shape[1:],
+            tuple(s * step for s in self.strides) + states.strides[1:],
         )
 
 

@@ -1,0 +1,47 @@
+# Needs only make and Python ≥ 3.11. Every target makes its own .venv first; PYTHON chooses the interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-long bench lint types clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.extra-dev  ## build, run, save and load a tanh net as a quadratic ODE; writes out/demo.png
+	@$(BIN)/python examples/demo.py
+
+test: lint types  ## lint, types and the whole test suite
+	@$(BIN)/python -m pytest -n auto
+
+test-long: $(VENV)/.extra-dev  ## the tests that take minutes
+	@$(BIN)/python -m pytest -n auto -m long
+
+bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
+	@$(BIN)/python benchmarks/run.py
+
+lint: $(VENV)/.extra-dev  ## ruff, rules and format
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: $(VENV)/.extra-dev  ## mypy, strict for the package
+	@$(BIN)/mypy
+
+clean:  ## remove what make made, .venv included
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp for each extra of pyproject.toml: .venv/.extra-bench means that `.[dev,bench]` is installed.
+$(VENV)/.extra-%: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing into $(VENV): $*"
+	@$(BIN)/python -m pip --disable-pip-version-check -qq install -c constraints.txt -e '.[dev,$*]'
+	@touch $@
+
+OLD := Integraph needs Python 3.11 or newer, this is %s: name another one, as in make PYTHON=python3.12
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "no interpreter called $(PYTHON): make PYTHON=... names another" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit("$(OLD)" % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

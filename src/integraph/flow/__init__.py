@@ -1,0 +1,8 @@
+"""Engines: `exact` (closed forms), `taylor` (sees only the terms), `oracle` (scipy). The first that can is default."""
+
+from integraph.flow.exact import EXACT
+from integraph.program import plug
+
+plug(EXACT)
+
+__all__ = ["EXACT"]

@@ -1,0 +1,162 @@
+"""The exact engine: closed forms, state-major chunks that stay in the cache, threads over chunks."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import cache
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from integraph.flow.diagnose import diagnose, start
+from integraph.flow.plan import Plan, Workspace, make
+from integraph.flow.steps import advance
+from integraph.gadgets import Gadget
+from integraph.program import Failure, Flow, Options, Program, Status
+from integraph.program.dynamics import switches
+from integraph.program.engine import finite
+from integraph.program.views import Floats
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+CHUNK = 256  # inputs: a net of 64 neurons a layer then stays in the second-level cache
+CACHE = 1 << 20  # bytes of states a chunk should not exceed much
+SMALLEST = 16
+
+
+class _Prepared:
+    """The plan of a program and idle workspaces by size (powers of 2); lists make taking and giving back atomic."""
+
+    def __init__(self, program: Program, everything: bool) -> None:
+        self.plan: Plan = make(program, everything)
+        self.idle: dict[int, list[Workspace]] = {}
+
+    def take(self, size: int) -> Workspace:
+        try:
+            return self.idle[size].pop()
+        except (KeyError, IndexError):
+            return self.plan.bind(size)
+
+    def give(self, size: int, workspace: Workspace) -> None:
+        self.idle.setdefault(size, []).append(workspace)
+
+
+class Exact:
+    """Ignores `rtol` and `max_steps`: a closed form has no step."""
+
+    name = "exact"
+
+    def __init__(self) -> None:
+        self._prepared: WeakKeyDictionary[Program, dict[bool, _Prepared]] = WeakKeyDictionary()
+
+    def can(self, program: Program) -> bool:
+        return all(isinstance(b.op, Gadget) and b.op.exact for s in program.segments for b in s.blocks)
+
+    def run(self, program: Program, x: Floats, options: Options) -> Flow:
+        if options.times:
+            return self._path(program, x, options)
+        prepared = self._prepare(program, options.states)
+        outputs = np.empty((len(x), program.outputs))
+        states = np.empty((len(x), program.width)) if options.states else None
+        work = _Work(program, prepared, x, outputs, states)
+        size = _chunk(program.width)
+        failures = work.chunk((0, len(x))) if 0 < len(x) <= size else _many(work, size, options.threads)
+        return Flow(self.name, outputs, states, None, tuple(failures))
+
+    def _prepare(self, program: Program, everything: bool) -> _Prepared:
+        found = self._prepared.setdefault(program, {})
+        if everything not in found:
+            found[everything] = _Prepared(program, everything)
+        return found[everything]
+
+    def _path(self, program: Program, x: Floats, options: Options) -> Flow:
+        """States at given times: whole segments in order, each time by a closed form from the last switch."""
+        failures = tuple(diagnose(program, x, 0))
+        states = start(program, x)
+        path = np.empty((len(x), len(options.times), program.width))
+        times, edges = np.asarray(options.times), switches(program)
+        scales = np.ones(program.width) if program.scales is None else program.scales
+        with np.errstate(all="ignore"):
+            path[:, times == 0] = (states.T / scales)[:, None]
+            for number, segment in enumerate(program.segments):
+                for index in np.flatnonzero((times > edges[number]) & (times <= edges[number + 1])).tolist():
+                    moved = states.copy()
+                    for block in segment.blocks:
+                        advance(block, moved, (times[index] - edges[number]) * segment.rate)
+                    path[:, index] = moved.T / scales
+                for block in segment.blocks:
+                    advance(block, states, segment.tau)
+            final = states.T / scales
+            outputs = np.asarray(program.readout @ final.T).T
+        for failure in failures:
+            outputs[failure.input] = path[failure.input] = final[failure.input] = np.nan
+        return Flow(self.name, outputs, final if options.states else None, path, failures)
+
+
+class _Work:
+    """One call: where chunks read and write."""
+
+    def __init__(
+        self, program: Program, prepared: _Prepared, x: Floats, outputs: Floats, states: Floats | None
+    ) -> None:
+        self.program, self.prepared, self.x, self.outputs, self.states = program, prepared, x, outputs, states
+        self.units = None if program.scales is None else program.scales
+
+    def chunk(self, piece: tuple[int, int]) -> list[Failure]:
+        a, b = piece
+        count = b - a
+        inputs = self.x[a:b] if self.units is None else self.x[a:b] * self.units[: self.program.inputs]
+        size = 1 << (count - 1).bit_length()
+        workspace = self.prepared.take(size)
+        with np.errstate(all="ignore"):
+            fine = workspace.run(inputs)
+            found = workspace.readout().T[:count]
+        self.outputs[a:b] = found
+        fine = fine and finite(found)
+        if self.states is not None:
+            states = workspace.states.T[:count]
+            self.states[a:b] = states if self.units is None else states / self.units
+            fine = fine and finite(self.states[a:b])
+        self.prepared.give(size, workspace)
+        return [] if fine else self._failed(a, b)
+
+    def _failed(self, a: int, b: int) -> list[Failure]:
+        found = diagnose(self.program, self.x[a:b], a)
+        named = {failure.input for failure in found}
+        last = self.program.depth - 1
+        for row in (np.flatnonzero(~np.isfinite(self.outputs[a:b]).all(1)) + a).tolist():
+            if row not in named:  # finite states, but their weighted sum is not
+                label = self.program.segments[last].label if last >= 0 else ""
+                found.append(Failure(row, Status.OVERFLOWED, last, label, "read-out", self.program.horizon))
+        for failure in found:
+            self.outputs[failure.input] = np.nan
+            if self.states is not None:
+                self.states[failure.input] = np.nan
+        return sorted(found, key=lambda failure: failure.input)
+
+
+def _chunk(width: int) -> int:
+    """Inputs in a chunk: a power of 2 such that the states stay in the cache."""
+    return max(SMALLEST, min(CHUNK, 1 << max(CACHE // (8 * width), 1).bit_length() - 1))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Finding the loaded BLAS libraries takes a millisecond: once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _many(work: _Work, size: int, threads: int) -> list[Failure]:
+    """All chunks, with BLAS on one thread so that threads over chunks do not fight."""
+    pieces = [(a, min(a + size, len(work.x))) for a in range(0, len(work.x), size)]
+    with _blas().limit(limits=1), ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        results = list(pool.map(work.chunk, pieces) if pool else map(work.chunk, pieces))
+    return [failure for part in results for failure in part]
+
+
+EXACT = Exact()

@@ -1,0 +1,187 @@
+"""Blocks bound to a workspace: closures that advance one block in place, all inputs of a chunk at once.
+
+A step returns True if every lane lives on. The generic step runs the gadget's closed form; affine maps, drains, decays
+and tanh have faster ones. `fresh` says that the targets are still 0, `live` which targets anyone will read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.gadget import Gadget, arguments
+from integraph.program import Block, Index, View
+from integraph.program.views import Floats
+
+Step = Callable[[], bool]
+Binder = Callable[[Block, Floats, float, bool, tuple[bool, ...]], Step | None]
+
+
+def bind(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step:
+    """The fastest step there is for a block."""
+    binder = _FAST.get(block.op.name)
+    step = binder(block, states, t, fresh, live) if binder is not None else None
+    return step if step is not None else _generic(block, states, t)
+
+
+def advance(block: Block, states: Floats, t: float) -> dict[str, Floats]:
+    """Run the closed form in place; returns what must be > 0, by target."""
+    assert isinstance(block.op, Gadget)
+    closed = block.op.closed(FLOAT, t, *arguments(block, states))
+    for ref, end in zip(block.targets, closed.ends, strict=True):
+        if isinstance(ref, Index):
+            states[ref.registers] = end
+        else:
+            ref.of(states)[...] = end
+    return dict(closed.alive)
+
+
+def _generic(block: Block, states: Floats, t: float) -> Step:
+    def step() -> bool:
+        alive = advance(block, states, t)
+        if not all((quantity > 0).all() for quantity in alive.values()):
+            return False
+        return all(bool(np.isfinite(ref.of(states)).all()) for ref in block.targets)
+
+    return step
+
+
+def _affine(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    """Matrix products where all lanes of the last axis read the same registers; else only diagonal maps."""
+    z, x = block.targets[0], block.operands[0]
+    if not (isinstance(z, View) and isinstance(x, View) and z.contiguous):
+        return None
+    w = t * block.tensors["w"]
+    bias = t * block.tensors["b"][..., None] if "b" in block.tensors else None
+    target = z.of(states)
+    if x.shape[-1] == 1:
+        source, weight = x.of(states)[..., 0, :], w
+        return _accumulate(target, lambda out: np.multiply(weight, source, out=out), bias, fresh)
+    if x.strides[-2:-1] != (0,):
+        return None
+    source = View(x.offset, x.shape[:-2] + x.shape[-1:], x.strides[:-2] + x.strides[-1:]).of(states)
+    matrix = np.broadcast_to(w, np.broadcast_shapes(w.shape, x.shape[-2:]))
+    return _accumulate(target, lambda out: np.matmul(matrix, source, out=out), bias, fresh)
+
+
+def _accumulate(target: Floats, compute: Callable[[Floats], object], bias: Floats | None, fresh: bool) -> Step:
+    """target += compute() + bias, straight into the target where it is still 0."""
+    gain = target if fresh else np.empty_like(target)
+
+    def step() -> bool:
+        compute(gain)
+        if not fresh:
+            np.add(target, gain, out=target)
+        if bias is not None:
+            np.add(target, bias, out=target)
+        return True
+
+    return step
+
+
+def _product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    """Lane by lane, or a sum over r without ever forming lanes × r."""
+    z, x, v = block.targets[0], *block.operands
+    if not (isinstance(z, View) and isinstance(x, View) and isinstance(v, View) and z.contiguous):
+        return None
+    left, right, weight = x.of(states), v.of(states), t * block.tensors["w"][..., None]
+    if x.shape[-1] == 1:
+        left, right, scale = left[..., 0, :], right[..., 0, :], weight[..., 0, :]
+
+        def multiply(out: Floats) -> None:
+            np.multiply(left, right, out=out)
+            np.multiply(out, scale, out=out)
+
+        return _accumulate(z.of(states), multiply, None, fresh)
+    if block.tensors["w"].size != 1:
+        return None
+    factor = float(weight.ravel()[0])
+
+    def contract(out: Floats) -> None:
+        np.einsum("...rb,...rb->...b", left, right, out=out)
+        np.multiply(out, factor, out=out)
+
+    return _accumulate(z.of(states), contract, None, fresh)
+
+
+def _multiplication(matrix: Floats, source: Floats, gain: Floats) -> Callable[[], object]:
+    """gain = matrix · source; a single input is a vector, which BLAS multiplies three times faster than a column."""
+    if source.shape[-1] == 1:
+        source, gain = source[:, 0], gain[:, 0]
+    return partial(np.dot, matrix, source, out=gain)
+
+
+def _decay(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    z = block.targets[0]
+    if isinstance(z, Index):
+        return None
+    target, factor = z.of(states), np.exp(-t * block.tensors["r"][..., None])
+    if factor.size == 1:
+        factor = factor.reshape(())
+
+    def step() -> bool:
+        np.multiply(target, factor, out=target)
+        return True
+
+    return step
+
+
+def _drain(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    z, x = block.targets
+    if not (isinstance(z, View) and isinstance(x, View) and z.contiguous):
+        return None
+    from integraph.flow.kernels import add_rows
+
+    r = float(block.tensors["r"].ravel()[0])
+    matrix = t * float(FLOAT.expm1c(-t * r) / FLOAT.expm1c(-r)) * block.tensors["w"]
+    bias = t * np.broadcast_to(block.tensors.get("b", np.zeros(())), z.shape)
+    fall = np.exp(-t * r)
+    target, source = z.of(states), x.of(states)
+    gain = np.empty_like(target)
+    decays = live[1]
+
+    multiply = _multiplication(matrix, source, gain)
+
+    def step() -> bool:
+        multiply()
+        add_rows(target, gain, bias)
+        if decays:
+            np.multiply(source, fall, out=source)
+        return True
+
+    return step
+
+
+def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    refs = block.refs()
+    if t <= 0 or not all(isinstance(ref, View) and ref.contiguous for ref in refs):
+        return None
+    alpha, lam, source = (ref.of(states) for ref in refs)
+    scaled = bool(block.tensors)
+    if fresh and t == 1.0 and not scaled:
+
+        def start_from_zero() -> bool:
+            np.tanh(source, out=alpha)
+            if live[1]:
+                np.multiply(source, alpha, out=lam)
+            return True
+
+        return start_from_zero
+    from integraph.flow.kernels import tanh_flow
+
+    alpha, lam, source = alpha.reshape(-1), lam.reshape(-1), source.reshape(-1)
+    if not scaled:
+        return lambda: tanh_flow(alpha, lam, source, t)
+    return lambda: tanh_flow(alpha, lam, arguments(block, states)[1][0].reshape(-1), t)
+
+
+_FAST: dict[str, Binder] = {
+    "affine": _affine,
+    "product": _product,
+    "decay": _decay,
+    "drain": _drain,
+    "tanh": _tanh,
+}
