@@ -37,11 +37,8 @@ def draw(program: Program, x: tuple[float, float], values: Floats, error: Floats
     """Left: six neurons through all segments, for the input x. Right: the function on [0, 1]², and the ODE's error."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11.5, 6.2), layout="constrained")
-        figure.suptitle(
-            f"{program.source} as a quadratic neural ODE:  W = {program.width} registers,  D = {program.depth} segments, "
-            f" T = {program.horizon:g},  {program.terms:,} terms",
-            fontsize=11.5,
-        )
+        size = f"W = {program.width} registers,  D = {program.depth} segments,  T = {program.horizon:g}"
+        figure.suptitle(f"{program.source} as a quadratic neural ODE:  {size},  {program.terms:,} terms", fontsize=11.5)
         left, right = figure.subfigures(1, 2, width_ratios=(1.85, 1))
         _trajectories(left, program.trajectory(x, points=97, engine="exact"))
         above, below = right.subplots(2, 1, sharex=True)

@@ -1,7 +1,7 @@
 """Integraph compiles functions and trained networks into quadratic neural ODEs, with proofs."""
 
 from integraph import flow, gadgets
-from integraph.program import Index, Program, Registers, Segment, Status, View, build, segment, tensor
+from integraph.program import Index, Program, Registers, Segment, Status, View, build, load, segment, tensor
 
 __version__ = "0.1.0"
 
@@ -16,6 +16,7 @@ __all__ = [
     "build",
     "flow",
     "gadgets",
+    "load",
     "segment",
     "tensor",
 ]

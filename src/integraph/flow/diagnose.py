@@ -26,6 +26,8 @@ def diagnose(program: Program, inputs: Floats, first: int) -> list[Failure]:
     numbers = np.arange(len(inputs))
     found: list[Failure] = []
     for number, segment in enumerate(program.segments):
+        if states.shape[1] == 0:
+            break
         before = states.copy()
         with np.errstate(all="ignore"):
             alive = [(block, advance(block, states, segment.tau)) for block in segment.blocks]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 CHUNK = 256  # inputs: a net of 64 neurons a layer then stays in the second-level cache
-CACHE = 1 << 20  # bytes of states a chunk should not exceed much
+CACHE = 1 << 22  # bytes of states a chunk should not exceed: larger chunks make better matrix products, to a point
 SMALLEST = 16
 
 

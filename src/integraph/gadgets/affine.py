@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from integraph.gadgets.contraction import check, distinct, nonzeros, operand
+from integraph.gadgets.contraction import check, distinct, linear, nonzeros, operand
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values
-from integraph.program import ONE, Block, Ref, Terms, register
+from integraph.program import Block, Ref, Terms, register
 from integraph.program.views import Indices
 
 
@@ -32,17 +32,10 @@ class Affine(Gadget):
         check(block, weights=("w",), lane_tensors=("b",))
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
-        i = block.targets[0].rows(lanes, len(block.targets[0].shape))[:, 0].astype(np.int32)
-        x, w = block.operands[0], lane_values(block, "w", lanes, block.operands[0].shape)
-        read = x.rows(lanes, len(x.shape) - 1)
-        bias = "b" in block.tensors
-        k = np.empty((len(i), read.shape[1] + bias), np.int32)
-        value = np.empty(k.shape)
-        k[:, bias:], value[:, bias:] = read, w
-        if bias:
-            k[:, 0], value[:, 0] = ONE, lane_values(block, "b", lanes)
-        flat = k.ravel()
-        return Terms(np.repeat(i, k.shape[1]), np.full(flat.shape, ONE, np.int32), flat, value.ravel())
+        x = block.operands[0]
+        i, k = block.targets[0].at(lanes).astype(np.int32), x.rows(lanes, len(x.shape) - 1)
+        b = lane_values(block, "b", lanes) if "b" in block.tensors else None
+        return linear(i, k, lane_values(block, "w", lanes, x.shape), b)
 
     def per_lane(self, block: Block, role: int) -> int:
         return block.operands[0].shape[-1] + ("b" in block.tensors)

@@ -1,7 +1,7 @@
 """asinh: y' = v, v' = −vw, u' = −2uw, w' = u² − w²; from (0, x, x, 0): y(1) = asinh x.
 
-ζ = w + iu obeys ζ' = −ζ²; v falls as 1/|1 + ζ₀t|, and its integral is that of 1/distance along a straight line:
-with R = |1 + ζ₀t| and L = |ζ₀t| it is t·ln((1 + R + L)/(1 + R − L))/L, where R − L = (1 + 2w₀t)/(R + L)."""
+ζ = w + iu obeys ζ' = −ζ²; v falls as 1/|1 + ζ₀t|, and its integral is that of 1/distance from 0 along a straight
+line."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ class Asinh(Elementwise):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         y, v, u, w = start
         real, imaginary = 1.0 + t * w, t * u
-        r, length = f.hypot(real, imaginary), f.hypot(t * u, t * w)
-        below = 1.0 + (1.0 + 2.0 * t * w) / (r + length)
-        y_end = y + v * t * (2.0 / below) * f.log1pc(2.0 * length / below)
+        r = f.hypot(real, imaginary)
+        y_end = y + v * t * f.inverse_distance(t * w, imaginary)
         w_end = (w / r) * (real / r) + (u / r) * (imaginary / r)
         return Closed((y_end, v / r, u / r / r, w_end), {"w": f.relu(real) + f.abs(imaginary)})
 

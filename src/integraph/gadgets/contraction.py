@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.gadget import fits, row
-from integraph.program import Block, Index, Ref, View
+from integraph.program import ONE, Block, Index, Ref, Terms, View, tensor
+from integraph.program.views import Floats, Int32
 
 
 def spread(view: Ref, shape: tuple[int, ...]) -> Ref:
@@ -22,10 +24,12 @@ def spread(view: Ref, shape: tuple[int, ...]) -> Ref:
 
 
 def operand(view: Ref, lanes: tuple[int, ...], w: Any) -> tuple[Ref, Any]:
-    """Operand and weights as lanes + (R,). Weights with one axis more than the targets are a matrix, else diagonal."""
-    if w is None or np.ndim(w) <= len(lanes):
-        return row(spread(view, lanes)), None if w is None else np.asarray(w, np.float64)[..., None]
-    return spread(view, (*lanes, view.shape[-1] if view.shape else 1)), w
+    """Operand and weights as lanes + (R,): a sum over the last axis where one of them has an axis more than the lanes,
+    else a diagonal map."""
+    weights = None if w is None else tensor(w)
+    if len(view.shape) <= len(lanes) and (weights is None or weights.ndim <= len(lanes)):
+        return row(spread(view, lanes)), None if weights is None else weights[..., None]
+    return spread(view, (*lanes, view.shape[-1] if view.shape else 1)), weights
 
 
 def check(block: Block, *, weights: tuple[str, ...], lane_tensors: tuple[str, ...]) -> None:
@@ -33,7 +37,7 @@ def check(block: Block, *, weights: tuple[str, ...], lane_tensors: tuple[str, ..
     lanes = block.targets[0].shape
     reads = block.operands[0].shape
     for role, ref in zip(block.op.operands, block.operands, strict=True):
-        if ref.shape[:-1] != lanes or ref.shape != reads:
+        if not ref.shape or ref.shape[:-1] != lanes or ref.shape != reads:
             raise SpecError(f"{block.op.name}: operand {role!r} has shape {ref.shape}, needs {lanes} + (terms,)")
     for name in block.tensors:
         fits(block.op.name, name, block.tensors[name].shape, reads if name in weights else lanes)
@@ -50,5 +54,15 @@ def distinct(view: Ref) -> bool:
 def nonzeros(block: Block, name: str, shape: tuple[int, ...]) -> int:
     """How many entries of the broadcast tensor are not 0."""
     tensor = block.tensors[name]
-    repeats = int(np.prod(shape, dtype=np.int64)) // max(tensor.size, 1)
+    repeats = math.prod(shape) // max(tensor.size, 1)
     return int(np.count_nonzero(tensor)) * repeats
+
+
+def linear(i: Int32, k: Int32, w: Floats, b: Floats | None) -> Terms:
+    """The terms of z_i' = Σ_r w_ir y_{k_ir} + b_i, with k and w of shape (lanes, R)."""
+    bias = b is not None
+    read, value = np.empty((len(i), k.shape[1] + bias), np.int32), np.empty((len(i), k.shape[1] + bias))
+    read[:, bias:], value[:, bias:] = k, w
+    if b is not None:
+        read[:, 0], value[:, 0] = ONE, b
+    return Terms(np.repeat(i, read.shape[1]), np.full(read.size, ONE, np.int32), read.reshape(-1), value.reshape(-1))

@@ -14,7 +14,7 @@ class Decay(Elementwise):
     equations = (("z", -1, "r", "z"),)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
-        return Closed((start[0] * f.exp(-t * tensors["r"]),))
+        return Closed((f.grow(start[0], -t * tensors["r"]),))
 
     def words(self, block: Block) -> str:
         return f"decay of {block.targets[0].size} registers: z' = −r·z"

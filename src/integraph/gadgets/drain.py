@@ -5,12 +5,14 @@ The factor makes z(1) = z(0) + A x(0) + b exactly although x is on its way to e^
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.gadgets.contraction import nonzeros
+from integraph.gadgets.contraction import linear, nonzeros
 from integraph.gadgets.functions import Arrays, Functions, Tensors
-from integraph.gadgets.gadget import Closed, Gadget, fits
+from integraph.gadgets.gadget import Closed, Gadget, fits, lane_values
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices
@@ -33,44 +35,48 @@ class Drain(Gadget):
         fits("drain", "r", block.tensors["r"].shape, ())
         fits("drain", "b", block.tensors.get("b", np.zeros(())).shape, z.shape)
 
-    def gain(self, block: Block) -> Floats:
+    def gain(self, block: Block, lanes: Indices | slice = slice(None)) -> Floats:
         """r/(1 − e^{−r}) · A: the controls that are stored in eq. (1)."""
-        r = float(block.tensors["r"])
-        factor = 1.0 if r == 0 else -r / np.expm1(-r)
-        scaled: Floats = factor * block.tensors["w"]
+        scaled: Floats = block.tensors["w"][lanes] * _factor(float(block.tensors["r"]))
         return scaled
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
-        i, x = block.targets[role].rows(lanes, 1), block.targets[1].indices()
+        i = block.targets[role].at(lanes).astype(np.int32)
         if role == 1:
             return terms(i, ONE, i, -block.tensors["r"])
-        bias = "b" in block.tensors
-        k = np.empty((len(i), len(x) + bias), np.int64)
-        value = np.empty(k.shape)
-        k[:, bias:], value[:, bias:] = x, self.gain(block)[lanes]
-        if bias:
-            k[:, 0], value[:, 0] = ONE, np.broadcast_to(block.tensors["b"], block.targets[0].shape)[lanes]
-        return terms(i, ONE, k, value)
+        k = block.targets[1].indices().astype(np.int32)[None, :]
+        b = lane_values(block, "b", lanes) if "b" in block.tensors else None
+        return linear(i, k, self.gain(block, lanes), b)
 
     def per_lane(self, block: Block, role: int) -> int:
         return 1 if role == 1 else block.targets[1].size + ("b" in block.tensors)
 
     def count(self, block: Block) -> int | None:
         z, x = block.targets
-        found = nonzeros(block, "w", (z.size, x.size)) + x.size * int(block.tensors["r"] != 0)
+        found = int(np.count_nonzero(self.gain(block))) + x.size * int(block.tensors["r"] != 0)
         return found + (nonzeros(block, "b", z.shape) if "b" in block.tensors else 0)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         z, x = start
         r = tensors["r"]
-        reach = t * f.expm1c(-t * r) / f.expm1c(-r)  # 1 for t = 1
-        gain = f.sum(tensors["w"] * x[None], -2)
-        return Closed((z + reach * gain + t * tensors.get("b", 0.0), x * f.exp(-t * r)))
+        # z gains t·expm1c(−tr)/expm1c(−r) times A x, which is 1 for t = 1; expm1c(v) = e^{max(v, 0)} expm1c(−|v|)
+        reach = t * f.expm1c(-f.abs(t * r)) / f.expm1c(-f.abs(r))
+        gain = f.grow(reach * f.sum(tensors["w"] * x[None], -2), f.relu(-t * r) - f.relu(-r))
+        return Closed((z + gain + t * tensors.get("b", 0.0), f.grow(x, -t * r)))
 
     def words(self, block: Block) -> str:
         z, x = block.targets
         r = float(block.tensors["r"])
         return f"drain {x.size} registers into {z.size}: z gains A·x + b while x decays at rate {r:g}"
+
+
+def _factor(r: float) -> float:
+    """r/(1 − e^{−r}), correctly rounded: a stored program has the same controls on every machine, whatever its libm."""
+    if abs(r) < 1e-17 or abs(r) > 1000:  # the limits, to the last bit
+        return 1.0 if abs(r) < 1 else max(r, 0.0)
+    with localcontext(Context(prec=60, rounding=ROUND_HALF_EVEN)):
+        exact = Decimal(r)
+        return float(exact / (1 - (-exact).exp()))
 
 
 drain = Drain()

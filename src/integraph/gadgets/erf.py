@@ -20,8 +20,8 @@ class Erf(Elementwise):
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (w, h, y), (x,) = start, operands
-        y_end = y + h * t * f.gauss_integral(t * w, t * x)
-        return Closed((w + t * x * x, h * f.exp_minus_square(t * w, t * x), y_end))
+        y_end = y + t * f.gauss(h, t * w, t * x, 2.0)
+        return Closed((w + t * x * x, f.fall(h, t * w, t * x, 2.0), y_end))
 
 
 erf = Erf()

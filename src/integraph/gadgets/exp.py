@@ -15,7 +15,7 @@ class Exp(Elementwise):
     equations = (("z", 1, "x", "z"),)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
-        return Closed((start[0] * f.exp(t * operands[0]),))
+        return Closed((f.grow(start[0], t * operands[0]),))
 
 
 exp = Exp()

@@ -18,8 +18,10 @@ class Expm1(Elementwise):
     )
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
-        v = t * operands[0]
-        return Closed((start[0] * f.exp(v) + f.expm1(v),))
+        (z,), v = start, t * operands[0]
+        rising, falling = f.relu(v), -f.relu(-v)  # one of them is 0
+        below = z * f.exp(falling) + f.expm1(falling)
+        return Closed((below + f.grow((below + 1.0) * -f.expm1(-rising), rising),))
 
 
 expm1 = Expm1()

@@ -1,9 +1,9 @@
 """A gadget: equations (→ terms), closed form from any start, domain, words.
 
 `Elementwise` gadgets are data: a table of equations and one closed form. In the table a row is
-`(target, number, factor, …)`: it adds number · Π factors to the derivative of `target`; a factor is a target, an operand
-or a tensor. The first operand may be an affine form a·x + b of its register (Lemma 1 needs it); products of such forms
-are expanded.
+`(target, number, factor, …)`: it adds number · Π factors to the derivative of `target`; a factor is a target, an
+operand or a tensor. The first operand may be an affine form a·x + b of its register (Lemma 1 needs it); products of
+such forms are expanded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from integraph.errors import SpecError
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.program import ONE, Block, Op, Ref, Terms, View
 from integraph.program.terms import terms
-from integraph.program.views import Floats, Indices
+from integraph.program.views import Floats, Indices, row_major
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,13 +78,17 @@ class Elementwise(Gadget):
                 )
         for name, tensor in block.tensors.items():
             fits(self.name, name, tensor.shape, shape)
+        roles = {*self.targets, *self.operands, *block.tensors}
+        missing = [factor for _, _, *factors in self.equations for factor in factors if factor not in roles]
+        if missing:
+            raise SpecError(f"{self.name} needs the tensor {missing[0]!r}")
 
     def form(self, block: Block, lanes: Indices, factor: str) -> list[tuple[Array, Array]]:
         """A factor as a sum of (coefficient, register)."""
         if factor in self.targets:
-            return [(1.0, block.targets[self.targets.index(factor)].rows(lanes, len(block.targets[0].shape))[:, 0])]
+            return [(1.0, block.targets[self.targets.index(factor)].at(lanes))]
         position = self.operands.index(factor)
-        register = block.operands[position].rows(lanes, len(block.targets[0].shape))[:, 0]
+        register = block.operands[position].at(lanes)
         if position == 0 and ("a" in block.tensors or "b" in block.tensors):
             parts = [(lane_values(block, "a", lanes) if "a" in block.tensors else 1.0, register)]
             return parts + ([(lane_values(block, "b", lanes), ONE)] if "b" in block.tensors else [])
@@ -104,17 +108,26 @@ class Elementwise(Gadget):
                 else:
                     value = value * lane_values(block, factor, lanes)
             left, right = (forms + [[(1.0, ONE)], [(1.0, ONE)]])[:2]
-            found += [(j, k, value * p * q) for p, j in left for q, k in right]
+            if len(forms) == 2 and factors[-1] == factors[-2]:  # a square: both orders of a mixed term at once
+                (p, j), *rest = left
+                found += [(j, j, value * p * p)]
+                found += [part for q, k in rest for part in ((j, k, value * p * q * 2.0), (k, k, value * q * q))]
+            else:
+                found += [(j, k, value * p * q) for p, j in left for q, k in right]
         return found
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
-        i = block.targets[role].rows(lanes, len(block.targets[role].shape))[:, 0]
         row = sorted(self._row(block, role, lanes), key=_first)
-        columns = [np.stack([np.broadcast_to(part, i.shape) for part in parts], 1) for parts in zip(*row, strict=True)]
-        return terms(i[:, None], *columns)
+        shape = (len(lanes), len(row))
+        j, k, value = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape)
+        for column, (left, right, coefficient) in enumerate(row):
+            j[:, column], k[:, column], value[:, column] = left, right, coefficient
+        return terms(block.targets[role].at(lanes)[:, None], j, k, value)
 
     def per_lane(self, block: Block, role: int) -> int:
-        return len(self._row(block, role, np.zeros(1, np.int64)))
+        affine = self.operands[:1] if "b" in block.tensors else ()  # two parts, a·x and b
+        rows = [factors for target, _, *factors in self.equations if target == self.targets[role]]
+        return sum(2 ** sum(factor in affine for factor in factors) for factors in rows)
 
     def count(self, block: Block) -> int | None:
         """Affine operands can make two terms equal or a coefficient 0; plain ones cannot."""
@@ -127,7 +140,7 @@ class Elementwise(Gadget):
         return f"{self.name} on {block.targets[0].size} lanes: {rows}{self._operand_words(block)}"
 
     def _operand_words(self, block: Block) -> str:
-        if "a" in block.tensors or "b" in block.tensors:
+        if self.operands and ("a" in block.tensors or "b" in block.tensors):
             return f" (with {self.operands[0]} read as a·{self.operands[0]} + b)"
         return ""
 
@@ -157,12 +170,14 @@ def fits(op: str, name: str, shape: tuple[int, ...], into: tuple[int, ...]) -> N
 
 
 def lane_values(block: Block, name: str, lanes: Indices, shape: tuple[int, ...] | None = None) -> Floats:
-    """A tensor's values at flat lane positions: (lanes,) or, if `shape` has one axis more than the lanes, (lanes, R)."""
-    lead = block.targets[0].shape
-    tensor = np.broadcast_to(block.tensors[name], lead if shape is None else shape)
-    if len(lead) == 1:
-        return tensor[lanes]
-    return tensor[np.unravel_index(lanes, lead)]
+    """A tensor's values at flat lane positions: (lanes,), or (lanes, R) if `shape` has one axis more than the lanes."""
+    tensor, lead = block.tensors[name], block.targets[0].shape
+    rest = () if shape is None else shape[len(lead) :]
+    padded = (1,) * (len(lead) + len(rest) - tensor.ndim) + tensor.shape
+    head, tail = padded[: len(lead)], padded[len(lead) :]
+    steps = tuple(0 if n == 1 else step for n, step in zip(head, row_major(head), strict=True))
+    rows = View(0, lead, steps).at(lanes)
+    return np.broadcast_to(tensor.reshape(-1, *tail)[rows], (len(lanes), *rest))
 
 
 def row(view: Ref) -> Ref:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
@@ -22,9 +20,8 @@ class Gelu(Elementwise):
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (w, h, z), (x,) = start, operands
-        a, b = 0.5 * t * w, t * x / math.sqrt(2)
-        z_end = z + x * h * t * f.gauss_integral(a, b)
-        return Closed((w + t * x * x, h * f.exp_minus_square(a, b), z_end))
+        z_end = z + t * x * f.gauss(h, t * w, t * x, 1.0)
+        return Closed((w + t * x * x, f.fall(h, t * w, t * x, 1.0), z_end))
 
 
 gelu = Gelu()

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from integraph.gadgets.contraction import check, distinct, nonzeros, operand
+from integraph.gadgets.contraction import check, distinct, linear, nonzeros, operand
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values
-from integraph.program import ONE, Block, Ref, Terms, register
+from integraph.program import Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Indices
 
@@ -33,14 +33,12 @@ class Monomial(Gadget):
         check(block, weights=("w",), lane_tensors=("b",))
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
-        i = block.targets[0].rows(lanes, len(block.targets[0].shape))
+        """Those of an affine map, times z."""
         l = block.operands[0]
-        j = l.rows(lanes, len(l.shape) - 1)
-        w = lane_values(block, "w", lanes, l.shape)
-        if "b" in block.tensors:
-            j = np.concatenate([np.full((len(i), 1), ONE), j], 1)
-            w = np.concatenate([lane_values(block, "b", lanes)[:, None], w], 1)
-        return terms(i, j, i, w)
+        i, k = block.targets[0].at(lanes).astype(np.int32), l.rows(lanes, len(l.shape) - 1)
+        b = lane_values(block, "b", lanes) if "b" in block.tensors else None
+        exponent = linear(i, k, lane_values(block, "w", lanes, l.shape), b)
+        return terms(exponent.i, exponent.k, exponent.i, exponent.value)
 
     def per_lane(self, block: Block, role: int) -> int:
         return block.operands[0].shape[-1] + ("b" in block.tensors)
@@ -53,7 +51,7 @@ class Monomial(Gadget):
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         exponent = f.sum(tensors["w"] * operands[0], -2) + tensors.get("b", 0.0)
-        return Closed((start[0] * f.exp(t * exponent),))
+        return Closed((f.grow(start[0], t * exponent),))
 
     def words(self, block: Block) -> str:
         return f"monomials in {block.targets[0].size} registers: z' = (w·l + b)·z multiplies z by e^b·Π e^(w·l)"

@@ -24,7 +24,7 @@ class Power(Elementwise):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         p, z = start
         alive = 1.0 + t * p
-        return Closed((p / alive, z * f.pow1p(t * p, tensors["a"])), {"p": alive})
+        return Closed((p / alive, f.power(z, t * p, tensors["a"])), {"p": alive})
 
 
 power = Power()

@@ -40,7 +40,7 @@ class Product(Gadget):
         check(block, weights=("w",), lane_tensors=())
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
-        i = block.targets[0].rows(lanes, len(block.targets[0].shape))
+        i = block.targets[0].at(lanes)[:, None]
         x, v = (ref.rows(lanes, len(ref.shape) - 1) for ref in block.operands)
         return terms(i, x, v, lane_values(block, "w", lanes, block.operands[0].shape))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from integraph.program.views import Indices, dense
 
 
 class Raw(Gadget):
-    """Stored as sorted triples: `index` (n, 3) holds (row of y, j, k) with j, k positions in z, −1 for the constant 1."""
+    """Stored as sorted triples: `index` (n, 3) holds (row of y, j, k), j and k positions in z, −1 for the 1."""
 
     name = "raw"
     targets = ("y",)
@@ -49,16 +50,17 @@ class Raw(Gadget):
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
         index, value = block.tensors["index"], block.tensors["value"]
-        first, last = np.searchsorted(index[:, 0], lanes), np.searchsorted(index[:, 0], lanes, side="right")
+        rows = index[:, 0]
+        near = slice(bisect_left(rows, lanes.min()), bisect_right(rows, lanes.max()))
+        index, value, rows = index[near], value[near], rows[near]
+        first, last = np.searchsorted(rows, lanes), np.searchsorted(rows, lanes, side="right")
         lengths = last - first
         where = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
-        registers = np.concatenate([block.targets[0].indices(), block.operands[0].indices(), [ONE]])
-        chosen = index[where]
-        return terms(registers[chosen[:, 0]], registers[chosen[:, 1]], registers[chosen[:, 2]], value[where])
+        i, j, k = _registers(block, index[where]).T
+        return terms(i, j, k, value[where])
 
-    def per_lane(self, block: Block, role: int) -> int:
-        rows = block.tensors["index"][:, 0]
-        return int(np.bincount(rows).max()) if len(rows) else 0
+    def per_lane(self, block: Block, role: int) -> Indices:
+        return np.bincount(block.tensors["index"][:, 0], minlength=block.targets[0].size)
 
     def count(self, block: Block) -> int | None:
         return None
@@ -68,6 +70,16 @@ class Raw(Gadget):
 
     def words(self, block: Block) -> str:
         return f"free-form quadratic ODE of {block.targets[0].size} registers, {len(block.tensors['value'])} terms"
+
+
+def _registers(block: Block, index: Indices) -> Indices:
+    """From positions in z = (y, x), −1 for the constant 1, to registers."""
+    y, x = block.targets[0], block.operands[0]
+    found = np.full(index.shape, ONE, np.int64)
+    for ref, start, end in ((y, 0, y.size), (x, y.size, y.size + x.size)):
+        inside = (index >= start) & (index < end)
+        found[inside] = ref.at(index[inside] - start)
+    return found
 
 
 def _triples(m: int, n: int, A: Any = None, Q: Any = None, b: Any = None) -> dict[str, Any]:

@@ -21,9 +21,8 @@ class Relu(Elementwise):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (s,), (x,) = start, operands
         kt = t * tensors["k"]
-        v = kt * x
-        below = f.exp(-f.relu(v)) + kt * s * f.expm1c(-f.abs(v))
-        return Closed((s * f.exp(-f.relu(-v)) / below,), {"s": below})
+        alive, s_end = f.logistic(kt * x, kt * s, s)  # s = s₀ e^{kxt}/N, N = 1 + s₀(e^{kxt} − 1)/x
+        return Closed((s_end,), {"s": alive})
 
 
 relu = Relu()

@@ -22,9 +22,8 @@ class Sigmoid(Elementwise):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (s, g), (x,) = start, operands
         v = t * x
-        below = f.exp(-f.relu(v)) + t * s * f.expm1c(-f.abs(v))  # N e^{−max(v, 0)}, N = 1 + s₀(e^v − 1)/x
-        rise = f.exp(-f.relu(-v)) / below
-        return Closed((s * rise, g * rise), {"s": below})
+        alive, s_end, g_end = f.logistic(v, t * s, s, g)  # s = s₀ e^v/N, N = 1 + s₀(e^v − 1)/x; g likewise
+        return Closed((s_end, g_end), {"s": alive})
 
 
 sigmoid = Sigmoid()

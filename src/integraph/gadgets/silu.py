@@ -20,9 +20,8 @@ class Silu(Elementwise):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (s,), (x,) = start, operands
         v = t * x
-        below = f.exp(-f.relu(v)) + t * s * f.expm1c(-f.abs(v))  # N e^{−max(v, 0)}, N = 1 + s₀(e^v − 1)/x
-        rise = f.exp(-f.relu(-v)) / below
-        return Closed((s * rise,), {"s": below})
+        alive, s_end = f.logistic(v, t * s, s)  # s = s₀ e^v/N, N = 1 + s₀(e^v − 1)/x
+        return Closed((s_end,), {"s": alive})
 
 
 silu = Silu()

@@ -21,9 +21,10 @@ class SinhCosh(Elementwise):
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (u, v), (x,) = start, operands
-        w = t * x
-        small, sinh, s = f.exp(-f.abs(w)), f.sinh(w), f.sign(w)
-        return Closed((u * small + (s * u + v) * sinh, v * small + (s * v + u) * sinh))
+        size, s = f.abs(t * x), f.sign(t * x)
+        small = f.exp(-size)
+        growing = f.grow(0.5 * (u + s * v) * -f.expm1(-2.0 * size), size)
+        return Closed((u * small + growing, v * small + s * growing))
 
 
 sinh_cosh = SinhCosh()

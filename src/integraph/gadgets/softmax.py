@@ -4,7 +4,8 @@ a_j' = σ_j a_j − a_j m, u_j' = σ_j u_j − u_j m, m' = Σ σ_j u_j − m², 
 a(t) = softmax(t s). c ≥ −(lowest row maximum) keeps rounding small.
 
 From any start: with N = exp ∫m, N'' = Σ σ_j u_j(0) e^{σ_j t}, so N = 1 + t(m₀ − Σu₀) + Σ u₀ (e^{σt} − 1)/σ, and
-a = a₀ e^{σt}/N, u = u₀ e^{σt}/N, m = N'/N. Everything is divided by e^M, M = max(σt, 0), so that nothing overflows.
+a = a₀ e^{σt}/N, u = u₀ e^{σt}/N, m = N'/N. Everything is divided by e^M, M = max(σt, 0) over the lanes with u₀ ≠ 0, so
+that nothing overflows on the way.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ class Softmax(Gadget):
     def check(self, block: Block) -> None:
         a, u, m = block.targets
         (s,) = block.operands
-        if not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
+        if not a.shape or not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
             raise SpecError(
-                f"softmax: a, u, s need one shape rows + (n,) and m rows; got {a.shape}, {u.shape}, {s.shape}, {m.shape}"
+                f"softmax: a, u and s need one shape rows + (n,), m needs rows; got {a.shape}, {u.shape}, {s.shape}, "
+                f"{m.shape}"
             )
         if "c" in block.tensors:
             fits("softmax", "c", block.tensors["c"].shape, m.shape)
@@ -68,8 +70,12 @@ class Softmax(Gadget):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         a, u, m = start
         sigma = operands[0] + _rows(tensors.get("c", 0.0))
-        grown, n, slope = _parts(f, t, u, m, sigma)
-        return Closed((a * grown / _rows(n), u * grown / _rows(n), slope / n), {"m": _lowest(f, t, u, m, sigma, n)})
+        v = t * sigma
+        top = f.peak(v, u, -2)
+        grown = f.grow(u, v - top)
+        n, alive = f.normaliser(t, u, m, sigma, top, grown)
+        slope = (m - f.sum(u, -2)) * f.exp(-top)[..., 0, :] + f.sum(grown, -2)
+        return Closed((f.grow(a, v - top) / _rows(n), grown / _rows(n), slope / n), {"m": alive})
 
     def words(self, block: Block) -> str:
         return (
@@ -80,23 +86,6 @@ class Softmax(Gadget):
 def _rows(x: Array) -> Array:
     """A quantity of a row, spread over its lanes (the axis before the inputs)."""
     return x[..., None, :] if getattr(x, "ndim", 0) else x
-
-
-def _parts(f: Functions, t: float, u: Array, m: Array, sigma: Array) -> tuple[Array, Array, Array]:
-    """e^{σt − M}, N e^{−M} and N' e^{−M}."""
-    v = t * sigma
-    top = f.max(f.relu(v), -2)
-    grown, scale = f.exp(v - top), f.exp(-top)
-    # (e^v − 1) e^{−M} / v without cancellation: for v > 0 factor e^v out, else not
-    positive = f.exp(f.relu(v) - top) * f.expm1c(-f.abs(v))
-    n = (1.0 + t * (m - f.sum(u, -2))) * scale[..., 0, :] + t * f.sum(u * positive, -2)
-    slope = (m - f.sum(u, -2)) * scale[..., 0, :] + f.sum(u * grown, -2)
-    return grown, n, slope
-
-
-def _lowest(f: Functions, t: float, u: Array, m: Array, sigma: Array, n: Array) -> Array:
-    """N e^{−M} at the end; where N need not be monotone, also its certified sign on the way (see `positive_on`)."""
-    return n
 
 
 softmax = Softmax()

@@ -21,9 +21,8 @@ class Softplus(Elementwise):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         (s, y), (x,) = start, operands
         v = t * x
-        below = f.exp(-f.relu(v)) + t * s * f.expm1c(-f.abs(v))  # N e^{−max(v, 0)}, N = 1 + s₀(e^v − 1)/x
-        rise = f.exp(-f.relu(-v)) / below
-        return Closed((s * rise, y + f.log_logistic(v, t * s)), {"s": below})
+        alive, s_end = f.logistic(v, t * s, s)  # s = s₀ e^v/N, N = 1 + s₀(e^v − 1)/x
+        return Closed((s_end, y + f.log_logistic(v, t * s)), {"s": alive})
 
 
 softplus = Softplus()

@@ -1,7 +1,7 @@
 """tanh, Lemma 1: α' = x − αλ, λ' = x² − λ²; from 0, α(1) = tanh x and λ(1) = x tanh x.
 
 With u = cosh v + λ₀t sinh(v)/v, v = xt: λ = u'/u and α u = α₀ + sinh v + λ₀t (cosh v − 1)/v. Everything is written in
-e = e^{−|v|}, h = (1 − e)/|v| and g = |v| + λ₀t, scaled by e, so that nothing overflows and nothing cancels but g itself.
+e = e^{−|v|}, h = (1 − e)/|v| and g = |v| + λ₀t, scaled by e: nothing overflows and nothing cancels but g itself.
 u has at most one zero, so the solution exists up to t if u(t) > 0.
 """
 

@@ -22,7 +22,7 @@ class VariablePower(Elementwise):
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         p, q, z = start
         alive = 1.0 + t * p
-        return Closed((p / alive, q / alive, z * f.exp(t * q * f.log1pc(t * p))), {"p": alive})
+        return Closed((p / alive, q / alive, f.grow(z, t * q * f.log1pc(t * p))), {"p": alive})
 
 
 variable_power = VariablePower()

@@ -5,6 +5,7 @@ from integraph.program.engine import Engine, Failure, Flow, Options, Status, plu
 from integraph.program.program import Controls, Program, Trajectory, build
 from integraph.program.registers import Group, Registers
 from integraph.program.segment import Segment, segment
+from integraph.program.storage import load
 from integraph.program.terms import ONE, Terms
 from integraph.program.views import Index, Ref, View
 
@@ -28,6 +29,7 @@ __all__ = [
     "Trajectory",
     "View",
     "build",
+    "load",
     "operation",
     "operations",
     "plug",

@@ -37,8 +37,8 @@ class Op(ABC):
         """The terms of the targets at flat positions `lanes` of target `role`, row after row."""
 
     @abstractmethod
-    def per_lane(self, block: Block, role: int) -> int:
-        """At most so many terms for one register of target `role`."""
+    def per_lane(self, block: Block, role: int) -> int | Indices:
+        """At most so many terms for each register of target `role`: one number for all lanes, or one for each."""
 
     @abstractmethod
     def count(self, block: Block) -> int | None:
@@ -86,6 +86,9 @@ class Block:
         for what, have, need in (("targets", self.targets, op.targets), ("operands", self.operands, op.operands)):
             if len(have) != len(need):
                 raise SpecError(f"{op.name} has {len(need)} {what} {need}, got {len(have)}")
+        for role, ref in zip(op.targets, self.targets, strict=True):
+            if ref.size == 0:
+                raise SpecError(f"{op.name}: target {role!r} has shape {ref.shape}, which holds no register")
         unknown = set(self.tensors) - set(op.tensors)
         if unknown:
             raise SpecError(f"{op.name} takes the tensors {op.tensors}, not {sorted(unknown)}")
@@ -102,7 +105,7 @@ def tensor(array: Any, dtype: type[np.generic] = np.float64) -> Tensor:
     if isinstance(array, np.ndarray) and not array.flags.writeable and array.dtype == dtype:
         return array
     try:
-        frozen = np.array(array, dtype)
+        frozen = np.array(array, dtype, order="C")
     except (TypeError, ValueError) as error:
         raise SpecError(f"a tensor must be an array of numbers, got {type(array).__name__}: {error}") from None
     frozen.flags.writeable = False

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from integraph.errors import UsageError
 from integraph.program.engine import Options
@@ -99,6 +98,8 @@ def spectral_radius(i: Indices, j: Indices, values: Floats, width: int) -> float
 
     The strongly connected blocks of the pattern are the diagonal blocks of its block-triangular form.
     """
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     pattern = coo_array((np.ones(len(i)), (i, j)), shape=(width, width)).tocsr()
     count, label = connected_components(pattern, directed=True, connection="strong")
     sizes = np.bincount(label, minlength=count)

@@ -10,63 +10,41 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from integraph.program.block import Block
+from integraph.errors import SpecError
+from integraph.program.bands import bands
 from integraph.program.segment import Segment
-from integraph.program.terms import ONE, Terms, canonical, positions
-from integraph.program.views import Floats, Index, Indices
+from integraph.program.terms import ONE, Terms, canonical, without_zeros
+from integraph.program.views import Floats, mark
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
 
 BATCH = 1 << 18  # terms in a batch: about 5 MB, stays near the cache
+WARM = 1 << 24  # bytes: more than the arrays of a batch together
 Progress = Callable[[int], None]
 
 
 def stream_segment(segment: Segment, width: int, scales: Floats | None, batch: int = BATCH) -> Iterator[Terms]:
     """The canonical terms of one segment, in batches of about `batch` terms."""
-    parts = [(block, role, ref.size) for block in segment.blocks for role, ref in enumerate(block.targets)]
-    bound = sum(block.op.per_lane(block, role) * size for block, role, size in parts)
-    bands = _whole(parts) if bound <= batch else _bands(parts, batch)
-    for band in bands:
-        pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band if len(lanes)]
-        found = _scaled(canonical(pieces, width), segment.rate, scales)
+    np.empty(WARM, np.int8)  # freed at once; else glibc returns each batch's memory and faults it in again: 3× slower
+    for band in bands(segment.blocks, batch):
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band]
+            found = _scaled(canonical(pieces, width), segment.rate, scales)
+        finite = np.isfinite(found.value)
+        if not finite.all():
+            term = found[~finite]
+            raise SpecError(
+                f"segment {segment.label!r}: the control of registers ({term.i[0]}, {term.j[0]}, {term.k[0]}) is "
+                f"{term.value[0]}: every control must be finite; make weights, rate or state scales smaller"
+            )
         if len(found):
             yield found
-
-
-Part = tuple[Block, int, int]
-Band = list[tuple[Block, int, Indices]]
-
-
-def _whole(parts: list[Part]) -> Iterator[Band]:
-    yield [(block, role, positions(size)) for block, role, size in parts]
-
-
-def _bands(parts: list[Part], batch: int) -> Iterator[Band]:
-    """Cut the target registers where the number of terms passes multiples of `batch`."""
-    sorted_parts: list[tuple[Block, int, Indices, Indices]] = []
-    for block, role, _ in parts:
-        registers = block.targets[role].indices().ravel()
-        order = positions(len(registers)) if (np.diff(registers) > 0).all() else np.argsort(registers, kind="stable")
-        sorted_parts.append((block, role, registers[order], order))
-    registers = np.concatenate([r for _, _, r, _ in sorted_parts])
-    costs = np.concatenate([np.full(len(r), b.op.per_lane(b, role)) for b, role, r, _ in sorted_parts])
-    order = np.argsort(registers, kind="stable")
-    registers, reached = registers[order], np.cumsum(costs[order])
-    cuts = np.searchsorted(reached, np.arange(batch, int(reached[-1]) + batch, batch))
-    limits = np.unique(registers[np.minimum(cuts, len(registers) - 1)]) + 1
-    low = 0
-    for high in limits.tolist():
-        band: Band = []
-        for block, role, found, lanes in sorted_parts:
-            a, b = np.searchsorted(found, (low, high))
-            band.append((block, role, lanes[a:b]))
-        low = high
-        yield band
 
 
 def _scaled(terms: Terms, rate: float, scales: Floats | None) -> Terms:
@@ -75,7 +53,7 @@ def _scaled(terms: Terms, rate: float, scales: Floats | None) -> Terms:
     if scales is not None:
         extended = np.append(scales, 1.0)  # index −1 is the constant 1
         value = value * extended[terms.j] * extended[terms.k] / extended[terms.i]
-    return terms if value is terms.value else Terms(terms.i, terms.j, terms.k, value)
+    return terms if value is terms.value else without_zeros(Terms(terms.i, terms.j, terms.k, value))
 
 
 def count(program: Program) -> int:
@@ -85,25 +63,24 @@ def count(program: Program) -> int:
 
 def _count_segment(segment: Segment, program: Program) -> int:
     counts = [block.op.count(block) for block in segment.blocks]
-    if None not in counts and not _share_targets(segment):
-        return sum(c for c in counts if c is not None)
-    return sum(len(batch) for batch in stream_segment(segment, program.width, None))
+    vanishing = abs(segment.rate) < 1 or program.scales is not None  # may round a control to 0
+    if None in counts or vanishing or _share_targets(segment, program.width):
+        return sum(len(batch) for batch in stream_segment(segment, program.width, program.scales))
+    return sum(c for c in counts if c is not None)
 
 
-def _share_targets(segment: Segment) -> bool:
+def _share_targets(segment: Segment, width: int) -> bool:
     additive = [ref for block in segment.blocks if block.op.additive for ref in block.targets]
     if len(additive) < 2:
         return False
-    extents = sorted(ref.extent() for ref in additive)
-    apart = all(a[1] < b[0] for a, b in zip(extents, extents[1:], strict=False))
-    if apart and not any(isinstance(ref, Index) for ref in additive):
-        return False
-    registers = np.concatenate([ref.indices().ravel() for ref in additive])
-    return len(np.unique(registers)) < len(registers)
+    written = np.zeros(width, np.bool_)
+    for ref in additive:
+        mark(ref, written, True)
+    return int(np.count_nonzero(written)) < sum(ref.size for ref in additive)
 
 
 def digest(program: Program, progress: Progress | None = None) -> str:
-    """SHA-256 over everything that eq. (1) says: sizes, durations, canonical terms and read-out. No names, no blocks."""
+    """SHA-256 over all that eq. (1) says: sizes, durations, canonical terms and read-out. No names, no blocks."""
     whole = hashlib.sha256(struct.pack("<4q", program.width, program.inputs, program.outputs, program.depth))
     readout = program.readout
     for array in (readout.indptr.astype("<i8"), readout.indices.astype("<i8"), readout.data.astype("<f8")):
@@ -111,7 +88,7 @@ def digest(program: Program, progress: Progress | None = None) -> str:
     for segment in program.segments:
         columns = [hashlib.sha256() for _ in range(4)]
         for batch in stream_segment(segment, program.width, program.scales):
-            for column, array in zip(columns, (batch.i, batch.j, batch.k, batch.value), strict=True):
+            for column, array in zip(columns, _columns(batch), strict=True):
                 column.update(np.ascontiguousarray(array).data)
             if progress is not None:
                 progress(len(batch))
@@ -119,6 +96,15 @@ def digest(program: Program, progress: Progress | None = None) -> str:
         for column in columns:
             whole.update(column.digest())
     return whole.hexdigest()
+
+
+def _columns(t: Terms) -> tuple[NDArray[Any], ...]:
+    """The terms without what is said twice: (register, terms, of them without j) for each register; j, k; values."""
+    starts = np.flatnonzero(np.diff(t.i, prepend=ONE))
+    linear = t.j == ONE
+    rows = np.stack([t.i[starts], np.diff(starts, append=len(t)), np.add.reduceat(linear, starts, dtype=np.int64)], 1)
+    j = t.j[:0] if linear.all() else t.j[~linear]
+    return tuple(a.astype(kind, copy=False) for a, kind in ((rows, "<i4"), (j, "<i4"), (t.k, "<i4"), (t.value, "<f8")))
 
 
 __all__ = ["BATCH", "ONE", "Progress", "count", "digest", "stream_segment"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -158,6 +159,12 @@ class Program:
         outputs = self.flow(x, engine, threads=threads).check().outputs
         single = np.ndim(x) == 0 or (np.ndim(x) == 1 and (self.inputs > 1 or np.shape(x) == (1,)))
         return outputs[0] if single else outputs
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `integraph.load` reads back, bit by bit."""
+        from integraph.program import storage
+
+        storage.save(self, path)
 
     def then(self, other: Program) -> Program:
         """First this program, then `other` on its outputs; one segment between them carries the values over."""

@@ -27,6 +27,7 @@ class Registers:
 
     def __init__(self) -> None:
         self._groups: list[Group] = []
+        self._names: set[str] = set()
         self._starts: list[int] = []
         self.width = 0
         self.inputs_count = 0
@@ -42,7 +43,7 @@ class Registers:
     def new(self, name: str, *shape: int) -> View:
         """Registers that start at 0. No shape means one register of shape (1,)."""
         shape = shape or (1,)
-        if not name or any(name == g.name for g in self._groups):
+        if not name or name in self._names:
             raise SpecError(f"register group {name!r}: names must be new and not empty")
         if any(not isinstance(n, int | np.integer) or n < 1 for n in shape):
             raise SpecError(f"register group {name!r} has shape {shape}: every size must be an integer ≥ 1")
@@ -50,6 +51,7 @@ class Registers:
         if self.width + view.size > MAX_WIDTH:
             raise SpecError(f"{self.width + view.size} registers: the limit is {MAX_WIDTH}")
         self._groups.append(Group(name, view))
+        self._names.add(name)
         self._starts.append(self.width)
         self.width += view.size
         return view
@@ -76,17 +78,15 @@ class Registers:
     def copy(self, inputs: int | None = None) -> Registers:
         """A copy that can grow, with another number of inputs if wanted."""
         other = Registers()
-        other._groups, other._starts = list(self._groups), list(self._starts)
+        other._groups, other._starts, other._names = list(self._groups), list(self._starts), set(self._names)
         other.width = self.width
         other.inputs_count = self.inputs_count if inputs is None else inputs
         return other
 
     def extend(self, other: Registers, suffix: str) -> None:
         """Append the groups of `other`; a name that is taken gets the suffix."""
-        taken = {g.name for g in self._groups}
         for group in other:
             name = group.name
-            while name in taken:
+            while name in self._names:
                 name += suffix
-            taken.add(name)
             self.new(name, *group.view.shape)

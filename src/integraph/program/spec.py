@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from integraph.errors import SpecError
 from integraph.program.block import Block
+from integraph.program.order import repeats
 from integraph.program.segment import Segment
-from integraph.program.views import Index, Ref
+from integraph.program.views import Ref, View, mark
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -36,11 +37,18 @@ def check(program: Program) -> None:
         _finite(program.scales, "the state scales")
         if program.scales.shape != (program.width,) or (program.scales <= 0).any():
             raise SpecError(f"state scales must be {program.width} positive numbers")
+    used = program.readout.indices
+    if len(used) and not 0 <= used.min() <= used.max() < program.width:
+        raise SpecError(f"the read-out uses registers {used.min()} … {used.max()}, there are {program.width}")
     written = np.zeros(program.width, np.bool_)
     written[: program.inputs] = True
+    owners = np.zeros(program.width, np.uint8)  # who writes what in the segment at hand
     for number, segment in enumerate(program.segments):
-        written |= _segment(program, number, segment) != FREE
-    unreached = np.setdiff1d(program.readout.indices, np.flatnonzero(written))
+        _segment(program, number, segment, owners)
+        for ref in (ref for block in segment.blocks for ref in block.targets):
+            mark(ref, written, True)
+            mark(ref, owners, FREE)
+    unreached = used[~written[used]]
     if len(unreached):
         raise SpecError(
             f"the read-out uses register {program.registers.name(int(unreached[0]))}, which is neither an input "
@@ -48,9 +56,8 @@ def check(program: Program) -> None:
         )
 
 
-def _segment(program: Program, number: int, segment: Segment) -> NDArray[np.uint8]:
+def _segment(program: Program, number: int, segment: Segment, owners: NDArray[np.uint8]) -> None:
     where = f"segment {number} {segment.label!r}"
-    owners = np.zeros(program.width, np.uint8)
     for block in segment.blocks:
         _bounds(program, where, block)
         for name, tensor in block.tensors.items():
@@ -59,43 +66,40 @@ def _segment(program: Program, number: int, segment: Segment) -> NDArray[np.uint
             _claim(program, where, block, role, ref, owners)
     for block in segment.blocks:
         for role, ref in zip(block.op.operands, block.operands, strict=True):
-            moving = _select(ref, owners) != FREE
-            if moving.any():
-                register = int(ref.indices()[moving][0])
+            register = _first(ref, owners, FREE)
+            if register is not None:
                 raise SpecError(
                     f"{where}: {block.op.name} reads register {program.registers.name(register)} as {role!r} while "
                     "another flow writes it: operands must be frozen; move one of the two to another segment"
                 )
-    return owners
 
 
 def _claim(program: Program, where: str, block: Block, role: str, ref: Ref, owners: NDArray[np.uint8]) -> None:
     claim = ADDED if block.op.additive else OWNED
-    before = _select(ref, owners)
-    taken = (before != FREE) if claim == OWNED else (before == OWNED)
-    if taken.any():
-        register = int(ref.indices()[taken][0])
+    if ref.size > program.width or repeats(ref):
+        raise SpecError(f"{where}: {block.op.name} lists a register twice in target {role!r}: targets must be distinct")
+    register = _first(ref, owners, FREE if claim == OWNED else ADDED)
+    if register is not None:
         raise SpecError(
             f"{where}: register {program.registers.name(register)} has two writers, one of them {block.op.name} "
             f"({role!r}): only affine maps and products may share a target; use another register or segment"
         )
-    if _repeats(ref):
-        raise SpecError(f"{where}: {block.op.name} lists a register twice in target {role!r}: targets must be distinct")
-    if isinstance(ref, Index):
-        owners[ref.registers] = claim
-    else:
-        ref.of(owners)[...] = claim
+    mark(ref, owners, claim)
 
 
-def _select(ref: Ref, owners: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    found: NDArray[np.uint8] = ref.of(owners)
-    return found
-
-
-def _repeats(ref: Ref) -> bool:
-    if not isinstance(ref, Index) and ref.contiguous:
-        return False
-    return len(np.unique(ref.indices())) < ref.size
+def _first(ref: Ref, owners: NDArray[np.uint8], allowed: int) -> int | None:
+    """The first register of `ref` whose owner is more than `allowed`; makes no array as large as a broadcast view."""
+    if isinstance(ref, View):
+        once = tuple(n if s else min(n, 1) for n, s in zip(ref.shape, ref.strides, strict=True))
+        ref = View(ref.offset, once, ref.strides)
+    found = ref.of(owners)
+    if found.max(initial=FREE) <= allowed:
+        return None
+    where: list[int] = []
+    while found.ndim:
+        where.append(int(np.argmax(found.max(axis=tuple(range(1, found.ndim))) > allowed)))
+        found = found[where[-1]]
+    return ref[tuple(where)].offset if isinstance(ref, View) else int(ref.registers[tuple(where)])
 
 
 def _bounds(program: Program, where: str, block: Block) -> None:

@@ -87,8 +87,11 @@ def canonical(pieces: Sequence[Terms], width: int) -> Terms:
             starts = np.flatnonzero(fresh)
             summed = np.add.reduceat(all_terms.value, starts)
             all_terms = Terms(all_terms.i[starts], all_terms.j[starts], all_terms.k[starts], summed)
-    present = all_terms.value != 0
-    return all_terms if present.all() else all_terms[present]
+    return without_zeros(all_terms)
+
+
+def without_zeros(t: Terms) -> Terms:
+    return t if t.value.all() else t[t.value != 0]
 
 
 def _order(t: Terms, width: int) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ targets is a view of shape (m, n) with strides (0, 1) and costs nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from integraph.errors import SpecError
 
 Indices = NDArray[np.int64]
+Int32 = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 _ANCHOR = np.zeros(1, np.int8)  # never read: gives numpy an address to do view arithmetic with
@@ -33,7 +35,7 @@ class View:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def extent(self) -> tuple[int, int]:
         """The lowest and the highest register; (0, -1) if there is none."""
@@ -66,12 +68,12 @@ class View:
         if not self.contiguous:
             raise SpecError(f"cannot reshape the strided view {self}: only a contiguous one; use Index(...)")
         shape = np.empty(self.size, np.int8).reshape(shape).shape
-        return View(self.offset, shape, _row_major(shape))
+        return View(self.offset, shape, row_major(shape))
 
     @property
     def contiguous(self) -> bool:
         """Row-major without gaps: the registers are one slice."""
-        expected = _row_major(self.shape)
+        expected = row_major(self.shape)
         return all(s == e or n == 1 for n, s, e in zip(self.shape, self.strides, expected, strict=True))
 
     def indices(self) -> Indices:
@@ -81,18 +83,22 @@ class View:
             out += (np.arange(n, dtype=np.int64) * s).reshape((n,) + (1,) * (len(self.shape) - axis - 1))
         return out
 
-    def rows(self, lanes: Indices, lead: int) -> Indices:
+    def at(self, positions: Indices) -> Indices:
+        """The registers at flat (row-major) positions."""
+        axes = _merged(self.shape, self.strides)
+        if len(axes) == 1:
+            return self.offset + positions * axes[0][1]
+        found, rest = np.full(positions.shape, self.offset, np.int64), positions
+        for n, s in reversed(axes[1:]):
+            rest, digit = np.divmod(rest, n)
+            found += digit * s
+        return found + rest * axes[0][1]
+
+    def rows(self, lanes: Indices, lead: int) -> Int32:
         """For flat positions `lanes` of the first `lead` axes: registers of the rest, as (lanes, rest)."""
-        head = View(self.offset, self.shape[:lead], self.strides[:lead])
-        tail = View(0, self.shape[lead:], self.strides[lead:])
-        if lead == 1:
-            first = head.offset + lanes * head.strides[0]
-        else:
-            where = np.unravel_index(lanes, head.shape)
-            first = np.full(lanes.shape, head.offset, np.int64)
-            for position, stride in zip(where, head.strides, strict=True):
-                first += position * stride
-        return first[:, None] + tail.indices().reshape(1, -1)
+        first = View(self.offset, self.shape[:lead], self.strides[:lead]).at(lanes).astype(np.int32)
+        rest = View(0, self.shape[lead:], self.strides[lead:])
+        return first[:, None] + rest.indices().astype(np.int32).reshape(1, -1)
 
     def of(self, states: NDArray[Any]) -> NDArray[Any]:
         """The view as an array over state-major `states` (W, …): shape + the trailing axes of `states`."""
@@ -131,9 +137,12 @@ class Index:
     def indices(self) -> Indices:
         return self.registers
 
-    def rows(self, lanes: Indices, lead: int) -> Indices:
-        lead_size = int(np.prod(self.shape[:lead], dtype=np.int64))
-        return self.registers.reshape(lead_size, -1)[lanes]
+    def at(self, positions: Indices) -> Indices:
+        return self.registers.reshape(-1)[positions]
+
+    def rows(self, lanes: Indices, lead: int) -> Int32:
+        by_lane = self.registers.reshape(math.prod(self.shape[:lead]), -1)
+        return by_lane[lanes].astype(np.int32)
 
     def of(self, states: NDArray[Any]) -> NDArray[Any]:
         """A copy: an index array cannot alias."""
@@ -143,14 +152,36 @@ class Index:
 Ref = View | Index
 
 
+def mark(ref: Ref, states: NDArray[Any], value: Any) -> None:
+    """Set the registers of `ref` in `states` (W, …)."""
+    if isinstance(ref, Index):
+        states[ref.registers] = value
+    else:
+        ref.of(states)[...] = value
+
+
 def _basic(key: Any) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
     if not all(p is None or p is Ellipsis or isinstance(p, int | np.integer | slice) for p in parts):
         raise SpecError(f"registers are sliced with integers and slices, not {key!r}: use Index(...) for a list")
-    return key
+    return parts if any(p is Ellipsis for p in parts) else (*parts, ...)  # so that numpy never looks at a value
 
 
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
+    """(length, stride) of the fewest axes that give the same registers in the same order."""
+    axes = [(1, 0)]
+    for n, s in zip(shape, strides, strict=True):
+        outer, stride = axes[-1]
+        if n == 1:
+            continue
+        if outer == 1 or stride == n * s:
+            axes[-1] = (outer * n, s)
+        else:
+            axes.append((n, s))
+    return axes
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides: list[int] = []
     step = 1
     for n in reversed(shape):
@@ -161,4 +192,4 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def dense(offset: int, shape: Sequence[int]) -> View:
     """The row-major view of consecutive registers."""
-    return View(offset, tuple(shape), _row_major(tuple(shape)))
+    return View(offset, tuple(shape), row_major(tuple(shape)))

@@ -1,0 +1,89 @@
+"""Quadratic forms of registers that stand still: Σ value · y_f · y_g, many rows at once.
+
+What a segment adds to its moving registers from frozen ones, and the frozen coefficients of what moves, are such forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from integraph.program import ONE
+from integraph.program.views import Floats, Indices
+
+DENSE = 0.2  # filled part of a matrix from which BLAS beats a sparse product
+
+Rows = slice | Indices
+Gather = Callable[[Floats], Floats]  # states (W, B) → the numbers that a matrix is applied to
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forms:
+    """`count` rows: constants, and (rows, contribution) of everything that depends on the states."""
+
+    count: int
+    constant: Floats  # (count, 1)
+    parts: tuple[tuple[Rows, Gather], ...]
+    footprint: int  # numbers held for one input
+
+    def __call__(self, states: Floats) -> Floats:
+        """(count, B)."""
+        if len(self.parts) == 1 and self.parts[0][0] == slice(0, self.count):
+            out = self.parts[0][1](states)
+            return out + self.constant if self.constant.any() else out
+        out = np.empty((self.count, states.shape[1]))
+        out[:] = self.constant
+        for rows, contribution in self.parts:
+            out[rows] += contribution(states)
+        return out
+
+
+def forms(count: int, row: Indices, f: Indices, g: Indices, value: Floats) -> Forms:
+    """From terms: `value · y_f · y_g` in a row, f ≤ g, index −1 for the constant 1."""
+    fixed, linear = g == ONE, (f == ONE) & (g != ONE)
+    constant = np.bincount(row[fixed], value[fixed], count)[:, None]
+    parts, columns = [], 0
+    if linear.any():
+        registers, column = np.unique(g[linear], return_inverse=True)
+        parts.append(_part(row[linear], column, value[linear], (registers,)))
+        columns += len(registers)
+    pairs = ~fixed & ~linear
+    if pairs.any():
+        base = int(g.max()) + 1
+        both, column = np.unique(f[pairs] * base + g[pairs], return_inverse=True)
+        parts.append(_part(row[pairs], column, value[pairs], (both // base, both % base)))
+        columns += len(both)
+    return Forms(count, constant, tuple(parts), 2 * count + columns)
+
+
+def _part(row: Indices, column: Indices, value: Floats, factors: tuple[Indices, ...]) -> tuple[Rows, Gather]:
+    """A matrix applied to products of registers, one for each column: by copying, BLAS or a sparse product."""
+    rows, compact = np.unique(row, return_inverse=True)
+    if len(rows) == len(row):  # one number in each row
+        order = np.argsort(row)
+        read, scale = _product(tuple(f[column[order]] for f in factors)), value[order][:, None]
+        return as_slice(rows), read if (scale == 1.0).all() else lambda states: scale * read(states)
+    read = _product(factors)
+    matrix = coo_array((value, (compact, column)), shape=(len(rows), len(factors[0]))).tocsr()
+    if matrix.nnz >= DENSE * matrix.shape[0] * matrix.shape[1]:
+        dense = matrix.toarray()
+        return as_slice(rows), lambda states: dense @ read(states)
+    return as_slice(rows), lambda states: np.asarray(matrix @ read(states))
+
+
+def _product(factors: tuple[Indices, ...]) -> Gather:
+    first, *others = (as_slice(f) for f in factors)
+    if not others:
+        return lambda states: states[first]
+    second = others[0]
+    return lambda states: states[first] * states[second]
+
+
+def as_slice(indices: Indices) -> Rows:
+    """Consecutive indices as a slice: a view instead of a copy."""
+    if len(indices) and (np.diff(indices) == 1).all():
+        return slice(int(indices[0]), int(indices[-1]) + 1)
+    return indices

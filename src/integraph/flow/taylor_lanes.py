@@ -1,0 +1,111 @@
+"""Components of one structure as lanes of the Taylor kernel. Coefficients may differ; what counts is which terms exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.flow.taylor_forms import Forms, forms
+from integraph.flow.taylor_split import NONE, Components, Kind, Split
+from integraph.program import ONE
+from integraph.program.views import Floats, Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lanes:
+    """y_i' = Σ coefficient · source for the registers i of each component. A source is a register, a product of two, or
+    the constant 1, numbered in this order; terms come row after row, as starts and sources."""
+
+    registers: Indices  # (registers of a component, components)
+    products: Indices  # (n, 2)
+    shared: Indices  # terms whose coefficient is a number that all components share
+    shared_source: Indices
+    shared_value: Floats
+    own: Indices  # the others
+    own_source: Indices
+    own_value: Forms  # (terms, components)
+
+    @property
+    def footprint(self) -> int:
+        return self.own_value.footprint
+
+
+def group(terms: Split, parts: Components) -> tuple[Lanes, ...]:
+    """All components of kind LANES, grouped by structure."""
+    terms = parts.of(terms, Kind.LANES)
+    if len(terms.row) == 0:
+        return ()
+    base = int(parts.sizes.max()) + 1
+    local = np.append(parts.local, NONE)  # which index −1 finds
+    component = parts.component[terms.row]
+    key = (local[terms.row] * base + local[terms.a] + 1) * base + local[terms.b] + 1
+    order = np.lexsort((key, component))
+    terms, component, key = terms[order], component[order], key[order]
+    fresh = np.concatenate([[True], (np.diff(component) != 0) | (np.diff(key) != 0)])
+    slot = np.cumsum(fresh) - 1  # terms with the same moving factors share a coefficient
+    counts = np.bincount(component[fresh], minlength=len(parts.sizes))
+    first = np.cumsum(counts) - counts
+    structure, member = _structures(key[fresh], counts, first, parts)
+    chosen = np.argsort(structure[component], kind="stable")
+    cuts = np.flatnonzero(np.diff(structure[component[chosen]])) + 1
+    found = []
+    for piece in np.split(chosen, cuts):
+        those = np.flatnonzero(structure == structure[component[piece[0]]])
+        keys = key[fresh][first[those[0]] + np.arange(counts[those[0]])]
+        inside = slot[piece] - first[component[piece]]
+        registers = terms.registers[parts.members(those).T]
+        found.append(_lanes(registers, keys, base, terms[piece], inside, member[component[piece]]))
+    return tuple(found)
+
+
+def _structures(keys: Indices, counts: Indices, first: Indices, parts: Components) -> tuple[Indices, Indices]:
+    """A number for the structure of each component, −1 for those that are not lanes, and its rank among its like."""
+    structure = np.full(len(counts), NONE)
+    known = 0
+    lanes = parts.kind == Kind.LANES
+    for size, count in np.unique(np.stack([parts.sizes[lanes], counts[lanes]]), axis=1).T.tolist():
+        alike = np.flatnonzero(lanes & (parts.sizes == size) & (counts == count))
+        table = np.ascontiguousarray(keys[first[alike][:, None] + np.arange(count)])
+        distinct, which = np.unique(table.view(f"V{table.itemsize * count}").ravel(), return_inverse=True)
+        structure[alike] = known + which
+        known += len(distinct)
+    member = np.empty(len(counts), np.int64)
+    order = np.argsort(structure, kind="stable")
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(structure[order])) + 1, [len(order)]])
+    member[order] = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
+    return structure, member
+
+
+def _lanes(registers: Indices, keys: Indices, base: int, terms: Split, term: Indices, member: Indices) -> Lanes:
+    """One structure, given by its keys; `term` and `member` say to which coefficient of which component a term adds."""
+    count, components = registers.shape
+    row, left, right = keys // base**2, keys // base % base - 1, keys % base - 1
+    pairs, which = np.unique(np.stack([left, right])[:, left != NONE], axis=1, return_inverse=True)
+    source = np.where(right == NONE, count + pairs.shape[1], right)
+    source[left != NONE] = count + which
+    same = np.ones(len(keys), np.bool_)
+    same[term[terms.g != ONE]] = False
+    numbers = np.zeros((len(keys), components))
+    numbers[term, member] = terms.value
+    same &= (numbers == numbers[:, :1]).all(1)
+    rank = np.cumsum(~same) - 1
+    varies = ~same[term]
+    own_value = forms(
+        int((~same).sum()) * components,
+        rank[term[varies]] * components + member[varies],
+        terms.f[varies],
+        terms.g[varies],
+        terms.value[varies],
+    )
+    rows = np.arange(count + 1)
+    return Lanes(
+        registers,
+        np.ascontiguousarray(pairs.T),
+        np.searchsorted(row[same], rows),
+        source[same],
+        numbers[same, 0],
+        np.searchsorted(row[~same], rows),
+        source[~same],
+        own_value,
+    )

@@ -1,0 +1,108 @@
+"""A segment's terms sorted by what moves. Registers without terms are frozen; the others split into components that do not
+see each other, and each component is solved in the simplest way that suits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from integraph.program import ONE, Program
+from integraph.program.terms import concatenate
+from integraph.program.views import Floats, Indices
+
+NONE = -1
+MAX_COUPLED = 128  # registers of a linear component up to which its matrix exponential pays
+
+Mask = NDArray[np.bool_]
+
+
+class Kind(IntEnum):
+    DECOUPLED = 0  # linear, and what a row reads has no sum of its own
+    COUPLED = 1  # linear: chains and cycles
+    LANES = 2  # everything else
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Terms value · y_a y_b · y_f y_g in the derivative of `row`: a ≤ b move (positions among `registers`, −1 for none),
+    f ≤ g are frozen (registers, −1 for the constant 1)."""
+
+    registers: Indices  # those that move
+    row: Indices  # position among them
+    a: Indices
+    b: Indices
+    f: Indices
+    g: Indices
+    value: Floats
+
+    def __getitem__(self, chosen: Mask | Indices) -> Split:
+        rest = (self.row, self.a, self.b, self.f, self.g, self.value)
+        return Split(self.registers, *(array[chosen] for array in rest))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Components:
+    """Which moving registers (by position) belong together, and how each component is solved."""
+
+    component: Indices  # of every register
+    local: Indices  # its number inside
+    sizes: Indices
+    kind: NDArray[np.int8]
+    order: Indices  # registers, component after component
+
+    def members(self, components: Indices) -> Indices:
+        """The registers of components of one size: (components, size)."""
+        starts = (np.cumsum(self.sizes) - self.sizes)[components]
+        return self.order[starts[:, None] + np.arange(self.sizes[components[0]])]
+
+    def of(self, terms: Split, kind: Kind) -> Split:
+        return terms[self.kind[self.component[terms.row]] == kind]
+
+
+def split(program: Program, number: int) -> Split:
+    terms = concatenate(list(program.segment_terms(number)))
+    i, j, k = (index.astype(np.int64) for index in (terms.i, terms.j, terms.k))
+    moves = np.zeros(program.width + 1, np.bool_)  # the last is the constant 1, which index −1 finds
+    moves[i] = True
+    registers = np.flatnonzero(moves)
+    position = np.full(program.width + 1, NONE)
+    position[registers] = np.arange(len(registers))
+    both, neither = moves[j] & moves[k], ~(moves[j] | moves[k])
+    a = np.where(both, position[j], NONE)
+    b = np.maximum(position[j], position[k])
+    f = np.where(neither, j, ONE)
+    g = np.where(both, ONE, np.where(moves[k], j, k))
+    return Split(registers, position[i], a, b, f, g, terms.value)
+
+
+def components(terms: Split) -> Components:
+    count = len(terms.registers)
+    reads_a, reads_b = terms.a != NONE, terms.b != NONE
+    row = np.concatenate([terms.row[reads_a], terms.row[reads_b]])
+    column = np.concatenate([terms.a[reads_a], terms.b[reads_b]])
+    graph = coo_array((np.ones(len(row), np.bool_), (row, column)), shape=(count, count))
+    component = connected_components(graph, directed=False)[1].astype(np.int64)
+    sizes = np.bincount(component)
+    order = np.argsort(component, kind="stable")
+    local = np.empty(count, np.int64)
+    local[order] = np.arange(count) - (np.cumsum(sizes) - sizes)[component[order]]
+    return Components(component, local, sizes, _kinds(terms, component, sizes), order)
+
+
+def _kinds(terms: Split, component: Indices, sizes: Indices) -> NDArray[np.int8]:
+    reads = terms.b != NONE
+    others = reads & (terms.b != terms.row)
+    sums = np.zeros(len(component), np.bool_)
+    sums[terms.row[others | ~reads]] = True
+    chains = others & sums[terms.b]
+    varying = (terms.a != NONE) | (reads & (terms.g != ONE))  # the matrix depends on the states
+    kind = np.full(len(sizes), Kind.DECOUPLED, np.int8)
+    kind[component[terms.row[chains]]] = Kind.COUPLED
+    kind[(kind == Kind.COUPLED) & (sizes > MAX_COUPLED)] = Kind.LANES
+    kind[component[terms.row[varying]]] = Kind.LANES
+    return kind

@@ -1,0 +1,178 @@
+"""From the document of a file (see `schema`) to a program. Nothing in a document is trusted.
+
+Every value is checked before it is used, and nothing is allocated by a size that the document claims before that size
+is compared with the limits.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from integraph.errors import FileError
+from integraph.program.bands import bound
+from integraph.program.block import Block, Tensor, operation
+from integraph.program.program import Program
+from integraph.program.registers import Registers
+from integraph.program.segment import Segment
+from integraph.program.views import Index, Ref, View
+
+KEYS = ("registers", "inputs", "segments", "readout", "scales", "source", "proven", "seen")
+MAX_AXES = 32
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a program a reader accepts."""
+
+    registers: int
+    terms: int
+
+
+def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> Program:
+    """The program, which has passed the spec; raises FileError or SpecError."""
+    top = checked(dict, document, "the document")
+    if set(top) != set(KEYS):
+        raise FileError(f"the document has the keys {_show(sorted(top))}, needs {', '.join(KEYS)}")
+    registers = _registers(top["registers"], limits.registers)
+    reader = _Reader(tensors, registers.width, limits.terms)
+    segments = tuple(reader.segment(n, part) for n, part in enumerate(checked(list, top["segments"], "segments")))
+    readout = reader.readout(top["readout"])
+    scales = None if top["scales"] is None else reader.tensor(top["scales"], np.float64)
+    unused = sorted(set(tensors) - reader.used)
+    if unused:
+        raise FileError(f"tensor {_show(unused[0])} is not used by the program")
+    return Program(
+        registers.copy(inputs=checked(int, top["inputs"], "the number of inputs")),
+        segments,
+        readout,
+        scales,
+        checked(str, top["source"], "the source"),
+        None if top["proven"] is None else _float(top["proven"], "the proven error"),
+        None if top["seen"] is None else _float(top["seen"], "the seen error"),
+    )
+
+
+@dataclass(slots=True)
+class _Reader:
+    tensors: Mapping[str, Tensor]
+    width: int
+    terms_left: int
+    indices: dict[str, Index] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def segment(self, number: int, part: object) -> Segment:
+        where = f"segment {number}"
+        label, duration, rate, blocks = _parts(part, 4, where)
+        parts = enumerate(checked(list, blocks, f"{where}, blocks"))
+        return Segment(
+            checked(str, label, f"{where}, label"),
+            tuple(self.block(f"{where}, block {n}", part) for n, part in parts),
+            _float(duration, f"{where}, duration"),
+            _float(rate, f"{where}, rate"),
+        )
+
+    def block(self, where: str, part: object) -> Block:
+        op, targets, operands, tensors = _parts(part, 4, where)
+        gadget = operation(checked(str, op, f"{where}, operation"))
+        refs = [self.ref(where, ref) for ref in checked(list, targets, f"{where}, targets")]
+        reads = [self.ref(where, ref) for ref in checked(list, operands, f"{where}, operands")]
+        if any(ref.size > self.width for ref in refs):
+            raise FileError(f"{where} writes more registers than the {self.width} there are")
+        weights = {
+            role: self.tensor(name, np.int64 if role in gadget.integers else np.float64)
+            for role, name in checked(dict, tensors, f"{where}, tensors").items()
+        }
+        block = Block(gadget, tuple(refs), tuple(reads), weights)
+        self.terms_left -= max(bound(block), *(ref.size for ref in block.refs()))
+        if self.terms_left < 0:
+            raise FileError(f"{where} brings the program above the limit of terms: if you trust it, raise max_terms")
+        return block
+
+    def ref(self, where: str, part: object) -> Ref:
+        if isinstance(part, str):
+            if part not in self.indices:
+                self.indices[part] = Index(self.tensor(part, np.int64))
+            return self.indices[part]
+        offset, shape, strides = _parts(part, 3, f"{where}, view")
+        sizes, steps = _ints(shape, f"{where}, shape"), _ints(strides, f"{where}, strides")
+        if len(sizes) != len(steps) or len(sizes) > MAX_AXES or any(n < 0 for n in sizes):
+            raise FileError(f"{where}: {_show(part)} is not a view of at most {MAX_AXES} axes")
+        if math.prod(max(n, 1) for n in sizes) > self.terms_left:
+            raise FileError(f"{where}: a view of shape {_show(sizes)} is above the limit of terms")
+        view = View(
+            checked(int, offset, f"{where}, offset"),
+            sizes,
+            tuple(s if n > 1 else 0 for n, s in zip(sizes, steps, strict=True)),  # an axis of length 1 goes nowhere
+        )
+        low, high = view.extent() if view.size else (view.offset, view.offset - 1)
+        if low < 0 or high >= self.width:
+            raise FileError(f"{where}: {_show(part)} leaves the registers 0 … {self.width - 1}")
+        return view
+
+    def tensor(self, name: object, kind: type[np.generic]) -> Tensor:
+        found = self.tensors.get(checked(str, name, "a tensor name"))
+        if found is None or found.dtype != kind or found.ndim > MAX_AXES:
+            raise FileError(f"tensor {_show(name)} is missing or not {kind.__name__} with at most {MAX_AXES} axes")
+        self.used.add(str(name))
+        return found
+
+    def readout(self, part: object) -> csr_array:
+        indptr, indices, data = _parts(part, 3, "the read-out")
+        starts, columns = self.tensor(indptr, np.int64), self.tensor(indices, np.int64)
+        values = self.tensor(data, np.float64)
+        good = starts.ndim == columns.ndim == 1 and columns.shape == values.shape and len(starts) > 1
+        good = good and starts[0] == 0 and starts[-1] == len(columns) and bool((starts[1:] >= starts[:-1]).all())
+        if not good or (len(columns) and not 0 <= columns.min() <= columns.max() < self.width):
+            raise FileError(f"the read-out is not a matrix with {self.width} columns in compressed rows")
+        return csr_array((values, columns, starts), shape=(len(starts) - 1, self.width))
+
+
+def _registers(part: object, limit: int) -> Registers:
+    registers = Registers()
+    for group in checked(list, part, "registers"):
+        name, shape = _parts(group, 2, "a register group")
+        sizes = _ints(shape, "the shape of a register group")
+        if not sizes or len(sizes) > MAX_AXES or min(sizes) < 1:
+            raise FileError(f"register group {_show(name)} has shape {_show(sizes)}: needs 1 to {MAX_AXES} sizes ≥ 1")
+        if registers.width + math.prod(sizes) > limit:
+            raise FileError(f"more than {limit} registers: if you trust the file, raise max_registers")
+        registers.new(checked(str, name, "the name of a register group"), *sizes)
+    return registers
+
+
+def checked(kind: type[T], value: object, what: str) -> T:
+    if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    raise FileError(f"{what} is {_show(value)}: needs {kind.__name__}")
+
+
+def _ints(value: object, what: str) -> tuple[int, ...]:
+    return tuple(checked(int, n, what) for n in checked(list, value, what))
+
+
+def _parts(value: object, count: int, what: str) -> list[Any]:
+    if isinstance(value, list) and len(value) == count:
+        return value
+    raise FileError(f"{what} is {_show(value)}: needs a list of {count}")
+
+
+def _float(value: object, what: str) -> float:
+    try:
+        number = float.fromhex(checked(str, value, what))
+    except (ValueError, OverflowError):
+        number = math.nan
+    if number.hex() != value:
+        raise FileError(f"{what} is {_show(value)}: needs a number as float.hex writes it")
+    return number
+
+
+def _show(value: object) -> str:
+    return reprlib.repr(value)

@@ -1,0 +1,64 @@
+"""What a program file says: a JSON document and the tensors that it names.
+
+    registers  [[name, shape], …]                    inputs     how many of them hold the input
+    segments   [[label, duration, rate, blocks], …]  readout    [indptr, indices, data] of C in compressed rows
+    blocks     [[operation, targets, operands, {tensor: name}], …]
+    scales     tensor or null                        source, proven, seen as in Program
+
+A reference to registers is [offset, shape, strides], or the name of an int64 tensor that lists them. A float is its
+hexadecimal text, which is exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from integraph.program.block import Block, Tensor
+from integraph.program.decode import checked
+from integraph.program.program import Program
+from integraph.program.views import Index, Ref
+
+
+def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The document and the tensors it names; an array that several blocks share is stored once."""
+    names: dict[tuple[object, ...], str] = {}
+    tensors: dict[str, Tensor] = {}
+
+    def name(array: Tensor, kind: type[np.generic] = np.float64) -> str:
+        key = (array.ctypes.data, array.shape, array.strides, array.dtype.str)
+        if key not in names:
+            names[key] = f"t{len(names)}"
+            tensors[names[key]] = np.ascontiguousarray(array, kind).reshape(array.shape)  # 0-d must stay 0-d
+        return names[key]
+
+    def place(ref: Ref) -> Any:
+        if isinstance(ref, Index):
+            return name(ref.registers, np.int64)
+        return [int(ref.offset), [int(n) for n in ref.shape], [int(s) for s in ref.strides]]
+
+    def block(b: Block) -> list[Any]:
+        weights = {role: name(array, array.dtype.type) for role, array in b.tensors.items()}
+        return [b.op.name, [place(ref) for ref in b.targets], [place(ref) for ref in b.operands], weights]
+
+    readout = program.readout
+    document = {
+        "registers": [[checked(str, g.name, "a register name"), list(g.view.shape)] for g in program.registers],
+        "inputs": program.inputs,
+        "segments": [
+            [
+                checked(str, s.label, "a label"),
+                float(s.duration).hex(),
+                float(s.rate).hex(),
+                [block(b) for b in s.blocks],
+            ]
+            for s in program.segments
+        ],
+        "readout": [name(readout.indptr, np.int64), name(readout.indices, np.int64), name(readout.data)],
+        "scales": None if program.scales is None else name(program.scales),
+        "source": checked(str, program.source, "the source"),
+        "proven": None if program.proven is None else float(program.proven).hex(),
+        "seen": None if program.seen is None else float(program.seen).hex(),
+    }
+    return document, tensors

@@ -1,0 +1,188 @@
+"""The documentation is true: its code runs, its links lead somewhere, its table of gadgets is what the gadgets do."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import special
+
+import integraph
+from integraph import Registers, build, gadgets, segment
+from integraph.gadgets import Elementwise, Gadget
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
+
+PAPER = (  # every label of the paper's equations, lemmas, theorems, tables and figures
+    "eq:neural_ode",
+    "lem:tanh",
+    "lem:ln",
+    "lem:multiply",
+    "lem:bootstrap",
+    "fig:ac",
+    "tab:bootstrap_summary",
+    "thm:sobolev",
+    "lem:tanh_perturbation",
+    "thm:feedforward",
+)
+
+
+def script(text: str) -> str:
+    """The python blocks of a page as one script, each on its own lines, so that a traceback points into the page."""
+    inside = False
+    lines = []
+    for line in text.splitlines():
+        fence = line.startswith("```")
+        lines.append(line if inside and not fence else "")
+        inside = line.startswith("```python") if fence and not inside else inside and not fence
+    return "\n".join(lines)
+
+
+def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: a page may register a gadget, and fresh names must suffice."""
+    path = folder / "page.py"
+    path.write_text(script(text))
+    command = [sys.executable, "-W", "error", path.name]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+def test_code_runs(page: Path, tmp_path: Path) -> None:
+    result = run(page.read_text(), tmp_path)
+    assert result.returncode == 0, result.stderr
+
+
+def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
+    result = run(
+        "text\n\n```python\nassert 1 == 1\n```\n\n```\nnot python\n```\n\n```python\nassert 1 == 2\n```\n", tmp_path
+    )
+    assert result.returncode != 0
+    assert "line 12" in result.stderr
+
+
+def test_some_pages_have_code() -> None:
+    assert {page.name for page in WITH_CODE} >= {"README.md", "extending.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
+    local = [t for t in targets if "://" not in t]
+    assert [t for t in local if not (page.parent / t).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_named_exist(page: Path) -> None:
+    """`src/…`, `tests/…`, `gadgets/tanh.py` and their like, in code font, from the root or from the package."""
+    named = set(re.findall(r"`((?:[\w.]+/)+[\w.]+\.(?:py|md|png|toml|txt|cff))`", page.read_text()))
+    places = (ROOT, ROOT / "src" / "integraph", page.parent)
+    made = {"out/demo.png", "src/integraph/gadgets/sech.py"}  # by the demo; by the reader of extending.md
+    assert sorted(n for n in named - made if not any((place / n).exists() for place in places)) == []
+
+
+def test_every_page_is_reachable_from_the_readme() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert [page.name for page in PAGES[1:] if f"({page.relative_to(ROOT)})" not in text] == []
+
+
+def test_paper_map_lists_every_label_once() -> None:
+    text = (ROOT / "docs" / "paper-map.md").read_text()
+    assert {label: text.count(f"`{label}`") for label in PAPER} == dict.fromkeys(PAPER, 1)
+
+
+def test_paper_map_rows_are_built_or_say_so() -> None:
+    text = (ROOT / "docs" / "paper-map.md").read_text().split("## Errata")[0]
+    rows = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+    assert len(rows[2:]) >= len(PAPER)
+    for item, code, test, _ in rows[2:]:
+        assert "not built yet" in code or (".py`" in code and "tests/" in test), item
+
+
+# The table of gadgets in the README: "`exp(z, x)` | `z = exp(x)` | `z' = x·z` | `z = 1`", read as data.
+
+NAMES = {
+    **{name: getattr(np, name) for name in ("exp", "sin", "cos", "sinh", "cosh", "tanh", "arctan")},
+    "ln": np.log,
+    "asinh": np.arcsinh,
+    "erf": special.erf,
+    "Φ": special.ndtr,
+    "π": math.pi,
+    "sqrt": math.sqrt,
+}
+TENSORS = {"a": 0.7, "k": 3.0, "r": 2.0, "b": 0.5}
+SIGNS = {"·": "*", "−": "-", "²": "**2", "^": "**", "½": "0.5", "√": "sqrt"}
+
+
+def value(text: str, known: dict[str, float]) -> float:
+    for sign, python in SIGNS.items():
+        text = text.replace(sign, python)
+    return float(eval(text, {"__builtins__": {}}, {**NAMES, **known}))
+
+
+def statements(cell: str) -> dict[str, str]:
+    """`z = x/2`, `y = ln(2)` → {z: x/2, y: ln(2)}."""
+    return dict(re.split(r" = ", found, maxsplit=1) for found in re.findall(r"`([^`]+ = [^`]+)`", cell))
+
+
+def gadget_rows() -> dict[str, list[str]]:
+    rows = {}
+    for line in (ROOT / "README.md").read_text().splitlines():
+        match = re.match(r"\| `(\w+)\(", line)
+        if match and isinstance(getattr(gadgets, match[1], None), Gadget):
+            rows[match[1]] = [cell.strip() for cell in line.split("|")[1:-1]]
+    return rows
+
+
+ROWS = gadget_rows()
+
+
+def test_the_readme_lists_every_gadget() -> None:
+    assert set(ROWS) == {name for name in gadgets.__all__ if isinstance(getattr(gadgets, name), Gadget)}
+
+
+@pytest.mark.parametrize("name", [n for n in ROWS if isinstance(getattr(gadgets, n), Elementwise)])
+def test_the_readme_is_right_about(name: str) -> None:
+    call, computes, ode, start = ROWS[name]
+    gadget = getattr(gadgets, name)
+    roles = gadget.targets + gadget.operands
+    tensors = {t: TENSORS[t] for t in gadget.tensors if f"{t}={t}" in call}
+    assert call == f"`{name}({', '.join((*roles, *(f'{t}={t}' for t in tensors)))})`"
+    r = Registers()
+    registers = r.inputs("y", len(roles))
+    views = [registers[n : n + 1] for n in range(len(roles))]
+    program = build(r, [segment(name, gadget(*views, **tensors))], registers)
+
+    generator = np.random.default_rng(5)
+    for _ in range(3):
+        y = generator.uniform(0.2, 1.5, len(roles))
+        known = {**tensors, **dict(zip(roles, y.tolist(), strict=True))}
+        written = {target.rstrip("'"): value(text, known) for target, text in statements(ode).items()}
+        wanted = [written.get(role, 0.0) for role in roles]
+        assert set(written) == set(gadget.targets)
+        np.testing.assert_allclose(program.rhs(0.5, y), wanted, rtol=1e-14)
+
+    for x in (0.3, 1.7):
+        given = {**tensors, "x": x, "y": 1.3}
+        starts = {role: value(text, given) for role, text in statements(start).items()}
+        assert set(starts) <= set(gadget.targets)
+        y = [x if role in gadget.operands else starts.get(role, 0.0) for role in roles]
+        end = dict(zip(roles, program(y, engine="exact").tolist(), strict=True))
+        results = statements(computes)
+        assert results
+        for target, text in results.items():
+            assert end[target] == pytest.approx(value(text, given), rel=1e-13), target
+
+
+def test_the_version_in_the_changelog() -> None:
+    assert f"## {integraph.__version__}" in (ROOT / "CHANGELOG.md").read_text()
