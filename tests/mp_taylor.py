@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from mpmath import mp, mpf
@@ -41,7 +42,7 @@ def integrate(
                 raise Escape(float(t))
             step = end - t if h >= float(end - t) else mpf(h)
             for i, coefficients in series.items():
-                y[i] = mp.polyval(coefficients[::-1], step)
+                y[i] = reduce(lambda value, c, step=step: value * step + c, reversed(coefficients))
             t += step
         return y
 
@@ -105,10 +106,11 @@ def flow(program: Program, start: Sequence[mpf | float]) -> list[mpf]:
     """The end state of a program from the full start state, segment after segment."""
     y = [mpf(v) for v in start]
     for number, segment in enumerate(program.segments):
-        terms = [
-            (int(i), int(j), int(k), float(v))
-            for batch in program.segment_terms(number)
-            for i, j, k, v in zip(batch.i, batch.j, batch.k, batch.value, strict=True)
-        ]
-        y = integrate(terms, y, segment.duration)
+        y = integrate(listed(program, number), y, segment.duration)
     return y
+
+
+def listed(program: Program, number: int) -> list[tuple[int, int, int, float]]:
+    """The terms (i, j, k, value) of a segment."""
+    batches = list(program.segment_terms(number))
+    return [t for b in batches for t in zip(*(x.tolist() for x in (b.i, b.j, b.k, b.value)), strict=True)]

@@ -31,6 +31,7 @@ class Named:
     positive: bool = False  # only x > 0
     lowest: float = 0.0  # smallest |x| that the start can tell from 0
     limit: float = 1e300
+    accuracy: float = 1e-14
 
     def allowed(self, x: float) -> bool:
         return self.lowest <= abs(x) <= self.limit and (x > 0 or not self.positive)
@@ -73,7 +74,7 @@ def _power(a: float, s: float = 1.0) -> Named:
 
     name = f"x^{a:g}" + (f" from s = {s:g}" if s != 1 else "")
     begin: Start = lambda x: {"p": x / s - 1, "z": s**a}  # noqa: E731
-    return Named(name, gadgets.power, begin, truth, {"a": a}, positive=True, lowest=1e-15 * s)
+    return Named(name, gadgets.power, begin, truth, {"a": a}, positive=True, lowest=1e-15 * s, limit=1e300 * min(s, 1))
 
 
 NAMED = (
@@ -112,10 +113,9 @@ NAMED = (
         positive=True,
         lowest=1e-15,
         limit=1e30,
+        accuracy=1e-13,  # the exponent y ln x rounds
     ),
-    Named(
-        "sin, cos", gadgets.sin_cos, lambda x: {"v": 1.0, "x": x}, lambda x, _: {"u": mp.sin(x), "v": mp.cos(x)}
-    ),
+    Named("sin, cos", gadgets.sin_cos, lambda x: {"v": 1.0, "x": x}, lambda x, _: {"u": mp.sin(x), "v": mp.cos(x)}),
     Named(
         "sinh, cosh", gadgets.sinh_cosh, lambda x: {"v": 1.0, "x": x}, lambda x, _: {"u": mp.sinh(x), "v": mp.cosh(x)}
     ),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.flow.taylor_forms import Forms, forms
 from integraph.flow.taylor_split import NONE, Components, Kind, Split
@@ -46,12 +48,16 @@ def group(terms: Split, parts: Components) -> tuple[Lanes, ...]:
     slot = np.cumsum(fresh) - 1  # terms with the same moving factors share a coefficient
     counts = np.bincount(component[fresh], minlength=len(parts.sizes))
     first = np.cumsum(counts) - counts
-    structure, member = _structures(key[fresh], counts, first, parts)
-    chosen = np.argsort(structure[component], kind="stable")
-    cuts = np.flatnonzero(np.diff(structure[component[chosen]])) + 1
+    lanes = np.flatnonzero(parts.kind == Kind.LANES)
     found = []
-    for piece in np.split(chosen, cuts):
-        those = np.flatnonzero(structure == structure[component[piece[0]]])
+    member = np.empty(len(parts.sizes), np.int64)
+    structure = np.empty(len(parts.sizes), np.int64)
+    groups = _alike(lanes, parts.sizes[lanes], counts[lanes], first[lanes], key[fresh])
+    for number, those in enumerate(groups):
+        structure[those], member[those] = number, np.arange(len(those))
+    by_structure = np.argsort(structure[component], kind="stable")
+    cuts = np.searchsorted(structure[component][by_structure], np.arange(1, len(groups)))
+    for those, piece in zip(groups, np.split(by_structure, cuts), strict=True):
         keys = key[fresh][first[those[0]] + np.arange(counts[those[0]])]
         inside = slot[piece] - first[component[piece]]
         registers = terms.registers[parts.members(those).T]
@@ -59,22 +65,22 @@ def group(terms: Split, parts: Components) -> tuple[Lanes, ...]:
     return tuple(found)
 
 
-def _structures(keys: Indices, counts: Indices, first: Indices, parts: Components) -> tuple[Indices, Indices]:
-    """A number for the structure of each component, −1 for those that are not lanes, and its rank among its like."""
-    structure = np.full(len(counts), NONE)
-    known = 0
-    lanes = parts.kind == Kind.LANES
-    for size, count in np.unique(np.stack([parts.sizes[lanes], counts[lanes]]), axis=1).T.tolist():
-        alike = np.flatnonzero(lanes & (parts.sizes == size) & (counts == count))
-        table = np.ascontiguousarray(keys[first[alike][:, None] + np.arange(count)])
-        distinct, which = np.unique(table.view(f"V{table.itemsize * count}").ravel(), return_inverse=True)
-        structure[alike] = known + which
-        known += len(distinct)
-    member = np.empty(len(counts), np.int64)
-    order = np.argsort(structure, kind="stable")
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(structure[order])) + 1, [len(order)]])
-    member[order] = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
-    return structure, member
+def _alike(lanes: Indices, sizes: Indices, counts: Indices, first: Indices, keys: Indices) -> list[Indices]:
+    """The components `lanes` by structure: as many registers, as many terms, and then the same keys."""
+    found = []
+    for rough in _partition(lanes, sizes * (int(counts.max()) + 1) + counts):
+        at = np.searchsorted(lanes, rough)
+        count = int(counts[at[0]])
+        table = np.ascontiguousarray(keys[first[at][:, None] + np.arange(count)])
+        found += _partition(rough, table.view(f"V{table.itemsize * count}").ravel())
+    return found
+
+
+def _partition(items: Indices, label: NDArray[Any]) -> list[Indices]:
+    """Items of equal label together, each part in the given order."""
+    _, which = np.unique(label, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    return np.split(items[order], np.flatnonzero(np.diff(which[order])) + 1)
 
 
 def _lanes(registers: Indices, keys: Indices, base: int, terms: Split, term: Indices, member: Indices) -> Lanes:

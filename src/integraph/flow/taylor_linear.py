@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.flow.taylor_forms import Forms, as_slice, forms
+from integraph.program import ONE
 from integraph.program.views import Floats, Indices
 
 LARGEST = 700.0  # e^700 is still a float
@@ -44,7 +45,7 @@ class Decoupled:
 
     @property
     def footprint(self) -> int:
-        return len(self.registers) + 2 * len(self.row)
+        return 2 * len(self.registers) + 2 * int(np.count_nonzero(self.f != ONE))
 
     def over(self, t: float) -> Advance:
         """∫ e^{a_i(t−s)} e^{a_g s} ds is the divided difference of exp, seen from the larger exponent."""
@@ -114,4 +115,3 @@ def exponentials(matrices: Floats) -> tuple[Floats, Floats]:
         gain = (flow @ gain + gain) / 2
         flow = flow @ flow
     return flow.astype(np.float64), gain.astype(np.float64)
-

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
-LANES = 16  # two AVX-512 or four AVX registers: independent sums hide the latency of a multiply-add
+LANES = 32  # four AVX-512 or eight AVX registers: independent sums hide the latency of a multiply-add
 EXPONENT_ONE = 0x3FF00000  # the upper half of the bits of 1.0
 
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -72,7 +72,9 @@ def fill(_context: Any, _number: Any) -> Any:
     """The same number in every lane."""
 
     def generate(_context: Any, builder: Builder, _signature: Any, arguments: Any) -> Any:
-        first = builder.insert_element(ir.Constant(_DOUBLES, ir.Undefined), arguments[0], ir.Constant(ir.IntType(32), 0))
+        first = builder.insert_element(
+            ir.Constant(_DOUBLES, ir.Undefined), arguments[0], ir.Constant(ir.IntType(32), 0)
+        )
         return builder.shuffle_vector(first, first, _vector(0, _INTS))
 
     return _LANES(types.float64), generate
@@ -96,8 +98,12 @@ def _larger(builder: Builder, x: Any, y: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 
 
-def _positive_or(builder: Builder, x: Any, y: Any) -> Any:
-    return builder.select(builder.fcmp_ordered(">", x, _vector(0.0, _DOUBLES)), x, y)
+def _smaller(builder: Builder, x: Any, y: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", x, y), x, y)
+
+
+def _if_zero(builder: Builder, test: Any, x: Any, y: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("==", test, _vector(0.0, _DOUBLES)), x, y)
 
 
 def _multiply_add(builder: Builder, x: Any, y: Any, z: Any) -> Any:
@@ -128,7 +134,8 @@ subtract = _elementwise(2, lambda builder, x, y: builder.fsub(x, y))
 multiply = _elementwise(2, lambda builder, x, y: builder.fmul(x, y))
 divide = _elementwise(2, lambda builder, x, y: builder.fdiv(x, y))
 larger = _elementwise(2, _larger)
-positive_or = _elementwise(2, _positive_or)  # x where x > 0, else y
+smaller = _elementwise(2, _smaller)
+if_zero = _elementwise(3, _if_zero)  # y where the test is 0, else z; NaN is not 0
 multiply_add = _elementwise(3, _multiply_add)  # x·y + z
 size = _elementwise(1, _size)
 log2 = _elementwise(1, _log2)

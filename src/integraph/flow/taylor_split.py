@@ -9,7 +9,6 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from integraph.program import ONE, Program
 from integraph.program.terms import concatenate
@@ -86,6 +85,8 @@ def components(terms: Split) -> Components:
     row = np.concatenate([terms.row[reads_a], terms.row[reads_b]])
     column = np.concatenate([terms.a[reads_a], terms.b[reads_b]])
     graph = coo_array((np.ones(len(row), np.bool_), (row, column)), shape=(count, count))
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     component = connected_components(graph, directed=False)[1].astype(np.int64)
     sizes = np.bincount(component)
     order = np.argsort(component, kind="stable")

@@ -9,6 +9,7 @@ import numpy as np
 from integraph.gadgets.contraction import check, distinct, linear, nonzeros, operand
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values
+from integraph.gadgets.wording import counted
 from integraph.program import Block, Ref, Terms, register
 from integraph.program.views import Indices
 
@@ -22,11 +23,10 @@ class Affine(Gadget):
 
     def __call__(self, *refs: Ref, **tensors: Any) -> Block:
         """`affine(z, x, w=A, b=b)`: a matrix A, or a diagonal one given by its entries; without w, z' = x + b."""
-        if len(refs) == 2:
-            x, w = operand(refs[1], refs[0].shape, tensors.get("w"))
-            tensors["w"] = np.ones(1) if w is None else w
-            refs = (refs[0], x)
-        return super().__call__(*refs, **tensors)
+        self.roles(refs)
+        x, w = operand(refs[1], refs[0].shape, tensors.get("w"))
+        tensors["w"] = np.ones(1) if w is None else w
+        return super().__call__(refs[0], x, **tensors)
 
     def check(self, block: Block) -> None:
         check(block, weights=("w",), lane_tensors=("b",))
@@ -51,8 +51,9 @@ class Affine(Gadget):
         return Closed((start[0] + t * (gain + tensors.get("b", 0.0)),))
 
     def words(self, block: Block) -> str:
-        lanes, reads = block.targets[0].size, block.operands[0].shape[-1]
-        return f"affine map onto {lanes} registers, {reads} read by each: z' = Σ w·x{' + b' * ('b' in block.tensors)}"
+        lanes, reads = counted(block.targets[0].size, "register"), block.operands[0].shape[-1]
+        gain = ("w·x" if reads == 1 else "Σ w·x") + " + b" * ("b" in block.tensors)
+        return f"affine, {lanes}, {counted(reads, 'term')} each: z(1) = z(0) + {gain}; z' = {gain}"
 
 
 affine = Affine()

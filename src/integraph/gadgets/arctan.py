@@ -14,7 +14,8 @@ class Arctan(Elementwise):
     targets = ("y", "v", "w")
     operands = ()
     tensors = ()
-    domain = "w must not start at −1 or below where v = 0"
+    domain = "where v = 0, w must start above −1"
+    meaning = "from y = w = 0 and v = x, y(1) = arctan x"
     equations = (
         ("y", 1, "v"),
         ("v", -2, "v", "w"),

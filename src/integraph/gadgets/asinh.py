@@ -15,7 +15,8 @@ class Asinh(Elementwise):
     targets = ("y", "v", "u", "w")
     operands = ()
     tensors = ()
-    domain = "w must not start at −1 or below where u = 0"
+    domain = "where u = 0, w must start above −1"
+    meaning = "from y = w = 0 and v = u = x, y(1) = asinh x"
     equations = (
         ("y", 1, "v"),
         ("v", -1, "v", "w"),

@@ -43,7 +43,7 @@ def check(block: Block, *, weights: tuple[str, ...], lane_tensors: tuple[str, ..
         fits(block.op.name, name, block.tensors[name].shape, reads if name in weights else lanes)
     missing = [name for name in weights if name not in block.tensors]
     if missing:
-        raise SpecError(f"{block.op.name} needs the tensor {missing[0]!r}")
+        raise SpecError(f"{block.op.name} needs the tensor {missing[0]!r}, of a shape that broadcasts to {reads}")
 
 
 def distinct(view: Ref) -> bool:

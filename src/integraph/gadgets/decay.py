@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
-from integraph.program import Block, register
+from integraph.program import register
 
 
 class Decay(Elementwise):
     name = "decay"
     targets = ("z",)
     tensors = ("r",)
+    meaning = "z(1) = e^−r·z(0)"
     equations = (("z", -1, "r", "z"),)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         return Closed((f.grow(start[0], -t * tensors["r"]),))
-
-    def words(self, block: Block) -> str:
-        return f"decay of {block.targets[0].size} registers: z' = −r·z"
 
 
 decay = Decay()

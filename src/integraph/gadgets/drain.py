@@ -13,6 +13,7 @@ from integraph.errors import SpecError
 from integraph.gadgets.contraction import linear, nonzeros
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits, lane_values
+from integraph.gadgets.wording import counted
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices
@@ -29,7 +30,9 @@ class Drain(Gadget):
             raise SpecError(f"drain: z and x must be one-dimensional, got shapes {z.shape} and {x.shape}")
         for name in ("w", "r"):
             if name not in block.tensors:
-                raise SpecError(f"drain needs the tensor {name!r}")
+                raise SpecError(
+                    f"drain needs the tensors w, of shape {(z.size, x.size)}, and r, a number: {name} is missing"
+                )
         if block.tensors["w"].shape != (z.size, x.size):
             raise SpecError(f"drain: w has shape {block.tensors['w'].shape}, needs {(z.size, x.size)}")
         fits("drain", "r", block.tensors["r"].shape, ())
@@ -66,8 +69,11 @@ class Drain(Gadget):
 
     def words(self, block: Block) -> str:
         z, x = block.targets
-        r = float(block.tensors["r"])
-        return f"drain {x.size} registers into {z.size}: z gains A·x + b while x decays at rate {r:g}"
+        r, bias = float(block.tensors["r"]), " + b" * ("b" in block.tensors)
+        return (
+            f"drain, {counted(x.size, 'register')} into {z.size}: z(1) = z(0) + w·x(0){bias} while x decays "
+            f"at rate {r:g}; z' = r/(1 − e^−r)·w·x{bias}, x' = −r·x"
+        )
 
 
 def _factor(r: float) -> float:

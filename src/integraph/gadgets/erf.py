@@ -11,7 +11,8 @@ class Erf(Elementwise):
     name = "erf"
     targets = ("w", "h", "y")
     operands = ("x",)
-    domain = "h must stay below 1.8e308"
+    domain = "x² and h must stay below 1.8e308"
+    meaning = "from w = y = 0 and h = 2x/√π, y(1) = erf x"
     equations = (
         ("w", 1, "x", "x"),
         ("h", -2, "w", "h"),

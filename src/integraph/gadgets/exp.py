@@ -12,6 +12,7 @@ class Exp(Elementwise):
     targets = ("z",)
     operands = ("x",)
     domain = "z must stay below 1.8e308"
+    meaning = "z(1) = e^x·z(0)"
     equations = (("z", 1, "x", "z"),)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:

@@ -12,6 +12,7 @@ class Expm1(Elementwise):
     targets = ("z",)
     operands = ("x",)
     domain = "z must stay below 1.8e308"
+    meaning = "from z = 0, z(1) = e^x − 1"
     equations = (
         ("z", 1, "x", "z"),
         ("z", 1, "x"),

@@ -8,6 +8,7 @@ such forms are expanded.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
+from integraph.gadgets.wording import counted, right_side
 from integraph.program import ONE, Block, Op, Ref, Terms, View
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices, row_major
@@ -37,12 +39,16 @@ class Gadget(Op):
     exact: ClassVar[bool] = True  # has a closed form
 
     def __call__(self, *refs: Ref, **tensors: Any) -> Block:
-        need = len(self.targets) + len(self.operands)
-        if len(refs) != need or not all(isinstance(r, Ref) for r in refs):
-            roles = ", ".join((*self.targets, *self.operands))
-            raise SpecError(f"{self.name}({roles}): needs {need} register views, got {refs!r}")
+        self.roles(refs)
         given = {name: t for name, t in tensors.items() if t is not None}
         return Block(self, refs[: len(self.targets)], refs[len(self.targets) :], given)
+
+    def roles(self, refs: tuple[Any, ...]) -> None:
+        """One view for every target and operand, or a SpecError."""
+        need = len(self.targets) + len(self.operands)
+        if len(refs) != need or not all(isinstance(r, Ref) for r in refs):
+            names, got = ", ".join((*self.targets, *self.operands)), ", ".join(type(r).__name__ for r in refs)
+            raise SpecError(f"{self.name}({names}) takes {need} register views (from Registers), got ({got})")
 
     @abstractmethod
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
@@ -67,6 +73,7 @@ class Elementwise(Gadget):
     """The same small ODE in every lane. All targets and operands have one shape, tensors broadcast to it."""
 
     equations: ClassVar[tuple[Equation, ...]]
+    meaning: ClassVar[str] = ""  # what it computes, from which start
     tensors: ClassVar[tuple[str, ...]] = ("a", "b")  # the operand is a·x + b
 
     def check(self, block: Block) -> None:
@@ -81,7 +88,10 @@ class Elementwise(Gadget):
         roles = {*self.targets, *self.operands, *block.tensors}
         missing = [factor for _, _, *factors in self.equations for factor in factors if factor not in roles]
         if missing:
-            raise SpecError(f"{self.name} needs the tensor {missing[0]!r}")
+            raise SpecError(
+                f"{self.name} needs the tensor {missing[0]!r}: give {missing[0]}=… as a number or an array that "
+                f"broadcasts to {shape}"
+            )
 
     def form(self, block: Block, lanes: Indices, factor: str) -> list[tuple[Array, Array]]:
         """A factor as a sum of (coefficient, register)."""
@@ -136,22 +146,15 @@ class Elementwise(Gadget):
         return sum(self.per_lane(block, role) * ref.size for role, ref in enumerate(block.targets))
 
     def words(self, block: Block) -> str:
-        rows = "; ".join(f"{target}' = {self._equation(target)}" for target in self.targets)
-        return f"{self.name} on {block.targets[0].size} lanes: {rows}{self._operand_words(block)}"
+        rows = ", ".join(f"{target}' = {right_side(self.equations, target)}" for target in self.targets)
+        meaning = f"{self.meaning}{self._operand_words(block)}; " if self.meaning else ""
+        return f"{self.name}, {counted(block.targets[0].size, 'lane')}: {meaning}{rows}"
 
     def _operand_words(self, block: Block) -> str:
         if self.operands and ("a" in block.tensors or "b" in block.tensors):
-            return f" (with {self.operands[0]} read as a·{self.operands[0]} + b)"
+            parts = "a·" * ("a" in block.tensors) + self.operands[0] + " + b" * ("b" in block.tensors)
+            return f" with {parts} in place of {self.operands[0]}"
         return ""
-
-    def _equation(self, target: str) -> str:
-        text = ""
-        for t, number, *factors in self.equations:
-            if t == target:
-                size = "" if abs(number) == 1 and factors else f"{abs(number):g}"
-                sign = " − " if number < 0 else " + "
-                text += sign + "·".join(filter(None, (size, *factors)))
-        return text.removeprefix(" + ").strip() or "0"
 
 
 def _first(term: tuple[Array, Array, Array]) -> tuple[int, int]:
@@ -166,7 +169,9 @@ def fits(op: str, name: str, shape: tuple[int, ...], into: tuple[int, ...]) -> N
     except ValueError:
         good = False
     if not good:
-        raise SpecError(f"{op}: tensor {name!r} has shape {shape}, which does not broadcast to {into}")
+        raise SpecError(
+            f"{op}: tensor {name!r} has shape {shape}, which does not broadcast to {into}: give a number or that shape"
+        )
 
 
 def lane_values(block: Block, name: str, lanes: Indices, shape: tuple[int, ...] | None = None) -> Floats:
@@ -177,7 +182,7 @@ def lane_values(block: Block, name: str, lanes: Indices, shape: tuple[int, ...] 
     head, tail = padded[: len(lead)], padded[len(lead) :]
     steps = tuple(0 if n == 1 else step for n, step in zip(head, row_major(head), strict=True))
     rows = View(0, lead, steps).at(lanes)
-    return np.broadcast_to(tensor.reshape(-1, *tail)[rows], (len(lanes), *rest))
+    return np.broadcast_to(tensor.reshape(math.prod(head), *tail)[rows], (len(lanes), *rest))
 
 
 def row(view: Ref) -> Ref:

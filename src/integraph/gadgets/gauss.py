@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy  # loads scipy.special on first use, which takes a while
 
 from integraph.gadgets.stable import TINY, expm1c, grow
 
@@ -75,14 +75,14 @@ def gauss(z: Array, a: Array, b: Array, c: float) -> Array:
 def _centred(b: Array) -> Array:
     """∫_0^1 exp(−b²s²) ds."""
     moved = b + TINY
-    return (math.sqrt(math.pi) / 2) * (special.erf(moved) / moved)
+    return (math.sqrt(math.pi) / 2) * (scipy.special.erf(moved) / moved)
 
 
 def _inside(a: Array, b: Array) -> tuple[Array, Array]:
     """∫_0^1 exp(−2as − b²s²) ds for −b² ≤ a ≤ 0, as (value, exponent): two error functions that add."""
     moved = b + TINY
     z = a / moved
-    return (math.sqrt(math.pi) / 2) * ((special.erf(moved + z) + special.erf(-z)) / moved), z * z
+    return (math.sqrt(math.pi) / 2) * ((scipy.special.erf(moved + z) + scipy.special.erf(-z)) / moved), z * z
 
 
 def _falling(a: Array, b: Array) -> Array:
@@ -91,7 +91,7 @@ def _falling(a: Array, b: Array) -> Array:
     thin = b < THIN * a
     side, rate = np.where(flat | thin, 1.0, b), np.where(thin, a, 1.0)
     z = np.where(flat, 1.0, a) / side
-    full = (math.sqrt(math.pi) / 2 / side) * (special.erfcx(z) - np.exp(-2.0 * a - b * b) * special.erfcx(side + z))
+    full = (math.sqrt(math.pi) / 2 / side) * (scipy.special.erfcx(z) - np.exp(-2.0 * a - b * b) * scipy.special.erfcx(side + z))
     full = np.where(thin, expm1c(-2.0 * rate), full)
     full[flat] = np.exp(-NODES * (2.0 * a[flat, None] + b[flat, None] ** 2 * NODES)) @ WEIGHTS
     return full

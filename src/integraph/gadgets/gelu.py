@@ -1,4 +1,7 @@
-"""GELU, the exact one: w' = x², h' = −w h, z' = x h; from (0, x/√(2π), x/2): z(1) = x·Φ(x)."""
+"""GELU, the exact one: w' = x², h' = −w h, z' = x h; from (0, x/√(2π), x/2): z(1) = x·Φ(x).
+
+z is x/2 plus an increment, so its error is 1e-16·|x|: nothing is left of x·Φ(x) below x = −8.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ class Gelu(Elementwise):
     name = "gelu"
     targets = ("w", "h", "z")
     operands = ("x",)
-    domain = "h must stay below 1.8e308"
+    domain = "x² and h must stay below 1.8e308"
+    meaning = "from w = 0, h = x/√(2π) and z = x/2, z(1) = x·Φ(x)"
     equations = (
         ("w", 1, "x", "x"),
         ("h", -1, "w", "h"),

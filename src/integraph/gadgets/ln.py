@@ -1,4 +1,7 @@
-"""Logarithm, Lemma 2: p' = −p², z' = p; from p = ξ − 1, z = 0: z(1) = ln ξ and p(1) = 1 − 1/ξ."""
+"""Logarithm, Lemma 2: p' = −p², z' = p; from p = ξ − 1, z = 0: z(1) = ln ξ and p(1) = 1 − 1/ξ.
+
+The start holds ξ as p = ξ − 1, which rounds: for small ξ, ln ξ is off by about 1e-16/ξ, and ξ < 1e-16 is taken for 0.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ class Ln(Elementwise):
     operands = ()
     tensors = ()
     domain = "the argument p + 1 of ln must be > 0"
+    meaning = "from p = x − 1 and z = 0, z(1) = ln x"
     equations = (
         ("p", -1, "p", "p"),
         ("z", 1, "p"),

@@ -6,12 +6,15 @@ from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
+TINY = 1e-300  # see tanh.py
+
 
 class LogCosh(Elementwise):
     name = "log_cosh"
     targets = ("m", "l")
     operands = ("x",)
-    domain = "m must not start below −|x|·coth|x|"
+    domain = "m must start above −|x|·coth|x|"
+    meaning = "from m = l = 0, l(1) = ln cosh x"
     equations = (
         ("m", 1, "x", "x"),
         ("m", -1, "m", "m"),
@@ -27,7 +30,7 @@ class LogCosh(Elementwise):
         u = e * e + rise
         forward = 1.0 if t >= 0 else -1.0
         m_end = (m * e * e + rise * forward * f.abs(x)) / u
-        return Closed((m_end, l + f.log_cosh(v, t * m)), {"m": u})
+        return Closed((m_end, l + f.log_cosh(v, t * m)), {"m": u - TINY})
 
 
 log_cosh = LogCosh()

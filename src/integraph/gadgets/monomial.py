@@ -9,6 +9,7 @@ import numpy as np
 from integraph.gadgets.contraction import check, distinct, linear, nonzeros, operand
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values
+from integraph.gadgets.wording import counted
 from integraph.program import Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Indices
@@ -23,11 +24,10 @@ class Monomial(Gadget):
 
     def __call__(self, *refs: Ref, **tensors: Any) -> Block:
         """`monomial(z, l, w=w, b=b)`: w is a matrix, or one exponent for each lane."""
-        if len(refs) == 2:
-            l, w = operand(refs[1], refs[0].shape, tensors.get("w"))
-            tensors["w"] = np.ones(1) if w is None else w
-            refs = (refs[0], l)
-        return super().__call__(*refs, **tensors)
+        self.roles(refs)
+        l, w = operand(refs[1], refs[0].shape, tensors.get("w"))
+        tensors["w"] = np.ones(1) if w is None else w
+        return super().__call__(refs[0], l, **tensors)
 
     def check(self, block: Block) -> None:
         check(block, weights=("w",), lane_tensors=("b",))
@@ -54,7 +54,9 @@ class Monomial(Gadget):
         return Closed((f.grow(start[0], t * exponent),))
 
     def words(self, block: Block) -> str:
-        return f"monomials in {block.targets[0].size} registers: z' = (w·l + b)·z multiplies z by e^b·Π e^(w·l)"
+        lanes, bias = counted(block.targets[0].size, "register"), "b" in block.tensors
+        power, rate = "e^b·Π ξ^w" if bias else "Π ξ^w", "Σ w·l + b" if bias else "Σ w·l"
+        return f"monomial, {lanes}: with l = ln ξ, z(1) = z(0)·{power}; z' = ({rate})·z"
 
 
 monomial = Monomial()

@@ -27,16 +27,16 @@ def normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Ar
     Near the lemma's start N is taken apart into 1 − Σu/σ + t(m − Σu) + Σ(u/σ) e^{σt}, and one summand with σt ≥ 0
     outweighs all that can be negative; elsewhere it is summed as it stands.
     """
-    share = u / sigma
-    total = np.sum(np.abs(share), -2)
-    if np.isnan(total).any():  # 0/0: a lane with u = 0 has no share
-        share[np.isnan(share) & (u == 0)] = 0.0
-        total = np.sum(np.abs(share), -2)
+    share, part = u / sigma, grown / sigma
+    none = np.isnan(share)
+    if none.any():  # 0/0: a lane with u = 0 has no share
+        none &= u == 0
+        share[none] = part[none] = 0.0
     rest = t * (m - np.sum(u, -2))
     lead = 1.0 - np.sum(share, -2)
     scale = np.exp(-top)[..., 0, :]
-    apart = total <= SHARE
-    n = (lead + rest) * scale + np.sum(grown / sigma, -2)
+    apart = np.sum(np.abs(share), -2) <= SHARE
+    n = (lead + rest) * scale + np.sum(part, -2)
     if not apart.all():
         n = np.where(apart, n, (1.0 + rest) * scale + np.sum(_summands(t, u, sigma, top), -2))
     least = np.min(share, -2)

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from integraph.errors import SpecError
 from integraph.gadgets.contraction import check, distinct, nonzeros, operand, spread
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values, row
+from integraph.gadgets.wording import counted
 from integraph.program import Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Indices
@@ -23,18 +25,20 @@ class Product(Gadget):
 
     def __call__(self, *refs: Ref, **tensors: Any) -> Block:
         """`product(z, x, v)`: lane by lane if x has z's shape, a sum over the last axis if it has one axis more."""
-        if len(refs) == 3:
-            lanes = refs[0].shape
-            w = tensors.get("w")
-            if len(refs[1].shape) > len(lanes):
-                reads = np.broadcast_shapes(refs[1].shape, refs[2].shape)
-                refs = (refs[0], spread(refs[1], reads), spread(refs[2], reads))
-                tensors["w"] = np.ones(1) if w is None else w
-            else:
-                x, w = operand(refs[1], lanes, w)
-                refs = (refs[0], x, row(spread(refs[2], lanes)))
-                tensors["w"] = np.ones(1) if w is None else w
-        return super().__call__(*refs, **tensors)
+        self.roles(refs)
+        z, x, v = refs
+        w = tensors.get("w")
+        if len(x.shape) > len(z.shape):
+            try:
+                reads = np.broadcast_shapes(x.shape, v.shape)
+            except ValueError:
+                raise SpecError(f"product: x has shape {x.shape} and v {v.shape}: they must broadcast") from None
+            x, v = spread(x, reads), spread(v, reads)
+        else:
+            x, w = operand(x, z.shape, w)
+            v = row(spread(v, z.shape))
+        tensors["w"] = np.ones(1) if w is None else w
+        return super().__call__(z, x, v, **tensors)
 
     def check(self, block: Block) -> None:
         check(block, weights=("w",), lane_tensors=())
@@ -57,8 +61,9 @@ class Product(Gadget):
         return Closed((start[0] + t * f.sum(tensors["w"] * operands[0] * operands[1], -2),))
 
     def words(self, block: Block) -> str:
-        lanes, reads = block.targets[0].size, block.operands[0].shape[-1]
-        return f"products into {lanes} registers, {reads} summed in each: z' = Σ w·x·v"
+        lanes, reads = counted(block.targets[0].size, "register"), block.operands[0].shape[-1]
+        gain = "w·x·v" if reads == 1 else "Σ w·x·v"
+        return f"product, {lanes}, {counted(reads, 'term')} each: z(1) = z(0) + {gain}; z' = {gain}"
 
 
 def _apart(block: Block) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
-from integraph.program import Block, register
+from integraph.program import register
 
 
 class Ramp(Elementwise):
@@ -12,13 +12,11 @@ class Ramp(Elementwise):
     targets = ("z",)
     tensors = ("b",)
     additive = True
+    meaning = "z(1) = z(0) + b"
     equations = (("z", 1, "b"),)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         return Closed((start[0] + t * tensors["b"],))
-
-    def words(self, block: Block) -> str:
-        return f"ramp of {block.targets[0].size} registers: z' = b"
 
 
 ramp = Ramp()

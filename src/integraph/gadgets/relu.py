@@ -12,7 +12,8 @@ class Relu(Elementwise):
     targets = ("s",)
     operands = ("x",)
     tensors = ("a", "b", "k")
-    domain = "s must not start below −x/(e^{kx} − 1)"
+    domain = "s must start above −x/(e^{kx} − 1); x/2 is"
+    meaning = "from s = x/2, s(1) = x/(1 + e^−kx), close to max(x, 0)"
     equations = (
         ("s", 1, "k", "x", "s"),
         ("s", -1, "k", "s", "s"),

@@ -11,7 +11,8 @@ class Sigmoid(Elementwise):
     name = "sigmoid"
     targets = ("s", "g")
     operands = ("x",)
-    domain = "s must not start below −x/(e^x − 1)"
+    domain = "s must start above −x/(e^x − 1); x/2 is"
+    meaning = "from s = x/2 and g = 1/2, g(1) = 1/(1 + e^−x)"
     equations = (
         ("s", 1, "x", "s"),
         ("s", -1, "s", "s"),

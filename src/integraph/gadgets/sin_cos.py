@@ -11,6 +11,7 @@ class SinCos(Elementwise):
     name = "sin_cos"
     targets = ("u", "v")
     operands = ("x",)
+    meaning = "from u = 0 and v = 1, u(1) = sin x and v(1) = cos x"
     equations = (
         ("u", 1, "x", "v"),
         ("v", -1, "x", "u"),

@@ -14,6 +14,7 @@ class SinhCosh(Elementwise):
     targets = ("u", "v")
     operands = ("x",)
     domain = "cosh x must stay below 1.8e308: |x| < 710"
+    meaning = "from u = 0 and v = 1, u(1) = sinh x and v(1) = cosh x"
     equations = (
         ("u", 1, "x", "v"),
         ("v", 1, "x", "u"),

@@ -15,6 +15,7 @@ import numpy as np
 from integraph.errors import SpecError
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
+from integraph.gadgets.wording import counted
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices
@@ -79,7 +80,9 @@ class Softmax(Gadget):
 
     def words(self, block: Block) -> str:
         return (
-            f"softmax of {block.targets[2].size} rows of {block.targets[0].shape[-1]}: a(1) = softmax(s) from a = 1/n"
+            f"softmax, {counted(block.targets[2].size, 'row')} of {block.targets[0].shape[-1]}: "
+            "with σ = s + c, from a = 1/n, u = σ/n and m = mean σ, a(1) = softmax s; "
+            "a' = (σ − m)·a, u' = (σ − m)·u, m' = Σ σ·u − m²"
         )
 
 

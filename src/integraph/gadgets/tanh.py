@@ -2,7 +2,8 @@
 
 With u = cosh v + λ₀t sinh(v)/v, v = xt: λ = u'/u and α u = α₀ + sinh v + λ₀t (cosh v − 1)/v. Everything is written in
 e = e^{−|v|}, h = (1 − e)/|v| and g = |v| + λ₀t, scaled by e: nothing overflows and nothing cancels but g itself.
-u has at most one zero, so the solution exists up to t if u(t) > 0.
+u has at most one zero, so the solution exists up to t if u(t) > 0. If λ₀ is −|x| to the last bit, an unstable rest, the
+scaled u is e^{−2|v|}; where that is no normal number the start counts as escaping, because α could not be told.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 
+TINY = 1e-300
+
 
 class Tanh(Elementwise):
     name = "tanh"
     targets = ("alpha", "lam")
     operands = ("x",)
-    domain = "λ must not start below −|x|·coth|x|; it starts at 0 in Lemma 1"
+    domain = "λ must start above −|x|·coth|x|; Lemma 1 starts it at 0"
+    meaning = "from alpha = lam = 0, alpha(1) = tanh x"
     equations = (
         ("alpha", 1, "x"),
         ("alpha", -1, "alpha", "lam"),
@@ -34,7 +38,7 @@ class Tanh(Elementwise):
         forward = 1.0 if t >= 0 else -1.0
         alpha_end = (alpha * e + f.sign(v) * (h * size) * (e + half)) / u
         lam_end = (lam * e * e + half * (1.0 + e) * forward * f.abs(x)) / u
-        return Closed((alpha_end, lam_end), {"lam": u})
+        return Closed((alpha_end, lam_end), {"lam": u - TINY})
 
 
 tanh = Tanh()

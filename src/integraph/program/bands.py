@@ -47,8 +47,8 @@ def bound(block: Block) -> int:
 
 def bands(blocks: Iterable[Block], batch: int) -> Iterator[Band]:
     """In order of registers, each of at most `batch` terms unless one register alone has more."""
-    blocks = tuple(blocks)
-    if sum(max(bound(b), *(ref.size for ref in b.targets)) for b in blocks) <= min(batch, MAX_ROW):
+    blocks, batch = tuple(blocks), min(batch, MAX_ROW)
+    if sum(max(bound(b), *(ref.size for ref in b.targets)) for b in blocks) <= batch:
         yield [(b, role, np.arange(ref.size, dtype=np.int64)) for b in blocks for role, ref in enumerate(b.targets)]
         return
     extents = [ref.extent() for block in blocks for ref in block.targets]

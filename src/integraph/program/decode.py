@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from integraph.errors import FileError
+from integraph.errors import FileError, SpecError
 from integraph.program.bands import bound
 from integraph.program.block import Block, Tensor, operation
 from integraph.program.program import Program
@@ -90,7 +90,10 @@ class _Reader:
             role: self.tensor(name, np.int64 if role in gadget.integers else np.float64)
             for role, name in checked(dict, tensors, f"{where}, tensors").items()
         }
-        block = Block(gadget, tuple(refs), tuple(reads), weights)
+        try:
+            block = Block(gadget, tuple(refs), tuple(reads), weights)
+        except SpecError as error:
+            raise FileError(f"{where}: {error}") from None
         self.terms_left -= max(bound(block), *(ref.size for ref in block.refs()))
         if self.terms_left < 0:
             raise FileError(f"{where} brings the program above the limit of terms: if you trust it, raise max_terms")

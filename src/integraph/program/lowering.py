@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from integraph.errors import SpecError
 from integraph.program.bands import bands
@@ -31,11 +30,12 @@ Progress = Callable[[int], None]
 
 def stream_segment(segment: Segment, width: int, scales: Floats | None, batch: int = BATCH) -> Iterator[Terms]:
     """The canonical terms of one segment, in batches of about `batch` terms."""
+    extended = None if scales is None else np.append(scales, 1.0)  # index −1 is the constant 1
     np.empty(WARM, np.int8)  # freed at once; else glibc returns each batch's memory and faults it in again: 3× slower
     for band in bands(segment.blocks, batch):
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
             pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band]
-            found = _scaled(canonical(pieces, width), segment.rate, scales)
+            found = _scaled(canonical(pieces, width), segment.rate, extended)
         finite = np.isfinite(found.value)
         if not finite.all():
             term = found[~finite]
@@ -51,8 +51,7 @@ def _scaled(terms: Terms, rate: float, scales: Floats | None) -> Terms:
     """Controls of the rescaled time and states: ŷ = y/s turns q y_j y_k into (q s_j s_k / s_i) ŷ_j ŷ_k."""
     value = terms.value if rate == 1.0 else terms.value * rate
     if scales is not None:
-        extended = np.append(scales, 1.0)  # index −1 is the constant 1
-        value = value * extended[terms.j] * extended[terms.k] / extended[terms.i]
+        value = value * scales[terms.j] * scales[terms.k] / scales[terms.i]
     return terms if value is terms.value else without_zeros(Terms(terms.i, terms.j, terms.k, value))
 
 
@@ -88,8 +87,7 @@ def digest(program: Program, progress: Progress | None = None) -> str:
     for segment in program.segments:
         columns = [hashlib.sha256() for _ in range(4)]
         for batch in stream_segment(segment, program.width, program.scales):
-            for column, array in zip(columns, _columns(batch), strict=True):
-                column.update(np.ascontiguousarray(array).data)
+            _absorb(columns, batch)
             if progress is not None:
                 progress(len(batch))
         whole.update(struct.pack("<d", segment.duration))
@@ -98,13 +96,14 @@ def digest(program: Program, progress: Progress | None = None) -> str:
     return whole.hexdigest()
 
 
-def _columns(t: Terms) -> tuple[NDArray[Any], ...]:
-    """The terms without what is said twice: (register, terms, of them without j) for each register; j, k; values."""
-    starts = np.flatnonzero(np.diff(t.i, prepend=ONE))
+def _absorb(columns: Sequence[hashlib._Hash], t: Terms) -> None:
+    """Hash terms without saying things twice: (register, terms, of them linear) for each register; j; k; values."""
+    starts = np.flatnonzero(np.concatenate([[True], t.i[1:] != t.i[:-1]]))
     linear = t.j == ONE
     rows = np.stack([t.i[starts], np.diff(starts, append=len(t)), np.add.reduceat(linear, starts, dtype=np.int64)], 1)
     j = t.j[:0] if linear.all() else t.j[~linear]
-    return tuple(a.astype(kind, copy=False) for a, kind in ((rows, "<i4"), (j, "<i4"), (t.k, "<i4"), (t.value, "<f8")))
+    for column, array, kind in zip(columns, (rows, j, t.k, t.value), ("<i4", "<i4", "<i4", "<f8"), strict=True):
+        column.update(np.ascontiguousarray(array, kind).data)
 
 
 __all__ = ["BATCH", "ONE", "Progress", "count", "digest", "stream_segment"]

@@ -26,7 +26,7 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
     names: dict[tuple[object, ...], str] = {}
     tensors: dict[str, Tensor] = {}
 
-    def name(array: Tensor, kind: type[np.generic] = np.float64) -> str:
+    def name(array: Tensor, kind: str = "<f8") -> str:
         key = (array.ctypes.data, array.shape, array.strides, array.dtype.str)
         if key not in names:
             names[key] = f"t{len(names)}"
@@ -35,11 +35,11 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
     def place(ref: Ref) -> Any:
         if isinstance(ref, Index):
-            return name(ref.registers, np.int64)
+            return name(ref.registers, "<i8")
         return [int(ref.offset), [int(n) for n in ref.shape], [int(s) for s in ref.strides]]
 
     def block(b: Block) -> list[Any]:
-        weights = {role: name(array, array.dtype.type) for role, array in b.tensors.items()}
+        weights = {role: name(array, "<i8" if role in b.op.integers else "<f8") for role, array in b.tensors.items()}
         return [b.op.name, [place(ref) for ref in b.targets], [place(ref) for ref in b.operands], weights]
 
     readout = program.readout
@@ -55,7 +55,7 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
             ]
             for s in program.segments
         ],
-        "readout": [name(readout.indptr, np.int64), name(readout.indices, np.int64), name(readout.data)],
+        "readout": [name(readout.indptr, "<i8"), name(readout.indices, "<i8"), name(readout.data)],
         "scales": None if program.scales is None else name(program.scales),
         "source": checked(str, program.source, "the source"),
         "proven": None if program.proven is None else float(program.proven).hex(),

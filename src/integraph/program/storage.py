@@ -12,9 +12,7 @@ import json
 import os
 import secrets
 import stat
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,43 +20,56 @@ from integraph.errors import FileError, SpecError, UsageError
 from integraph.program.bands import bound
 from integraph.program.block import Tensor
 from integraph.program.decode import Limits, decode
-from integraph.program.lowering import Progress, digest
+from integraph.program.lowering import digest
 from integraph.program.program import Program
+from integraph.program.progress import watched
 from integraph.program.schema import encode
 
 FORMAT, VERSION = "integraph program", 1
 METADATA = {"format", "version", "digest", "seal", "program"}
 MAX_HEADER = 1 << 24  # bytes of JSON: enough for some 100 000 blocks
-LARGE = 5_000_000  # terms from which a progress bar is shown
 
 FilePath = str | os.PathLike[str]
 
 
 def save(program: Program, path: FilePath) -> None:
-    """Write the file. Whatever interrupts this, there is the old file or the new one, whole."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
+    """Write the file; the same program gives the same bytes. An interrupted save leaves the old file as it was."""
     document, tensors = encode(program)
     text = json.dumps(document, separators=(",", ":"))
     if "digest" not in program.__dict__:
         _lower(program, "hashing")
     seal = _seal(program.digest, text, tensors)
     metadata = {"format": FORMAT, "version": str(VERSION), "digest": program.digest, "seal": seal, "program": text}
-    if len(json.dumps(metadata)) + 100 * len(tensors) > MAX_HEADER:
+    header = _header(metadata, tensors)
+    if len(header) > MAX_HEADER:
         raise FileError(f"{os.fspath(path)}: the program has too many blocks for a file: use fewer, larger ones")
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
     try:
-        save_file(tensors, temporary, metadata)
-        with temporary.open("rb+") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, target)
-    except (OSError, ValueError, SafetensorError) as error:
-        raise FileError(f"cannot write {os.fspath(path)}: {error}") from None
-    finally:
-        with suppress(OSError, ValueError):
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
+        try:
+            with temporary.open("xb") as file:
+                file.write(len(header).to_bytes(8, "little") + header)
+                for array in tensors.values():
+                    file.write(array.data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        finally:
             temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot write {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _header(metadata: dict[str, str], tensors: Mapping[str, Tensor]) -> bytes:
+    """The safetensors header, padded so that the numbers after it are aligned."""
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, array in tensors.items():
+        begin, end = end, end + array.nbytes
+        kind = {"f": "F64", "i": "I64"}[array.dtype.kind]
+        entries[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [begin, end]}
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    return text + b" " * (-len(text) % 8)
 
 
 def load(
@@ -167,7 +178,8 @@ def _parse(text: str) -> object:
 def _lower(program: Program, what: str) -> str:
     """Lower all blocks once; the program then knows its digest and how many terms it has."""
     terms = 0
-    with _watched(sum(bound(block) for s in program.segments for block in s.blocks), what) as advance:
+    total = sum(bound(block) for s in program.segments for block in s.blocks)
+    with watched(total, f"{what} {total:.2g} terms") as advance:
 
         def progress(count: int) -> None:
             nonlocal terms
@@ -176,17 +188,3 @@ def _lower(program: Program, what: str) -> str:
 
         program.__dict__.update(digest=digest(program, progress), terms=terms)  # both are cached properties
     return program.digest
-
-
-@contextmanager
-def _watched(total: int, what: str) -> Iterator[Progress]:
-    """A progress bar where a person waits at a terminal."""
-    if total < LARGE or not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{what} {total:.2g} terms", total=total)
-        yield lambda count: bar.advance(task, count)

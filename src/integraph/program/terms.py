@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from integraph.program.views import Floats, Indices
+from integraph.program.views import Floats, Indices, Int32
 
-Int32 = NDArray[np.int32]
 ONE = -1  # the index of the constant 1
 
 
@@ -77,14 +77,15 @@ def concatenate(pieces: Sequence[Terms]) -> Terms:
 
 def canonical(pieces: Sequence[Terms], width: int) -> Terms:
     """Sort by (i, j, k), sum duplicates, drop zeros. Pieces that are already in order are only checked."""
-    filled = sorted((p for p in pieces if len(p)), key=lambda p: int(p.i[0]))
-    all_terms = concatenate(filled)
+    filled = [p for p in pieces if len(p)]
+    all_terms = concatenate(sorted(filled, key=lambda p: int(p.i[0])))
     if not _increasing(all_terms):
-        order = _order(all_terms, width)
-        all_terms = all_terms[order]
-        fresh = _differs(all_terms)
-        if not fresh.all():
-            starts = np.flatnonzero(fresh)
+        unsorted = concatenate(filled)  # in the order of the blocks, however the registers were cut
+        all_terms = unsorted[_order(unsorted, width, None)]
+        starts = _starts(all_terms)
+        if len(starts) < len(all_terms):
+            if np.diff(starts, append=len(all_terms)).max() > 2:  # a sum of three depends on their order
+                all_terms = unsorted[_order(unsorted, width, "stable")]
             summed = np.add.reduceat(all_terms.value, starts)
             all_terms = Terms(all_terms.i[starts], all_terms.j[starts], all_terms.k[starts], summed)
     return without_zeros(all_terms)
@@ -94,11 +95,13 @@ def without_zeros(t: Terms) -> Terms:
     return t if t.value.all() else t[t.value != 0]
 
 
-def _order(t: Terms, width: int) -> NDArray[np.intp]:
+def _order(t: Terms, width: int, kind: Literal["stable"] | None) -> NDArray[np.intp]:
+    """Sorts by (i, j, k); equal terms keep their order only if `kind` says so, which is several times slower."""
     base = width + 1
-    if base < 2**21:  # one 63-bit key
-        key = (t.i.astype(np.int64) * base + (t.j + 1)) * base + (t.k + 1)
-        return np.argsort(key, kind="stable")
+    first = int(t.i.min())
+    if (int(t.i.max()) - first + 1) * base * base < 2**63:  # one key
+        key = ((t.i - first).astype(np.int64) * base + (t.j + 1)) * base + (t.k + 1)
+        return np.argsort(key, kind=kind)
     return np.lexsort((t.k, t.j, t.i))
 
 
@@ -113,12 +116,12 @@ def _increasing(t: Terms) -> bool:
     return bool(later.all())
 
 
-def _differs(t: Terms) -> NDArray[np.bool_]:
-    """True where a term has another (i, j, k) than the one before it."""
+def _starts(t: Terms) -> NDArray[np.intp]:
+    """Where a term has another (i, j, k) than the one before it."""
     fresh = np.ones(len(t), np.bool_)
     a, b = slice(None, -1), slice(1, None)
     fresh[1:] = (t.i[b] != t.i[a]) | (t.j[b] != t.j[a]) | (t.k[b] != t.k[a])
-    return fresh
+    return np.flatnonzero(fresh)
 
 
 def positions(count: int) -> Indices:

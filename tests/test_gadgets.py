@@ -1,0 +1,118 @@
+"""Every gadget on every engine; what a gadget refuses; what it says about itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gadget_cases import CASES, Case
+from integraph import Index, Registers, gadgets
+from integraph.errors import SpecError
+from integraph.gadgets.gadget import arguments
+from integraph.program import operations
+from mp_taylor import flow
+
+# relative errors; DOP853 takes no tolerance below 2.3e-14 a step, and its steps add up
+ACCURACY = {"exact": 1e-13, "taylor": 1e-13, "oracle": 5e-12}
+
+
+def test_every_gadget_has_a_case() -> None:
+    assert {case.gadget.name for case in CASES} | {"raw"} >= {op.name for op in operations()}
+
+
+@pytest.mark.parametrize("t", [1.0, -0.7])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_engines_agree_with_mpmath(case: Case, t: float) -> None:
+    """Random starts, every register an input: closed form = taylor = DOP853 = 50 digits."""
+    program = case.program(t)
+    starts = case.inputs(case.draw(np.random.default_rng(23), t, 2))
+    wanted = [np.array([float(v) for v in flow(program, start)]) for start in starts]
+    for engine, accuracy in ACCURACY.items():
+        found = program.flow(starts, engine, rtol=1e-15).check().outputs
+        for start, end, truth in zip(starts, found, wanted, strict=True):
+            error = np.abs(end - truth) / np.maximum(case.scale(program, start, truth), 1e-300)
+            assert error.max() <= accuracy, (engine, start, end, truth)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_words(case: Case) -> None:
+    """One line that names the gadget, every target's equation and what comes out at time 1."""
+    (block,) = case.program(1.0).segments[0].blocks
+    text = case.gadget.words(block)
+    assert text.startswith(f"{case.gadget.name}, ")
+    assert "(1) = " in text
+    assert all(f"{target}' = " in text for target in case.gadget.targets)
+    assert "  " not in text
+    assert "\n" not in text
+
+
+def test_words_of_lemma_1() -> None:
+    r = Registers()
+    x, alpha, lam = (r.inputs(name, 3) for name in ("x", "alpha", "lam"))
+    assert gadgets.tanh.words(gadgets.tanh(alpha, lam, x, a=2.0)) == (
+        "tanh, 3 lanes: from alpha = lam = 0, alpha(1) = tanh x with a·x in place of x; "
+        "alpha' = x − alpha·lam, lam' = x² − lam²"
+    )
+
+
+def test_arguments_follow_the_block() -> None:
+    """Views, index arrays, tensors with the inputs' axis, and the affine operand."""
+    r = Registers()
+    x, alpha, lam = r.inputs("x", 2, 3), r.new("alpha", 2, 3), r.new("lam", 2, 3)
+    a, b = np.array([[2.0], [3.0]]), np.array([1.0, 10.0, 100.0])
+    states = np.arange(18 * 4.0).reshape(18, 4)
+    (alpha_, lam_), (x_,), tensors = arguments(gadgets.tanh(alpha, lam, x, a=a, b=b), states)
+    assert alpha_.shape == lam_.shape == x_.shape == (2, 3, 4)
+    assert np.shares_memory(alpha_, states)
+    assert (x_ == a[..., None] * states[:6].reshape(2, 3, 4) + b[:, None]).all()
+    assert tensors["a"].shape == (2, 1, 1)
+    flipped = Index(np.array([5, 4]))
+    _, (gathered,), weights = arguments(gadgets.affine(alpha[0, :2], flipped, w=np.eye(2)), states)
+    assert gathered.shape == (2, 2, 4)
+    assert (gathered[0] == states[[5, 4]]).all()
+    assert weights["w"].shape == (2, 2, 1)
+    _, (), ramp = arguments(gadgets.ramp(alpha, b=b), states)
+    assert ramp["b"].shape == (3, 1)
+
+
+def _registers() -> dict[str, Any]:
+    r = Registers()
+    shapes = {"x": (3,), "y": (3,), "z": (3,), "m": (2, 3), "r": (2,)}
+    return {name: r.inputs(name, *shape) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda v: gadgets.power(v["x"], v["y"]), "power needs the tensor 'a': give a=… as a number"),
+        (lambda v: gadgets.relu(v["x"], v["y"]), r"relu needs the tensor 'k': .* broadcasts to \(3,\)"),
+        (lambda v: gadgets.decay(v["x"]), "decay needs the tensor 'r'"),
+        (lambda v: gadgets.ramp(v["x"]), "ramp needs the tensor 'b'"),
+        (
+            lambda v: gadgets.drain(v["x"], v["y"], r=1.0),
+            r"drain needs the tensors w, of shape \(3, 3\), and r, .*: w is missing",
+        ),
+        (lambda v: gadgets.decay(v["x"], r=[1.0, 2.0]), r"decay: tensor 'r' has shape \(2,\), .* to \(3,\): give"),
+        (lambda v: gadgets.exp(v["x"], v["y"], k=1.0), r"exp takes the tensors \('a', 'b'\), not \['k'\]"),
+        (lambda v: gadgets.exp(v["x"], v["m"]), r"exp: 'x' has shape \(2, 3\), 'z' has \(3,\): must agree"),
+        (lambda v: gadgets.exp(v["x"]), r"exp\(z, x\) takes 2 register views .*, got \(View\)"),
+        (lambda v: gadgets.exp(v["x"], np.zeros(3)), r"exp\(z, x\) takes 2 register views .*, got \(View, ndarray\)"),
+        (lambda v: gadgets.affine(v["x"], 3.0), r"affine\(z, x\) takes 2 register views .*, got \(View, float\)"),
+        (lambda v: gadgets.product(v["x"], v["y"]), r"product\(z, x, v\) takes 3 register views"),
+        (lambda v: gadgets.monomial(v["x"]), r"monomial\(z, l\) takes 2 register views"),
+        (lambda v: gadgets.affine(v["x"], v["y"], w=np.ones((3, 4))), r"affine: tensor 'w' has shape \(3, 4\)"),
+        (lambda v: gadgets.affine(v["x"], v["y"], w=np.eye(3), b=np.ones(2)), r"affine: tensor 'b' has shape \(2,\)"),
+        (lambda v: gadgets.affine(v["x"], v["r"]), r"operand of shape \(2,\) does not broadcast to \(3,\)"),
+        (lambda v: gadgets.product(v["x"], v["m"], v["r"]), r"product: x has shape \(2, 3\) and v \(2,\)"),
+        (lambda v: gadgets.softmax(v["m"], v["m"], v["x"], v["m"]), "m needs rows; got"),
+        (lambda v: gadgets.drain(v["m"], v["x"], w=1.0, r=1.0), "must be one-dimensional"),
+        (lambda v: gadgets.drain(v["r"], v["x"], w=np.eye(3), r=1.0), r"w has shape \(3, 3\), needs \(2, 3\)"),
+        (lambda v: gadgets.drain(v["r"], v["x"], w=np.ones((2, 3)), r=[1.0]), "tensor 'r' has shape"),
+        (lambda v: gadgets.tanh(v["x"], v["y"], v["z"], a="two"), "a tensor must be an array of numbers"),
+    ],
+)
+def test_misuse_is_refused(make: Any, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        make(_registers())
