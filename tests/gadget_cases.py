@@ -223,4 +223,7 @@ CASES = (
     Case("decay", gadgets.decay, _any("z"), None, {"r": 12.5}),
     Case("ramp", gadgets.ramp, _any("z"), None, {"b": 0.3}, sums=("z",)),
     Case("drain", gadgets.drain, _matrix("z", "x"), None, {"w": W, "b": B, "r": 3.0}, {"z": (2,), "x": (3,)}, ("z",)),
+    Case(
+        "drain that grows", gadgets.drain, _matrix("z", "x"), None, {"w": W, "r": -2.0}, {"z": (2,), "x": (3,)}, ("z",)
+    ),
 )

@@ -97,6 +97,14 @@ NAMED = (
     _power(-0.5, 1e-200),
     _power(-1.0, 1e200),
     Named(
+        "(1 + x)^1e6",
+        gadgets.power,
+        lambda x: {"p": x, "z": 1.0},
+        lambda x, _: {"z": (1 + x) ** 1_000_000},
+        {"a": 1e6},
+        limit=1e-4,
+    ),
+    Named(
         "1/x of either sign",
         gadgets.power,
         lambda x: {"p": x * x - 1, "z": x},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from integraph.program import Failure, Flow, Options, Program, Status, Terms
@@ -98,18 +100,17 @@ class _Walk:
         # scipy bounds the mean square of the registers' errors, we want the bound for each
         rtol = max(self.options.rtol / np.sqrt(len(moving)), FINEST)
         start = self.y[moving]
-        atol = np.where(start == 0.0, FROM_ZERO, ABSOLUTE)
-        solver = DOP853(derivative, 0.0, start, span, rtol=rtol, atol=atol, first_step=FIRST * span)
-        while solver.status == "running":
+        atol: Any = np.where(start == 0.0, FROM_ZERO, ABSOLUTE)
+        solver: Any = DOP853(derivative, 0.0, start, span, rtol=rtol, atol=atol, first_step=FIRST * span)
+        while solver.status != "finished":
             status = None
-            if solver.h_abs < SHORTEST * duration and solver.h_abs < span - solver.t:
+            if solver.status == "failed" or solver.h_abs < min(SHORTEST * duration, span - solver.t):
                 status = Status.ESCAPED
             elif self.steps >= budget:
                 status = Status.STEP_LIMIT
             else:
                 solver.step()
                 self.steps += 1
-                status = Status.ESCAPED if solver.status == "failed" else None
             if status is not None:
                 slope = derivative(solver.t, solver.y)
                 fastest = int(np.argmax(np.abs(slope) / (np.abs(solver.y) + ABSOLUTE)))

@@ -87,18 +87,18 @@ def _product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bo
     z, x, v = block.targets[0], *block.operands
     if not (isinstance(z, View) and isinstance(x, View) and isinstance(v, View) and z.contiguous):
         return None
-    left, right, weight = x.of(states), v.of(states), t * block.tensors["w"][..., None]
+    left, right, scale = x.of(states), v.of(states), t * block.tensors["w"]
     if x.shape[-1] == 1:
-        left, right, scale = left[..., 0, :], right[..., 0, :], weight[..., 0, :]
+        left, right = left[..., 0, :], right[..., 0, :]  # the last axis of the weights, 1, now spreads over the inputs
 
         def multiply(out: Floats) -> None:
             np.multiply(left, right, out=out)
             np.multiply(out, scale, out=out)
 
         return _accumulate(z.of(states), multiply, None, fresh)
-    if block.tensors["w"].size != 1:
+    if scale.size != 1:
         return None
-    factor = float(weight.ravel()[0])
+    factor = float(scale.ravel()[0])
 
     def contract(out: Floats) -> None:
         np.einsum("...rb,...rb->...b", left, right, out=out)

@@ -1,5 +1,5 @@
-"""The Taylor engine: sees only the control terms. Linear parts by exponentials, the rest by adaptive Taylor series of high
-order with relative error control of every register; restarts at every switch, splits a segment into its components."""
+"""The Taylor engine: sees only the control terms. Linear parts by exponentials, the rest by adaptive Taylor series of
+high order, with relative error control of every register; restarts at every switch and at every time asked for."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class _Work:
             lanes.shared_value,
             lanes.own,
             lanes.own_source,
-            lanes.own_value(states).reshape(-1, count),
+            lanes.own_value(states).reshape(len(lanes.own_source), count),
             self.order,
             self.rtol,
             span,
@@ -142,7 +142,7 @@ class _Work:
         self.steps.append(steps)
         for lane in np.flatnonzero(status).tolist():
             component, column = divmod(lane, inputs)
-            found = (start + moment[lane], STATUS[status[lane]], int(lanes.registers[place[lane], component]))
+            found = (start + float(moment[lane]), STATUS[status[lane]], int(lanes.registers[place[lane], component]))
             if column not in bad or found[0] < bad[column][0]:  # what failed first is the cause
                 bad[column] = found
 

@@ -31,7 +31,8 @@ class Forms:
 
     def __call__(self, states: Floats) -> Floats:
         """(count, B)."""
-        if len(self.parts) == 1 and self.parts[0][0] == slice(0, self.count):
+        whole = slice(0, self.count)
+        if len(self.parts) == 1 and isinstance(self.parts[0][0], slice) and self.parts[0][0] == whole:
             out = self.parts[0][1](states)
             return out + self.constant if self.constant.any() else out
         out = np.empty((self.count, states.shape[1]))
@@ -44,7 +45,8 @@ class Forms:
 def forms(count: int, row: Indices, f: Indices, g: Indices, value: Floats) -> Forms:
     """From terms: `value · y_f · y_g` in a row, f ≤ g, index −1 for the constant 1."""
     fixed, linear = g == ONE, (f == ONE) & (g != ONE)
-    constant = np.bincount(row[fixed], value[fixed], count)[:, None]
+    constant = np.zeros((count, 1))
+    np.add.at(constant[:, 0], row[fixed], value[fixed])
     parts, columns = [], 0
     if linear.any():
         registers, column = np.unique(g[linear], return_inverse=True)

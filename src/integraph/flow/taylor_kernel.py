@@ -1,15 +1,14 @@
 """Adaptive Taylor integration of many small quadratic ODEs of one structure, LANES at a time.
 
-A lane is one solution: one component of the segment for one input. Its registers obey y_i' = Σ coefficient · source, where
-a source is a register, a product of two, or the constant 1. A lane that is done makes room for the next one: lanes with few
-steps do not wait for those with many, and no lane depends on its neighbours.
+A lane is one solution: one component of the segment for one input. Its registers obey y_i' = Σ coefficient · source,
+where a source is a register, a product of two, or the constant 1. A lane that is done makes room for the next one:
+those with few steps do not wait for those with many, and no lane depends on its neighbours.
 
-A step is as long as the radius of convergence allows. Where a step gets shorter and shorter while a register grows, the
-solution has a pole: it escapes, or it passes so close that every error so far is multiplied. Then the lane is run again with
-the finest tolerance before anything is said about it.
+A step is as long as the radius of convergence allows. Where steps get shorter and shorter while a register grows, the
+solution has a pole: it escapes, or passes so close that every error so far is multiplied. Then the lane is run again
+with the finest tolerance before anything is said about it.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 from __future__ import annotations
 
 import numpy as np
@@ -26,6 +25,8 @@ from integraph.flow.taylor_series import (
     STEPS,
     TRIAL,
     YOUNG,
+    Floats,
+    Ints,
     advance,
     fill_jets,
     fill_reach,
@@ -46,7 +47,7 @@ FINEST = 1e-16  # tolerance near a pole
 
 
 @njit(nogil=True, error_model="numpy")
-def _fastest(jets, scales, registers, stride, l):
+def _fastest(jets: Floats, scales: Floats, registers: int, stride: int, l: int) -> tuple[int, bool]:
     """The register of a lane that moves fastest for its size, and whether it moves away from 0."""
     found, largest = 0, -1.0
     for i in range(registers):
@@ -57,7 +58,7 @@ def _fastest(jets, scales, registers, stride, l):
 
 
 @njit(nogil=True, error_model="numpy")
-def _verdict(slots, shrinks, away, duration, tight, l):
+def _verdict(slots: Floats, shrinks: Ints, away: bool, duration: float, tight: float, l: int) -> int:
     """What becomes of a lane that is not calm."""
     if np.isnan(slots[CALM + l]):
         return OVERFLOWED if shrinks[l] > MAX_SHRINKS else GO_ON
@@ -72,7 +73,7 @@ def _verdict(slots, shrinks, away, duration, tight, l):
 
 
 @njit(nogil=True, error_model="numpy")
-def _aligned(count):
+def _aligned(count: int) -> Floats:
     """Zeros on a cache line: vectors that straddle two lines cost twice as much."""
     whole = np.zeros(count + 8)
     skip = (-(whole.ctypes.data // 8)) % 8
@@ -81,24 +82,24 @@ def _aligned(count):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def integrate(
-    states,  # (W, inputs), advanced in place
-    registers,  # (registers of a component, components)
-    products,  # (n, 2): pairs of registers
-    shared,  # rows of terms whose coefficient all lanes share: starts, sources, values
-    shared_source,
-    shared_value,
-    own,  # rows of the others: starts, sources; values (n, components · inputs)
-    own_source,
-    own_value,
-    order,
-    rtol,
-    span,  # how long to integrate
-    duration,  # of the whole segment
-    max_steps,
-    status,  # of each lane: 0, or how it failed, which of its registers, and when
-    place,
-    moment,
-):
+    states: Floats,  # (W, inputs), advanced in place
+    registers: Ints,  # (registers of a component, components)
+    products: Ints,  # (n, 2): pairs of registers
+    shared: Ints,  # rows of terms whose coefficient all lanes share: starts, sources, values
+    shared_source: Ints,
+    shared_value: Floats,
+    own: Ints,  # rows of the others: starts, sources; values (n, components · inputs)
+    own_source: Ints,
+    own_value: Floats,
+    order: int,
+    rtol: float,
+    span: float,  # how long to integrate
+    duration: float,  # of the whole segment
+    max_steps: int,
+    status: Ints,  # of each lane: 0, or how it failed, which of its registers, and when
+    place: Ints,
+    moment: Floats,
+) -> int:
     """Advance every lane by `span`; returns the number of steps taken by all lanes together."""
     count, inputs = len(registers), states.shape[1]
     stride = (count + len(products) + 1) * LANES

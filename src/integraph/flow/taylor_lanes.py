@@ -1,4 +1,4 @@
-"""Components of one structure as lanes of the Taylor kernel. Coefficients may differ; what counts is which terms exist."""
+"""Components of one structure as lanes of the Taylor kernel: the same terms exist, whatever their coefficients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Lanes:
         return self.own_value.footprint
 
 
-def group(terms: Split, parts: Components) -> tuple[Lanes, ...]:
+def group_lanes(terms: Split, parts: Components) -> tuple[Lanes, ...]:
     """All components of kind LANES, grouped by structure."""
     terms = parts.of(terms, Kind.LANES)
     if len(terms.row) == 0:

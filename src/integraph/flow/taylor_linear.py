@@ -1,8 +1,8 @@
 """The linear part of a segment, y' = A y + c with constant A, by exponentials: exact for any step.
 
 What decays must keep its digits (a state of size e^−60 matters), and a matrix exponential that is accurate only in norm
-loses them. So the common case, where nothing longer than i ← j exists, is written out with divided differences of exp, and
-the rest is summed and squared in extended precision without cancellation along chains.
+loses them. So the common case, where nothing longer than i ← j exists, is written out with divided differences of exp;
+the rest is summed and squared in extended precision, without cancellation along chains.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ def expm1c(x: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoupled:
-    """Rows y_i' = a_i y_i + Σ value · y_f · y_g, where f, g are frozen, 1, or (f = 1, g moving) registers of rows without a
-    sum."""
+    """Rows y_i' = a_i y_i + Σ value · y_f · y_g. Factors are frozen; or f is 1 and g moves, by a row without a sum."""
 
     registers: Indices
     rate: Floats  # a_i
@@ -106,12 +105,12 @@ def exponentials(matrices: Floats) -> tuple[Floats, Floats]:
     term, flow, gain = identity.copy(), identity.copy(), identity.copy()
     smallest = np.finfo(np.longdouble).eps
     for n in range(1, MAX_TERMS):
-        term = (term @ x) / n
+        term = np.matmul(term, x) / n
         flow += term
         gain += term / (n + 1)
         if (np.abs(term) <= smallest * np.abs(flow)).all():
             break
     for _ in range(halvings):
-        gain = (flow @ gain + gain) / 2
-        flow = flow @ flow
+        gain = (np.matmul(flow, gain) + gain) / 2
+        flow = np.matmul(flow, flow)
     return flow.astype(np.float64), gain.astype(np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.flow.taylor_forms import Rows, as_slice, forms
-from integraph.flow.taylor_lanes import Lanes, group
+from integraph.flow.taylor_lanes import Lanes, group_lanes
 from integraph.flow.taylor_linear import Advance, Coupled, Decoupled
 from integraph.flow.taylor_split import NONE, Components, Kind, Split, components, split
 from integraph.program import Program
@@ -29,10 +29,10 @@ class Plan:
 def make(program: Program, number: int) -> Plan:
     terms = split(program, number)
     parts = components(terms)
-    linear = (*_decoupled(terms, parts), *_coupled(terms, parts))
-    lanes = group(terms, parts)
+    linear: tuple[Decoupled | Coupled, ...] = (*_decoupled(terms, parts), *_coupled(terms, parts))
+    lanes = group_lanes(terms, parts)
     duration = program.segments[number].duration
-    footprint = sum(part.footprint for part in (*linear, *lanes))
+    footprint = sum(part.footprint for part in linear) + sum(group.footprint for group in lanes)
     written = as_slice(terms.registers[parts.kind[parts.component] != Kind.LANES])
     return Plan(duration, linear, written, tuple(part.over(duration) for part in linear), lanes, footprint)
 

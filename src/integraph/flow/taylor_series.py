@@ -1,13 +1,14 @@
 """One Taylor step of LANES solutions at once: terms, radius of convergence, sum.
 
-`jets` holds the terms Y_n = y^(n) hⁿ/n! of all sources (registers, products of two, the constant 1) for a trial step h of
-each lane; scaled like this they neither overflow nor underflow. Flat arrays, lanes innermost.
+`jets` holds the terms Y_n = y^(n) hⁿ/n! of all sources (registers, products of two, the constant 1) for a trial step h
+of each lane; scaled like this they neither overflow nor underflow. Flat arrays, lanes innermost.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from integraph.flow.taylor_simd import (
     LANES,
@@ -27,6 +28,9 @@ from integraph.flow.taylor_simd import (
     subtract,
 )
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 SAFETY = 0.95  # of the step: exp2 is up to 6 % too large
 GROWTH = 4.0  # a step may be so much longer than its trial, no more: high terms of tiny registers may have underflowed
 SMALLEST = 1e-307  # below, a register has no relative accuracy
@@ -37,7 +41,18 @@ TRIAL, LEFT, AHEAD, REACH, EARLY, YOUNG, STEPS, LOG_RTOL, CALM, SLOTS = range(0,
 
 
 @njit(nogil=True, error_model="numpy")
-def fill_jets(jets, products, shared, shared_source, shared_value, own, own_source, own_value, slots, inverse):
+def fill_jets(
+    jets: Floats,
+    products: Ints,
+    shared: Ints,
+    shared_source: Ints,
+    shared_value: Floats,
+    own: Ints,
+    own_source: Ints,
+    own_value: Floats,
+    slots: Floats,
+    inverse: Floats,
+) -> None:
     """All terms up to the order: (n+1) Y_{n+1} = h Σ coefficient · source_n, products by Cauchy's rule."""
     order, registers = len(inverse) - 1, len(shared) - 1
     stride = (registers + len(products) + 1) * LANES
@@ -68,7 +83,7 @@ def fill_jets(jets, products, shared, shared_source, shared_value, own, own_sour
 
 
 @njit(nogil=True, error_model="numpy")
-def fill_scales(jets, scales, registers, stride, order):
+def fill_scales(jets: Floats, scales: Floats, registers: int, stride: int, order: int) -> None:
     """1 / the size of each register in this step: its value or first change; where both are 0, its largest term."""
     for i in range(registers):
         at = i * LANES
@@ -80,7 +95,9 @@ def fill_scales(jets, scales, registers, stride, order):
 
 
 @njit(nogil=True, error_model="numpy")
-def fill_reach(slots, reach, jets, scales, registers, stride, first, order):
+def fill_reach(
+    slots: Floats, reach: int, jets: Floats, scales: Floats, registers: int, stride: int, first: int, order: int
+) -> None:
     """The step as a multiple of the trial: largest θ with |Y_n| θⁿ ≤ rtol^(n/order) · size for the orders from `first`.
 
     Where θ < 1 the size may itself shrink, like θ if the register starts at 0: hence n − 1."""
@@ -95,10 +112,12 @@ def fill_reach(slots, reach, jets, scales, registers, stride, first, order):
 
 
 @njit(nogil=True, error_model="numpy")
-def advance(slots, jets, registers, stride, order, floor, max_steps):
-    """Advance all lanes by Horner's rule, but leave alone those whose new values are not finite. AHEAD is the step that is
-    possible, whatever is left to go; CALM is > 0 in lanes that just go on, NaN in those left alone."""
-    trial, left, start_steps = load(slots, TRIAL), load(slots, LEFT), load(slots, STEPS)
+def advance(
+    slots: Floats, jets: Floats, registers: int, stride: int, order: int, floor: float, max_steps: float
+) -> None:
+    """Advance all lanes by Horner's rule, but leave alone those whose new values are not finite. AHEAD is the step that
+    is possible, whatever is left to go; CALM is > 0 in lanes that just go on, NaN in those left alone."""
+    trial, left = load(slots, TRIAL), load(slots, LEFT)
     ahead = multiply(smaller(load(slots, REACH), fill(GROWTH)), trial)
     h = smaller(ahead, left)
     theta = divide(h, trial)
@@ -112,7 +131,7 @@ def advance(slots, jets, registers, stride, order, floor, max_steps):
     for i in range(registers):
         end, start = load(jets, i * LANES + order * stride), load(jets, i * LANES)
         store(jets, i * LANES, if_zero(broken, end, start))
-    steps, rest = add(start_steps, fill(1.0)), subtract(left, h)
+    steps, rest = add(load(slots, STEPS), fill(1.0)), subtract(left, h)
     limits = smaller(subtract(fill(max_steps), steps), subtract(ahead, fill(floor)))
     store(slots, CALM, add(broken, smaller(limits, rest)))
     store(slots, LEFT, if_zero(broken, rest, left))

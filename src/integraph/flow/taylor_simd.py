@@ -1,7 +1,7 @@
 """Many float64 in one SIMD value: what the Taylor kernel computes with, one lane for each independent solution.
 
-numba leaves vectorising to LLVM, which gives up where arrays might overlap. Here the vector is a type of its own, so that
-sums stay in registers; LLVM splits it into whatever the processor has. Imported lazily, with numba.
+numba leaves vectorising to LLVM, which gives up where arrays might overlap. Here the vector is a type of its own, so
+that sums stay in registers; LLVM splits it into whatever the processor has. Imported lazily, with numba.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic, models, register_model
 
 LANES = 32  # four AVX-512 or eight AVX registers: independent sums hide the latency of a multiply-add
@@ -22,19 +22,18 @@ _INTS = ir.VectorType(ir.IntType(32), LANES)
 _MULTIPLY_ADD = ("contract",)  # the only liberty taken with IEEE arithmetic
 
 
-class _Lanes(types.Type):  # type: ignore[misc]
+class _Lanes(types.Type):
     def __init__(self) -> None:
         super().__init__(name=f"Lanes{LANES}")
 
 
 @register_model(_Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _DOUBLES)
+        super().__init__(manager, kind, _DOUBLES)  # type: ignore[no-untyped-call]
 
 
 _LANES = _Lanes()
-Lanes = Any  # what numba sees as _Lanes
 Builder = Any
 
 
@@ -47,8 +46,7 @@ def _pointer(context: Any, builder: Builder, signature: Any, array: Any, positio
     return builder.bitcast(builder.gep(data, [position], inbounds=True), _DOUBLES.as_pointer())
 
 
-@intrinsic
-def load(_context: Any, array: Any, _position: Any) -> Any:
+def _load(_context: Any, array: Any, _position: Any) -> Any:
     """LANES numbers of a flat array, from `position` on."""
 
     def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Any:
@@ -57,8 +55,7 @@ def load(_context: Any, array: Any, _position: Any) -> Any:
     return _LANES(array, types.intp), generate
 
 
-@intrinsic
-def store(_context: Any, array: Any, _position: Any, _value: Any) -> Any:
+def _store(_context: Any, array: Any, _position: Any, _value: Any) -> Any:
     def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, *arguments[:2])
         builder.store(arguments[2], pointer, align=8)
@@ -67,8 +64,7 @@ def store(_context: Any, array: Any, _position: Any, _value: Any) -> Any:
     return types.void(array, types.intp, _LANES), generate
 
 
-@intrinsic
-def fill(_context: Any, _number: Any) -> Any:
+def _fill(_context: Any, _number: Any) -> Any:
     """The same number in every lane."""
 
     def generate(_context: Any, builder: Builder, _signature: Any, arguments: Any) -> Any:
@@ -111,12 +107,12 @@ def _multiply_add(builder: Builder, x: Any, y: Any, z: Any) -> Any:
 
 
 def _size(builder: Builder, x: Any) -> Any:
-    kind = ir.FunctionType(_DOUBLES, [_DOUBLES])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f64"), [x])
+    """Without the sign bit, so that −0 becomes 0: `log2` reads bits."""
+    return builder.bitcast(builder.and_(builder.bitcast(x, _LONGS), _vector(2**63 - 1, _LONGS)), _DOUBLES)
 
 
 def _log2(builder: Builder, x: Any) -> Any:
-    """Exponent and leading mantissa bits as a number: log2 of x ≥ 0 up to 0.09 too small; −1023 at 0, finite for any x."""
+    """Exponent and leading mantissa bits as a number: log2 of x ≥ +0, up to 0.09 too small; −1023 at 0."""
     upper = builder.trunc(builder.lshr(builder.bitcast(x, _LONGS), _vector(32, _LONGS)), _INTS)
     shifted = builder.sub(upper, _vector(EXPONENT_ONE, _INTS))
     return builder.fmul(builder.sitofp(shifted, _DOUBLES), _vector(2.0**-20, _DOUBLES))
@@ -129,6 +125,9 @@ def _exp2(builder: Builder, x: Any) -> Any:
     return builder.bitcast(builder.shl(upper, _vector(32, _LONGS)), _DOUBLES)
 
 
+load: Any = intrinsic(_load)
+store: Any = intrinsic(_store)
+fill: Any = intrinsic(_fill)
 add = _elementwise(2, lambda builder, x, y: builder.fadd(x, y))
 subtract = _elementwise(2, lambda builder, x, y: builder.fsub(x, y))
 multiply = _elementwise(2, lambda builder, x, y: builder.fmul(x, y))

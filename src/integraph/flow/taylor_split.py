@@ -1,5 +1,5 @@
-"""A segment's terms sorted by what moves. Registers without terms are frozen; the others split into components that do not
-see each other, and each component is solved in the simplest way that suits it."""
+"""A segment's terms by what moves. Registers without terms are frozen; the others split into components that do not see
+each other, and each component is solved in the simplest way that suits it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Terms value · y_a y_b · y_f y_g in the derivative of `row`: a ≤ b move (positions among `registers`, −1 for none),
+    """Terms value · y_a y_b · y_f y_g in the derivative of `row`: a ≤ b move (positions among `registers`, −1 if none),
     f ≤ g are frozen (registers, −1 for the constant 1)."""
 
     registers: Indices  # those that move
@@ -40,8 +40,8 @@ class Split:
     value: Floats
 
     def __getitem__(self, chosen: Mask | Indices) -> Split:
-        rest = (self.row, self.a, self.b, self.f, self.g, self.value)
-        return Split(self.registers, *(array[chosen] for array in rest))
+        row, a, b, f, g = (array[chosen] for array in (self.row, self.a, self.b, self.f, self.g))
+        return Split(self.registers, row, a, b, f, g, self.value[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +56,9 @@ class Components:
 
     def members(self, components: Indices) -> Indices:
         """The registers of components of one size: (components, size)."""
-        starts = (np.cumsum(self.sizes) - self.sizes)[components]
-        return self.order[starts[:, None] + np.arange(self.sizes[components[0]])]
+        starts: Indices = (np.cumsum(self.sizes) - self.sizes)[components]
+        found: Indices = self.order[starts[:, None] + np.arange(self.sizes[components[0]])]
+        return found
 
     def of(self, terms: Split, kind: Kind) -> Split:
         return terms[self.kind[self.component[terms.row]] == kind]

@@ -91,7 +91,8 @@ def _falling(a: Array, b: Array) -> Array:
     thin = b < THIN * a
     side, rate = np.where(flat | thin, 1.0, b), np.where(thin, a, 1.0)
     z = np.where(flat, 1.0, a) / side
-    full = (math.sqrt(math.pi) / 2 / side) * (scipy.special.erfcx(z) - np.exp(-2.0 * a - b * b) * scipy.special.erfcx(side + z))
+    near, far = scipy.special.erfcx(z), np.exp(-2.0 * a - b * b) * scipy.special.erfcx(side + z)
+    full = (math.sqrt(math.pi) / 2 / side) * (near - far)
     full = np.where(thin, expm1c(-2.0 * rate), full)
     full[flat] = np.exp(-NODES * (2.0 * a[flat, None] + b[flat, None] ** 2 * NODES)) @ WEIGHTS
     return full

@@ -110,11 +110,8 @@ class _Reader:
             raise FileError(f"{where}: {_show(part)} is not a view of at most {MAX_AXES} axes")
         if math.prod(max(n, 1) for n in sizes) > self.terms_left:
             raise FileError(f"{where}: a view of shape {_show(sizes)} is above the limit of terms")
-        view = View(
-            checked(int, offset, f"{where}, offset"),
-            sizes,
-            tuple(s if n > 1 else 0 for n, s in zip(sizes, steps, strict=True)),  # an axis of length 1 goes nowhere
-        )
+        steps = tuple(s if n > 1 else 0 for n, s in zip(sizes, steps, strict=True))  # as they are written
+        view = View(checked(int, offset, f"{where}, offset"), sizes, steps)
         low, high = view.extent() if view.size else (view.offset, view.offset - 1)
         if low < 0 or high >= self.width:
             raise FileError(f"{where}: {_show(part)} leaves the registers 0 … {self.width - 1}")
@@ -168,12 +165,13 @@ def _parts(value: object, count: int, what: str) -> list[Any]:
 
 
 def _float(value: object, what: str) -> float:
+    text = checked(str, value, what)
     try:
-        number = float.fromhex(checked(str, value, what))
+        number = float.fromhex(text)
     except (ValueError, OverflowError):
         number = math.nan
-    if number.hex() != value:
-        raise FileError(f"{what} is {_show(value)}: needs a number as float.hex writes it")
+    if number.hex() != text:
+        raise FileError(f"{what} is {_show(text)}: needs a number as float.hex writes it")
     return number
 
 

@@ -36,7 +36,8 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
     def place(ref: Ref) -> Any:
         if isinstance(ref, Index):
             return name(ref.registers, "<i8")
-        return [int(ref.offset), [int(n) for n in ref.shape], [int(s) for s in ref.strides]]
+        strides = [int(s) if n > 1 else 0 for n, s in zip(ref.shape, ref.strides, strict=True)]  # 1 long: goes nowhere
+        return [int(ref.offset), [int(n) for n in ref.shape], strides]
 
     def block(b: Block) -> list[Any]:
         weights = {role: name(array, "<i8" if role in b.op.integers else "<f8") for role, array in b.tensors.items()}
