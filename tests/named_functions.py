@@ -95,7 +95,7 @@ NAMED = (
     _power(-1.0),
     _power(1000.0),
     _power(-0.5, 1e-200),
-    _power(-1.0, 1e200),
+    _power(-1.0, 1e100),
     Named(
         "(1 + x)^1e6",
         gadgets.power,

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from gadget_cases import CASES, Case
-from integraph import Index, Registers, gadgets
+from integraph import Index, Registers, Status, gadgets
 from integraph.errors import SpecError
 from integraph.gadgets.gadget import arguments
 from integraph.program import operations
 from mp_taylor import flow
+from named_functions import NAMED, Named
 
 # relative errors; DOP853 takes no tolerance below 2.3e-14 a step, and its steps add up
 ACCURACY = {"exact": 1e-13, "taylor": 1e-13, "oracle": 2e-12}
@@ -34,6 +35,27 @@ def test_engines_agree_with_mpmath(case: Case, t: float) -> None:
         for start, end, truth in zip(starts, found, wanted, strict=True):
             error = np.abs(end - truth) / np.maximum(case.scale(program, start, truth), 1e-300)
             assert error.max() <= accuracy, (engine, start, end, truth)
+
+
+@pytest.mark.parametrize("named", NAMED, ids=lambda named: named.name)
+def test_extreme_arguments_on_the_exact_engine(named: Named) -> None:
+    """No warning, no NaN, no plausible number: an input fails exactly where a register overflows."""
+    case = Case(named.name, named.gadget, lambda *_: {}, tensors=named.tensors)
+    roles = named.gadget.targets + named.gadget.operands
+    sizes = (0.0, 1e-300, 1e-8, 1.0, 700.0, 1e3, 1e150)
+    xs = [sign * size for size in sizes for sign in (1, -1) if named.allowed(sign * size)]
+    starts = np.array([[named.start(x).get(role, 0.0) for role in roles] for x in xs])
+    program = case.program(1.0)
+    ends, _ = case.closed(program, starts)
+    result = program.flow(starts, "exact")
+    failed = {failure.input: failure.status for failure in result.failures}
+    for row, (end, output) in enumerate(zip(ends, result.outputs, strict=True)):
+        if np.isfinite(end).all():
+            assert row not in failed
+            assert output == pytest.approx(end, rel=1e-14, abs=0.0)
+        else:
+            assert failed[row] is Status.OVERFLOWED
+            assert np.isnan(output).all()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -60,7 +60,7 @@ def test_readout_is_reachable_and_fits() -> None:
 
 def test_shapes_of_blocks() -> None:
     _, x, z, w = registers()
-    with pytest.raises(SpecError, match=r"tanh\(alpha, lam, x\): needs 3 register views"):
+    with pytest.raises(SpecError, match=r"tanh\(alpha, lam, x\) takes 3 register views"):
         tanh(z, x)
     with pytest.raises(SpecError, match="must agree"):
         tanh(z, w, x[:1])

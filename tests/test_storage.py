@@ -466,6 +466,7 @@ TENSOR_CASES: dict[str, tuple[Callable[[Tensors], Any], str]] = {
     "raw factor": (swap("t6", entry(7, 1)), "raw: factors must be within −1 … 6"),
     "raw lengths": (swap("t7", lambda a: a[1:]), "raw: index"),
     "rows of the read-out": (swap("t8", entry(2, 1)), "was altered|not a matrix"),
+    "rows from 1": (swap("t8", entry(1)), "not a matrix"),
     "rows backwards": (swap("t8", entry(4, 1)), "not a matrix"),
     "rows past the end": (swap("t8", entry(2**62, 3)), "not a matrix"),
     "column of the read-out": (swap("t9", entry(10)), "the read-out is not a matrix with 10 columns"),

@@ -99,6 +99,8 @@ class _Work:
                     bad = self._advance(plan, states, start, span)
                     if bad:
                         alive, states = self._drop(number, bad, alive, states)
+                        if len(alive) == 0:
+                            return
                     start += span
                     self._record(alive, states, times)
             self._finish(alive, states)

@@ -49,7 +49,7 @@ def forms(count: int, row: Indices, f: Indices, g: Indices, value: Floats) -> Fo
     np.add.at(constant[:, 0], row[fixed], value[fixed])
     parts, columns = [], 0
     if linear.any():
-        registers, column = np.unique(g[linear], return_inverse=True)
+        registers, column = compact(g[linear])
         parts.append(_part(row[linear], column, value[linear], (registers,)))
         columns += len(registers)
     pairs = ~fixed & ~linear
@@ -63,13 +63,13 @@ def forms(count: int, row: Indices, f: Indices, g: Indices, value: Floats) -> Fo
 
 def _part(row: Indices, column: Indices, value: Floats, factors: tuple[Indices, ...]) -> tuple[Rows, Gather]:
     """A matrix applied to products of registers, one for each column: by copying, BLAS or a sparse product."""
-    rows, compact = np.unique(row, return_inverse=True)
+    rows, position = compact(row)
     if len(rows) == len(row):  # one number in each row
         order = np.argsort(row)
         read, scale = _product(tuple(f[column[order]] for f in factors)), value[order][:, None]
         return as_slice(rows), read if (scale == 1.0).all() else lambda states: scale * read(states)
     read = _product(factors)
-    matrix = coo_array((value, (compact, column)), shape=(len(rows), len(factors[0]))).tocsr()
+    matrix = coo_array((value, (position, column)), shape=(len(rows), len(factors[0]))).tocsr()
     if matrix.nnz >= DENSE * matrix.shape[0] * matrix.shape[1]:
         dense = matrix.toarray()
         return as_slice(rows), lambda states: dense @ read(states)
@@ -82,6 +82,13 @@ def _product(factors: tuple[Indices, ...]) -> Gather:
         return lambda states: states[first]
     second = others[0]
     return lambda states: states[first] * states[second]
+
+
+def compact(indices: Indices) -> tuple[Indices, Indices]:
+    """The distinct indices in order, and where among them each one is: np.unique without sorting."""
+    present = np.zeros(int(indices.max(initial=-1)) + 1, np.bool_)
+    present[indices] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[indices]
 
 
 def as_slice(indices: Indices) -> Rows:

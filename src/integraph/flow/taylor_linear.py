@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.flow.taylor_forms import Forms, as_slice, forms
+from integraph.flow.taylor_forms import Forms, as_slice, compact, forms
 from integraph.program import ONE
 from integraph.program.views import Floats, Indices
 
@@ -53,7 +53,7 @@ class Decoupled:
         growing, growth = as_slice(self.registers[grows]), np.exp(self.rate[grows, None] * (t / pieces))
         a, b = self.rate[self.row], self.moving
         weight = t * np.exp(np.maximum(a, b) * t) * expm1c(-np.abs(a - b) * t)
-        rows, position = np.unique(self.row, return_inverse=True)
+        rows, position = compact(self.row)
         sums = forms(len(rows), position, self.f, self.g, weight * self.value)
         summed = as_slice(self.registers[rows])
 

@@ -29,7 +29,7 @@ class Affine(Gadget):
         return super().__call__(refs[0], x, **tensors)
 
     def check(self, block: Block) -> None:
-        check(block, weights=("w",), lane_tensors=("b",))
+        check(block, weights=("w",))
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
         x = block.operands[0]

@@ -32,7 +32,7 @@ def operand(view: Ref, lanes: tuple[int, ...], w: Any) -> tuple[Ref, Any]:
     return spread(view, (*lanes, view.shape[-1] if view.shape else 1)), weights
 
 
-def check(block: Block, *, weights: tuple[str, ...], lane_tensors: tuple[str, ...]) -> None:
+def check(block: Block, *, weights: tuple[str, ...]) -> None:
     """Operands are lanes + (R,), weights broadcast to that, the other tensors to the lanes."""
     lanes = block.targets[0].shape
     reads = block.operands[0].shape

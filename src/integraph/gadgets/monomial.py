@@ -30,7 +30,7 @@ class Monomial(Gadget):
         return super().__call__(refs[0], l, **tensors)
 
     def check(self, block: Block) -> None:
-        check(block, weights=("w",), lane_tensors=("b",))
+        check(block, weights=("w",))
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
         """Those of an affine map, times z."""

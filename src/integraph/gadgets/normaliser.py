@@ -17,7 +17,7 @@ from integraph.gadgets.stable import expm1c, grow
 
 Array = Any
 NOISE = 1e-15  # relative to what is summed
-INTERVALS = 1024  # for one N, before it counts as undecided
+INTERVALS, HALVINGS = 1024, 60  # for one N, before it counts as undecided
 SHARE = 4.0  # Σ|u/σ| up to which the summands may be taken apart: no more than two bits are lost
 
 
@@ -69,7 +69,9 @@ def _decide(t: float, u: Array, m: Array, sigma: Array) -> NDArray[np.bool_]:
     count = len(m)
     alive = np.ones(count, np.bool_)
     which, low, high = np.arange(count), np.zeros(count), np.full(count, t)
-    while len(which):
+    for _ in range(HALVINGS):
+        if not len(which):
+            return alive
         here = u[:, which], m[which], sigma[:, which]
         undecided = ~_bounded_away(low, high, *here)
         middle = 0.5 * (low + high)
@@ -82,6 +84,7 @@ def _decide(t: float, u: Array, m: Array, sigma: Array) -> NDArray[np.bool_]:
             np.concatenate([middle[undecided], high[undecided]]),
         )
         which = np.tile(which[undecided], 2)
+    alive[which] = False
     return alive
 
 

@@ -41,7 +41,7 @@ class Product(Gadget):
         return super().__call__(z, x, v, **tensors)
 
     def check(self, block: Block) -> None:
-        check(block, weights=("w",), lane_tensors=())
+        check(block, weights=("w",))
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
         i = block.targets[0].at(lanes)[:, None]
