@@ -6,6 +6,7 @@ and tanh have faster ones. `fresh` says that the targets are still 0, `live` whi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -87,7 +88,7 @@ def _matrix_product(matrix: Floats, source: Floats) -> Callable[[Floats], object
 
     def many(out: Floats) -> None:
         columns = np.moveaxis(source, -2, 0)
-        found = matrix @ columns.reshape(len(columns), -1)
+        found = matrix @ columns.reshape(len(columns), math.prod(columns.shape[1:]))
         out[...] = np.moveaxis(found.reshape(len(found), *columns.shape[1:]), 0, -2)
 
     return many
