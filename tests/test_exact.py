@@ -134,3 +134,31 @@ def test_no_segments() -> None:
     assert program([3.0, 4.0]).tolist() == [11.0]
     assert program.trajectory([3.0, 4.0]).states.tolist() == [[3.0, 4.0]]
     assert program.stiffness([3.0, 4.0]) == 0.0
+
+
+def test_tanh_kernel_at_the_extremes() -> None:
+    """The numba kernel from small residues, as a narrow net leaves them, against numpy and Lemma 1."""
+    x = np.array([0.0, 1e-300, -1e-300, 1e-140, -1e-8, 0.3, 19.0, -40.0, 700.0, -1e3, 1e150, 1e300, -1.7e308])
+    r = Registers()
+    mu, alpha, lam = r.inputs("mu", len(x)), r.new("alpha", len(x)), r.new("lam", len(x))
+    residue = segment("residue", ramp(lam, b=1e-320))  # not fresh any more: no short cut by np.tanh
+    flow = build(r, [residue, segment("tanh", tanh(alpha, lam, mu))], alpha).flow(x, states=True).check()
+    assert np.allclose(flow.outputs[0], np.tanh(x), rtol=1e-15, atol=0)
+    assert np.allclose(flow.states[0, 2 * len(x) :], x * np.tanh(x), rtol=2e-15, atol=1e-319)
+
+
+def test_the_unstable_rest_is_not_a_number_out_of_noise() -> None:
+    r = Registers()
+    x, alpha, lam = r.inputs("x", 1), r.new("alpha", 1), r.new("lam", 1)
+    program = build(r, [segment("down", affine(lam, x, w=[[-1.0]])), segment("tanh", tanh(alpha, lam, x))], alpha)
+    assert program([2.0])[0] == pytest.approx(np.exp(2.0) - 1, rel=1e-14)  # λ = −x rests, α' = x + xα
+    assert [f.status for f in program.flow([[2.0], [400.0]]).failures] == [Status.ESCAPED]
+
+
+def test_growth_beyond_float64_leaves_zeros_alone() -> None:
+    """The reverse of a decay by e^−800: 0 stays 0, anything else is reported."""
+    r = Registers()
+    x, z = r.inputs("x", 1), r.new("z", 1)
+    back = build(r, [segment("forget", decay(z, r=800.0))], x).reverse()
+    assert back([[3.0, 0.0]]).tolist() == [[3.0, 0.0]]
+    assert [f.status for f in back.flow([[3.0, 1e-9]]).failures] == [Status.OVERFLOWED]

@@ -110,8 +110,8 @@ class _Work:
         count = b - a
         inputs = self.x[a:b] if self.units is None else self.x[a:b] * self.units[: self.program.inputs]
         size = 1 << (count - 1).bit_length()
-        workspace = self.prepared.take(size)
         with np.errstate(all="ignore"):
+            workspace = self.prepared.take(size)
             fine = workspace.run(inputs)
             found = workspace.readout().T[:count]
         self.outputs[a:b] = found

@@ -20,6 +20,7 @@ LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two pieces: n·LN2_HIGH is exact for |n| < 2^20
 LN2_LOW = 1.90821492927058770002e-10
 LOWEST = -708.0  # below, 2^n is no longer a normal number; e^−708 = 3e−308
+FLOOR = 1e-290  # what is left of u near the unstable rest λ = −|x| is noise below this
 TINY = 1e-140  # |v| below which tanh v = v to all digits and squares of v would underflow
 
 
@@ -73,10 +74,12 @@ def tanh_flow(alpha: NDArray[np.float64], lam: NDArray[np.float64], x: NDArray[n
         tiny = size < TINY
         u = 1.0 + t * l if tiny else e * size_e + rise
         alpha_u = a + v if tiny else a * size_e + math.copysign(-fall, v) * (size_e + c)
-        lam_u = l if tiny else l * e * size_e + rise * abs(x[lane])
-        alpha[lane] = alpha_u / u
-        lam[lane] = lam_u / u
-        failed |= not (u > 0.0)
+        lam_u = l if tiny else l * e * size_e
+        driven = 0.0 if tiny else rise
+        inverse = 1.0 / u
+        alpha[lane] = alpha_u * inverse
+        lam[lane] = lam_u * inverse + (driven * inverse) * abs(x[lane])
+        failed |= not (u > FLOOR)
     return failed == 0
 
 

@@ -139,6 +139,8 @@ def _decay(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool
     if isinstance(z, Index):
         return None
     target, factor = z.of(states), np.exp(-t * block.tensors["r"][..., None])
+    if not np.isfinite(factor).all():  # growth e^{rt} beyond float64: the closed form keeps 0 at 0
+        return None
     if factor.size == 1:
         factor = factor.reshape(())
 
@@ -159,6 +161,8 @@ def _drain(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool
     matrix = _times(t * float(FLOAT.expm1c(-t * r) / FLOAT.expm1c(-r)), block.tensors["w"])
     bias = t * np.broadcast_to(block.tensors.get("b", np.zeros(())), z.shape)
     fall = np.exp(-t * r)
+    if not np.isfinite(fall):
+        return None
     target, source = z.of(states), x.of(states)
     gain = np.empty_like(target)
     decays, multiply = live[1], _matrix_product(matrix, source)

@@ -67,7 +67,8 @@ def _part(row: Indices, column: Indices, value: Floats, factors: tuple[Indices, 
     if len(rows) == len(row):  # one number in each row
         order = np.argsort(row)
         read, scale = _product(tuple(f[column[order]] for f in factors)), value[order][:, None]
-        return as_slice(rows), read if (scale == 1.0).all() else lambda states: scale * read(states)
+        fresh = len(factors) > 1 and bool((scale == 1.0).all())  # never hand out a view of the states
+        return as_slice(rows), read if fresh else lambda states: scale * read(states)
     read = _product(factors)
     matrix = coo_array((value, (position, column)), shape=(len(rows), len(factors[0]))).tocsr()
     if matrix.nnz >= DENSE * matrix.shape[0] * matrix.shape[1]:

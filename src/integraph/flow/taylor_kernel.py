@@ -35,7 +35,7 @@ from integraph.flow.taylor_series import (
 from integraph.flow.taylor_simd import LANES, if_zero, load, store
 
 # of the sources of the two modules above: numba's cache on disk sees changes of this file only
-FINGERPRINT = "0"
+FINGERPRINT = "0dd512d29c5e7610"
 
 GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN = range(6)  # what becomes of a lane
 IDLE = -1

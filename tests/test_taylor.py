@@ -1,0 +1,470 @@
+"""The Taylor engine against mpmath, scipy and itself: accuracy of every register, failures, paths, threads."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+from scipy.linalg import expm
+
+import mp_taylor
+from integraph import Program, Registers, Status, View, build, segment
+from integraph.errors import EscapeError
+from integraph.flow import taylor, taylor_kernel, taylor_simd
+from integraph.flow.taylor import TAYLOR
+from integraph.flow.taylor_linear import exponentials
+from integraph.flow.taylor_split import Kind, components, split
+from integraph.gadgets import affine, decay, drain, exp, ln, monomial, power, product, ramp, raw, softmax, tanh
+
+RNG = np.random.default_rng(5)
+
+
+def everything(r: Registers) -> View:
+    return View(0, (r.width,), (1,))
+
+
+def program_of(*blocks, r: Registers, duration: float = 1.0) -> Program:
+    """One segment, all registers read out."""
+    return build(r, [segment("s", *blocks, duration=duration)], everything(r))
+
+
+def free(duration: float = 1.0, **tensors) -> Program:
+    """One raw block whose registers are all inputs."""
+    r = Registers()
+    y = r.inputs("y", len(next(iter(tensors.values()))))
+    return program_of(raw(y, **tensors), r=r, duration=duration)
+
+
+def tanh_program(count: int = 1) -> Program:
+    r = Registers()
+    x, alpha, lam = r.inputs("x", count), r.new("alpha", count), r.new("lam", count)
+    return build(r, [segment("tanh", tanh(alpha, lam, x))], alpha)
+
+
+def ln_program() -> Program:
+    """z = ln(1 + p), then one more segment."""
+    r = Registers()
+    p, z = r.inputs("p"), r.new("z")
+    return build(r, [segment("logarithm", ln(p, z)), segment("one more", ramp(z, b=1.0))], z)
+
+
+def relative(found: np.ndarray, exact: list[mpf] | np.ndarray) -> float:
+    """The largest relative error of any number, measured in mpmath where the reference is."""
+    pairs = zip(np.ravel(found).tolist(), np.ravel(np.array(exact, dtype=object)).tolist(), strict=True)
+    return max(float(abs(mpf(a) - b) / abs(b)) if b else float(abs(a)) for a, b in pairs)
+
+
+# accuracy
+
+
+@pytest.mark.parametrize(("rtol", "bound"), [(1e-6, 1e-6), (1e-12, 1e-12), (1e-14, 1e-13), (1e-15, 1e-13)])
+def test_lemma_1_to_the_tolerance(rtol: float, bound: float) -> None:
+    x = np.concatenate([RNG.normal(size=40), [0.0, 1e-8, -1e-300, 20.0, -300.0]])
+    found = tanh_program().flow(x, "taylor", rtol=rtol).check().outputs
+    assert relative(found, [mp.tanh(v) for v in x.tolist()]) < bound
+
+
+def test_loose_tolerances_take_fewer_steps() -> None:
+    x = RNG.normal(size=20)
+    steps = [tanh_program().flow(x, "taylor", rtol=rtol).steps for rtol in (1e-4, 1e-8, 1e-12)]
+    assert steps == sorted(set(steps))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_free_form_blocks_against_mpmath(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 3 + seed % 3
+    p = free(0.5, A=rng.normal(size=(n, n)), Q=0.3 * rng.normal(size=(n, n, n)), b=rng.normal(size=n))
+    x = rng.normal(size=(1, n))
+    reference = mp_taylor.flow(p, x[0].tolist())
+    assert relative(p.flow(x, "taylor", rtol=1e-14).check().outputs, reference) < 1e-13
+    assert relative(p.flow(x, "taylor", rtol=1e-12).check().outputs, reference) < 1e-12
+
+
+def test_lorenz_against_mpmath() -> None:
+    Q = np.zeros((3, 3, 3))
+    Q[1, 0, 2], Q[2, 0, 1] = -1.0, 1.0
+    p = free(1.0, A=np.array([[-10.0, 10.0, 0.0], [28.0, -1.0, 0.0], [0.0, 0.0, -8 / 3]]), Q=Q)
+    found = p.flow([[1.0, 2.0, 20.0]], "taylor", rtol=1e-14).check().outputs
+    assert relative(found, mp_taylor.flow(p, [1.0, 2.0, 20.0])) < 1e-12
+
+
+@pytest.mark.parametrize("start", [1.0, 1e-200, 1e-270, 3e200])
+@pytest.mark.parametrize("gadget", ["decay", "exp"])
+def test_a_tiny_state_keeps_its_digits(gadget: str, start: float) -> None:
+    """e^−60 and back: linear rows by exponentials, rows with a frozen factor by Taylor steps."""
+    r = Registers()
+    z, x = r.inputs("z"), r.inputs("x")
+    down, up = (decay(z, r=60.0), decay(z, r=-60.0)) if gadget == "decay" else (exp(z, x, a=-1.0), exp(z, x))
+    p = build(r, [segment("down", down), segment("up", up)], z)
+    flow = p.flow([[start, 60.0]], "taylor", times=(1.0,)).check()
+    assert abs(flow.outputs[0, 0] / start - 1) < 1e-12
+    assert relative(flow.path[0, 0, 0], [start * mp.exp(-60)]) < 1e-12
+
+
+def test_a_tiny_register_beside_a_large_one() -> None:
+    """z' = p z with z = 1e−250 and p = O(1) in one component: each has its own scale."""
+    r = Registers()
+    p, z = r.inputs("p"), r.inputs("z")
+    found = program_of(power(p, z, a=-2.5), r=r).flow([[0.7, 1e-250]], "taylor").check().outputs
+    assert relative(found, [mpf(0.7) / (1 + mpf(0.7)), mpf(1e-250) * (1 + mpf(0.7)) ** mpf(-2.5)]) < 1e-12
+
+
+def test_terms_that_vanish_at_the_start() -> None:
+    """Registers t, t², t⁴, t⁵, t¹⁰, t¹⁵, t²⁶ from 0 and exp(26 t²⁷/27): the last has no term before order 27."""
+    A, Q, b = np.zeros((8, 8)), np.zeros((8, 8, 8)), np.zeros(8)
+    b[0], A[1, 0], Q[2, 0, 1], Q[3, 1, 1] = 1, 2, 4, 5
+    Q[4, 3, 2], Q[5, 4, 2], Q[6, 5, 4], Q[7, 6, 7] = 10, 15, 26, 26
+    found = free(A=A, Q=Q, b=b).flow([[0.0] * 7 + [1.0]], "taylor").check().outputs
+    assert relative(found, [mpf(1)] * 7 + [mp.exp(mpf(26) / 27)]) < 1e-11
+
+
+def test_near_a_pole_errors_are_not_multiplied_by_the_tolerance() -> None:
+    """ln(1e−5): the pole is 1e−5 after the end, so a relative error early on counts 1e5 times."""
+    start = np.float64(1e-5 - 1.0)
+    found = ln_program().flow([[start]], "taylor", rtol=1e-8, times=(1.0,)).check().path
+    assert relative(found[0, 0], [mpf(start) / (1 + mpf(start)), mp.log(1 + mpf(start))]) < 1e-9
+
+
+# the linear part
+
+
+def reference_linear(A: np.ndarray, b: np.ndarray, x: np.ndarray, t: float) -> list[mpf]:
+    """e^{At} x + ∫ e^{As} b ds at 60 digits."""
+    n = len(b)
+    with mp.workdps(60):
+        whole = mp.matrix(n + 1, n + 1)
+        for i in range(n):
+            whole[i, n] = mpf(float(b[i])) * t
+            for j in range(n):
+                whole[i, j] = mpf(float(A[i, j])) * t
+        found = mp.expm(whole, method="taylor") * mp.matrix([*map(float, x), 1.0])
+        return [found[i] for i in range(n)]
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12, 1e-7, 1e-3, 1.0, 40.0, -700.0])
+def test_divided_differences_keep_every_digit(gap: float) -> None:
+    """z' = a_z z + 3x + 2, x' = a_x x with rates that are equal, nearly equal, or far apart."""
+    rates = np.array([-40.0, -40.0 + gap, gap, -60.0])
+    A = np.diag(rates)
+    A[0, 1], A[2, 3] = 3.0, -5.0
+    b = np.array([2.0, 0.0, 0.0, 0.0])
+    p = free(0.9, A=A, b=b)
+    terms = split(p, 0)
+    assert set(components(terms).kind) == {Kind.DECOUPLED}
+    x = np.array([1.5, -0.5, 0.25, 1e-100])
+    flow = p.flow(x[None], "taylor").check()
+    assert flow.steps == 0
+    assert relative(flow.outputs, reference_linear(A, b, x, mpf(0.9))) < 1e-13
+
+
+@pytest.mark.parametrize(
+    "A",
+    [
+        np.array([[-60.0, 0, 0], [1.0, -1.0, 0], [0, 1.0, 0]]),  # a chain that ends in a quadrature
+        np.array([[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]),  # polynomials
+        np.array([[0.0, 7.0, 0], [-7.0, 0, 0], [1.0, 0, -3.0]]),  # a rotation that feeds a decay
+        np.array([[-50.0, 1e-3], [1e-3, 10.0]]),
+        np.diag(np.full(9, -30.0)) + np.diag(np.ones(8), -1),
+    ],
+)
+def test_chains_and_cycles_component_by_component(A: np.ndarray) -> None:
+    b = np.zeros(len(A))
+    b[0] = 0.5
+    x = 1.0 / np.arange(1, len(A) + 1)
+    p = free(1.0, A=A, b=b)
+    assert Kind.COUPLED in components(split(p, 0)).kind
+    flow = p.flow(x[None], "taylor").check()
+    assert flow.steps == 0
+    assert relative(flow.outputs, reference_linear(A, b, x, mpf(1))) < 2e-13
+
+
+def test_exponentials_of_a_stack() -> None:
+    X = RNG.normal(size=(5, 6, 6)) * np.array([0.0, 1e-3, 1.0, 5.0, 30.0])[:, None, None]
+    flow, gain = exponentials(X)
+    for x, e, g in zip(X, flow, gain, strict=True):
+        assert np.allclose(e, expm(x), rtol=1e-10, atol=1e-12 * np.abs(e).max())
+        assert np.allclose(x @ g, e - np.eye(6), rtol=1e-10, atol=1e-12 * np.abs(e).max())
+
+
+def test_a_linear_component_too_large_for_a_matrix() -> None:
+    n = 150
+    A = np.roll(np.eye(n), 1, 1) - np.roll(np.eye(n), -1, 1)
+    p = free(A=A, b=np.ones(n))
+    assert set(components(split(p, 0)).kind) == {Kind.LANES}
+    x = RNG.normal(size=(2, n))
+    whole = expm(np.block([[A, np.ones((n, 1))], [np.zeros((1, n + 1))]]))
+    assert np.allclose(p.flow(x, "taylor").check().outputs, x @ whole[:n, :n].T + whole[:n, n], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.05])
+def test_affine_maps_and_products_of_frozen_registers(density: float) -> None:
+    """Dense by BLAS, sparse by a sparse product, both onto registers that hold something already."""
+    w = RNG.normal(size=(30, 40)) * (RNG.uniform(size=(30, 40)) < density)
+    r = Registers()
+    x, v, z = r.inputs("x", 40), r.inputs("v", 30), r.inputs("z", 30)
+    blocks = affine(z, x, w=w, b=np.arange(30.0)), product(z, v, x[:30], w=2.0)
+    p = build(r, [segment("s", *blocks, duration=0.5)], z)
+    inputs = RNG.normal(size=(300, 100))
+    X, V, Z = inputs[:, :40], inputs[:, 40:70], inputs[:, 70:]
+    expected = Z + 0.5 * (X @ w.T + np.arange(30.0) + 2.0 * V * X[:, :30])
+    assert np.allclose(p.flow(inputs, "taylor").check().outputs, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_a_drained_layer() -> None:
+    A, b = RNG.normal(size=(20, 7)), RNG.normal(size=20)
+    r = Registers()
+    x, z = r.inputs("x", 7), r.new("z", 20)
+    flow = program_of(drain(z, x, w=A, b=b, r=40.0), r=r).flow(X := RNG.normal(size=(9, 7)), "taylor").check()
+    assert flow.steps == 0
+    assert np.allclose(flow.outputs[:, 7:], X @ A.T + b, rtol=1e-13, atol=1e-13)
+    assert np.allclose(flow.outputs[:, :7] / X, np.exp(-40.0), rtol=1e-13, atol=0)
+
+
+# how a segment is split
+
+
+def test_components_of_one_structure_are_one_group() -> None:
+    r = Registers()
+    x, alpha, lam = r.inputs("x", 50), r.new("alpha", 50), r.new("lam", 50)
+    p, z = r.new("p", 6), r.new("z", 6)
+    a, u, m = r.new("a", 2, 5), r.new("u", 2, 5), r.new("m", 2)
+    blocks = [tanh(alpha, lam, x), power(p, z, a=RNG.normal(size=6)), softmax(a, u, m, x[:10].reshape(2, 5), c=1.0)]
+    (plan,) = TAYLOR.plans(program_of(*blocks, r=r))
+    assert sorted(lanes.registers.shape for lanes in plan.lanes) == [(2, 6), (2, 50), (11, 2)]
+    by_shape = {lanes.registers.shape: lanes for lanes in plan.lanes}
+    assert len(by_shape[2, 50].shared_source) == 2  # −αλ and −λ²; x and x² differ from lane to lane
+    assert len(by_shape[2, 6].own_source) == 1  # the exponents differ, −p² does not
+    assert plan.linear == ()
+
+
+def test_different_structures_side_by_side() -> None:
+    """Random systems with random zeros, permuted registers: grouping must not mix them up."""
+    r = Registers()
+    n, count = 3, 12
+    y = r.inputs("y", n * count)
+    order = RNG.permutation(n * count)
+    Q = np.zeros((n * count,) * 3)
+    alone = []
+    for c in range(count):
+        q = RNG.normal(size=(n, n, n)) * (RNG.uniform(size=(n, n, n)) < 0.3)
+        q = q if c % 3 else alone[-1] * 1.5 if alone else q  # some share a structure
+        alone.append(q)
+        where = np.sort(order[n * c : n * c + n])
+        Q[np.ix_(where, where, where)] = q
+    x = 0.1 * RNG.normal(size=(5, n * count))
+    found = program_of(raw(y, Q=Q), r=r).flow(x, "taylor").check().outputs
+    for c, q in enumerate(alone):
+        where = np.sort(order[n * c : n * c + n])
+        assert np.allclose(found[:, where], free(Q=q).flow(x[:, where], "taylor").outputs, rtol=1e-12, atol=0)
+
+
+def test_no_lane_depends_on_its_neighbours() -> None:
+    p = free(0.6, A=RNG.normal(size=(3, 3)), Q=RNG.normal(size=(3, 3, 3)))
+    x = RNG.normal(size=(90, 3))
+    together = p.flow(x, "taylor")
+    alone = np.concatenate([p.flow(one, "taylor").outputs for one in x])
+    assert 0 < len(together.failures) < 90
+    assert np.array_equal(together.outputs, alone, equal_nan=True)
+
+
+# failures
+
+
+def test_escapes_are_named_and_the_others_are_right() -> None:
+    """ln x for x = 1 + p of either sign: p' = −p² escapes at t = −1/p."""
+    start = RNG.uniform(-3.0, 3.0, 700)
+    flow = ln_program().flow(start, "taylor", states=True, times=(0.5, 2.0))
+    bad = np.flatnonzero(start <= -1)
+    assert [f.input for f in flow.failures] == bad.tolist()
+    assert len(bad) > 100
+    for f in flow.failures:
+        assert (f.status, f.segment, f.label, f.register) == (Status.ESCAPED, 0, "logarithm", "p")
+        assert abs(f.time + 1 / start[f.input]) < 1e-9
+    good = np.setdiff1d(np.arange(700), bad)
+    assert np.allclose(flow.outputs[good, 0], 1 + np.log1p(start[good]), rtol=0, atol=1e-9)
+    for array in (flow.outputs, flow.states, flow.path):
+        assert np.isnan(array[bad]).all()
+        assert np.isfinite(array[good]).all()
+    with pytest.raises(EscapeError, match=f"input {bad[0]}: .* register p, segment 0 'logarithm'"):
+        flow.check()
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-12, 1e-15])
+@pytest.mark.parametrize("span", [1.0, 1e-5, 3e4])
+def test_an_escape_at_the_very_end(rtol: float, span: float) -> None:
+    """The logarithm of 0, in any unit of time; 1e−6 beside it is fine."""
+    flow = ln_program().rescale_time(span).flow([-1.0, -1.0 + 1e-6], "taylor", rtol=rtol)
+    assert flow.status == (Status.ESCAPED, Status.DONE)
+    assert abs(flow.failures[0].time - span / 2) < 1e-9 * span
+
+
+def test_the_first_failure_is_the_cause() -> None:
+    r = Registers()
+    p, z = r.inputs("p", 3), r.new("z", 3)
+    flow = build(r, [segment("ln", ln(p, z))], z).flow([[-2.0, -4.0, 1.0], [1.0, 1.0, -1.5]], "taylor")
+    assert [(f.input, f.register) for f in flow.failures] == [(0, "p[1]"), (1, "p[2]")]
+    assert np.allclose([f.time for f in flow.failures], [1 / 4, 1 / 1.5])
+
+
+def test_what_float64_cannot_hold() -> None:
+    r = Registers()
+    x, z, y = r.inputs("x"), r.new("z"), r.new("y")
+    steps = [segment("one", ramp(z, b=1.0)), segment("grow", exp(z, x)), segment("square", product(y, z, z))]
+    p = build(r, steps, y)
+    flow = p.flow([1.0, 700.0, 720.0, -700.0, 400.0], "taylor")
+    assert flow.status == (Status.DONE, Status.OVERFLOWED, Status.OVERFLOWED, Status.DONE, Status.OVERFLOWED)
+    assert [(f.segment, f.register) for f in flow.failures] == [(2, "y"), (1, "z"), (2, "y")]
+    assert 1.9 < flow.failures[1].time < 2.0
+    assert np.isnan(flow.outputs[[1, 2, 4]]).all()
+
+
+def test_a_decay_that_grows_too_much() -> None:
+    r = Registers()
+    x = r.inputs("x")
+    p = build(r, [segment("grow", decay(x, r=-800.0)), segment("idle")], x)
+    assert p.flow([1.0], "taylor").status == (Status.OVERFLOWED,)
+    assert relative(p.flow([1e-300], "taylor").check().outputs, [mpf(1e-300) * mp.exp(800)]) < 1e-12
+
+
+def test_a_weighted_sum_that_overflows() -> None:
+    r = Registers()
+    x = r.inputs("x", 2)
+    flow = build(r, [], x, [[1e10, 0.0], [0.0, 1.0]]).flow([[1e300, 1.0], [1.0, 1.0]], "taylor", states=True)
+    assert [(f.input, f.status, f.register) for f in flow.failures] == [(0, Status.OVERFLOWED, "read-out")]
+    assert np.isnan(flow.outputs[0]).all()
+    assert np.isnan(flow.states[0]).all()
+
+
+def test_the_step_limit() -> None:
+    flow = tanh_program().flow([0.1, 50.0, 0.2], "taylor", max_steps=4)
+    assert flow.status == (Status.DONE, Status.STEP_LIMIT, Status.DONE)
+    assert 0 < flow.failures[0].time < 1
+    assert flow.failures[0].register in ("alpha", "lam")
+
+
+def test_too_stiff_is_not_an_escape() -> None:
+    r = Registers()
+    z, x = r.inputs("z"), r.inputs("x")
+    flow = program_of(exp(z, x), r=r).flow([[1.0, -1e15]], "taylor")
+    assert flow.status == (Status.STEP_LIMIT,)
+
+
+# times, states, threads
+
+
+def test_path_of_every_kind_of_segment() -> None:
+    """Times in any order, twice, at switches and at the ends."""
+    r = Registers()
+    x, alpha, lam, z = r.inputs("x", 2), r.new("alpha", 2), r.new("lam", 2), r.new("z", 2)
+    p = build(r, [segment("tanh", tanh(alpha, lam, x)), segment("drain", drain(z, alpha, w=np.eye(2), r=3.0))], z)
+    times = (1.5, 0.0, 0.25, 1.0, 2.0, 0.25, 0.75)
+    inputs = RNG.normal(size=(300, 2))
+    flow = p.flow(inputs, "taylor", times=times, states=True).check()
+    for n, t in enumerate(times):
+        assert np.allclose(flow.path[:, n, :2], inputs, rtol=0, atol=0)
+        held = np.tanh(inputs * min(t, 1.0)) * np.exp(-3.0 * max(t - 1.0, 0.0))
+        assert np.allclose(flow.path[:, n, 2:4], held, rtol=1e-12, atol=0)
+        reach = np.expm1(-3.0 * max(t - 1.0, 0.0)) / np.expm1(-3.0)
+        assert np.allclose(flow.path[:, n, 6:], np.tanh(inputs) * reach, rtol=1e-12, atol=0)
+    assert np.array_equal(flow.path[:, 4], flow.states)
+    assert np.array_equal(flow.states[:, 6:], flow.outputs)
+    assert np.allclose(flow.outputs, p.flow(inputs, "taylor").outputs, rtol=1e-13, atol=0)
+
+
+def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = ln_program()
+    x = RNG.uniform(-1.2, 2.0, (900, 1))
+    options = {"states": True, "times": (0.5, 1.5)}
+    one = p.flow(x, "taylor", **options)
+    two = p.flow(x, "taylor", threads=2, **options)
+    monkeypatch.setattr(taylor, "CHUNK", 7)
+    small = p.flow(x, "taylor", threads=2, **options)
+    for other in (two, small):
+        assert np.array_equal(one.outputs, other.outputs, equal_nan=True)
+        assert np.array_equal(one.states, other.states, equal_nan=True)
+        assert np.array_equal(one.path, other.path, equal_nan=True)
+        assert (one.failures, one.steps) == (other.failures, other.steps)
+
+
+def test_memory_stays_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    chunk = taylor._Work.chunk
+    monkeypatch.setattr(taylor, "BUDGET", 8 * 50 * 30)
+    monkeypatch.setattr(
+        taylor._Work, "chunk", lambda work, piece: (sizes.append(piece[1] - piece[0]), chunk(work, piece))
+    )
+    tanh_program(10).flow(np.zeros((100, 10)), "taylor").check()  # 30 states, 20 coefficients
+    assert 1 <= max(sizes) <= 50
+    assert sum(sizes) == 100
+
+
+def test_nothing_to_do() -> None:
+    r = Registers()
+    x = r.inputs("x", 2)
+    still = build(r, [], x)
+    idle = build(r, [segment("idle"), segment("idle")], x)
+    for p, times in ((still, (0.0,)), (idle, (0.0, 0.5, 1.0, 2.0))):
+        flow = p.flow([[1.0, 2.0]], "taylor", times=times, states=True).check()
+        assert (flow.path == [1.0, 2.0]).all()
+        assert (flow.states == [1.0, 2.0]).all()
+        assert (flow.outputs == [1.0, 2.0]).all()
+    for p in (still, idle, ln_program()):
+        flow = p.flow(np.zeros((0, p.inputs)), "taylor", states=True, times=(0.0,))
+        assert (flow.outputs.shape, flow.states.shape, flow.failures) == ((0, p.outputs), (0, p.width), ())
+
+
+def test_every_input_fails() -> None:
+    flow = ln_program().flow([-2.0, -3.0], "taylor", times=(0.1, 2.0))
+    assert flow.status == (Status.ESCAPED, Status.ESCAPED)
+    assert np.isnan(flow.path).all()
+
+
+# programs from programs
+
+
+def test_units_of_time_and_state_change_nothing() -> None:
+    r = Registers()
+    x, alpha, lam, z = r.inputs("x", 3), r.new("alpha", 3), r.new("lam", 3), r.new("z", 2)
+    w = RNG.normal(size=(2, 3))
+    steps = [
+        segment("tanh", tanh(alpha, lam, x)),
+        segment("drain", drain(z, alpha, w=w, r=5.0), monomial(lam, x, w=0.3)),
+    ]
+    p = build(r, steps, z)
+    inputs = RNG.normal(size=(20, 3))
+    expected = p.flow(inputs, "taylor").outputs
+    for horizon in (1.0, 1e-6, 500.0):
+        assert np.allclose(p.rescale_time(horizon).flow(inputs, "taylor").outputs, expected, rtol=1e-12, atol=1e-14)
+    scales = np.exp(RNG.normal(size=p.width))
+    scaled = p.rescale_states(scales).flow(inputs / scales[:3], "taylor")
+    assert np.allclose(scaled.outputs, expected, rtol=1e-12, atol=1e-14)
+    assert np.allclose(expected, np.tanh(inputs) @ w.T, rtol=1e-11, atol=1e-13)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.floats(0.1, 1.0))
+def test_the_inverse_flow_leads_back(seed: int, n: int, duration: float) -> None:
+    rng = np.random.default_rng(seed)
+    p = free(duration, A=rng.normal(size=(n, n)), Q=0.2 * rng.normal(size=(n, n, n)), b=rng.normal(size=n))
+    x = rng.normal(size=(3, n))
+    there = p.flow(x, "taylor", states=True)
+    good = [i for i, status in enumerate(there.status) if status is Status.DONE]
+    if good and np.abs(there.states[good]).max() < 20:
+        back = p.reverse().flow(there.states[good], "taylor").check().outputs
+        assert np.allclose(back, x[good], rtol=0, atol=1e-8)
+
+
+# the compiled kernel
+
+
+def test_a_change_of_the_compiled_modules_reaches_the_cache() -> None:
+    """numba's cache on disk looks at taylor_kernel.py only; its FINGERPRINT makes it change with the others."""
+    folder = Path(taylor_simd.__file__).parent
+    sources = b"".join((folder / f"{name}.py").read_bytes() for name in ("taylor_simd", "taylor_series"))
+    assert hashlib.sha256(sources).hexdigest()[:16] == taylor_kernel.FINGERPRINT, "put this into taylor_kernel.py"
