@@ -19,6 +19,28 @@ Solver = Callable[[Floats], Floats]
 GAIN = -RATE / np.expm1(-RATE)  # makes the drain exact
 
 
+def heyoka_tanh(width: int, tol: float, lanes: int) -> object:
+    """Lemma 1 for `width` neurons in batch mode; x is a parameter."""
+    import heyoka as hy
+
+    alpha, lam = ([hy.expression(f"{name}{i}") for i in range(width)] for name in ("alpha", "lam"))
+    x = [hy.par[i] for i in range(width)]
+    first = [(a, u - a * l) for a, l, u in zip(alpha, lam, x, strict=True)]
+    system = first + [(l, u * u - l * l) for l, u in zip(lam, x, strict=True)]
+    state, parameters = np.zeros((2 * width, lanes)), np.zeros((width, lanes))
+    return hy.taylor_adaptive_batch(system, state, pars=parameters, tol=tol, compact_mode=True)
+
+
+def advance_heyoka(solver: object, state: Floats, pars: Floats | None) -> Floats:
+    """Time 1 from `state`."""
+    solver.set_time(0.0)
+    solver.state[:] = state
+    if pars is not None:
+        solver.pars[:] = pars
+    solver.propagate_until(np.ones(state.shape[1]))
+    return solver.state.copy()
+
+
 def heyoka_solver(layers: list[Layer], readout: Floats, tol: float, lanes: int = 8) -> Solver:
     """heyoka in batch mode: one compiled system for each kind of segment, weights as parameters."""
     import heyoka as hy
@@ -33,27 +55,13 @@ def heyoka_solver(layers: list[Layer], readout: Floats, tol: float, lanes: int =
         gains = [hy.sum([hy.par[i * n + j] * x[j] for j in range(n)] + [hy.par[m * n + i]]) for i in range(m)]
         return integrator([(v, -RATE * v) for v in x] + list(zip(mu, gains, strict=True)), m * n + m)
 
-    def tanh(m: int) -> object:
-        alpha, lam = ([hy.expression(f"{name}{i}") for i in range(m)] for name in ("alpha", "lam"))
-        x = [hy.par[i] for i in range(m)]
-        first = [(a, u - a * l) for a, l, u in zip(alpha, lam, x, strict=True)]
-        return integrator(first + [(l, u * u - l * l) for l, u in zip(lam, x, strict=True)], m)
-
     def decay(m: int) -> object:
         return integrator([(v, -RATE * v) for v in (hy.expression(f"v{i}") for i in range(m))], 0)
 
     shapes = [A.shape for A, _ in layers]
     drains = {shape: drain(shape[1], shape[0]) for shape in set(shapes)}
     width = shapes[0][0]
-    tanhs, decays = tanh(width), decay(2 * width)
-
-    def advance(solver: object, state: Floats, pars: Floats | None) -> Floats:
-        solver.set_time(0.0)
-        solver.state[:] = state
-        if pars is not None:
-            solver.pars[:] = pars
-        solver.propagate_until(np.ones(lanes))
-        return solver.state.copy()
+    tanhs, decays = heyoka_tanh(width, tol, lanes), decay(2 * width)
 
     def solve(x: Floats) -> Floats:
         outputs = np.empty((len(x), len(readout)))
@@ -65,13 +73,13 @@ def heyoka_solver(layers: list[Layer], readout: Floats, tol: float, lanes: int =
             for A, b in layers:
                 n = len(source)
                 weights = np.concatenate([GAIN * A.ravel(), b])[:, None]
-                end = advance(
+                end = advance_heyoka(
                     drains[A.shape], np.concatenate([source, mu]), np.broadcast_to(weights, (len(weights), lanes))
                 )
                 alpha[:n], mu = end[:n], end[n:]
-                end = advance(tanhs, np.concatenate([alpha, lam]), mu)
+                end = advance_heyoka(tanhs, np.concatenate([alpha, lam]), mu)
                 alpha, lam = end[:width], end[width:]
-                end = advance(decays, np.concatenate([lam, mu]), None)
+                end = advance_heyoka(decays, np.concatenate([lam, mu]), None)
                 lam, mu, source = end[:width], end[width:], alpha
             outputs[first : first + lanes] = (readout @ alpha).T[: len(batch)]
         return outputs

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from exact import NETS
+from integraph import Registers, build, segment
+from integraph.gadgets import tanh
 from measure import race, show, verdict
-from rivals import RIVALS
+from rivals import RIVALS, advance_heyoka, heyoka_tanh
 from tanh_net import compile_net, evaluate, random_net
 
 TOLERANCE = 1e-12
+FINER = 1e-15  # what taylor needs to be as accurate as heyoka is at TOLERANCE
 COUNTS = (1, 1_000)
 TARGETS = {"heyoka, batch of 8": 3.0, "scipy DOP853": 20.0}
 
@@ -24,13 +28,42 @@ def main() -> None:
             rows += compare(sizes)
     columns = ("net", "solver", "B", "µs/input", "slower than taylor", "target", "largest error")
     show(f"generic engines at {TOLERANCE:g}, one thread", columns, rows)
+    if find_spec("heyoka") is not None:
+        with threadpool_limits(1):
+            tanh_alone(64, 512)
+
+
+def tanh_alone(width: int, count: int) -> None:
+    """Series against series: no linear segment, where we take an exponential and others step through it."""
+    r = Registers()
+    x, alpha, lam = r.inputs("x", width), r.new("alpha", width), r.new("lam", width)
+    program = build(r, [segment("tanh", tanh(alpha, lam, x))], alpha)
+    points = 2.0 * np.random.default_rng(0).normal(size=(count, width))
+    solver, lanes = heyoka_tanh(width, TOLERANCE, 8), 8
+
+    def heyoka() -> np.ndarray:
+        batches = (points[k : k + lanes].T for k in range(0, count, lanes))
+        return np.concatenate([advance_heyoka(solver, np.zeros((2 * width, lanes)), b)[:width].T for b in batches])
+
+    runs = {f"taylor at {tol:g}": partial(program, points, "taylor", rtol=tol) for tol in (TOLERANCE, FINER)}
+    runs["heyoka, batch of 8"] = heyoka
+    best = race(runs, seconds=3.0)
+    first = best[f"taylor at {TOLERANCE:g}"]
+    rows = [
+        (name, f"{1e6 * t / count:.1f}", f"{t / first:.1f}", f"{np.abs(runs[name]() - np.tanh(points)).max():.1e}")
+        for name, t in best.items()
+    ]
+    show(f"one tanh segment of {width} neurons", ("solver", "µs/input", "slower than taylor", "largest error"), rows)
 
 
 def compare(sizes: tuple[int, ...]) -> list[tuple[object, ...]]:
     layers, readout = random_net(sizes, seed=1)
     program = compile_net(layers, readout)
     x = np.random.default_rng(0).uniform(size=(max(COUNTS), sizes[0]))
-    solvers = {"taylor": (lambda x: program.flow(x, "taylor", rtol=TOLERANCE).check().outputs, max(COUNTS))}
+    solvers = {
+        "taylor": (lambda x: program.flow(x, "taylor", rtol=TOLERANCE).check().outputs, max(COUNTS)),
+        f"taylor at {FINER:g}": (lambda x: program.flow(x, "taylor", rtol=FINER).check().outputs, max(COUNTS)),
+    }
     for name, (module, make, count) in RIVALS.items():
         if find_spec(module) is not None:
             solvers[name] = (make(layers, readout, TOLERANCE), count)

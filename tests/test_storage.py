@@ -383,8 +383,7 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "operand shape": (put(*OPERAND, [0, [3, 5], [0, 0]]), "segment 0, block 0: affine: tensor 'w' has shape"),
     "operand without axes": (put(*OPERAND, [0, [], []]), r"operand 'x' has shape \(\), needs \(3,\)"),
     "operand moves": (put(*OPERAND, [4, [3, 4], [0, 1]]), "reads register z.* operands must be frozen"),
-    "list outside": (put("segments", 0, 3, 1, 0, "decay"), "decay takes the tensors"),
-    "raw with a wide operand": (put("segments", 2, 3, 0, 2, 0, [0, [3 * 10**9], [0]]), "was altered|above the limit"),
+    "another operation": (put("segments", 0, 3, 1, 0, "decay"), "decay takes the tensors"),
     "read-out": (put("readout", []), r"the read-out is \[\]: needs a list of 3"),
     "read-out mixed": (lambda d: d["readout"].reverse(), "is missing or not int64"),
     "read-out other": (lambda d: put("readout", 0, d["readout"][1])(d), "not used by the program|not a matrix"),
@@ -393,11 +392,11 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "source": (put("source", None), "the source is None: needs str"),
     "proven": (put("proven", 0.1), "the proven error is 0.1: needs str"),
     "seen": (put("seen", "small"), "the seen error is 'small'"),
-    "other terms": (put(*OPERAND, 0, 0), ""),
+    "other terms": (put(*OPERAND, 2, [1, 0]), "leaves the registers|was altered: its blocks do not give the terms"),
 }
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "other terms"])
+@pytest.mark.parametrize("name", CASES)
 def test_hostile_documents(path: Path, name: str) -> None:
     change, match = CASES[name]
     document, tensors = encode(rich())
@@ -495,14 +494,6 @@ def test_the_names_used_above_are_those_of_the_file() -> None:
     assert (document["readout"], document["scales"]) == (["t8", "t9", "t10"], "t11")
 
 
-def test_a_file_that_lies_about_its_terms(path: Path) -> None:
-    document, tensors = encode(rich())
-    CASES["other terms"][0](document)
-    document["segments"][0][3][0][2][0] = [0, [3, 4], [0, 1]][:1] + [[3, 4], [1, 0]]
-    forge(path, document, tensors)
-    refused(path, "was altered: its blocks do not give the terms")
-
-
 def test_newer_and_foreign_versions(path: Path) -> None:
     document, tensors = encode(rich())
     forge(path, {"anything": "else"}, tensors, version="7", more="metadata")
@@ -541,11 +532,6 @@ def test_a_small_file_with_many_terms(path: Path) -> None:
     document["segments"][0][3] *= 2
     forge(path, document, tensors)
     refused(path, "above the limit of terms")
-    document["segments"] = document["segments"][:1] * 3
-    document["segments"][0][3] = document["segments"][0][3][:1]
-    document["segments"][0][3][0] = ["ramp", [[1, [2], [1]]], [], {"b": "t9"}]
-    forge(path, document, tensors)
-    refused(path, "tensor 't9' is missing")
     assert tracemalloc.get_traced_memory()[1] < 60e6  # 16 MB of it to warm the allocator
     tracemalloc.stop()
 

@@ -69,10 +69,10 @@ def test_lemma_1_to_the_tolerance(rtol: float, bound: float) -> None:
     assert relative(found, [mp.tanh(v) for v in x.tolist()]) < bound
 
 
-def test_loose_tolerances_take_fewer_steps() -> None:
-    x = RNG.normal(size=20)
-    steps = [tanh_program().flow(x, "taylor", rtol=rtol).steps for rtol in (1e-4, 1e-8, 1e-12)]
-    assert steps == sorted(set(steps))
+def test_the_tolerance_is_used() -> None:
+    x = RNG.normal(size=50)
+    errors = [relative(tanh_program().flow(x, "taylor", rtol=r).outputs, np.tanh(x)) for r in (1e-2, 1e-5, 1e-9)]
+    assert 1e-14 < errors[2] < 0.1 * errors[1] < 0.01 * errors[0]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -60,6 +60,9 @@ def nonzeros(block: Block, name: str, shape: tuple[int, ...]) -> int:
 
 def linear(i: Int32, k: Int32, w: Floats, b: Floats | None) -> Terms:
     """The terms of z_i' = Σ_r w_ir y_{k_ir} + b_i, with k and w of shape (lanes, R)."""
+    if (k[0, 1:] <= k[0, :-1]).any() and (k - k[:, :1] == k[0] - k[0, 0]).all():  # one order for all
+        order = np.argsort(k[0], kind="stable")
+        k, w = k[:, order], w[:, order]
     bias = b is not None
     read, value = np.empty((len(i), k.shape[1] + bias), np.int32), np.empty((len(i), k.shape[1] + bias))
     read[:, bias:], value[:, bias:] = k, w

@@ -1,7 +1,7 @@
 """The registers of a reference in increasing order, and the lane of each, without a list of them where strides tell.
 
 A view whose axes can be nested (each stride longer than all that lies inside it) is sorted by permuting and turning
-round its axes; every slice, transpose and reversal of a register group is one. Anything else is sorted for real.
+round its axes; every slice, transpose and reversal of a register group is one. An index array is sorted for real.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ class Listed:
 
 
 def ordered(ref: Ref) -> Nested | Listed:
-    """For a reference that is not empty."""
-    found = nested(ref) if isinstance(ref, View) else None
-    if found is not None:
+    """For a reference that `distinct` accepts."""
+    if isinstance(ref, View):
+        found = nested(ref)
+        assert found is not None
         return found
-    registers = ref.indices().reshape(-1)
+    registers = ref.registers.reshape(-1)
     lanes = np.argsort(registers, kind="stable")
     return Listed(registers[lanes], lanes)
 
@@ -81,11 +82,8 @@ def nested(view: View) -> Nested | None:
     return Nested(View(offset, shape, tuple(s for s, _, _ in axes)), View(lane, shape, tuple(t for _, _, t in axes)))
 
 
-def repeats(ref: Ref) -> bool:
-    """Whether a register comes twice."""
+def distinct(ref: Ref) -> bool:
+    """Whether no register comes twice, as far as strides tell; a list is looked through."""
     if isinstance(ref, View):
-        if any(n > 1 and s == 0 for n, s in zip(ref.shape, ref.strides, strict=True)):
-            return True
-        if nested(ref) is not None:
-            return False
-    return len(np.unique(ref.indices())) < ref.size
+        return nested(ref) is not None
+    return len(np.unique(ref.registers)) == ref.size

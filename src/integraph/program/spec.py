@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from integraph.errors import SpecError
 from integraph.program.block import Block
-from integraph.program.order import repeats
+from integraph.program.order import distinct
 from integraph.program.segment import Segment
 from integraph.program.views import Ref, View, mark
 
@@ -76,8 +76,11 @@ def _segment(program: Program, number: int, segment: Segment, owners: NDArray[np
 
 def _claim(program: Program, where: str, block: Block, role: str, ref: Ref, owners: NDArray[np.uint8]) -> None:
     claim = ADDED if block.op.additive else OWNED
-    if ref.size > program.width or repeats(ref):
-        raise SpecError(f"{where}: {block.op.name} lists a register twice in target {role!r}: targets must be distinct")
+    if not distinct(ref):
+        raise SpecError(
+            f"{where}: {block.op.name} lists a register twice in target {role!r}, or strides that interleave: "
+            "targets must be distinct; use Index(...) for registers in an odd order"
+        )
     register = _first(ref, owners, FREE if claim == OWNED else ADDED)
     if register is not None:
         raise SpecError(
