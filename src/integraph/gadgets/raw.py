@@ -53,11 +53,14 @@ class Raw(Gadget):
         rows = index[:, 0]
         near = slice(bisect_left(rows, lanes.min()), bisect_right(rows, lanes.max()))
         index, value, rows = index[near], value[near], rows[near]
-        first, last = np.searchsorted(rows, lanes), np.searchsorted(rows, lanes, side="right")
-        lengths = last - first
-        where = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
-        i, j, k = _registers(block, index[where]).T
-        return terms(i, j, k, value[where])
+        if not (np.diff(lanes) == 1).all():
+            first, last = np.searchsorted(rows, lanes), np.searchsorted(rows, lanes, side="right")
+            lengths = last - first
+            before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+            where = np.repeat(first - before, lengths) + np.arange(lengths.sum())
+            index, value = index[where], value[where]
+        i, j, k = (_registers(block, index[:, column]) for column in range(3))
+        return terms(i, j, k, value)
 
     def per_lane(self, block: Block, role: int) -> Indices:
         return np.bincount(block.tensors["index"][:, 0], minlength=block.targets[0].size)
@@ -90,12 +93,14 @@ def _triples(m: int, n: int, A: Any = None, Q: Any = None, b: Any = None) -> dic
         array = np.asarray(given, np.float64)
         if array.shape != shape:
             raise SpecError(f"raw: {name} has shape {array.shape}, needs {shape}")
+        if name == "Q":  # q_jk y_j y_k and q_kj y_k y_j are one term
+            array = np.triu(array) + np.triu(array.transpose(0, 2, 1), 1)
         where = np.argwhere(array)
         padding = np.full((len(where), 3 - where.shape[1]), ONE)
         parts.append((np.concatenate([where[:, :1], padding, where[:, 1:]], 1), array[tuple(where.T)]))
     index = np.concatenate([p[0] for p in parts]) if parts else np.zeros((0, 3), np.int64)
     value = np.concatenate([p[1] for p in parts]) if parts else np.zeros(0)
-    order = np.argsort(index[:, 0], kind="stable")
+    order = np.lexsort(index.T[::-1])
     return {"index": index[order], "value": value[order]}
 
 
