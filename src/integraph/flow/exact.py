@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from functools import cache
-from typing import TYPE_CHECKING
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from integraph.flow.chunks import over_chunks
 from integraph.flow.diagnose import diagnose, start
 from integraph.flow.plan import Plan, Workspace, make
 from integraph.flow.steps import advance
@@ -18,9 +16,6 @@ from integraph.program import Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches
 from integraph.program.engine import finite
 from integraph.program.views import Floats
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 CHUNK = 256  # inputs: a net of 64 neurons a layer then stays in the second-level cache
 CACHE = 1 << 22  # bytes of states a chunk should not exceed: larger chunks make better matrix products, to a point
@@ -63,8 +58,8 @@ class Exact:
         states = np.empty((len(x), program.width)) if options.states else None
         work = _Work(program, prepared, x, outputs, states)
         size = _chunk(program.width)
-        failures = work.chunk((0, len(x))) if 0 < len(x) <= size else _many(work, size, options.threads)
-        return Flow(self.name, outputs, states, None, tuple(failures))
+        found = over_chunks(work.chunk, len(x), size, options.threads)
+        return Flow(self.name, outputs, states, None, tuple(chain.from_iterable(found)))
 
     def _prepare(self, program: Program, everything: bool) -> _Prepared:
         found = self._prepared.setdefault(program, {})
@@ -141,22 +136,6 @@ class _Work:
 def _chunk(width: int) -> int:
     """Inputs in a chunk: a power of 2 such that the states stay in the cache."""
     return max(SMALLEST, min(CHUNK, 1 << max(CACHE // (8 * width), 1).bit_length() - 1))
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Finding the loaded BLAS libraries takes a millisecond: once."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def _many(work: _Work, size: int, threads: int) -> list[Failure]:
-    """All chunks, with BLAS on one thread so that threads over chunks do not fight."""
-    pieces = [(a, min(a + size, len(work.x))) for a in range(0, len(work.x), size)]
-    with _blas().limit(limits=1), ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
-        results = list(pool.map(work.chunk, pieces) if pool else map(work.chunk, pieces))
-    return [failure for part in results for failure in part]
 
 
 EXACT = Exact()

@@ -4,23 +4,17 @@ high order, with relative error control of every register; restarts at every swi
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from functools import cache
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from integraph.flow.chunks import over_chunks
 from integraph.flow.taylor_lanes import Lanes
 from integraph.flow.taylor_plan import Plan, make
 from integraph.program import Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches
 from integraph.program.engine import finite
 from integraph.program.views import Floats, Indices
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 CHUNK = 256  # inputs
 BUDGET = 1 << 25  # bytes of states and coefficients that a chunk should not exceed
@@ -48,13 +42,7 @@ class Taylor:
             work = _Work(program, self.plans(program), x, options)
         width = program.width + max((plan.footprint for plan in work.plans), default=0)
         size = max(1, min(CHUNK, BUDGET // (8 * width)))
-        pieces = [(a, min(a + size, len(x))) for a in range(0, len(x), size)]
-        if len(pieces) == 1:
-            work.chunk(pieces[0])
-        else:
-            threads = options.threads
-            with _blas().limit(limits=1), ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
-                list(pool.map(work.chunk, pieces) if pool else map(work.chunk, pieces))
+        over_chunks(work.chunk, len(x), size, options.threads)
         failures = tuple(sorted(work.failures, key=lambda failure: failure.input))
         return Flow(self.name, work.outputs, work.states, work.path, failures, sum(work.steps))
 
@@ -166,9 +154,8 @@ class _Work:
         outputs = np.asarray(self.program.readout @ states).T
         last = self.program.depth - 1
         label = self.program.segments[last].label if last >= 0 else ""
-        for row in np.flatnonzero(
-            ~np.isfinite(outputs).all(1)
-        ).tolist():  # finite states, but their weighted sum is not
+        overflowed = np.flatnonzero(~np.isfinite(outputs).all(1))  # finite states, but their weighted sum is not
+        for row in overflowed.tolist():
             where = ("read-out", self.program.horizon)
             self.failures.append(Failure(int(alive[row]), Status.OVERFLOWED, last, label, *where))
             outputs[row] = states[:, row] = np.nan
@@ -186,14 +173,6 @@ def _stops(edges: Floats, number: int, duration: float, times: Floats) -> list[t
     reached, which = np.unique(np.append(after, duration), return_inverse=True)
     spans = np.diff(reached, prepend=0.0)
     return [(float(span), inside[which[:-1] == n]) for n, span in enumerate(spans)]
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Finding the loaded BLAS libraries takes a millisecond: once."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 TAYLOR = Taylor()
