@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import Maker
 
 from integraph import Index, Program, build, tensor
+from random_programs import Maker
 
 
 class Moderate(Maker):

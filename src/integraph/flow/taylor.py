@@ -119,7 +119,7 @@ class _Work:
             lanes.shared_value,
             lanes.own,
             lanes.own_source,
-            lanes.own_value(states).reshape(len(lanes.own_source), count),
+            np.ascontiguousarray(lanes.own_value(states).reshape(len(lanes.own_source), count)),
             self.order,
             self.rtol,
             span,

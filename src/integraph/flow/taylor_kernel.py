@@ -37,7 +37,7 @@ from integraph.flow.taylor_simd import LANES, if_zero, load, store
 # of the sources of the two modules above: numba's cache on disk sees changes of this file only
 FINGERPRINT = "0dd512d29c5e7610"
 
-GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN = range(6)  # what becomes of a lane
+GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN, SHRUNK = range(7)  # what becomes of a lane
 IDLE = -1
 MAX_SHRINKS = 40  # of a trial step whose terms overflow
 TAIL = 2  # orders before the last that bound the step too: terms of odd and even solutions vanish in turn
@@ -47,29 +47,30 @@ FINEST = 1e-16  # tolerance near a pole
 
 
 @njit(nogil=True, error_model="numpy")
-def _fastest(jets: Floats, scales: Floats, registers: int, stride: int, l: int) -> tuple[int, bool]:
-    """The register of a lane that moves fastest for its size, and whether it moves away from 0."""
+def _culprit(jets: Floats, scales: Floats, registers: int, stride: int, order: int, l: int) -> tuple[int, bool]:
+    """The register of a lane whose high terms are largest for its size, and whether it moves away from 0."""
     found, largest = 0, -1.0
     for i in range(registers):
-        ratio = abs(jets[stride + i * LANES + l]) * scales[i * LANES + l]
+        at = (order - 1) * stride + i * LANES + l  # the last terms have made room for the sums
+        ratio = max(abs(jets[at]), abs(jets[at - stride])) * scales[i * LANES + l]
         if not ratio <= largest:
             found, largest = i, ratio
     return found, jets[found * LANES + l] * jets[stride + found * LANES + l] > 0.0
 
 
 @njit(nogil=True, error_model="numpy")
-def _verdict(slots: Floats, shrinks: Ints, away: bool, duration: float, tight: float, l: int) -> int:
+def _verdict(slots: Floats, shrinks: Ints, away: bool, duration: float, max_steps: int, tight: float, l: int) -> int:
     """What becomes of a lane that is not calm."""
     if np.isnan(slots[CALM + l]):
-        return OVERFLOWED if shrinks[l] > MAX_SHRINKS else GO_ON
-    ahead, done = slots[AHEAD + l], slots[LEFT + l] == 0.0
-    if not done and ahead >= SHORTEST * duration:
-        return STEP_LIMIT
-    if away and ahead < NEAR * duration and slots[LOG_RTOL + l] > tight:
+        return OVERFLOWED if shrinks[l] == MAX_SHRINKS else SHRUNK
+    done, short = slots[LEFT + l] == 0.0, slots[AHEAD + l] < SHORTEST * duration
+    if away and slots[AHEAD + l] < NEAR * duration and (done or short) and slots[LOG_RTOL + l] > tight:
         return AGAIN
     if done:
         return DONE
-    return ESCAPED if away else STEP_LIMIT
+    if away and short:
+        return ESCAPED
+    return STEP_LIMIT if slots[STEPS + l] >= max_steps else GO_ON
 
 
 @njit(nogil=True, error_model="numpy")
@@ -119,11 +120,11 @@ def integrate(
                 continue
             again = False
             if component[l] != IDLE:
-                where, away = _fastest(jets, scales, count, stride, l)
-                verdict = _verdict(slots, shrinks, away, duration, tight, l)
+                where, away = _culprit(jets, scales, count, stride, order, l)
+                verdict = _verdict(slots, shrinks, away, duration, max_steps, tight, l)
                 again = verdict == AGAIN
-                if verdict == GO_ON:
-                    shrinks[l] += 1
+                if verdict in (GO_ON, SHRUNK):
+                    shrinks[l] += verdict == SHRUNK
                     fresh |= slots[YOUNG + l] != 0.0
                 elif verdict == DONE:
                     for i in range(count):

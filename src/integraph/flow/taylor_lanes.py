@@ -60,7 +60,7 @@ def group_lanes(terms: Split, parts: Components) -> tuple[Lanes, ...]:
     for those, piece in zip(groups, np.split(by_structure, cuts), strict=True):
         keys = key[fresh][first[those[0]] + np.arange(counts[those[0]])]
         inside = slot[piece] - first[component[piece]]
-        registers = terms.registers[parts.members(those).T]
+        registers = np.ascontiguousarray(terms.registers[parts.members(those)].T)
         found.append(_lanes(registers, keys, base, terms[piece], inside, member[component[piece]]))
     return tuple(found)
 
