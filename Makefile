@@ -16,8 +16,8 @@ demo: $(VENV)/.extra-dev  ## build, run, save and load a tanh net as a quadratic
 test: lint types  ## lint, types and the whole test suite
 	@$(BIN)/python -m pytest -n auto
 
-test-long: $(VENV)/.extra-dev  ## the tests that take minutes
-	@$(BIN)/python -m pytest -n auto -m long
+test-long: $(VENV)/.extra-dev  ## the tests again, with those that take minutes
+	@$(BIN)/python -m pytest -n auto -m ""
 
 bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
 	@$(BIN)/python benchmarks/run.py

@@ -9,7 +9,14 @@ from integraph.errors import UsageError
 from integraph.gadgets import affine, decay, exp, ln, monomial, product, raw, sin_cos, tanh
 from tanh_net import compile_net, evaluate, random_net
 
-RNG = np.random.default_rng(7)
+RNG = np.random.default_rng()
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    """The same numbers whichever tests ran before."""
+    global RNG
+    RNG = np.random.default_rng(7)
 
 
 def small() -> tuple[Program, object]:

@@ -49,6 +49,18 @@ def test_controls_are_finite(bad: float) -> None:
         build(r, [], x, [[bad, 1.0]])
 
 
+def test_controls_made_of_finite_tensors_are_finite() -> None:
+    """(a x + b)² has the control a²; rates and scales multiply too."""
+    r, x, z, w = registers()
+    refused(r"control of registers \(4, 0, 0\) is inf", tanh(z, w, x, a=1e200))
+    program = build(r, [segment("s", affine(z, x, w=1e200))], z)
+    with pytest.raises(SpecError, match="every control must be finite"):
+        program.rescale_time(1e-150)
+    with pytest.raises(SpecError, match="every control must be finite"):
+        program.rescale_states([1e150, 1e150, 1, 1, 1, 1])
+    assert program.rescale_time(1e-50)([1.0, 2.0])[1] == pytest.approx(2e200)
+
+
 def test_readout_is_reachable_and_fits() -> None:
     r, x, z, w = registers()
     refused(r"uses register w\[0\], which is neither an input nor written", affine(z, x), out=w)

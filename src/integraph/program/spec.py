@@ -1,7 +1,7 @@
 """The executable spec: what every program must satisfy. Runs after every construction and on every load.
 
 1. shapes: every view lies inside the register file; the read-out has W columns; inputs ≤ W
-2. finite controls: tensors, read-out, scales
+2. finite controls: tensors, read-out, scales, and what they give as coefficients of eq. (1)
 3. disjoint targets: within a segment one writer per register, unless all its writers are additive
 4. frozen operands: what a block reads is not written in the same segment, except by the block itself as a target
 5. reachable read-out: every register read out is an input or is written by some segment
@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from integraph.errors import SpecError
 from integraph.program.block import Block
+from integraph.program.lowering import stream_segment
 from integraph.program.order import distinct
 from integraph.program.segment import Segment
 from integraph.program.views import Ref, View, mark
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from integraph.program.program import Program
 
 FREE, ADDED, OWNED = 0, 1, 2
+FACTORS = 3  # tensor entries in a control, at most: k·a·b
+SAFE = math.log(1e300)  # of a control; leaves room for small factors and sums
 
 
 def check(program: Program) -> None:
@@ -45,6 +49,7 @@ def check(program: Program) -> None:
     owners = np.zeros(program.width, np.uint8)  # who writes what in the segment at hand
     for number, segment in enumerate(program.segments):
         _segment(program, number, segment, owners)
+        _controls(program, segment)
         for ref in (ref for block in segment.blocks for ref in block.targets):
             mark(ref, written, True)
             mark(ref, owners, FREE)
@@ -72,6 +77,18 @@ def _segment(program: Program, number: int, segment: Segment, owners: NDArray[np
                     f"{where}: {block.op.name} reads register {program.registers.name(register)} as {role!r} while "
                     "another flow writes it: operands must be frozen; move one of the two to another segment"
                 )
+
+
+def _controls(program: Program, segment: Segment) -> None:
+    """A control is a product of a few tensor entries, the rate and the scales. Only if that could overflow, look."""
+    tensors = [t for block in segment.blocks for t in block.tensors.values() if t.size]
+    largest = max([1.0, *(max(float(t.max()), -float(t.min())) for t in tensors)])
+    logarithm = FACTORS * math.log(largest) + math.log(abs(segment.rate))
+    if program.scales is not None:
+        logarithm += 2 * math.log(program.scales.max()) - math.log(program.scales.min())
+    if logarithm > SAFE:
+        for _ in stream_segment(segment, program.width, program.scales):
+            pass  # raises where a control is not finite
 
 
 def _claim(program: Program, where: str, block: Block, role: str, ref: Ref, owners: NDArray[np.uint8]) -> None:
