@@ -20,7 +20,7 @@ test-long: $(VENV)/.extra-dev  ## the tests again, with those that take minutes
 	@$(BIN)/python -m pytest -n auto -m ""
 
 bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
-	@$(BIN)/python benchmarks/run.py
+	@PYTHONPATH=examples $(BIN)/python benchmarks/run.py
 
 lint: $(VENV)/.extra-dev  ## ruff, rules and format
 	@$(BIN)/ruff check

@@ -135,3 +135,16 @@ def test_the_example_has_the_size_of_theorem_2(monkeypatch: pytest.MonkeyPatch) 
     assert (program.width, program.depth, program.horizon, program.inputs, program.outputs) == (24, 9, 9.0, 3, 2)
     x = np.random.default_rng(0).uniform(size=(20, 3))
     np.testing.assert_allclose(program(x), evaluate(layers, readout, x), rtol=0, atol=1e-13)
+
+
+def test_benchmarks_start_as_make_starts_them() -> None:
+    """All modules import with the path that the Makefile sets, and the quickest table can be made."""
+    recipe = re.search(r"@(PYTHONPATH=\w+) \$\(BIN\)/python benchmarks/run.py", (ROOT / "Makefile").read_text())
+    assert recipe is not None
+    name, value = recipe[1].split("=")
+    code = "import sys; sys.path.insert(0, 'benchmarks'); import run, scaling; print(scaling.measure(4, 2)[:4])"
+    env = {**os.environ, name: value}
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip().startswith("('8-4×2-1', 24, 6")

@@ -58,6 +58,8 @@ class Exact:
         states = np.empty((len(x), program.width)) if options.states else None
         work = _Work(program, prepared, x, outputs, states)
         size = _chunk(program.width)
+        if 0 < len(x) <= size:  # a single input should cost microseconds
+            return Flow(self.name, outputs, states, None, tuple(work.chunk((0, len(x)))))
         found = over_chunks(work.chunk, len(x), size, options.threads)
         return Flow(self.name, outputs, states, None, tuple(chain.from_iterable(found)))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
+import scipy
 
 from integraph.program import ONE
 from integraph.program.views import Floats, Indices
@@ -70,7 +70,7 @@ def _part(row: Indices, column: Indices, value: Floats, factors: tuple[Indices, 
         fresh = len(factors) > 1 and bool((scale == 1.0).all())  # never hand out a view of the states
         return as_slice(rows), read if fresh else lambda states: scale * read(states)
     read = _product(factors)
-    matrix = coo_array((value, (position, column)), shape=(len(rows), len(factors[0]))).tocsr()
+    matrix = scipy.sparse.coo_array((value, (position, column)), shape=(len(rows), len(factors[0]))).tocsr()
     if matrix.nnz >= DENSE * matrix.shape[0] * matrix.shape[1]:
         dense = matrix.toarray()
         return as_slice(rows), lambda states: dense @ read(states)

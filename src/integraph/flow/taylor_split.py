@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from integraph.program import ONE, Program
 from integraph.program.terms import concatenate
@@ -85,7 +85,7 @@ def components(terms: Split) -> Components:
     reads_a, reads_b = terms.a != NONE, terms.b != NONE
     row = np.concatenate([terms.row[reads_a], terms.row[reads_b]])
     column = np.concatenate([terms.a[reads_a], terms.b[reads_b]])
-    graph = coo_array((np.ones(len(row), np.bool_), (row, column)), shape=(count, count))
+    graph = scipy.sparse.coo_array((np.ones(len(row), np.bool_), (row, column)), shape=(count, count))
     from scipy.sparse.csgraph import connected_components  # slow to import
 
     component = connected_components(graph, directed=False)[1].astype(np.int64)

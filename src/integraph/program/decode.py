@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from integraph.errors import FileError, SpecError
 from integraph.program.bands import bound
@@ -124,7 +124,7 @@ class _Reader:
         self.used.add(str(name))
         return found
 
-    def readout(self, part: object) -> csr_array:
+    def readout(self, part: object) -> scipy.sparse.csr_array:
         indptr, indices, data = _parts(part, 3, "the read-out")
         starts, columns = self.tensor(indptr, np.int64), self.tensor(indices, np.int64)
         values = self.tensor(data, np.float64)
@@ -132,7 +132,7 @@ class _Reader:
         good = good and starts[0] == 0 and starts[-1] == len(columns) and bool((starts[1:] >= starts[:-1]).all())
         if not good or (len(columns) and not 0 <= columns.min() <= columns.max() < self.width):
             raise FileError(f"the read-out is not a matrix with {self.width} columns in compressed rows")
-        return csr_array((values, columns, starts), shape=(len(starts) - 1, self.width))
+        return scipy.sparse.csr_array((values, columns, starts), shape=(len(starts) - 1, self.width))
 
 
 def _registers(part: object, limit: int) -> Registers:

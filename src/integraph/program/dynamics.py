@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array, csr_array
 
 from integraph.errors import UsageError
 from integraph.program.engine import Options
@@ -69,13 +69,13 @@ def _states(program: Program, y: ArrayLike) -> Floats:
     return states.T
 
 
-def jacobian(program: Program, t: float, y: ArrayLike) -> csr_array:
+def jacobian(program: Program, t: float, y: ArrayLike) -> scipy.sparse.csr_array:
     states = _states(program, y)
     if states.ndim != 1:
         raise UsageError("the Jacobian is taken at one state (W,), got a batch")
     i, j, values = _derivatives(program, segment_at(program, t), states[:, None])
     shape = (program.width, program.width)
-    return csr_array(coo_array((values[:, 0], (i, j)), shape=shape))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array((values[:, 0], (i, j)), shape=shape))
 
 
 def _derivatives(program: Program, number: int, states: Floats) -> tuple[Indices, Indices, Floats]:
@@ -100,7 +100,7 @@ def spectral_radius(i: Indices, j: Indices, values: Floats, width: int) -> float
     """
     from scipy.sparse.csgraph import connected_components  # slow to import
 
-    pattern = coo_array((np.ones(len(i)), (i, j)), shape=(width, width)).tocsr()
+    pattern = scipy.sparse.coo_array((np.ones(len(i)), (i, j)), shape=(width, width)).tocsr()
     count, label = connected_components(pattern, directed=True, connection="strong")
     sizes = np.bincount(label, minlength=count)
     if sizes.max(initial=0) > MAX_BLOCK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -84,8 +84,7 @@ class Flow:
         raise _ERRORS[first.status](f"{first}{more}", tuple(f.input for f in self.failures))
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What every engine takes. An engine that has no use for one ignores it and says so."""
 
     rtol: float = 1e-12  # relative to each component

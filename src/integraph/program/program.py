@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from integraph.errors import UsageError
 from integraph.program import dynamics, lowering, spec, transform
@@ -50,7 +50,7 @@ class Program:
 
     registers: Registers
     segments: tuple[Segment, ...]
-    readout: csr_array
+    readout: scipy.sparse.csr_array
     scales: Floats | None = None  # ŷ = y / scales are the states of eq. (1)
     source: str = "gadgets"
     proven: float | None = None
@@ -112,7 +112,7 @@ class Program:
         """y'(t) at state y (W,) or states (B, W)."""
         return dynamics.rhs(self, t, y)
 
-    def jacobian(self, t: float, y: ArrayLike) -> csr_array:
+    def jacobian(self, t: float, y: ArrayLike) -> scipy.sparse.csr_array:
         """∂y'/∂y at time t and state y (W,), sparse."""
         return dynamics.jacobian(self, t, y)
 
@@ -208,7 +208,7 @@ class Program:
 def build(
     registers: Registers,
     segments: Sequence[Segment],
-    out: Ref | csr_array,
+    out: Ref | scipy.sparse.csr_array,
     matrix: ArrayLike | None = None,
     source: str = "gadgets",
 ) -> Program:

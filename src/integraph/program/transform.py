@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, identity
 
 from integraph.errors import SpecError, UsageError
 from integraph.program.block import Block, operation
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from integraph.program.program import Program
 
 
-def readout(width: int, out: Ref | csr_array, matrix: ArrayLike | None = None) -> csr_array:
+def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | None = None) -> scipy.sparse.csr_array:
     """The matrix C of c·y(T), sparse."""
-    if isinstance(out, csr_array):
+    if isinstance(out, scipy.sparse.csr_array):
         return out
     low, high = out.extent()
     if low < 0 or high >= width:
@@ -30,12 +30,14 @@ def readout(width: int, out: Ref | csr_array, matrix: ArrayLike | None = None) -
     columns = out.indices().ravel()
     if matrix is None:
         rows, values = positions(len(columns)), np.ones(len(columns))
-        return csr_array((values, (rows, columns)), shape=(len(columns), width))
+        return scipy.sparse.csr_array((values, (rows, columns)), shape=(len(columns), width))
     dense_matrix = np.atleast_2d(np.asarray(matrix, np.float64))
     if dense_matrix.ndim != 2 or dense_matrix.shape[1] != len(columns):
         raise SpecError(f"the read-out matrix has shape {dense_matrix.shape}: needs {len(columns)} columns")
     rows, chosen = np.nonzero(dense_matrix)
-    return csr_array((dense_matrix[rows, chosen], (rows, columns[chosen])), shape=(len(dense_matrix), width))
+    return scipy.sparse.csr_array(
+        (dense_matrix[rows, chosen], (rows, columns[chosen])), shape=(len(dense_matrix), width)
+    )
 
 
 def then(first: Program, second: Program) -> Program:
@@ -55,7 +57,7 @@ def then(first: Program, second: Program) -> Program:
     carry = Block(
         operation("affine"), (dense(first.width, (second.inputs,)),), (source,), {"w": weights * entry[:, None]}
     )
-    matrix = csr_array(
+    matrix = scipy.sparse.csr_array(
         (second.readout.data, second.readout.indices + first.width, second.readout.indptr),
         shape=(second.outputs, registers.width),
     )
@@ -90,7 +92,7 @@ def rescale_states(program: Program, scales: ArrayLike) -> Program:
     if not (np.isfinite(s).all() and (s > 0).all()):
         raise UsageError(f"state scales must be finite and > 0, got {s[~(np.isfinite(s) & (s > 0))][0]}")
     s.flags.writeable = False
-    matrix = csr_array(program.readout.multiply(s[None, :]))
+    matrix = scipy.sparse.csr_array(program.readout.multiply(s[None, :]))
     return replace(program, readout=matrix, scales=s if program.scales is None else s * program.scales)
 
 
@@ -99,7 +101,7 @@ def reverse(program: Program) -> Program:
         program,
         registers=program.registers.copy(inputs=program.width),
         segments=tuple(replace(s, rate=-s.rate) for s in reversed(program.segments)),
-        readout=csr_array(identity(program.width, format="csr")),
+        readout=scipy.sparse.csr_array(scipy.sparse.identity(program.width, format="csr")),
         source=f"inverse flow of {program.source}",
         proven=None,
         seen=None,
