@@ -142,9 +142,9 @@ def test_benchmarks_start_as_make_starts_them() -> None:
     recipe = re.search(r"@(PYTHONPATH=\w+) \$\(BIN\)/python benchmarks/run.py", (ROOT / "Makefile").read_text())
     assert recipe is not None
     name, value = recipe[1].split("=")
-    code = "import sys; sys.path.insert(0, 'benchmarks'); import run, scaling; print(scaling.measure(4, 2)[:4])"
+    code = "import sys; sys.path.insert(0, 'benchmarks'); import run, scaling; print(scaling.measure(12, 2)[:4])"
     env = {**os.environ, name: value}
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.strip().startswith("('8-4×2-1', 24, 6")
+    assert result.stdout.strip().startswith("('8-12×2-1', 36, 6")

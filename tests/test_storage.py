@@ -270,7 +270,7 @@ def test_what_is_not_a_file(tmp_path: Path) -> None:
     refused(tmp_path / "missing", "cannot read this: No such file or directory")
     os.mkfifo(tmp_path / "pipe")
     refused(tmp_path / "pipe", "cannot read this: it is not a regular file")
-    with pytest.raises(FileError, match="cannot read this: .*embedded null"):
+    with pytest.raises(FileError, match=r"cannot read this: .*embedded null"):
         load("a\0b")
 
 
