@@ -35,7 +35,7 @@ clean:  ## remove what make made, .venv included
 
 # One stamp for each extra of pyproject.toml: .venv/.extra-bench means that `.[dev,bench]` is installed.
 $(VENV)/.extra-%: pyproject.toml constraints.txt | $(BIN)/python
-	@echo "installing into $(VENV): $*"
+	@echo "installing into $(VENV): $* (about a minute)"
 	@$(BIN)/python -m pip --disable-pip-version-check -qq install -c constraints.txt -e '.[dev,$*]'
 	@touch $@
 

@@ -46,9 +46,8 @@ def main() -> None:
     peak = float(
         subprocess.run([sys.executable, __file__, "memory"], check=True, capture_output=True, text=True).stdout
     )
-    show(
-        "memory", ("net", "B", "peak RSS MB", "target"), [("8-64-64-64-1", 100_000, f"{peak:.0f}", verdict(peak, 400))]
-    )
+    row = ("8-64-64-64-1", 100_000, f"{peak:.0f} MB", verdict(peak, 400, "MB"))
+    show("memory", ("net", "B", "peak RSS", "target"), [row])
 
 
 def memory() -> None:

@@ -34,8 +34,8 @@ def clock(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def show(title: str, columns: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
-    table = Table(title=title, title_justify="left")
+def show(title: str, columns: tuple[str, ...], rows: list[tuple[object, ...]], note: str = "") -> None:
+    table = Table(title=title, title_justify="left", caption=note or None, caption_justify="left")
     for column in columns:
         table.add_column(column, justify="right")
     for row in rows:
@@ -43,7 +43,8 @@ def show(title: str, columns: tuple[str, ...], rows: list[tuple[object, ...]]) -
     CONSOLE.print(table)
 
 
-def verdict(value: float, limit: float, *, at_least: bool = False) -> str:
+def verdict(value: float, limit: float, unit: str = "", *, at_least: bool = False) -> str:
     """`met` or `MISSED`, with the target."""
     good = value >= limit if at_least else value <= limit
-    return f"{'≥' if at_least else '≤'} {limit:g} {'met' if good else 'MISSED'}"
+    target = f"{limit:g} {unit}".strip()
+    return f"{'≥' if at_least else '≤'} {target} {'met' if good else 'MISSED'}"

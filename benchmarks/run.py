@@ -1,4 +1,10 @@
-"""`make bench`: every number the project promises, measured. Each file also runs alone; `terms.py long`: 1e9 terms."""
+"""`make bench`: every number the project promises, measured.
+
+Each table also comes alone, from the root of the project: `PYTHONPATH=examples .venv/bin/python benchmarks/exact.py`,
+and likewise taylor.py, terms.py, scaling.py, imports.py; `benchmarks/terms.py long` adds a program of 1e9 terms, which
+takes a minute or two. A target that reads MISSED does not change the exit code: machines are noisy, and a person should
+look.
+"""
 
 from __future__ import annotations
 

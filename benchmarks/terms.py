@@ -1,4 +1,4 @@
-"""Building, lowering, saving and loading: a program of 1e6 terms, and one of 1e9 that is never materialised."""
+"""Building, lowering, saving, loading: a program of 1e6 terms (`terms.py long`: also one of 1e9, never materialised)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def main() -> None:
         again = min(clock(steps["lower"]) for _ in range(5))
         terms, total = made[0].terms, sum(seconds.values())
         rows = [(name, f"{1e3 * t:.0f} ms") for name, t in seconds.items()]
-        rows.append(("all", f"{1e3 * total:.0f} ms", verdict(total, 2.0)))
-        rows.append(("lower, per term", f"{1e9 * again / terms:.1f} ns", verdict(1e9 * again / terms, 50)))
+        rows.append(("all", f"{1e3 * total:.0f} ms", verdict(total, 2.0, "s")))
+        rows.append(("lower, per term", f"{1e9 * again / terms:.1f} ns", verdict(1e9 * again / terms, 50, "ns")))
         show(f"a program of {terms:,} terms", ("step", "time", "target"), [(*r, "")[:3] for r in rows])
     if "long" in sys.argv:
         large()

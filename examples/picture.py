@@ -34,7 +34,7 @@ STYLE = {
 
 
 def draw(program: Program, x: tuple[float, float], values: Floats, error: Floats, path: Path) -> None:
-    """Left: six neurons through all segments, for the input x. Right: the function on [0, 1]², and the ODE's error."""
+    """Left: some neurons through all segments, for the input x. Right: the function on [0, 1]², and the ODE's error."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11.5, 6.2), layout="constrained")
         size = f"W = {program.width} registers,  D = {program.depth} segments,  T = {program.horizon:g}"
@@ -42,7 +42,7 @@ def draw(program: Program, x: tuple[float, float], values: Floats, error: Floats
         left, right = figure.subfigures(1, 2, width_ratios=(1.85, 1))
         _trajectories(left, program.trajectory(x, points=97, engine="exact"))
         above, below = right.subplots(2, 1, sharex=True)
-        _map(above, values, "coolwarm", "the function C·y(T)", "bilinear", "%.1f")
+        _map(above, values, "coolwarm", "C·y(T);  ○ is the input of the curves at left", "bilinear", "%.1f")
         axis = np.linspace(0, 1, len(values))
         above.contour(axis, axis, values.T, levels=9, colors="black", linewidths=0.5, alpha=0.5, linestyles="solid")
         above.plot(*x, "o", color="black", markersize=6, markerfacecolor="white")
@@ -68,7 +68,7 @@ def _trajectories(figure: SubFigure, way: Trajectory) -> None:
         rows[0].annotate(SEGMENTS[label.split()[0]][1], ((start + end) / 2, 1.02), fontsize=7, color="#666666", **where)
     figure.align_ylabels(rows)
     rows[-1].set_xlim(way.switches[0], way.switches[-1])
-    rows[-1].set_xlabel("time t")
+    rows[-1].set_xlabel(f"time t   ({len(NEURONS)} of {width} neurons)")
 
 
 def _map(axes: Axes, values: Floats, colours: str, title: str, interpolation: str, numbers: str) -> None:

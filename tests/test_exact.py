@@ -162,3 +162,12 @@ def test_growth_beyond_float64_leaves_zeros_alone() -> None:
     back = build(r, [segment("forget", decay(z, r=800.0))], x).reverse()
     assert back([[3.0, 0.0]]).tolist() == [[3.0, 0.0]]
     assert [f.status for f in back.flow([[3.0, 1e-9]]).failures] == [Status.OVERFLOWED]
+
+
+def test_the_time_of_an_overflow() -> None:
+    """e^{800 t} leaves float64 at t = 709.78/800 of its segment."""
+    r = Registers()
+    x, z = r.inputs("x", 1), r.new("z", 1)
+    program = build(r, [segment("one", ramp(z, b=1.0)), segment("exp", exp(z, x))], z)
+    (failure,) = program.flow([800.0]).failures
+    assert failure.time == pytest.approx(1 + np.log(np.finfo(float).max) / 800, rel=1e-12)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from integraph import Program, Registers, build, segment
-from integraph.errors import UsageError
+from integraph import Program, Registers, build, load, segment
+from integraph.errors import IntegraphError, UsageError
 from integraph.gadgets import affine, decay, exp, ln, monomial, product, raw, sin_cos, tanh
 from tanh_net import compile_net, evaluate, random_net
 
@@ -203,3 +203,51 @@ def test_flow_options() -> None:
         raw_program([1.0], "exact")
     assert raw_program([1.0])[0] == pytest.approx(1.0)  # the default engine is the first that can
     assert build(r, [segment("ln", ln(p, z))], z)([[1.0]]).shape == (1, 1)
+
+
+def test_mistakes_are_named() -> None:
+    """What a hurried user writes: an IntegraphError that says what was wrong, never a bare Python error."""
+    r = Registers()
+    x, z = r.inputs("x", 1), r.new("z", 1)
+    s = segment("copy", affine(z, x))
+    program = build(r, [s], z)
+    for call, match in (
+        (lambda: segment(affine(z, x)), "begins with its label"),
+        (lambda: build(r, s, z), "list of segment"),
+        (lambda: build(r, [affine(z, x)], z), "list of segment"),
+        (lambda: build(r, [s], [z]), "view of registers"),
+        (lambda: build("r", [s], z), "registers is 'r'"),
+        (lambda: raw(z, A=[[1.0]], q=3), r"not \['q'\]"),
+        (lambda: affine(z, x, w=1j), "complex"),
+        (lambda: program.then("x"), "takes a program"),
+        (lambda: program([1.0], rtol="a"), "rtol = 'a'"),
+        (lambda: program.flow([1.0], threads=0), "threads = 0"),
+        (lambda: program.flow([1.0], times=["a"]), "times must be numbers"),
+        (lambda: load(3), "a path is a text"),
+        (lambda: z[5], "view of shape"),
+        (lambda: z.reshape(3), "view of shape"),
+    ):
+        with pytest.raises(IntegraphError, match=match):
+            call()
+
+
+def test_what_things_say_about_themselves() -> None:
+    program, _ = small()
+    times = np.linspace(0, 3, 7)
+    flow = program.flow([0.1, 0.2], times=times)  # any array of times
+    assert flow.path.shape == (1, 7, 12)
+    assert repr(flow) == "Flow by exact: 1 inputs, 1 outputs each, all reached the end"
+    assert repr(program.trajectory([0.1, 0.2])) == "Trajectory of 12 registers at 97 times, 0 … 3"
+    assert repr(tanh) == "<gadget tanh(alpha, lam, x)>"
+    assert "Lemma 1" in tanh.__doc__
+    assert repr(program.registers).startswith("Registers: W = 12, of them 2 inputs: x [2], mu [3]")
+    assert "z is mu, x is x[0] … x[1]" in program.describe()
+    back = program.rescale_time(1.5).reverse()
+    assert "right-hand sides times -2: t = -1 of the blocks' own time" in back.describe()
+    assert back.reverse().source == program.source
+    r = Registers()
+    y = r.inputs("y", 3)
+    A, Q = np.diag([-10.0, -1.0, -8 / 3]), np.zeros((3, 3, 3))
+    A[0, 1], A[1, 0], Q[1, 0, 2], Q[2, 0, 1] = 10.0, 28.0, -1.0, 1.0
+    lorenz = build(r, [segment("Lorenz", raw(y, A=A, Q=Q))], y)
+    assert "y0' = −10·y0 + 10·y1, y1' = 28·y0 − y1 − y0·y2" in lorenz.describe()

@@ -1,4 +1,4 @@
-"""Integraph compiles functions and trained networks into quadratic neural ODEs, with proofs."""
+"""Integraph: quadratic neural ODEs as programs, to build, run, store and explain."""
 
 from integraph import flow, gadgets
 from integraph.program import Index, Program, Registers, Segment, Status, View, build, load, segment, tensor

@@ -43,8 +43,8 @@ def diagnose(program: Program, inputs: Floats, first: int) -> list[Failure]:
             bad.setdefault(c, (Status.OVERFLOWED, r, _owner(program, number, r), ""))
         for column_, (status, r, owner, role) in sorted(bad.items()):
             moment = float(switches(program)[number + 1])
-            if status is Status.ESCAPED and owner is not None:
-                moment = _escape_time(program, number, owner, role, before[:, column_ : column_ + 1])
+            if owner is not None:
+                moment = _when(program, number, owner, role, r, before[:, column_ : column_ + 1])
             domain = owner.op.domain if owner is not None and isinstance(owner.op, Gadget) else ""
             found.append(
                 Failure(
@@ -71,13 +71,15 @@ def _owner(program: Program, number: int, register: int) -> Block | None:
     return None
 
 
-def _escape_time(program: Program, number: int, block: Block, role: str, before: Floats) -> float:
-    """When the solution stops existing: bisection on the quantity that must stay positive."""
+def _when(program: Program, number: int, block: Block, role: str, register: int, before: Floats) -> float:
+    """When it stops: bisection on the quantity that must stay positive, or on the register's being a float."""
     segment = program.segments[number]
     low, high = 0.0, segment.duration
     with np.errstate(all="ignore"):
         for _ in range(60):
             middle = (low + high) / 2
-            quantity = advance(block, before.copy(), middle * segment.rate)[role]
-            low, high = (middle, high) if (quantity > 0).all() else (low, middle)
+            states = before.copy()
+            alive = advance(block, states, middle * segment.rate)
+            good = (alive[role] > 0).all() if role else np.isfinite(states[register]).all()
+            low, high = (middle, high) if good else (low, middle)
     return float(switches(program)[number]) + high

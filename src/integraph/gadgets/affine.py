@@ -22,7 +22,7 @@ class Affine(WeightedSum):
     def words(self, block: Block) -> str:
         lanes, reads = counted(block.targets[0].size, "register"), block.operands[0].shape[-1]
         gain = ("w·x" if reads == 1 else "Σ w·x") + " + b" * ("b" in block.tensors)
-        return f"affine, {lanes}, {counted(reads, 'term')} each: z(1) = z(0) + {gain}; z' = {gain}"
+        return f"affine, {lanes}, {counted(reads, 'weight')} each: z(1) = z(0) + {gain}; z' = {gain}"
 
 
 affine = Affine()

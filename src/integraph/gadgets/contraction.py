@@ -20,7 +20,10 @@ def spread(view: Ref, shape: tuple[int, ...]) -> Ref:
             return view.broadcast(shape)
         return Index(np.broadcast_to(view.registers, shape))
     except ValueError:
-        raise SpecError(f"an operand of shape {view.shape} does not broadcast to {shape} (targets + terms)") from None
+        raise SpecError(
+            f"an operand of shape {view.shape} does not broadcast to {shape}: lane by lane, operands have the shape of "
+            "the targets; to sum over an operand, give w one axis more than the targets have"
+        ) from None
 
 
 def operand(view: Ref, lanes: tuple[int, ...], w: Any) -> tuple[Ref, Any]:

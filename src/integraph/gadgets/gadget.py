@@ -9,6 +9,7 @@ such forms are expanded.
 from __future__ import annotations
 
 import math
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,6 +38,13 @@ class Gadget(Op):
 
     domain: ClassVar[str] = ""  # what a start must satisfy, in words
     exact: ClassVar[bool] = True  # has a closed form
+
+    def __init_subclass__(cls) -> None:
+        """A gadget's page is its module's."""
+        cls.__doc__ = cls.__doc__ or sys.modules[cls.__module__].__doc__
+
+    def __repr__(self) -> str:
+        return f"<gadget {self.name}({', '.join(self.targets + self.operands)})>"
 
     def __call__(self, *refs: Ref, **tensors: Any) -> Block:
         self.roles(refs)

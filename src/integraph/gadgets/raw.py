@@ -10,9 +10,12 @@ import numpy as np
 from integraph.errors import SpecError, UsageError
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget
+from integraph.gadgets.wording import counted, right_side
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Indices, dense
+
+SPELLED = 16  # terms that are written out in words
 
 
 class Raw(Gadget):
@@ -30,6 +33,9 @@ class Raw(Gadget):
         if len(refs) == 1:
             refs = (refs[0], dense(0, (0,)))
         if "index" not in tensors and len(refs) == 2:
+            unknown = set(tensors) - {"A", "Q", "b"}
+            if unknown:
+                raise SpecError(f"raw takes A, Q and b, not {sorted(unknown)}")
             tensors = _triples(refs[0].size, refs[0].size + refs[1].size, **tensors)
         return super().__call__(*refs, **tensors)
 
@@ -72,7 +78,14 @@ class Raw(Gadget):
         raise UsageError("a raw block has no closed form: use the taylor engine")
 
     def words(self, block: Block) -> str:
-        return f"free-form quadratic ODE of {block.targets[0].size} registers, {len(block.tensors['value'])} terms"
+        index, value = block.tensors["index"], block.tensors["value"]
+        text = f"raw, {counted(block.targets[0].size, 'register')}, {counted(len(value), 'term')}"
+        if len(value) > SPELLED:
+            return f"{text}: y' = b + A·z + Q(z, z), z = (y, x)"
+        names = [*(f"y{n}" for n in range(block.targets[0].size)), *(f"x{n}" for n in range(block.operands[0].size))]
+        terms = zip(index.tolist(), value.tolist(), strict=True)
+        rows = [(names[i], v, *(names[n] for n in factors if n != ONE)) for (i, *factors), v in terms]
+        return f"{text}: " + ", ".join(f"{y}' = {right_side(rows, y)}" for y in dict.fromkeys(r[0] for r in rows))
 
 
 def _registers(block: Block, index: Indices) -> Indices:

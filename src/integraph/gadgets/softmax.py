@@ -34,7 +34,7 @@ class Softmax(Gadget):
         if not a.shape or not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
             raise SpecError(
                 f"softmax: a, u and s need one shape rows + (n,), m needs rows; got {a.shape}, {u.shape}, {s.shape}, "
-                f"{m.shape}"
+                f"{m.shape} (for a single row give one register, m[0], whose shape is ())"
             )
         if "c" in block.tensors:
             fits("softmax", "c", block.tensors["c"].shape, m.shape)

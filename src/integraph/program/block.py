@@ -96,6 +96,9 @@ class Block:
         object.__setattr__(self, "tensors", MappingProxyType(frozen))
         op.check(self)
 
+    def __repr__(self) -> str:
+        return f"<block: {self.op.words(self)}>"
+
     def refs(self) -> tuple[Ref, ...]:
         return self.targets + self.operands
 
@@ -105,6 +108,8 @@ def tensor(array: Any, dtype: type[np.generic] = np.float64) -> Tensor:
     if isinstance(array, np.ndarray) and not array.flags.writeable and array.dtype == dtype:
         return array
     try:
+        if np.iscomplexobj(array):
+            raise TypeError("they are complex")
         frozen = np.array(array, dtype, order="C")
     except (TypeError, ValueError) as error:
         raise SpecError(f"a tensor must be an array of numbers, got {type(array).__name__}: {error}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -42,11 +41,20 @@ def grid(program: Program, points: int) -> Floats:
     return np.concatenate([inner[0], *(part[1:] for part in inner[1:])])
 
 
+def moments(times: ArrayLike) -> tuple[float, ...]:
+    """Times as engines take them."""
+    try:
+        return tuple(np.asarray(times, np.float64).ravel().tolist())
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"times must be numbers: {error}") from None
+
+
 def check_options(program: Program, options: Options) -> None:
-    if not (math.isfinite(options.rtol) and 0 < options.rtol < 1):
-        raise UsageError(f"rtol = {options.rtol}: needs 0 < rtol < 1")
-    if options.max_steps < 1 or options.threads < 1:
-        raise UsageError(f"max_steps = {options.max_steps}, threads = {options.threads}: both must be ≥ 1")
+    if not isinstance(options.rtol, float | int | np.number) or not 0 < options.rtol < 1:
+        raise UsageError(f"rtol = {options.rtol!r}: needs 0 < rtol < 1")
+    for name, value in (("max_steps", options.max_steps), ("threads", options.threads)):
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise UsageError(f"{name} = {value!r}: needs an integer ≥ 1")
     if options.times:
         end = switches(program)[-1]
         outside = [t for t in options.times if not 0 <= t <= end]

@@ -22,7 +22,7 @@ class Status(Enum):
     DONE = "reached the end"
     ESCAPED = "the solution blows up before the segment ends"
     OVERFLOWED = "the solution is larger than float64 holds"
-    STEP_LIMIT = "the integrator used up its steps"
+    STEP_LIMIT = "the integrator used up its steps (raise max_steps, or rtol)"
 
 
 _ERRORS: dict[Status, type[FlowError]] = {
@@ -62,6 +62,11 @@ class Flow:
     path: Floats | None  # (B, len(times), W), where asked for
     failures: tuple[Failure, ...]  # one for each failed input, by index
     steps: int = 0  # of the integrator; 0 for closed forms
+
+    def __repr__(self) -> str:
+        count, failed = len(self.outputs), len(self.failures)
+        text = f"Flow by {self.engine}: {count} inputs, {self.outputs.shape[1]} outputs each, "
+        return text + (f"{failed} failed; {self.failures[0]}" if failed else "all reached the end")
 
     @property
     def ok(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from integraph.errors import UsageError
+from integraph.errors import SpecError, UsageError
 from integraph.program import dynamics, lowering, spec, transform
 from integraph.program.engine import Engine, Flow, Options, first_able, inputs, named
 from integraph.program.registers import Registers
@@ -42,6 +42,9 @@ class Trajectory:
     switches: Floats  # where the controls change
     labels: tuple[str, ...]
     names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Trajectory of {len(self.names)} registers at {len(self.times)} times, 0 … {self.times[-1]:g}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -142,10 +145,12 @@ class Program:
         max_steps: int = 100_000,
         threads: int = 1,
         states: bool = False,
-        times: tuple[float, ...] = (),
+        times: ArrayLike | None = None,
     ) -> Flow:
-        """Run an engine (`exact`, `taylor`, `oracle`; by default the first that can) and say how each input ended."""
-        options = Options(rtol, max_steps, threads, states, times)
+        """Run an engine (`exact`, `taylor`, `oracle`; by default the first that can) and say how each input ended.
+
+        `rtol` is relative to each register, and not finer than rounding whatever it says."""
+        options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
         dynamics.check_options(self, options)
         chosen = self._engine if engine is None else named(self, engine)
         return chosen.run(self, inputs(self, x), options)
@@ -168,6 +173,8 @@ class Program:
 
     def then(self, other: Program) -> Program:
         """First this program, then `other` on its outputs; one segment between them carries the values over."""
+        if not isinstance(other, Program):
+            raise UsageError(f"then(other) takes a program, got {other!r}")
         return transform.then(self, other)
 
     def rescale_time(self, horizon: float) -> Program:
@@ -186,17 +193,21 @@ class Program:
         """What each segment does, in words."""
         lines = []
         for number, s in enumerate(self.segments):
-            how = f"{s.duration:g}" if s.rate == 1 else f"{s.duration:g} at rate {s.rate:g}"
-            lines.append(f"segment {number}: {s.label} (duration {how})")
-            lines += [f"    {block.op.words(block)}" for block in s.blocks]
+            how = "" if s.rate == 1 else f", right-hand sides times {s.rate:g}: t = {s.tau:g} of the blocks' own time"
+            lines.append(f"segment {number}: {s.label} (duration {s.duration:g}{how})")
+            for block in s.blocks:
+                roles = zip(block.op.targets + block.op.operands, block.refs(), strict=True)
+                where = ", ".join(f"{role} is {self.registers.names(ref)}" for role, ref in roles if ref.size)
+                lines.append(f"    {block.op.words(block)}; {where}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         known = [f"{what} error ≤ {e:.3g}" for what, e in (("proven", self.proven),) if e is not None]
         known += [f"seen error {self.seen:.3g}"] if self.seen is not None else []
+        depth = f"D = {self.depth} segment{'s' * (self.depth != 1)}"
         return (
             f"Program of {self.source}: {self.inputs} → {self.outputs}\n"
-            f"    W = {self.width} registers, D = {self.depth} segments, T = {self.horizon:g}, {self.terms:,} terms\n"
+            f"    W = {self.width} registers, {depth}, T = {self.horizon:g}, {self.terms:,} terms\n"
             f"    {', '.join(known) or 'error: not measured yet'}"
         )
 
@@ -213,4 +224,8 @@ def build(
     source: str = "gadgets",
 ) -> Program:
     """A program whose output is the registers `out`, or `matrix` times them."""
+    if not isinstance(registers, Registers):
+        raise SpecError(f"build(registers, segments, out): registers is {registers!r}")
+    if not isinstance(segments, Sequence) or not all(isinstance(s, Segment) for s in segments):
+        raise SpecError(f"build(registers, segments, out): segments must be a list of segment(…), got {segments!r}")
     return Program(registers.copy(), tuple(segments), transform.readout(registers.width, out, matrix), source=source)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.program.views import View, dense
+from integraph.program.views import Ref, View, dense
 
 MAX_WIDTH = 2**31 - 2  # indices of terms are int32
 
@@ -56,6 +56,10 @@ class Registers:
         self.width += view.size
         return view
 
+    def __repr__(self) -> str:
+        groups = ", ".join(f"{g.name} {list(g.view.shape)}" for g in self._groups)
+        return f"Registers: W = {self.width}, of them {self.inputs_count} inputs: {groups}"
+
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups)
 
@@ -74,6 +78,16 @@ class Registers:
             return group.name
         where = np.unravel_index(register - group.view.offset, group.view.shape)
         return f"{group.name}[{','.join(str(int(w)) for w in where)}]"
+
+    def names(self, ref: Ref) -> str:
+        """`mu`, if that is a whole group, or `mu[0] … mu[3]`."""
+        if ref.size == 0:
+            return "nothing"
+        first, last = (int(ref.at(np.array([n]))[0]) for n in (0, ref.size - 1))
+        group = self._groups[bisect_right(self._starts, first) - 1]
+        if first == group.view.offset and ref.size == group.view.size == last - first + 1:
+            return group.name
+        return self.name(first) if first == last else f"{self.name(first)} … {self.name(last)}"
 
     def copy(self, inputs: int | None = None) -> Registers:
         """A copy that can grow, with another number of inputs if wanted."""

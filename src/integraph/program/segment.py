@@ -19,6 +19,8 @@ class Segment:
     rate: float = 1.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.label, str):
+            raise SpecError(f"a segment begins with its label, a text, got {self.label!r}: segment('name', block, …)")
         object.__setattr__(self, "blocks", tuple(self.blocks))
         if not all(isinstance(block, Block) for block in self.blocks):
             raise SpecError(f"segment {self.label!r}: blocks come from gadget functions, got {self.blocks!r}")

@@ -89,11 +89,13 @@ def load(
         return program
     except (FileError, SpecError, UsageError) as error:
         text = str(error)
-        raise FileError(f"{os.fspath(path)}: {text if len(text) < 1000 else text[:1000] + ' …'}") from None
+        raise FileError(f"{path}: {text if len(text) < 1000 else text[:1000] + ' …'}") from None
 
 
 def _check_size(path: FilePath, max_bytes: int) -> None:
     """What can be known before the file is parsed."""
+    if not isinstance(path, str | os.PathLike):
+        raise FileError("a path is a text or a Path")
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):

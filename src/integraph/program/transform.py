@@ -24,6 +24,8 @@ def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | N
     """The matrix C of c·y(T), sparse."""
     if isinstance(out, scipy.sparse.csr_array):
         return out
+    if not isinstance(out, Ref):
+        raise SpecError(f"the read-out is a view of registers or a sparse matrix, got {out!r}")
     low, high = out.extent()
     if low < 0 or high >= width:
         raise SpecError(f"the read-out uses registers {low} … {high}, there are {width}")
@@ -102,7 +104,12 @@ def reverse(program: Program) -> Program:
         registers=program.registers.copy(inputs=program.width),
         segments=tuple(replace(s, rate=-s.rate) for s in reversed(program.segments)),
         readout=scipy.sparse.csr_array(scipy.sparse.identity(program.width, format="csr")),
-        source=f"inverse flow of {program.source}",
+        source=_inverse(program.source),
         proven=None,
         seen=None,
     )
+
+
+def _inverse(source: str) -> str:
+    prefix = "inverse flow of "
+    return source.removeprefix(prefix) if source.startswith(prefix) else prefix + source

@@ -8,7 +8,7 @@ targets is a view of shape (m, n) with strides (0, 1) and costs nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,23 +51,37 @@ class View:
         moved = dummy.ctypes.data - _ANCHOR.ctypes.data if dummy.size else 0
         return View(self.offset + moved, dummy.shape, dummy.strides)
 
+    def _changed(self, change: Callable[[NDArray[np.int8]], NDArray[Any]]) -> View:
+        try:
+            return self._from(change(self._dummy()))
+        except (IndexError, TypeError, ValueError) as error:
+            raise SpecError(f"a view of shape {self.shape}: {error}") from None
+
     def __getitem__(self, key: Any) -> View:
-        return self._from(self._dummy()[_basic(key)])
+        return self._changed(lambda dummy: dummy[_basic(key)])
+
+    def __iter__(self) -> Iterator[View]:
+        return (self[n] for n in range(len(self)))
 
     def __len__(self) -> int:
+        if not self.shape:
+            raise SpecError("a view of one register, of shape (), has no length")
         return self.shape[0]
 
     def transpose(self, *axes: int) -> View:
-        return self._from(self._dummy().transpose(*axes))
+        return self._changed(lambda dummy: dummy.transpose(*axes))
 
     def broadcast(self, shape: Sequence[int]) -> View:
-        return self._from(np.broadcast_to(self._dummy(), tuple(shape)))
+        return self._changed(lambda dummy: np.broadcast_to(dummy, tuple(shape)))
 
     def reshape(self, *shape: int) -> View:
         """A new shape over the same registers, where that is still a strided view."""
         if not self.contiguous:
             raise SpecError(f"cannot reshape the strided view {self}: only a contiguous one; use Index(...)")
-        shape = np.empty(self.size, np.int8).reshape(shape).shape
+        try:
+            shape = np.empty(self.size, np.int8).reshape(shape).shape
+        except (TypeError, ValueError) as error:
+            raise SpecError(f"a view of shape {self.shape}: {error}") from None
         return View(self.offset, shape, row_major(shape))
 
     @property
