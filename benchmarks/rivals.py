@@ -126,6 +126,8 @@ def torchdiffeq_solver(layers: list[Layer], readout: Floats, tol: float) -> Solv
     import torch
     from torchdiffeq import odeint
 
+    torch.set_num_threads(1)  # torch comes too late for the limit that the others run under
+
     tensors = [(torch.from_numpy(A), torch.from_numpy(b)) for A, b in layers]
     span = torch.tensor([0.0, 1.0], dtype=torch.float64)
 

@@ -1,4 +1,4 @@
-"""Building, lowering, saving, loading: a program of 1e6 terms (`terms.py long`: also one of 1e9, never materialised)."""
+"""Building, lowering, saving, loading: a program of 1e6 terms; `terms.py long` adds one of 1e9, never materialised."""
 
 from __future__ import annotations
 

@@ -179,10 +179,6 @@ def test_saving_follows_a_link(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_stored_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    r = Registers()
-    x = r.inputs("x", 1)
-    with pytest.raises(FileError, match="a label is 7: needs str"):
-        build(r, [segment(7, ramp(r.new("z", 1), b=1.0))], x).save(path)
     monkeypatch.setattr(storage, "MAX_HEADER", 100)
     with pytest.raises(FileError, match="too many blocks"):
         small().save(path)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -20,8 +21,25 @@ def over_chunks(run: Callable[[Piece], Result], count: int, size: int, threads: 
     pieces = [(a, min(a + size, count)) for a in range(0, count, size)]
     if len(pieces) <= 1:
         return [run(piece) for piece in pieces]
-    with _blas().limit(limits=1), ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+    with _one_blas_thread(), ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         return list(pool.map(run, pieces) if pool else map(run, pieces))
+
+
+_lock = Lock()
+_limits: list[Any] = []  # one entry for each call under way; the first holds the limit
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """The number of BLAS threads belongs to the process: set by the first of several calls at once, given back by the
+    last."""
+    with _lock:
+        _limits.append(_blas().limit(limits=1) if not _limits else None)
+    try:
+        yield
+    finally:
+        with _lock:
+            _limits.pop() if len(_limits) > 1 else _limits.pop().restore_original_limits()
 
 
 @cache

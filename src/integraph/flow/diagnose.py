@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from integraph.flow.steps import advance
-from integraph.gadgets import Gadget
 from integraph.program import Block, Failure, Program, Status
 from integraph.program.dynamics import switches
 from integraph.program.views import Floats
+
+TIMED = 32  # failures of a chunk whose time is worth finding; each takes milliseconds
 
 
 def start(program: Program, inputs: Floats) -> Floats:
@@ -16,62 +21,64 @@ def start(program: Program, inputs: Floats) -> Floats:
     states = np.zeros((program.width, len(inputs)))
     states[: program.inputs] = inputs.T
     if program.scales is not None:
-        states *= program.scales[:, None]
+        with np.errstate(all="ignore"):  # what is not finite is found later
+            states *= program.scales[:, None]
     return states
 
 
-def diagnose(program: Program, inputs: Floats, first: int) -> list[Failure]:
+Work = Sequence[Sequence[Block]]  # for each segment, the blocks that count
+
+
+def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> list[Failure]:
     """The failures among `inputs`, numbered from `first`."""
     states = start(program, inputs)
     numbers = np.arange(len(inputs))
     found: list[Failure] = []
-    for number, segment in enumerate(program.segments):
+    for number, (segment, blocks) in enumerate(zip(program.segments, work, strict=True)):
         if states.shape[1] == 0:
             break
         before = states.copy()
+        bad: dict[int, _Bad] = {}
         with np.errstate(all="ignore"):
-            alive = [(block, advance(block, states, segment.tau)) for block in segment.blocks]
-        bad: dict[int, tuple[Status, int, Block | None, str]] = {}
-        for block, quantities in alive:
-            for role, quantity in quantities.items():
-                lane, column = np.nonzero(~(quantity.reshape(-1, states.shape[1]) > 0))
-                registers = block.targets[block.op.targets.index(role)].indices().ravel()
-                for l, c in zip(lane.tolist(), column.tolist(), strict=True):
-                    bad.setdefault(c, (Status.ESCAPED, int(registers[l]), block, role))
-        register, column = np.nonzero(~np.isfinite(states))
-        for r, c in zip(register.tolist(), column.tolist(), strict=True):
-            bad.setdefault(c, (Status.OVERFLOWED, r, _owner(program, number, r), ""))
-        for column_, (status, r, owner, role) in sorted(bad.items()):
-            moment = float(switches(program)[number + 1])
-            if owner is not None:
-                moment = _when(program, number, owner, role, r, before[:, column_ : column_ + 1])
-            domain = owner.op.domain if owner is not None and isinstance(owner.op, Gadget) else ""
-            found.append(
-                Failure(
-                    first + int(numbers[column_]),
-                    status,
-                    number,
-                    segment.label,
-                    program.registers.name(r),
-                    moment,
-                    domain,
-                )
-            )
+            for block in blocks:
+                _examine(block, advance(block, states, segment.tau), states, bad)
+        for column, what in sorted(bad.items()):
+            timed = len(found) < TIMED
+            moment = _when(program, number, what, before[:, column : column + 1]) if timed else math.nan
+            name, domain = program.registers.name(what.register), getattr(what.block.op, "domain", "")
+            index = first + int(numbers[column])
+            found.append(Failure(index, what.status, number, segment.label, name, moment, domain))
         if bad:
             good = np.setdiff1d(np.arange(states.shape[1]), list(bad))
             states, numbers = states[:, good], numbers[good]
     return sorted(found, key=lambda failure: failure.input)
 
 
-def _owner(program: Program, number: int, register: int) -> Block | None:
-    """The block of a segment that writes a register."""
-    for block in program.segments[number].blocks:
-        if any((ref.indices() == register).any() for ref in block.targets):
-            return block
-    return None
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    status: Status
+    register: int
+    block: Block
+    role: str  # whose quantity stopped being positive; none for an overflow
 
 
-def _when(program: Program, number: int, block: Block, role: str, register: int, before: Floats) -> float:
+def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[int, _Bad]) -> None:
+    """The first thing wrong in each column, from what a block left behind."""
+    for role, ref in zip(block.op.targets, block.targets, strict=True):
+        registers = ref.indices().reshape(-1)
+        checks = [(Status.OVERFLOWED, "", np.isfinite(states[registers]))]
+        if role in alive:
+            checks.insert(0, (Status.ESCAPED, role, alive[role].reshape(len(registers), -1) > 0))
+        for status, what, fine in checks:
+            columns = np.flatnonzero(~fine.all(0))
+            lanes = np.argmin(fine[:, columns], axis=0)
+            for column, register in zip(columns.tolist(), registers[lanes].tolist(), strict=True):
+                known = bad.get(column)
+                if known is None or (known.status is Status.OVERFLOWED and status is Status.ESCAPED):
+                    bad[column] = _Bad(status, register, block, what)
+
+
+def _when(program: Program, number: int, bad: _Bad, before: Floats) -> float:
     """When it stops: bisection on the quantity that must stay positive, or on the register's being a float."""
     segment = program.segments[number]
     low, high = 0.0, segment.duration
@@ -79,7 +86,7 @@ def _when(program: Program, number: int, block: Block, role: str, register: int,
         for _ in range(60):
             middle = (low + high) / 2
             states = before.copy()
-            alive = advance(block, states, middle * segment.rate)
-            good = (alive[role] > 0).all() if role else np.isfinite(states[register]).all()
+            alive = advance(bad.block, states, middle * segment.rate)
+            good = (alive[bad.role] > 0).all() if bad.role else np.isfinite(states[bad.register]).all()
             low, high = (middle, high) if good else (low, middle)
     return float(switches(program)[number]) + high

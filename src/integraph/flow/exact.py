@@ -6,6 +6,7 @@ from itertools import chain
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.flow.chunks import over_chunks
 from integraph.flow.diagnose import diagnose, start
@@ -16,6 +17,8 @@ from integraph.program import Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches
 from integraph.program.engine import finite
 from integraph.program.views import Floats
+
+Mask = NDArray[np.bool_]
 
 CHUNK = 256  # inputs: a net of 64 neurons a layer then stays in the second-level cache
 CACHE = 1 << 22  # bytes of states a chunk should not exceed: larger chunks make better matrix products, to a point
@@ -71,7 +74,6 @@ class Exact:
 
     def _path(self, program: Program, x: Floats, options: Options) -> Flow:
         """States at given times: whole segments in order, each time by a closed form from the last switch."""
-        failures = tuple(diagnose(program, x, 0))
         states = start(program, x)
         path = np.empty((len(x), len(options.times), program.width))
         times, edges = np.asarray(options.times), switches(program)
@@ -88,9 +90,12 @@ class Exact:
                     advance(block, states, segment.tau)
             final = states.T / scales
             outputs = np.asarray(program.readout @ final.T).T
+        suspect = ~(np.isfinite(outputs).all(1) & np.isfinite(final).all(1) & np.isfinite(path).all((1, 2)))
+        failures = diagnose(program, [s.blocks for s in program.segments], x, 0)
+        failures = _with_others(program, failures, suspect, 0)
         for failure in failures:
             outputs[failure.input] = path[failure.input] = final[failure.input] = np.nan
-        return Flow(self.name, outputs, final if options.states else None, path, failures)
+        return Flow(self.name, outputs, final if options.states else None, path, tuple(failures))
 
 
 class _Work:
@@ -105,9 +110,9 @@ class _Work:
     def chunk(self, piece: tuple[int, int]) -> list[Failure]:
         a, b = piece
         count = b - a
-        inputs = self.x[a:b] if self.units is None else self.x[a:b] * self.units[: self.program.inputs]
         size = 1 << (count - 1).bit_length()
         with np.errstate(all="ignore"):
+            inputs = self.x[a:b] if self.units is None else self.x[a:b] * self.units[: self.program.inputs]
             workspace = self.prepared.take(size)
             fine = workspace.run(inputs)
             found = workspace.readout().T[:count]
@@ -115,24 +120,33 @@ class _Work:
         fine = fine and finite(found)
         if self.states is not None:
             states = workspace.states.T[:count]
-            self.states[a:b] = states if self.units is None else states / self.units
+            with np.errstate(all="ignore"):
+                self.states[a:b] = states if self.units is None else states / self.units
             fine = fine and finite(self.states[a:b])
         self.prepared.give(size, workspace)
         return [] if fine else self._failed(a, b)
 
     def _failed(self, a: int, b: int) -> list[Failure]:
-        found = diagnose(self.program, self.x[a:b], a)
-        named = {failure.input for failure in found}
-        last = self.program.depth - 1
-        for row in (np.flatnonzero(~np.isfinite(self.outputs[a:b]).all(1)) + a).tolist():
-            if row not in named:  # finite states, but their weighted sum is not
-                label = self.program.segments[last].label if last >= 0 else ""
-                found.append(Failure(row, Status.OVERFLOWED, last, label, "read-out", self.program.horizon))
+        found = diagnose(self.program, self.prepared.plan.work(), self.x[a:b], a)
+        suspect = ~np.isfinite(self.outputs[a:b])
+        if self.states is not None:
+            suspect = np.concatenate([suspect, ~np.isfinite(self.states[a:b])], 1)
+        found = _with_others(self.program, found, np.logical_or.reduce(suspect, axis=1), a)
         for failure in found:
             self.outputs[failure.input] = np.nan
             if self.states is not None:
                 self.states[failure.input] = np.nan
-        return sorted(found, key=lambda failure: failure.input)
+        return found
+
+
+def _with_others(program: Program, found: list[Failure], suspect: Mask, first: int) -> list[Failure]:
+    """Also inputs whose states are finite, but not their weighted sum or their values in other units."""
+    named = {failure.input for failure in found}
+    last = program.depth - 1
+    label = program.segments[last].label if last >= 0 else ""
+    others = [row for row in (np.flatnonzero(suspect) + first).tolist() if row not in named]
+    found = found + [Failure(row, Status.OVERFLOWED, last, label, "read-out", program.horizon) for row in others]
+    return sorted(found, key=lambda failure: failure.input)
 
 
 def _chunk(width: int) -> int:

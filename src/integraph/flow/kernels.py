@@ -16,6 +16,9 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from integraph.flow.jit import cached_njit
+
+LARGEST = np.finfo(np.float64).max
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two pieces: n·LN2_HIGH is exact for |n| < 2^20
 LN2_LOW = 1.90821492927058770002e-10
@@ -59,7 +62,7 @@ def _exponential(x: float) -> tuple[float, float]:
     return scale * p + (scale - 1.0), scale * p + scale
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
 def tanh_flow(alpha: NDArray[np.float64], lam: NDArray[np.float64], x: NDArray[np.float64], t: float) -> bool:
     """Advance α' = x − αλ, λ' = x² − λ² by t > 0 in place in every lane; True if all live on."""
     failed = 0
@@ -73,7 +76,7 @@ def tanh_flow(alpha: NDArray[np.float64], lam: NDArray[np.float64], x: NDArray[n
         size_e = size * e
         tiny = size < TINY
         u = 1.0 + t * l if tiny else e * size_e + rise
-        alpha_u = a + v if tiny else a * size_e + math.copysign(-fall, v) * (size_e + c)
+        alpha_u = a + v + 0.5 * (t * l) * v if tiny else a * size_e + math.copysign(-fall, v) * (size_e + c)
         lam_u = l if tiny else l * e * size_e
         driven = 0.0 if tiny else rise
         inverse = 1.0 / u
@@ -83,10 +86,13 @@ def tanh_flow(alpha: NDArray[np.float64], lam: NDArray[np.float64], x: NDArray[n
     return failed == 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_rows(z: NDArray[np.float64], gain: NDArray[np.float64], bias: NDArray[np.float64]) -> None:
-    """z += gain + bias, bias one number a row: one pass over the cache instead of two."""
+@cached_njit(nogil=True, error_model="numpy")
+def add_rows(z: NDArray[np.float64], gain: NDArray[np.float64], bias: NDArray[np.float64]) -> bool:
+    """z += gain + bias, bias one number a row, in one pass over the cache; True if all are finite."""
+    failed = 0
     for row in range(z.shape[0]):
         b = bias[row]
         for column in range(z.shape[1]):
             z[row, column] += gain[row, column] + b
+            failed |= not (abs(z[row, column]) <= LARGEST)
+    return failed == 0

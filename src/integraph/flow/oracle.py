@@ -12,10 +12,12 @@ from integraph.program.terms import concatenate
 from integraph.program.views import Floats
 
 FINEST = 2.3e-14  # scipy takes no smaller tolerance
+COARSEST = 1e-6  # with a looser one an escape can pass unseen
 ABSOLUTE = 5e-324  # as good as none, so that every register has relative accuracy; 0 would divide by 0
 FROM_ZERO = 1e-40  # for registers that start at 0: one that grows like t¹⁰ has no relative accuracy in a first step
 FIRST = 1e-3  # of a stretch: the first step tried
-SHORTEST = 1e-13  # of a segment: a step shorter than this means that the solution escapes
+SHORTEST = 1e-13  # of a segment: no step near a pole is shorter, the solution escapes
+NEAR = 3e-2  # of the longest step so far: a step longer than this means no pole but something fast
 HUGE = 1e300  # what fails beyond this has overflowed
 
 
@@ -67,17 +69,19 @@ class _Walk:
         times, edges = np.asarray(self.options.times), switches(self.program)
         self.path[times == 0] = self.y
         for number, segment in enumerate(self.program.segments):
-            budget = self.steps + self.options.max_steps
+            budget = self.steps + int(self.options.max_steps)
             inside = (times > edges[number]) & (times <= edges[number + 1])
-            stops = [*np.unique(times[inside]).tolist(), float(edges[number + 1])]
-            start = float(edges[number])
+            # since the start of the segment: after long segments, edges are too coarse for the duration of this one
+            after = np.where(times == edges[number + 1], segment.duration, times - edges[number])
+            stops = np.unique(np.append(np.minimum(after[inside], segment.duration), segment.duration)).tolist()
+            start = 0.0
             for stop in stops:
                 failed = self._stretch(self.terms[number], stop - start, segment.duration, budget)
                 if failed is not None:
-                    status, register, after = failed
-                    name = self.program.registers.name(register)
-                    return Failure(index, status, number, segment.label, name, start + after)
-                self.path[times == stop] = self.y
+                    status, register, moment = failed
+                    name, moment = self.program.registers.name(register), float(edges[number]) + start + moment
+                    return Failure(index, status, number, segment.label, name, moment)
+                self.path[inside & (np.minimum(after, segment.duration) == stop)] = self.y
                 start = stop
         if not np.isfinite(self.program.readout @ self.y).all():
             last = self.program.depth - 1
@@ -98,19 +102,24 @@ class _Walk:
             return terms.evaluate(self.y)[moving]
 
         # scipy bounds the mean square of the registers' errors, we want the bound for each
-        rtol = max(self.options.rtol / np.sqrt(len(moving)), FINEST)
+        rtol = max(min(self.options.rtol, COARSEST) / np.sqrt(len(moving)), FINEST)
         start = self.y[moving]
         atol: Any = np.where(start == 0.0, FROM_ZERO, ABSOLUTE)
         solver: Any = DOP853(derivative, 0.0, start, span, rtol=rtol, atol=atol, first_step=FIRST * span)
+        longest = 0.0
         while solver.status != "finished":
             status = None
-            if solver.status == "failed" or solver.h_abs < min(SHORTEST * duration, span - solver.t):
+            shrunk = solver.h_abs < NEAR * longest
+            if shrunk and solver.h_abs < min(SHORTEST * duration, span - solver.t):
                 status = Status.ESCAPED
+            elif solver.status == "failed":  # the next step is too short to advance the time
+                status = Status.ESCAPED if shrunk else Status.STEP_LIMIT
             elif self.steps >= budget:
                 status = Status.STEP_LIMIT
             else:
                 solver.step()
                 self.steps += 1
+                longest = max(longest, solver.t - (solver.t_old or 0.0))
             if status is not None:
                 slope = derivative(solver.t, solver.y)
                 fastest = int(np.argmax(np.abs(slope) / (np.abs(solver.y) + ABSOLUTE)))

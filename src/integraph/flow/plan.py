@@ -32,6 +32,13 @@ class Plan:
     program: Program
     planned: tuple[Planned, ...]
 
+    def work(self) -> list[list[Block]]:
+        """The blocks that run, segment by segment."""
+        found: list[list[Block]] = [[] for _ in self.program.segments]
+        for p in self.planned:
+            found[p.segment].append(p.block)
+        return found
+
     def bind(self, count: int) -> Workspace:
         states = np.zeros((self.program.width, count))
         steps = [bind(p.block, states, p.t, p.fresh, p.live) for p in self.planned]

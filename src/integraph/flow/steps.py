@@ -16,6 +16,8 @@ from integraph.gadgets.gadget import Gadget, arguments
 from integraph.program import Block, Index, View
 from integraph.program.views import Floats
 
+NORMAL = 1e-290  # factors below lose digits, or are 0
+
 Step = Callable[[], bool]
 Binder = Callable[[Block, Floats, float, bool, tuple[bool, ...]], Step | None]
 
@@ -67,6 +69,13 @@ def _affine(block: Block, states: Floats, t: float, fresh: bool, live: tuple[boo
     return _accumulate(target, _matrix_product(matrix, source), bias, fresh)
 
 
+def _compiles() -> bool:
+    """Whether numba is switched on; without it the closed forms in numpy do."""
+    from numba import config
+
+    return not config.DISABLE_JIT  # type: ignore[attr-defined]
+
+
 def _times(t: float, tensor: Floats) -> Floats:
     return tensor if t == 1.0 else t * tensor
 
@@ -104,7 +113,7 @@ def _accumulate(target: Floats, compute: Callable[[Floats], object], bias: Float
             np.add(target, gain, out=target)
         if bias is not None:
             np.add(target, bias, out=target)
-        return True
+        return math.isfinite(np.add.reduce(target, axis=None))  # False may also be a sum too large: worth a look
 
     return step
 
@@ -139,7 +148,7 @@ def _decay(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool
     if isinstance(z, Index):
         return None
     target, factor = z.of(states), np.exp(-t * block.tensors["r"][..., None])
-    if not np.isfinite(factor).all():  # growth e^{rt} beyond float64: the closed form keeps 0 at 0
+    if not ((factor > NORMAL) & (factor < np.inf)).all():  # e^{−rt} beyond float64: the closed form takes care
         return None
     if factor.size == 1:
         factor = factor.reshape(())
@@ -155,24 +164,24 @@ def _drain(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool
     z, x = block.targets
     if not (isinstance(z, View) and isinstance(x, View) and z.contiguous):
         return None
-    from integraph.flow.kernels import add_rows
-
     r = float(block.tensors["r"].ravel()[0])
     matrix = _times(t * float(FLOAT.expm1c(-t * r) / FLOAT.expm1c(-r)), block.tensors["w"])
     bias = t * np.broadcast_to(block.tensors.get("b", np.zeros(())), z.shape)
     fall = np.exp(-t * r)
-    if not np.isfinite(fall):
+    if not NORMAL < fall < np.inf or not _compiles():
         return None
+    from integraph.flow.kernels import add_rows
+
     target, source = z.of(states), x.of(states)
     gain = np.empty_like(target)
     decays, multiply = live[1], _matrix_product(matrix, source)
 
     def step() -> bool:
         multiply(gain)
-        add_rows(target, gain, bias)
+        fine: bool = add_rows(target, gain, bias)
         if decays:
             np.multiply(source, fall, out=source)
-        return True
+        return fine
 
     return step
 
@@ -192,6 +201,8 @@ def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool,
             return True
 
         return start_from_zero
+    if not _compiles():
+        return None
     from integraph.flow.kernels import tanh_flow
 
     alpha, lam, source = alpha.reshape(-1), lam.reshape(-1), source.reshape(-1)

@@ -1,13 +1,21 @@
 """The Taylor engine: sees only the control terms. Linear parts by exponentials, the rest by adaptive Taylor series of
-high order, with relative error control of every register; restarts at every switch and at every time asked for."""
+high order, with relative error control of every register; restarts at every switch and at every time asked for.
+
+A limit: a register that starts at 0 and whose first nonzero Taylor term is beyond the order (about 20 at the default
+tolerance) stays 0 during the first step and has no relative accuracy until it is fed by others that are not 0. This
+takes a chain of more than 20 registers, each fed by the one before, in a component that is not linear or has more than
+128 registers; smaller linear ones are solved by exponentials.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from integraph.errors import UsageError
 from integraph.flow.chunks import over_chunks
 from integraph.flow.taylor_lanes import Lanes
 from integraph.flow.taylor_plan import Plan, make
@@ -22,6 +30,8 @@ ORDERS_PER_DIGIT = 1.6  # of the tolerance: more orders make steps longer but de
 MIN_ORDER = 8
 CAUTION = 0.1  # of the tolerance is left to a step: errors add up and grow
 FINEST = 1e-16  # tolerance of a step: below rounding there is nothing to control
+COARSEST = 1e-4  # tolerance of a step: with a looser one an escape can pass unseen
+MAX_STEPS = 1 << 53  # integers that float64 holds exactly
 
 STATUS = {1: Status.ESCAPED, 2: Status.OVERFLOWED, 3: Status.STEP_LIMIT}  # as the kernel numbers them
 
@@ -59,7 +69,8 @@ class _Work:
 
     def __init__(self, program: Program, plans: tuple[Plan, ...], x: Floats, options: Options) -> None:
         self.program, self.plans, self.x, self.options = program, plans, x, options
-        self.rtol = max(CAUTION * options.rtol, FINEST)
+        self.rtol = min(max(CAUTION * options.rtol, FINEST), COARSEST)
+        self.max_steps = min(int(options.max_steps), MAX_STEPS)
         self.order = max(math.ceil(-ORDERS_PER_DIGIT * math.log10(self.rtol)), MIN_ORDER)
         self.edges = switches(program)
         times = np.asarray(options.times)
@@ -106,11 +117,9 @@ class _Work:
         return bad
 
     def _integrate(self, lanes: Lanes, duration: float, states: Floats, start: float, span: float, bad: Bad) -> None:
-        from integraph.flow.taylor_kernel import integrate  # numba takes half a second to import
-
         inputs, count = states.shape[1], lanes.registers.shape[1] * states.shape[1]
         status, place, moment = np.zeros(count, np.int64), np.empty(count, np.int64), np.empty(count)
-        steps = integrate(
+        steps = _kernel()(
             states,
             lanes.registers,
             lanes.products,
@@ -124,7 +133,7 @@ class _Work:
             self.rtol,
             span,
             duration,
-            self.options.max_steps,
+            self.max_steps,
             status,
             place,
             moment,
@@ -166,10 +175,21 @@ class _Work:
             self.states[alive] = states.T
 
 
+def _kernel() -> Any:
+    import numba  # takes half a second
+
+    if numba.config.DISABLE_JIT:
+        raise UsageError("the taylor engine needs numba's compiler: unset NUMBA_DISABLE_JIT")
+    from integraph.flow.taylor_kernel import integrate
+
+    return integrate
+
+
 def _stops(edges: Floats, number: int, duration: float, times: Floats) -> list[tuple[float, Indices]]:
     """How a segment is cut at the times asked for: lengths, and which times are reached after each."""
     inside = np.flatnonzero((times > edges[number]) & (times <= edges[number + 1]))
     after = np.where(times[inside] == edges[number + 1], duration, times[inside] - edges[number])
+    after = np.minimum(after, duration)  # edges are rounded sums
     reached, which = np.unique(np.append(after, duration), return_inverse=True)
     spans = np.diff(reached, prepend=0.0)
     return [(float(span), inside[which[:-1] == n]) for n, span in enumerate(spans)]

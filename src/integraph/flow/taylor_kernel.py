@@ -6,7 +6,8 @@ those with few steps do not wait for those with many, and no lane depends on its
 
 A step is as long as the radius of convergence allows. Where steps get shorter and shorter while a register grows, the
 solution has a pole: it escapes, or passes so close that every error so far is multiplied. Then the lane is run again
-with the finest tolerance before anything is said about it.
+with the finest tolerance before anything is said about it. Steps that are short from the start to the end mean no pole
+but a fast rotation or decay.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from integraph.flow.jit import cached_njit
 from integraph.flow.taylor_series import (
     AHEAD,
     CALM,
     EARLY,
     LEFT,
     LOG_RTOL,
+    LONGEST,
     REACH,
     SLOTS,
     STEPS,
@@ -35,27 +38,35 @@ from integraph.flow.taylor_series import (
 from integraph.flow.taylor_simd import LANES, if_zero, load, store
 
 # of the sources of the two modules above: numba's cache on disk sees changes of this file only
-FINGERPRINT = "0dd512d29c5e7610"
+FINGERPRINT = "d9c15986a8f42bf6"
 
 GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN, SHRUNK = range(7)  # what becomes of a lane
 IDLE = -1
 MAX_SHRINKS = 40  # of a trial step whose terms overflow
 TAIL = 2  # orders before the last that bound the step too: terms of odd and even solutions vanish in turn
-SHORTEST = 1e-13  # of a segment: a step shorter than this means that the solution escapes
-NEAR = 1e-2  # of a segment: a step shorter than this, with a growing register, means that a pole is near
+SHORTEST = 1e-13  # of a segment: no step near a pole is shorter, the solution escapes
+NEAR = 3e-2  # of the longest step so far: a step shorter than this, with a growing register, means that a pole is near
 FINEST = 1e-16  # tolerance near a pole
 
 
 @njit(nogil=True, error_model="numpy")
 def _culprit(jets: Floats, scales: Floats, registers: int, stride: int, order: int, l: int) -> tuple[int, bool]:
-    """The register of a lane whose high terms are largest for its size, and whether it moves away from 0."""
+    """The register of a lane whose high terms are largest for its size, and whether one of those whose radius of
+    convergence is about the same moves away from 0."""
     found, largest = 0, -1.0
     for i in range(registers):
         at = (order - 1) * stride + i * LANES + l  # the last terms have made room for the sums
         ratio = max(abs(jets[at]), abs(jets[at - stride])) * scales[i * LANES + l]
         if not ratio <= largest:
             found, largest = i, ratio
-    return found, jets[found * LANES + l] * jets[stride + found * LANES + l] > 0.0
+    away = False
+    for i in range(registers):
+        at = (order - 1) * stride + i * LANES + l
+        ratio = max(abs(jets[at]), abs(jets[at - stride])) * scales[i * LANES + l]
+        if ratio >= largest * 0.5 ** (order - 1):  # a radius up to twice the smallest
+            # signs, because the product of tiny numbers is 0
+            away |= np.sign(jets[i * LANES + l]) * np.sign(jets[stride + i * LANES + l]) > 0.0
+    return found, away
 
 
 @njit(nogil=True, error_model="numpy")
@@ -64,11 +75,12 @@ def _verdict(slots: Floats, shrinks: Ints, away: bool, duration: float, max_step
     if np.isnan(slots[CALM + l]):
         return OVERFLOWED if shrinks[l] == MAX_SHRINKS else SHRUNK
     done, short = slots[LEFT + l] == 0.0, slots[AHEAD + l] < SHORTEST * duration
-    if away and slots[AHEAD + l] < NEAR * duration and (done or short) and slots[LOG_RTOL + l] > tight:
+    pole = away and slots[AHEAD + l] < NEAR * slots[LONGEST + l]
+    if pole and (done or short) and slots[LOG_RTOL + l] > tight:
         return AGAIN
     if done:
         return DONE
-    if away and short:
+    if pole and short:
         return ESCAPED
     return STEP_LIMIT if slots[STEPS + l] >= max_steps else GO_ON
 
@@ -81,7 +93,7 @@ def _aligned(count: int) -> Floats:
     return whole[skip : skip + count]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def integrate(
     states: Floats,  # (W, inputs), advanced in place
     registers: Ints,  # (registers of a component, components)
@@ -146,7 +158,7 @@ def integrate(
                     mine[e * LANES + l] = own_value[e, component[l] * inputs + column[l]]
                 slots[TRIAL + l] = slots[LEFT + l] = span
                 slots[LOG_RTOL + l] = tight if again else np.log2(rtol)
-                slots[YOUNG + l], slots[STEPS + l], shrinks[l] = 1.0, 0.0, 0
+                slots[YOUNG + l], slots[STEPS + l], slots[LONGEST + l], shrinks[l] = 1.0, 0.0, 0.0, 0
                 fresh = True
             busy += component[l] != IDLE
         if busy == 0:

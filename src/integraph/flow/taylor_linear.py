@@ -97,8 +97,6 @@ def exponentials(matrices: Floats) -> tuple[Floats, Floats]:
 
     Scaled to norm ≤ 1/2, summed until no entry changes, and squared: e^{2X} = (e^X)², φ(2X) = (e^X + 1) φ(X) / 2."""
     norm = np.abs(matrices).sum(2).max(initial=0.0)
-    if not np.isfinite(norm):
-        return np.full_like(matrices, np.nan), np.full_like(matrices, np.nan)
     halvings = max(int(np.frexp(norm)[1]) + 1, 0)
     x: NDArray[np.longdouble] = np.ldexp(matrices.astype(np.longdouble), -halvings)
     identity = np.broadcast_to(np.eye(x.shape[1], dtype=np.longdouble), x.shape)

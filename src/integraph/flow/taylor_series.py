@@ -37,7 +37,7 @@ SMALLEST = 1e-307  # below, a register has no relative accuracy
 SHRINK = 2.0**-20  # of the trial step where its terms overflow
 
 # what is kept for each lane, as offsets into `slots`
-TRIAL, LEFT, AHEAD, REACH, EARLY, YOUNG, STEPS, LOG_RTOL, CALM, SLOTS = range(0, 10 * LANES, LANES)
+TRIAL, LEFT, AHEAD, LONGEST, REACH, EARLY, YOUNG, STEPS, LOG_RTOL, CALM, SLOTS = range(0, 11 * LANES, LANES)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -116,7 +116,8 @@ def advance(
     slots: Floats, jets: Floats, registers: int, stride: int, order: int, floor: float, max_steps: float
 ) -> None:
     """Advance all lanes by Horner's rule, but leave alone those whose new values are not finite. AHEAD is the step that
-    is possible, whatever is left to go; CALM is > 0 in lanes that just go on, NaN in those left alone."""
+    is possible, whatever is left to go, LONGEST the longest so far; CALM is > 0 in lanes that just go on, NaN in those
+    left alone."""
     trial, left = load(slots, TRIAL), load(slots, LEFT)
     ahead = multiply(smaller(load(slots, REACH), fill(GROWTH)), trial)
     h = smaller(ahead, left)
@@ -138,4 +139,5 @@ def advance(
     store(slots, TRIAL, if_zero(broken, h, multiply(fill(SHRINK), trial)))
     store(slots, YOUNG, if_zero(broken, fill(0.0), load(slots, YOUNG)))
     store(slots, AHEAD, ahead)
+    store(slots, LONGEST, larger(if_zero(broken, ahead, fill(0.0)), load(slots, LONGEST)))
     store(slots, STEPS, steps)

@@ -16,6 +16,7 @@ from integraph.program.views import Floats, Indices
 
 NONE = -1
 MAX_COUPLED = 128  # registers of a linear component up to which its matrix exponential pays
+MAX_NORM = 1e6  # of its matrix times the duration: squaring multiplies rounding errors by about as much
 
 Mask = NDArray[np.bool_]
 
@@ -31,6 +32,7 @@ class Split:
     """Terms value · y_a y_b · y_f y_g in the derivative of `row`: a ≤ b move (positions among `registers`, −1 if none),
     f ≤ g are frozen (registers, −1 for the constant 1)."""
 
+    duration: float
     registers: Indices  # those that move
     row: Indices  # position among them
     a: Indices
@@ -41,7 +43,7 @@ class Split:
 
     def __getitem__(self, chosen: Mask | Indices) -> Split:
         row, a, b, f, g = (array[chosen] for array in (self.row, self.a, self.b, self.f, self.g))
-        return Split(self.registers, row, a, b, f, g, self.value[chosen])
+        return Split(self.duration, self.registers, row, a, b, f, g, self.value[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +79,7 @@ def split(program: Program, number: int) -> Split:
     b = np.maximum(position[j], position[k])
     f = np.where(neither, j, ONE)
     g = np.where(both, ONE, np.where(moves[k], j, k))
-    return Split(registers, position[i], a, b, f, g, terms.value)
+    return Split(program.segments[number].duration, registers, position[i], a, b, f, g, terms.value)
 
 
 def components(terms: Split) -> Components:
@@ -105,6 +107,10 @@ def _kinds(terms: Split, component: Indices, sizes: Indices) -> NDArray[np.int8]
     varying = (terms.a != NONE) | (reads & (terms.g != ONE))  # the matrix depends on the states
     kind = np.full(len(sizes), Kind.DECOUPLED, np.int8)
     kind[component[terms.row[chains]]] = Kind.COUPLED
-    kind[(kind == Kind.COUPLED) & (sizes > MAX_COUPLED)] = Kind.LANES
+    norm = np.zeros(len(sizes))
+    rows = np.bincount(terms.row[reads], np.abs(terms.value[reads]), minlength=len(component))
+    np.maximum.at(norm, component, rows)
+    exact = (sizes <= MAX_COUPLED) & (norm * terms.duration <= MAX_NORM)
+    kind[(kind == Kind.COUPLED) & ~exact] = Kind.LANES
     kind[component[terms.row[varying]]] = Kind.LANES
     return kind

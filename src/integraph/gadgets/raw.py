@@ -12,6 +12,7 @@ from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget
 from integraph.gadgets.wording import counted, right_side
 from integraph.program import ONE, Block, Ref, Terms, register
+from integraph.program.numbers import numbers
 from integraph.program.terms import terms
 from integraph.program.views import Indices, dense
 
@@ -103,7 +104,7 @@ def _triples(m: int, n: int, A: Any = None, Q: Any = None, b: Any = None) -> dic
     for name, given, shape in (("b", b, (m,)), ("A", A, (m, n)), ("Q", Q, (m, n, n))):
         if given is None:
             continue
-        array = np.asarray(given, np.float64)
+        array = numbers(given, f"raw: {name}", SpecError)
         if array.shape != shape:
             raise SpecError(f"raw: {name} has shape {array.shape}, needs {shape}")
         if name == "Q":  # q_jk y_j y_k and q_kj y_k y_j are one term

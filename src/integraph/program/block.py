@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import SpecError
+from integraph.program.numbers import numbers
 from integraph.program.terms import Terms
 from integraph.program.views import Indices, Ref
 
@@ -27,6 +28,9 @@ class Op(ABC):
     tensors: ClassVar[tuple[str, ...]] = ()  # names a block may carry
     integers: ClassVar[tuple[str, ...]] = ()  # those of them that hold indices
     additive: ClassVar[bool] = False  # only adds to its targets: other additive blocks may write them too
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return operation, (self.name,)
 
     @abstractmethod
     def check(self, block: Block) -> None:
@@ -96,6 +100,9 @@ class Block:
         object.__setattr__(self, "tensors", MappingProxyType(frozen))
         op.check(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Block, (self.op, self.targets, self.operands, dict(self.tensors))
+
     def __repr__(self) -> str:
         return f"<block: {self.op.words(self)}>"
 
@@ -104,14 +111,21 @@ class Block:
 
 
 def tensor(array: Any, dtype: type[np.generic] = np.float64) -> Tensor:
-    """A read-only array; the same object if it is one already, so that what is shared is stored once."""
-    if isinstance(array, np.ndarray) and not array.flags.writeable and array.dtype == dtype:
+    """A read-only array; the same object if nobody can write it any more, so that what is shared is stored once."""
+    if isinstance(array, np.ndarray) and array.dtype == dtype and _immutable(array):
         return array
-    try:
-        if np.iscomplexobj(array):
-            raise TypeError("they are complex")
-        frozen = np.array(array, dtype, order="C")
-    except (TypeError, ValueError) as error:
-        raise SpecError(f"a tensor must be an array of numbers, got {type(array).__name__}: {error}") from None
+    given = numbers(array, "a tensor", SpecError)
+    if dtype is np.int64 and (given != np.floor(given)).any():
+        raise SpecError(f"a tensor of indices must hold integers, got {given[given != np.floor(given)].ravel()[0]}")
+    frozen = np.array(given, dtype, order="C")
     frozen.flags.writeable = False
     return frozen
+
+
+def _immutable(array: Any) -> bool:
+    """Read-only all the way down to the memory."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return array is None or isinstance(array, bytes)

@@ -110,7 +110,7 @@ class _Reader:
             raise FileError(f"{where}: {_show(part)} is not a view of at most {MAX_AXES} axes")
         if math.prod(max(n, 1) for n in sizes) > self.terms_left:
             raise FileError(f"{where}: a view of shape {_show(sizes)} is above the limit of terms")
-        steps = tuple(s if n > 1 else 0 for n, s in zip(sizes, steps, strict=True))  # as they are written
+        steps = tuple(s if n > 1 and 0 not in sizes else 0 for n, s in zip(sizes, steps, strict=True))  # as written
         view = View(checked(int, offset, f"{where}, offset"), sizes, steps)
         low, high = view.extent() if view.size else (view.offset, view.offset - 1)
         if low < 0 or high >= self.width:

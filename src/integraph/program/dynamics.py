@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
 from integraph.program.engine import Options
+from integraph.program.numbers import numbers
 from integraph.program.views import Floats, Indices
 
 if TYPE_CHECKING:
@@ -20,8 +21,20 @@ MAX_BLOCK = 2000  # the largest strongly coupled set of registers whose eigenval
 
 
 def switches(program: Program) -> Floats:
-    """0 = t_0 < t_1 < … < t_D = T."""
-    return np.concatenate([[0.0], np.cumsum([s.duration for s in program.segments])])
+    """0 = t_0 < t_1 < … < t_D = T, summed in extended precision: six sixths are 1."""
+    ends = np.cumsum([s.duration for s in program.segments], dtype=np.longdouble)
+    return np.concatenate([[0.0], ends.astype(np.float64)])
+
+
+def clock(program: Program) -> Floats:
+    """The switches, where one clock can tell all segments apart."""
+    edges = switches(program)
+    durations = np.array([s.duration for s in program.segments])
+    short = np.flatnonzero(np.abs(np.diff(edges) - durations) > 1e-6 * durations)
+    if len(short):
+        label = program.segments[short[0]].label
+        raise UsageError(f"segment {short[0]} {label!r} is too short for a clock that runs to {edges[-1]:g}: no times")
+    return edges
 
 
 def segment_at(program: Program, t: float) -> int:
@@ -34,7 +47,7 @@ def segment_at(program: Program, t: float) -> int:
 
 def grid(program: Program, points: int) -> Floats:
     """`points` times in each segment, both ends included."""
-    edges = switches(program)
+    edges = clock(program)
     if program.depth == 0:
         return edges
     inner = [np.linspace(a, b, points) for a, b in pairwise(edges.tolist())]
@@ -43,10 +56,7 @@ def grid(program: Program, points: int) -> Floats:
 
 def moments(times: ArrayLike) -> tuple[float, ...]:
     """Times as engines take them."""
-    try:
-        return tuple(np.asarray(times, np.float64).ravel().tolist())
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"times must be numbers: {error}") from None
+    return tuple(numbers(times, "times").ravel().tolist())
 
 
 def check_options(program: Program, options: Options) -> None:
@@ -56,7 +66,7 @@ def check_options(program: Program, options: Options) -> None:
         if not isinstance(value, int | np.integer) or value < 1:
             raise UsageError(f"{name} = {value!r}: needs an integer ≥ 1")
     if options.times:
-        end = switches(program)[-1]
+        end = clock(program)[-1]
         outside = [t for t in options.times if not 0 <= t <= end]
         if outside:
             raise UsageError(f"time {outside[0]} is outside [0, {end:g}]")
@@ -71,7 +81,7 @@ def rhs(program: Program, t: float, y: ArrayLike) -> Floats:
 
 
 def _states(program: Program, y: ArrayLike) -> Floats:
-    states = np.asarray(y, np.float64)
+    states = numbers(y, "states")
     if states.ndim not in (1, 2) or states.shape[-1] != program.width:
         raise UsageError(f"states have shape {states.shape}: needs ({program.width},) or (batch, {program.width})")
     return states.T

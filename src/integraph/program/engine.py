@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from integraph.errors import EscapeError, FlowError, OverflowedError, StepLimitError, UsageError
+from integraph.program.numbers import numbers
 from integraph.program.views import Floats
 
 if TYPE_CHECKING:
@@ -41,15 +42,14 @@ class Failure:
     segment: int
     label: str
     register: str
-    time: float  # since t = 0
+    time: float  # since t = 0; NaN where it was not worth finding out (many failures at once)
     domain: str = ""  # what the gadget asks of its arguments
 
     def __str__(self) -> str:
         needs = f" ({self.domain})" if self.domain else ""
-        return (
-            f"input {self.input}: {self.status.value}: register {self.register}, segment {self.segment} "
-            f"{self.label!r}, t ≈ {self.time:.6g}{needs}"
-        )
+        when = "" if math.isnan(self.time) else f", t ≈ {self.time:.6g}"
+        where = f"register {self.register}, segment {self.segment} {self.label!r}"
+        return f"input {self.input}: {self.status.value}: {where}{when}{needs}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,10 +146,7 @@ def finite(array: Floats) -> bool:
 
 def inputs(program: Program, x: object) -> Floats:
     """A checked batch (B, d) from whatever the user gave: one point, a batch, or for d = 1 a list of numbers."""
-    try:
-        given = np.asarray(x, np.float64)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"inputs must be numbers: {error}") from None
+    given = numbers(x, "inputs")
     d = program.inputs
     if given.ndim <= 1 and d == 1 and given.shape != (1,):
         batch = given.reshape(-1, 1)

@@ -51,7 +51,8 @@ def _scaled(terms: Terms, rate: float, scales: Floats | None) -> Terms:
     """Controls of the rescaled time and states: ŷ = y/s turns q y_j y_k into (q s_j s_k / s_i) ŷ_j ŷ_k."""
     value = terms.value if rate == 1.0 else terms.value * rate
     if scales is not None:
-        value = value * scales[terms.j] * scales[terms.k] / scales[terms.i]
+        wide = np.longdouble(1.0) * scales  # a product of four factors leaves float64 more often than it should
+        value = (value * wide[terms.j] * wide[terms.k] / wide[terms.i]).astype(np.float64)
     return terms if value is terms.value else without_zeros(Terms(terms.i, terms.j, terms.k, value))
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
@@ -19,6 +20,7 @@ from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
 from integraph.program.views import Floats, Ref
 
+TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
 MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
 
 
@@ -60,7 +62,14 @@ class Program:
     seen: float | None = None
 
     def __post_init__(self) -> None:
+        self.registers.close()
+        for array in (self.readout.data, self.readout.indices, self.readout.indptr):
+            array.flags.writeable = False
         spec.check(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self.registers, self.segments, self.readout, self.scales, self.source, self.proven, self.seen)
+        return Program, parts
 
     @property
     def width(self) -> int:
@@ -72,7 +81,7 @@ class Program:
 
     @property
     def horizon(self) -> float:
-        return float(sum(s.duration for s in self.segments))
+        return float(dynamics.switches(self)[-1])
 
     @property
     def inputs(self) -> int:
@@ -125,8 +134,12 @@ class Program:
 
     def trajectory(self, x: ArrayLike, points: int = 33, engine: str | None = None) -> Trajectory:
         """One input through all segments, at `points` equally spaced times in each, ends included."""
-        if points < 2:
-            raise UsageError(f"points = {points}: a trajectory needs at least 2 in a segment")
+        if not isinstance(points, int | np.integer) or points < 2:
+            raise UsageError(f"points = {points!r}: a trajectory needs an integer ≥ 2, points in each segment")
+        if points * self.depth * self.width > TRAJECTORY:
+            raise UsageError(
+                f"{points} points × {self.depth} segments × {self.width} registers: more than {TRAJECTORY}"
+            )
         times = dynamics.grid(self, points)
         flow = self.flow(x, engine=engine, times=tuple(times.tolist())).check()
         assert flow.path is not None

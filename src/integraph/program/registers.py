@@ -29,6 +29,7 @@ class Registers:
         self._groups: list[Group] = []
         self._names: set[str] = set()
         self._starts: list[int] = []
+        self._closed = False
         self.width = 0
         self.inputs_count = 0
 
@@ -43,6 +44,10 @@ class Registers:
     def new(self, name: str, *shape: int) -> View:
         """Registers that start at 0. No shape means one register of shape (1,)."""
         shape = shape or (1,)
+        if self._closed:
+            raise SpecError(f"register group {name!r}: these registers belong to a program and cannot grow: copy() can")
+        if not isinstance(name, str):
+            raise SpecError(f"the name of a register group is a text, got {name!r}")
         if not name or name in self._names:
             raise SpecError(f"register group {name!r}: names must be new and not empty")
         if any(not isinstance(n, int | np.integer) or n < 1 for n in shape):
@@ -55,6 +60,10 @@ class Registers:
         self._starts.append(self.width)
         self.width += view.size
         return view
+
+    def close(self) -> None:
+        """No more registers: a program is built on these."""
+        self._closed = True
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{g.name} {list(g.view.shape)}" for g in self._groups)

@@ -36,7 +36,9 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
     def place(ref: Ref) -> Any:
         if isinstance(ref, Index):
             return name(ref.registers, "<i8")
-        strides = [int(s) if n > 1 else 0 for n, s in zip(ref.shape, ref.strides, strict=True)]  # 1 long: goes nowhere
+        strides = [
+            int(s) if n > 1 and ref.size else 0 for n, s in zip(ref.shape, ref.strides, strict=True)
+        ]  # 1 long: goes nowhere
         return [int(ref.offset), [int(n) for n in ref.shape], strides]
 
     def block(b: Block) -> list[Any]:

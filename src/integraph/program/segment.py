@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from integraph.errors import SpecError
 from integraph.program.block import Block
+from integraph.program.numbers import real
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +25,10 @@ class Segment:
         object.__setattr__(self, "blocks", tuple(self.blocks))
         if not all(isinstance(block, Block) for block in self.blocks):
             raise SpecError(f"segment {self.label!r}: blocks come from gadget functions, got {self.blocks!r}")
+        for name in ("duration", "rate"):
+            object.__setattr__(
+                self, name, real(getattr(self, name), f"the {name} of segment {self.label!r}", SpecError)
+            )
         if not (math.isfinite(self.duration) and self.duration > 0):
             raise SpecError(f"segment {self.label!r}: duration must be finite and > 0, got {self.duration}")
         if not math.isfinite(self.rate) or self.rate == 0:
@@ -37,4 +42,4 @@ class Segment:
 
 def segment(label: str, *blocks: Block, duration: float = 1.0) -> Segment:
     """`segment("tanh 1", tanh(alpha, lam, mu))`."""
-    return Segment(label, blocks, float(duration))
+    return Segment(label, blocks, duration)

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from integraph.errors import FileError, SpecError, UsageError
 from integraph.program.bands import bound
 from integraph.program.block import Tensor
@@ -34,6 +36,8 @@ FilePath = str | os.PathLike[str]
 
 def save(program: Program, path: FilePath) -> None:
     """Write the file; the same program gives the same bytes. An interrupted save leaves the old file as it was."""
+    if not isinstance(path, str | os.PathLike):
+        raise FileError(f"a path is a text or a Path, got {path!r}")
     document, tensors = encode(program)
     text = json.dumps(document, separators=(",", ":"))
     if "digest" not in program.__dict__:
@@ -45,6 +49,8 @@ def save(program: Program, path: FilePath) -> None:
         raise FileError(f"{os.fspath(path)}: the program has too many blocks for a file: use fewer, larger ones")
     try:
         target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise ValueError("there is something that is not a file")
         temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
         try:
             with temporary.open("xb") as file:
@@ -53,6 +59,8 @@ def save(program: Program, path: FilePath) -> None:
                     file.write(array.data)
                 file.flush()
                 os.fsync(file.fileno())
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -149,7 +157,7 @@ def _tensor(file: Any, name: str) -> Tensor:
     kind = file.get_slice(name).get_dtype()
     if kind not in ("F64", "I64"):
         raise FileError(f"tensor {name[:50]!r} is {kind}: needs F64 or I64")
-    array: Tensor = file.get_tensor(name)
+    array: Tensor = np.array(file.get_tensor(name))  # our own, so that nobody else can write it
     array.flags.writeable = False
     return array
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import SpecError, UsageError
 from integraph.program.block import Block, operation
+from integraph.program.numbers import numbers, real
 from integraph.program.segment import Segment
 from integraph.program.terms import positions
 from integraph.program.views import Index, Ref, View, dense
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | None = None) -> scipy.sparse.csr_array:
     """The matrix C of c·y(T), sparse."""
-    if isinstance(out, scipy.sparse.csr_array):
-        return out
+    if scipy.sparse.issparse(out):
+        copied: scipy.sparse.csr_array = scipy.sparse.csr_array(scipy.sparse.coo_array(out)).astype(np.float64)
+        return copied
     if not isinstance(out, Ref):
         raise SpecError(f"the read-out is a view of registers or a sparse matrix, got {out!r}")
     low, high = out.extent()
@@ -33,7 +35,7 @@ def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | N
     if matrix is None:
         rows, values = positions(len(columns)), np.ones(len(columns))
         return scipy.sparse.csr_array((values, (rows, columns)), shape=(len(columns), width))
-    dense_matrix = np.atleast_2d(np.asarray(matrix, np.float64))
+    dense_matrix = np.atleast_2d(numbers(matrix, "the read-out matrix", SpecError))
     if dense_matrix.ndim != 2 or dense_matrix.shape[1] != len(columns):
         raise SpecError(f"the read-out matrix has shape {dense_matrix.shape}: needs {len(columns)} columns")
     rows, chosen = np.nonzero(dense_matrix)
@@ -78,24 +80,33 @@ def _shift(block: Block, by: int) -> Block:
 
 
 def rescale_time(program: Program, horizon: float) -> Program:
+    horizon = real(horizon, "the horizon")
     if not (math.isfinite(horizon) and horizon > 0):
         raise UsageError(f"the horizon must be finite and > 0, got {horizon}")
     if not program.segments:
         raise UsageError("a program without segments has horizon 0 and cannot be rescaled")
     factor = horizon / program.horizon
-    return replace(
-        program,
-        segments=tuple(replace(s, duration=s.duration * factor, rate=s.rate / factor) for s in program.segments),
-    )
+    durations = [s.duration * factor for s in program.segments]
+    rest = float(horizon - np.sum(durations[:-1], dtype=np.longdouble))
+    if abs(rest - durations[-1]) < 1e-6 * durations[-1]:
+        durations[-1] = rest  # what rounding left, so that T is what was asked for
+    pairs = zip(program.segments, durations, strict=True)
+    segments = tuple(replace(s, duration=d, rate=s.rate * (s.duration / d) if d > 0 else s.rate) for s, d in pairs)
+    return replace(program, segments=segments)
 
 
 def rescale_states(program: Program, scales: ArrayLike) -> Program:
-    s = np.array(np.broadcast_to(np.asarray(scales, np.float64), (program.width,)))
+    given = numbers(scales, "state scales")
+    if given.shape not in ((), (1,), (program.width,)):
+        raise UsageError(f"state scales have shape {given.shape}: needs one number, or {program.width}")
+    s = np.array(np.broadcast_to(given, (program.width,)))
     if not (np.isfinite(s).all() and (s > 0).all()):
         raise UsageError(f"state scales must be finite and > 0, got {s[~(np.isfinite(s) & (s > 0))][0]}")
     s.flags.writeable = False
     matrix = scipy.sparse.csr_array(program.readout.multiply(s[None, :]))
-    return replace(program, readout=matrix, scales=s if program.scales is None else s * program.scales)
+    with np.errstate(over="ignore"):  # the spec refuses what is not finite
+        combined = s if program.scales is None else s * program.scales
+    return replace(program, readout=matrix, scales=combined)
 
 
 def reverse(program: Program) -> Program:

@@ -133,7 +133,10 @@ class Index:
     registers: Indices
 
     def __post_init__(self) -> None:
-        frozen = np.array(self.registers, np.int64)
+        given = np.asarray(self.registers)
+        if given.size and given.dtype.kind not in "iu":
+            raise SpecError(f"Index(...) takes integers, got {given.dtype}")
+        frozen = np.array(given, np.int64)
         frozen.flags.writeable = False
         object.__setattr__(self, "registers", frozen)
 
@@ -176,7 +179,8 @@ def mark(ref: Ref, states: NDArray[Any], value: Any) -> None:
 
 def _basic(key: Any) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
-    if not all(p is None or p is Ellipsis or isinstance(p, int | np.integer | slice) for p in parts):
+    plain = (p is None or p is Ellipsis or isinstance(p, int | np.integer | slice) for p in parts)
+    if any(isinstance(p, bool) for p in parts) or not all(plain):
         raise SpecError(f"registers are sliced with integers and slices, not {key!r}: use Index(...) for a list")
     return parts if any(p is Ellipsis for p in parts) else (*parts, ...)  # so that numpy never looks at a value
 
