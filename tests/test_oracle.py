@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 import mp_taylor
 from integraph import Program, Registers, Status, View, build, segment
 from integraph.errors import StepLimitError
-from integraph.gadgets import affine, decay, exp, ln, ramp, raw, tanh
+from integraph.gadgets import affine, arctan, decay, exp, ln, ramp, raw, sin_cos, tanh
 
 RNG = np.random.default_rng(8)
 
@@ -87,6 +87,35 @@ def test_failures_are_named() -> None:
     assert np.isnan(flow.outputs[1:]).all()
     assert np.isnan(flow.path[1:]).all()
     assert np.isfinite(flow.outputs[0]).all()
+
+
+@pytest.mark.parametrize("rtol", [0.99, 1e-3, 1e-12])
+def test_a_loose_tolerance_misses_no_escape(rtol: float) -> None:
+    r = Registers()
+    x, z = r.inputs("x"), r.new("z")
+    p = build(r, [segment("ln", ln(x, z))], z)
+    flow = p.flow([-4.0, -1.37, -1.01, -1.0, -0.999, 1e6], "oracle", rtol=rtol)
+    assert flow.status == (*[Status.ESCAPED] * 4, Status.DONE, Status.DONE)
+    assert np.allclose(flow.outputs[4:, 0], np.log1p([-0.999, 1e6]), rtol=1e-5, atol=0)
+
+
+def test_short_steps_without_growth_are_no_escape() -> None:
+    r = Registers()
+    y, x = r.inputs("y", 3), r.inputs("x")
+    turn = build(r, [segment("turn", sin_cos(y[0], y[1], x))], y)
+    assert turn.flow([0.0, 1.0, 0.0, 1e16], "oracle", max_steps=300).status == (Status.STEP_LIMIT,)
+    slow_down = build(r, [segment("arctan", arctan(y[0], y[1], y[2]))], y)
+    found = slow_down.flow([0.0, 1e13, 0.0, 0.0], "oracle").check().outputs
+    assert np.allclose(found, [[np.arctan(1e13), 1e-13, 1.0]], rtol=1e-10, atol=0)
+
+
+def test_a_short_segment_after_a_long_one() -> None:
+    """1e16 + 1 is 1e16: the second segment must last 1 nevertheless."""
+    r = Registers()
+    x, z = r.inputs("x"), r.new("z")
+    p = build(r, [segment("a", affine(z, x), duration=1e16), segment("b", affine(z, x, w=1e18))], z)
+    assert np.allclose(p.flow([1.0], "oracle").check().outputs, 1.01e18, rtol=1e-11, atol=0)
+    assert np.allclose(p.flow([1.0], "taylor").check().outputs, 1.01e18, rtol=1e-11, atol=0)
 
 
 def test_overflow_and_step_limit() -> None:

@@ -14,12 +14,27 @@ from scipy.linalg import expm
 
 import mp_taylor
 from integraph import Program, Registers, Status, View, build, segment
-from integraph.errors import EscapeError
+from integraph.errors import EscapeError, UsageError
 from integraph.flow import taylor, taylor_kernel, taylor_simd
 from integraph.flow.taylor import TAYLOR
 from integraph.flow.taylor_linear import exponentials
 from integraph.flow.taylor_split import Kind, components, split
-from integraph.gadgets import affine, decay, drain, exp, ln, monomial, power, product, ramp, raw, softmax, tanh
+from integraph.gadgets import (
+    affine,
+    arctan,
+    decay,
+    drain,
+    exp,
+    ln,
+    monomial,
+    power,
+    product,
+    ramp,
+    raw,
+    sin_cos,
+    softmax,
+    tanh,
+)
 
 RNG = np.random.default_rng(5)
 EXTENDED = np.finfo(np.longdouble).eps < 1e-18  # not on every platform
@@ -200,6 +215,24 @@ def test_exponentials_of_a_stack() -> None:
         assert np.allclose(x @ g, e - np.eye(6), rtol=1e-10, atol=1e-12 * np.abs(e).max())
 
 
+def test_a_linear_component_too_fast_for_a_matrix() -> None:
+    """Squaring e^X 40 times would leave 8 digits: such a rotation runs out of steps, the slow one beside it is exact."""
+    A = np.zeros((4, 4))
+    A[0, 1], A[1, 0], A[2, 3], A[3, 2] = 1e6, -1e6, 2.0, -2.0
+    assert sorted(components(split(free(2.0, A=A), 0)).kind) == [Kind.COUPLED, Kind.LANES]
+    assert free(2.0, A=A).flow([[1.0, 0.0, 1.0, 0.0]], "taylor", max_steps=50).status == (Status.STEP_LIMIT,)
+    assert set(components(split(free(0.5, A=A), 0)).kind) == {Kind.COUPLED}
+    x = np.array([1.0, 0.0, 1.0, 0.0])
+    found = free(0.5, A=A).flow(x[None], "taylor").check().outputs
+    exact = [mp.cos(5e5), -mp.sin(5e5), mp.cos(1), -mp.sin(1)]
+    assert relative(found, exact) < (1e-12 if EXTENDED else 1e-9)
+
+
+def test_large_weights_in_a_chain_are_no_obstacle() -> None:
+    A = np.diag([1e9, 1e9], -1)
+    assert np.allclose(free(A=A).flow([[1.0, 0.0, 0.0]], "taylor").check().outputs, [1.0, 1e9, 5e17], rtol=1e-14)
+
+
 def test_a_linear_component_too_large_for_a_matrix() -> None:
     n = 150
     A = np.roll(np.eye(n), 1, 1) - np.roll(np.eye(n), -1, 1)
@@ -312,6 +345,42 @@ def test_an_escape_at_the_very_end(rtol: float, span: float) -> None:
     assert abs(flow.failures[0].time - span / 2) < 1e-9 * span
 
 
+@pytest.mark.parametrize("p", [-1.0, -1.0 - 1e-15, -1e20])
+@pytest.mark.parametrize("z", [1.0, 1e-200, -1e-300])
+@pytest.mark.parametrize("a", [-1.7, 1.7])
+def test_an_escape_beside_a_tiny_register(p: float, z: float, a: float) -> None:
+    r = Registers()
+    y = r.inputs("y", 2)
+    flow = program_of(power(y[0], y[1], a=a), r=r).flow([[p, z]], "taylor")
+    assert flow.status == (Status.ESCAPED,)
+    assert abs(flow.failures[0].time + 1 / p) < 1e-9
+
+
+def test_a_pole_too_close_to_pass() -> None:
+    """w + iv = ζ/(1 + ζt) from ζ = −1 + 1e−200 i: the pole is 1e−200 beside the end."""
+    r = Registers()
+    y = r.inputs("y", 3)
+    assert program_of(arctan(y[0], y[1], y[2]), r=r).flow([[0, 1e-200, -1.0]], "taylor").status == (Status.ESCAPED,)
+
+
+@pytest.mark.parametrize("rtol", [0.99, 0.5, 1e-2])
+def test_a_loose_tolerance_misses_no_escape(rtol: float) -> None:
+    start = np.concatenate([np.linspace(-4.0, -1.0, 61), [-0.99, 2.0]])
+    flow = ln_program().flow(start, "taylor", rtol=rtol)
+    assert flow.status == (*[Status.ESCAPED] * 61, Status.DONE, Status.DONE)
+
+
+def test_short_steps_without_growth_are_no_escape() -> None:
+    r = Registers()
+    s, c, x = r.inputs("s"), r.inputs("c"), r.inputs("x")
+    flow = program_of(sin_cos(s, c, x), r=r).flow([[0.0, 1.0, 1e16]], "taylor", max_steps=500)
+    assert flow.status == (Status.STEP_LIMIT,)
+    r = Registers()
+    y = r.inputs("y", 3)
+    found = program_of(arctan(y[0], y[1], y[2]), r=r).flow([[0.0, 1e13, 0.0]], "taylor").check().outputs
+    assert relative(found, [mp.atan(mpf(1e13)), 1e13 / (1 + mpf(1e13) ** 2), 1 / (1 + mpf(1e-26))]) < 1e-12
+
+
 def test_the_first_failure_is_the_cause() -> None:
     r = Registers()
     p, z = r.inputs("p", 3), r.new("z", 3)
@@ -354,6 +423,10 @@ def test_the_step_limit() -> None:
     assert flow.status == (Status.DONE, Status.STEP_LIMIT, Status.DONE)
     assert 0 < flow.failures[0].time < 1
     assert flow.failures[0].register in ("alpha", "lam")
+
+
+def test_more_steps_than_an_integer_counts() -> None:
+    assert abs(tanh_program().flow([0.5], "taylor", max_steps=10**30).check().outputs[0, 0] - np.tanh(0.5)) < 1e-12
 
 
 def test_too_stiff_is_not_an_escape() -> None:
@@ -485,3 +558,12 @@ def test_one_compiled_version_serves_all() -> None:
     free(Q=np.full((2, 2, 2), 0.1)).flow(np.ones((3, 2)), "taylor", times=(0.5,)).check()
     test_components_of_one_structure_are_one_group()
     assert len(taylor_kernel.integrate.signatures) == 1
+
+
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    with pytest.raises(UsageError, match="unset NUMBA_DISABLE_JIT"):
+        tanh_program().flow([0.5], "taylor")
+    r = Registers()
+    x = r.inputs("x")
+    build(r, [segment("linear", decay(x, r=2.0))], x).flow([1.0], "taylor").check()  # needs none

@@ -49,9 +49,14 @@ class Exact:
 
     def __init__(self) -> None:
         self._prepared: WeakKeyDictionary[Program, dict[bool, _Prepared]] = WeakKeyDictionary()
+        self._able: WeakKeyDictionary[Program, bool] = WeakKeyDictionary()
 
     def can(self, program: Program) -> bool:
-        return all(isinstance(b.op, Gadget) and b.op.exact for s in program.segments for b in s.blocks)
+        found = self._able.get(program)
+        if found is None:
+            blocks = (block for s in program.segments for block in s.blocks)
+            found = self._able[program] = all(isinstance(b.op, Gadget) and b.op.exact for b in blocks)
+        return found
 
     def run(self, program: Program, x: Floats, options: Options) -> Flow:
         if options.times:

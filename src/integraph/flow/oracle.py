@@ -89,8 +89,11 @@ class _Walk:
             return Failure(index, Status.OVERFLOWED, last, label, "read-out", self.program.horizon)
         return None
 
-    def _stretch(self, terms: Terms, span: float, duration: float, budget: int) -> tuple[Status, int, float] | None:
-        """Advance y by `span`; if that fails, say how, which register and when."""
+    def _stretch(
+        self, terms: Terms, span: float, duration: float, budget: int, rtol: float | None = None
+    ) -> tuple[Status, int, float] | None:
+        """Advance y by `span`; if that fails, say how, which register and when. Once more with the finest tolerance where
+        the end is near a pole: every error so far is multiplied there, and may have moved the pole past the end."""
         from scipy.integrate import DOP853  # takes a quarter of a second to import
 
         moving = np.unique(terms.i)
@@ -102,11 +105,11 @@ class _Walk:
             return terms.evaluate(self.y)[moving]
 
         # scipy bounds the mean square of the registers' errors, we want the bound for each
-        rtol = max(min(self.options.rtol, COARSEST) / np.sqrt(len(moving)), FINEST)
+        rtol = rtol or max(min(self.options.rtol, COARSEST) / np.sqrt(len(moving)), FINEST)
         start = self.y[moving]
         atol: Any = np.where(start == 0.0, FROM_ZERO, ABSOLUTE)
         solver: Any = DOP853(derivative, 0.0, start, span, rtol=rtol, atol=atol, first_step=FIRST * span)
-        longest = 0.0
+        longest, shrunk = 0.0, False
         while solver.status != "finished":
             status = None
             shrunk = solver.h_abs < NEAR * longest
@@ -125,6 +128,9 @@ class _Walk:
                 fastest = int(np.argmax(np.abs(slope) / (np.abs(solver.y) + ABSOLUTE)))
                 huge = np.abs(solver.y).max() > HUGE or not np.isfinite(slope).all()
                 return Status.OVERFLOWED if huge else status, int(moving[fastest]), float(solver.t)
+        if shrunk and rtol > FINEST:
+            self.y[moving] = start
+            return self._stretch(terms, span, duration, budget, FINEST)
         self.y[moving] = solver.y
         return None
 

@@ -178,7 +178,8 @@ class _Work:
 def _kernel() -> Any:
     import numba  # takes half a second
 
-    if numba.config.DISABLE_JIT:
+    config: Any = numba.config
+    if config.DISABLE_JIT:
         raise UsageError("the taylor engine needs numba's compiler: unset NUMBA_DISABLE_JIT")
     from integraph.flow.taylor_kernel import integrate
 
