@@ -101,8 +101,8 @@ def test_a_loose_tolerance_misses_no_escape(rtol: float) -> None:
 
 def test_short_steps_without_growth_are_no_escape() -> None:
     r = Registers()
-    y, x = r.inputs("y", 3), r.inputs("x")
-    turn = build(r, [segment("turn", sin_cos(y[0], y[1], x))], y)
+    y, x = r.inputs("y", 3), r.inputs("x", 1)
+    turn = build(r, [segment("turn", sin_cos(y[0], y[1], x[0]))], y)
     assert turn.flow([0.0, 1.0, 0.0, 1e16], "oracle", max_steps=300).status == (Status.STEP_LIMIT,)
     slow_down = build(r, [segment("arctan", arctan(y[0], y[1], y[2]))], y)
     found = slow_down.flow([0.0, 1e13, 0.0, 0.0], "oracle").check().outputs

@@ -216,7 +216,7 @@ def test_exponentials_of_a_stack() -> None:
 
 
 def test_a_linear_component_too_fast_for_a_matrix() -> None:
-    """Squaring e^X 40 times would leave 8 digits: such a rotation runs out of steps, the slow one beside it is exact."""
+    """Squaring e^X 40 times would leave 8 digits: it runs out of steps, the slow rotation beside it is exact."""
     A = np.zeros((4, 4))
     A[0, 1], A[1, 0], A[2, 3], A[3, 2] = 1e6, -1e6, 2.0, -2.0
     assert sorted(components(split(free(2.0, A=A), 0)).kind) == [Kind.COUPLED, Kind.LANES]
@@ -378,7 +378,7 @@ def test_short_steps_without_growth_are_no_escape() -> None:
     r = Registers()
     y = r.inputs("y", 3)
     found = program_of(arctan(y[0], y[1], y[2]), r=r).flow([[0.0, 1e13, 0.0]], "taylor").check().outputs
-    assert relative(found, [mp.atan(mpf(1e13)), 1e13 / (1 + mpf(1e13) ** 2), 1 / (1 + mpf(1e-26))]) < 1e-12
+    assert relative(found, [mp.atan(mpf(1e13)), 1e13 / (1 + mpf(1e13) ** 2), 1 / (1 + mpf(1e-26))]) < 1e-11
 
 
 def test_the_first_failure_is_the_cause() -> None:

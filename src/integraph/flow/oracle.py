@@ -92,8 +92,8 @@ class _Walk:
     def _stretch(
         self, terms: Terms, span: float, duration: float, budget: int, rtol: float | None = None
     ) -> tuple[Status, int, float] | None:
-        """Advance y by `span`; if that fails, say how, which register and when. Once more with the finest tolerance where
-        the end is near a pole: every error so far is multiplied there, and may have moved the pole past the end."""
+        """Advance y by `span`; if that fails, say how, which register and when. Where the end is near a pole, once more
+        with the finest tolerance: every error so far is multiplied there, and may have moved the pole past the end."""
         from scipy.integrate import DOP853  # takes a quarter of a second to import
 
         moving = np.unique(terms.i)

@@ -26,7 +26,7 @@ class Softmax(Gadget):
     targets = ("a", "u", "m")
     operands = ("s",)
     tensors = ("c",)
-    domain = "exp(∫m) must stay positive; it does from the start a = 1/n, u = (s + c)/n, m = mean(s) + c"
+    domain = "start at a = 1/n, u = (s + c)/n, m = mean(s) + c, and choose c ≥ −max(s) in every row"
 
     def check(self, block: Block) -> None:
         a, u, m = block.targets
