@@ -2,9 +2,10 @@
 high order, with relative error control of every register; restarts at every switch and at every time asked for.
 
 A limit: a register that starts at 0 and whose first nonzero Taylor term is beyond the order (about 20 at the default
-tolerance) stays 0 during the first step and has no relative accuracy until it is fed by others that are not 0. This
-takes a chain of more than 20 registers, each fed by the one before, in a component that is not linear or has more than
-128 registers; smaller linear ones are solved by exponentials.
+tolerance) is still 0 after the first step, and has no relative accuracy during the first steps. This takes a chain of
+more than 20 registers, each fed by the one before, in a component that is not linear or has more than 128 registers
+(smaller linear ones are solved by exponentials). At the end of a chain y_k' = y_{k−1} from (1, 0, 0, …) over 1, where
+y_k = 1/k!, the relative error is 1e−15 for k = 20, 6e−10 for k = 30 and 3e−3 for k = 60.
 """
 
 from __future__ import annotations
