@@ -1,12 +1,14 @@
 """Defects that an adversarial review found, each kept from coming back."""
 
 import copy
+import gc
 import os
 import pickle
 import stat
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -209,3 +211,14 @@ def test_products_and_ramps_are_checked_too() -> None:
     x, z, a = r.inputs("x", 1), r.new("z", 1), r.new("a", 1)
     program = build(r, [segment("p", product(z, x, x), ramp(a, b=1.0)), segment("e", exp(a, z, a=-1.0))], a)
     assert [f.input for f in program.flow([[2.0], [1e200]]).failures] == [1]
+
+
+def test_programs_are_forgotten() -> None:
+    """Engines keep plans as long as the program lives, and no longer."""
+    program = two_logarithms()
+    for engine in ("exact", "taylor"):
+        program([1.0, 2.0], engine)
+    gone = weakref.ref(program)
+    del program
+    gc.collect()
+    assert gone() is None

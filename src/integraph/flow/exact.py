@@ -48,7 +48,6 @@ class Exact:
     name = "exact"
 
     def __init__(self) -> None:
-        self._prepared: WeakKeyDictionary[Program, dict[bool, _Prepared]] = WeakKeyDictionary()
         self._able: WeakKeyDictionary[Program, bool] = WeakKeyDictionary()
 
     def can(self, program: Program) -> bool:
@@ -61,7 +60,7 @@ class Exact:
     def run(self, program: Program, x: Floats, options: Options) -> Flow:
         if options.times:
             return self._path(program, x, options)
-        prepared = self._prepare(program, options.states)
+        prepared = self.prepare(program, options.states)
         outputs = np.empty((len(x), program.outputs))
         states = np.empty((len(x), program.width)) if options.states else None
         work = _Work(program, prepared, x, outputs, states)
@@ -71,8 +70,9 @@ class Exact:
         found = over_chunks(work.chunk, len(x), size, options.threads)
         return Flow(self.name, outputs, states, None, tuple(chain.from_iterable(found)))
 
-    def _prepare(self, program: Program, everything: bool) -> _Prepared:
-        found = self._prepared.setdefault(program, {})
+    def prepare(self, program: Program, everything: bool) -> _Prepared:
+        """Kept with the program, and gone with it: a plan refers to its program, so no table of ours may hold it."""
+        found: dict[bool, _Prepared] = vars(program).setdefault("_exact", {})
         if everything not in found:
             found[everything] = _Prepared(program, everything)
         return found[everything]
