@@ -1,7 +1,14 @@
 """What all tests share."""
 
+import os
+
 import numpy as np
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", derandomize=True)  # a red run in CI must be red again at home, with CI=1
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture(autouse=True)
