@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,3 +17,9 @@ def _same_numbers(request: pytest.FixtureRequest) -> None:
     """A module's RNG starts anew for each test, so that no test depends on which ran before it."""
     if hasattr(request.module, "RNG"):
         request.module.RNG = np.random.default_rng(5)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a test may write a program."""
+    return tmp_path / "program.integraph"

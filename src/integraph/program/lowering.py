@@ -105,6 +105,3 @@ def _absorb(columns: Sequence[hashlib._Hash], t: Terms) -> None:
     j = t.j[:0] if linear.all() else t.j[~linear]
     for column, array, kind in zip(columns, (rows, j, t.k, t.value), ("<i4", "<i4", "<i4", "<f8"), strict=True):
         column.update(np.ascontiguousarray(array, kind).data)
-
-
-__all__ = ["BATCH", "ONE", "Progress", "count", "digest", "stream_segment"]
