@@ -3,7 +3,8 @@
     IntegraphError
     ├── SpecError        a program breaks a rule of eq. (1): shapes, writers, frozen operands, finite controls
     ├── UsageError       an argument of a call is not what the call takes
-    ├── FileError        a file is not a program we can trust: truncated, hostile, altered, too large, too new
+    ├── SourceError      what was to be compiled cannot be: an unknown activation, shapes that do not fit, NaN weights
+    ├── FileError        a file is not one we can trust: truncated, hostile, altered, too large, too new
     └── FlowError        some inputs could not be carried to the end of the flow
         ├── EscapeError      the true solution leaves every bound (ln at 0, power of a negative …)
         ├── OverflowedError  the true solution is finite but larger than float64 holds
@@ -25,8 +26,12 @@ class UsageError(IntegraphError, ValueError):
     """An argument of a call is not what the call takes."""
 
 
+class SourceError(IntegraphError, ValueError):
+    """What was to be compiled is not something we can compile."""
+
+
 class FileError(IntegraphError, ValueError):
-    """A file is not a program we can trust."""
+    """A file is not one we can trust."""
 
 
 class FlowError(IntegraphError, ArithmeticError):

@@ -1,5 +1,6 @@
 """Eq. (1) as an object: registers, blocks, segments, programs, their terms, their spec and their file."""
 
+from integraph.program.annotations import Budget, Probe
 from integraph.program.block import Block, Op, operation, operations, register, tensor
 from integraph.program.engine import Engine, Failure, Flow, Options, Status, plug
 from integraph.program.program import Controls, Program, Trajectory, build
@@ -12,6 +13,7 @@ from integraph.program.views import Index, Ref, View
 __all__ = [
     "ONE",
     "Block",
+    "Budget",
     "Controls",
     "Engine",
     "Failure",
@@ -20,6 +22,7 @@ __all__ = [
     "Index",
     "Op",
     "Options",
+    "Probe",
     "Program",
     "Ref",
     "Registers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
 from integraph.program import dynamics, lowering, spec, transform
+from integraph.program.annotations import Budget, Probe
 from integraph.program.engine import Engine, Flow, Options, first_able, inputs, named
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
@@ -60,6 +61,8 @@ class Program:
     source: str = "gadgets"
     proven: float | None = None
     seen: float | None = None
+    budget: Budget | None = None  # what the construction promises
+    probes: tuple[Probe, ...] = ()  # where values of the source can be seen
 
     def __post_init__(self) -> None:
         self.registers.close()
@@ -68,8 +71,7 @@ class Program:
         spec.check(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self.registers, self.segments, self.readout, self.scales, self.source, self.proven, self.seen)
-        return Program, parts
+        return Program, tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def width(self) -> int:

@@ -1,0 +1,134 @@
+"""Activation functions: value, slope, and where both turn, so that their range over an interval is known.
+
+Between neighbouring `turns` the value is monotone, between neighbouring `bends` the slope is. Constants are the roots of
+the second and third derivatives, to all digits of float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from integraph.errors import SourceError
+from integraph.program.views import Floats
+
+Function = Callable[[Floats], Floats]
+
+CUBIC = 0.044715  # of GELU's tanh form: u = √(2/π)(x + CUBIC·x³)
+ROOT_2_PI = math.sqrt(2.0 / math.pi)
+SILU_TURN, SILU_BEND = 1.2784645427610738, 2.3993572805154677
+GELU_TURN = 0.7517915246935645
+GELU_TANH_TURN, GELU_TANH_BEND = 0.7524614220710162, 1.4185040087908284
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """f, f', the extrema of f, the extrema of f'; `periodic` means that any interval may hold an extremum."""
+
+    name: str
+    value: Function
+    slope: Function
+    turns: tuple[float, ...] = ()
+    bends: tuple[float, ...] = ()
+    periodic: bool = False
+
+
+def _sech2(x: Floats) -> Floats:
+    e = np.exp(-2.0 * np.abs(x))
+    return 4.0 * e / (1.0 + e) ** 2
+
+
+def _gauss(x: Floats) -> Floats:
+    return np.exp(-np.square(x))
+
+
+def _silu_slope(x: Floats) -> Floats:
+    s = special.expit(x)
+    return s + s * special.expit(-x) * x
+
+
+def _gelu_slope(x: Floats) -> Floats:
+    return special.ndtr(x) + x * np.exp(-0.5 * np.square(x)) / math.sqrt(2.0 * math.pi)
+
+
+def _inner(x: Floats) -> Floats:
+    return ROOT_2_PI * (x + CUBIC * x * np.square(x))
+
+
+def _gelu_tanh(x: Floats) -> Floats:
+    return x * special.expit(2.0 * _inner(x))
+
+
+def _gelu_tanh_slope(x: Floats) -> Floats:
+    u = _inner(x)
+    return special.expit(2.0 * u) + 0.5 * x * _sech2(u) * ROOT_2_PI * (1.0 + 3.0 * CUBIC * np.square(x))
+
+
+def _one(x: Floats) -> Floats:
+    return np.ones_like(x)
+
+
+ACTIVATIONS = {
+    a.name: a
+    for a in (
+        Activation("identity", np.positive, _one),
+        Activation("tanh", np.tanh, _sech2, (), (0.0,)),
+        Activation("sigmoid", special.expit, lambda x: 0.25 * _sech2(0.5 * x), (), (0.0,)),
+        Activation("arctan", np.arctan, lambda x: 1.0 / (1.0 + np.square(x)), (), (0.0,)),
+        Activation("softplus", lambda x: np.logaddexp(x, 0.0), special.expit),
+        Activation("silu", lambda x: x * special.expit(x), _silu_slope, (-SILU_TURN,), (-SILU_BEND, SILU_BEND)),
+        Activation(
+            "gelu", lambda x: x * special.ndtr(x), _gelu_slope, (-GELU_TURN,), (-math.sqrt(2.0), math.sqrt(2.0))
+        ),
+        Activation(
+            "gelu_tanh", _gelu_tanh, _gelu_tanh_slope, (-GELU_TANH_TURN,), (-GELU_TANH_BEND, GELU_TANH_BEND)
+        ),
+        Activation("sin", np.sin, np.cos, periodic=True),
+        Activation("exp", np.exp, np.exp),
+        Activation(
+            "gaussian", _gauss, lambda x: -2.0 * x * _gauss(x), (0.0,), (-math.sqrt(0.5), math.sqrt(0.5))
+        ),
+        Activation("erf", special.erf, lambda x: 2.0 / math.sqrt(math.pi) * _gauss(x), (), (0.0,)),
+        Activation("relu", lambda x: np.maximum(x, 0.0), lambda x: np.heaviside(x, 1.0)),
+    )
+}
+
+NAMES = (*ACTIVATIONS, "leaky_relu")
+ALIASES = {
+    "": "identity",
+    "atan": "arctan",
+    "exponential": "exp",
+    "linear": "identity",
+    "leakyrelu": "leaky_relu",
+    "logistic": "sigmoid",
+    "none": "identity",
+    "sine": "sin",
+    "swish": "silu",
+}
+
+
+def known(name: object) -> str:
+    """Our name of an activation, or a SourceError with the list."""
+    given = "none" if name is None else name
+    if isinstance(given, str):
+        plain = given.strip().lower()
+        plain = ALIASES.get(plain, plain)
+        if plain in NAMES:
+            return plain
+    raise SourceError(f"unknown activation {name!r}: known are {', '.join(NAMES)} (also {', '.join(filter(None, ALIASES))})")
+
+
+def activation(name: str, slope: float | Floats = 0.0) -> Activation:
+    """The function of that name; `slope` is that of leaky_relu below 0, a number or one for each unit."""
+    if name != "leaky_relu":
+        return ACTIVATIONS[name]
+
+    def value(x: Floats) -> Floats:
+        return np.where(x >= 0, x, slope * x)
+
+    turns = (0.0,) if np.min(slope) < 0 else ()
+    return Activation(name, value, lambda x: np.where(x >= 0, 1.0, slope), turns)
