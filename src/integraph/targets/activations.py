@@ -84,14 +84,10 @@ ACTIVATIONS = {
         Activation(
             "gelu", lambda x: x * special.ndtr(x), _gelu_slope, (-GELU_TURN,), (-math.sqrt(2.0), math.sqrt(2.0))
         ),
-        Activation(
-            "gelu_tanh", _gelu_tanh, _gelu_tanh_slope, (-GELU_TANH_TURN,), (-GELU_TANH_BEND, GELU_TANH_BEND)
-        ),
+        Activation("gelu_tanh", _gelu_tanh, _gelu_tanh_slope, (-GELU_TANH_TURN,), (-GELU_TANH_BEND, GELU_TANH_BEND)),
         Activation("sin", np.sin, np.cos, periodic=True),
         Activation("exp", np.exp, np.exp),
-        Activation(
-            "gaussian", _gauss, lambda x: -2.0 * x * _gauss(x), (0.0,), (-math.sqrt(0.5), math.sqrt(0.5))
-        ),
+        Activation("gaussian", _gauss, lambda x: -2.0 * x * _gauss(x), (0.0,), (-math.sqrt(0.5), math.sqrt(0.5))),
         Activation("erf", special.erf, lambda x: 2.0 / math.sqrt(math.pi) * _gauss(x), (), (0.0,)),
         Activation("relu", lambda x: np.maximum(x, 0.0), lambda x: np.heaviside(x, 1.0)),
     )
@@ -119,7 +115,9 @@ def known(name: object) -> str:
         plain = ALIASES.get(plain, plain)
         if plain in NAMES:
             return plain
-    raise SourceError(f"unknown activation {name!r}: known are {', '.join(NAMES)} (also {', '.join(filter(None, ALIASES))})")
+    raise SourceError(
+        f"unknown activation {name!r}: known are {', '.join(NAMES)} (also {', '.join(filter(None, ALIASES))})"
+    )
 
 
 def activation(name: str, slope: float | Floats = 0.0) -> Activation:

@@ -45,7 +45,9 @@ class Layer:
     def _slope(self) -> float | Floats:
         slope = numbers(self.slope, "the slope of leaky_relu", SourceError)
         if slope.shape not in ((), (1,), (len(self.A),)) or not np.isfinite(slope).all():
-            raise SourceError(f"the slope of leaky_relu must be finite, one number or {len(self.A)}, got {self.slope!r}")
+            raise SourceError(
+                f"the slope of leaky_relu must be finite, one number or {len(self.A)}, got {self.slope!r}"
+            )
         return float(slope.reshape(())) if slope.size == 1 else tensor(slope)
 
     def apply(self, x: Floats) -> Floats:
@@ -98,7 +100,9 @@ class Network:
         z = numbers(x, "inputs")
         z = z.reshape(-1, 1) if z.ndim <= 1 and self.inputs == 1 else np.atleast_2d(z)
         if z.ndim != 2 or z.shape[1] != self.inputs:
-            raise UsageError(f"inputs have shape {np.shape(x)}: the network takes ({self.inputs},) or (batch, {self.inputs})")
+            raise UsageError(
+                f"inputs have shape {np.shape(x)}: the network takes ({self.inputs},) or (batch, {self.inputs})"
+            )
         found = []
         with np.errstate(over="ignore", under="ignore"):
             for layer in self.layers:

@@ -1,0 +1,66 @@
+"""How far the vector in a bank of registers can be from what it should be: unit by unit, and as a whole.
+
+The euclidean norm is kept beside the units because the norm of A e grows with the largest singular value of A, the units
+with row sums of |A|: for a random matrix of width n that is √n against n, for each layer. Three causes are kept apart
+(rows of `each`): approximation, residue, rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.program.views import Floats
+
+APPROXIMATION, RESIDUE, ROUNDING = range(3)
+UP = 1 + 1e-12  # more than the few thousand roundings of a bound
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deviation:
+    """each: (3, units), bounds of |e_i|; norm: (3,), bounds of the euclidean norm of e."""
+
+    each: Floats
+    norm: Floats
+
+    @property
+    def total(self) -> Floats:
+        """(units,): all causes together."""
+        found: Floats = self.each.sum(0)
+        return found
+
+    def through(self, A: Floats, largest: float) -> Deviation:
+        """A e, where `largest` bounds the largest singular value of A."""
+        rows = np.sqrt(np.square(A).sum(1))
+        each = np.minimum(self.each @ np.abs(A).T, self.norm[:, None] * rows) * UP
+        return Deviation(each, self._norm(each, self.norm * largest))
+
+    def times(self, slopes: Floats) -> Deviation:
+        """Unit by unit."""
+        each = self.each * slopes
+        return Deviation(each, self._norm(each, self.norm * slopes.max(initial=0.0)))
+
+    def plus(self, cause: int, each: Floats, norm_of_each: float = np.inf) -> Deviation:
+        """One more source of error, with its norm where that is known to be less than the norm of the bounds."""
+        both, norm = self.each.copy(), self.norm.copy()
+        both[cause] += each
+        norm[cause] += min(float(np.linalg.norm(each)), norm_of_each)
+        return Deviation(both * UP, norm * UP)
+
+    @staticmethod
+    def _norm(each: Floats, other: Floats) -> Floats:
+        return np.minimum(np.linalg.norm(each, axis=1), other) * UP
+
+
+def none(units: int) -> Deviation:
+    return Deviation(np.zeros((3, units)), np.zeros(3))
+
+
+def largest_singular_value(A: Floats) -> float:
+    """An upper bound, good to 1e-9."""
+    size = float(np.abs(A).max())
+    if size == 0 or not np.isfinite(size):
+        return size
+    scaled = A / size  # so that squares neither overflow nor vanish
+    return float(np.linalg.norm(scaled, 2)) * size * (1 + 1e-9)

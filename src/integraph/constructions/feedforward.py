@@ -1,0 +1,150 @@
+"""Theorem 2 for any network: choose what has to be chosen (rates, steepness) so that the promise is ε, then build.
+
+Tight: every part of the budget is linear in e^−r and 1/k to first order. It is computed at some r, r is set to what would
+make it ε, and the result is computed again until it holds. Paper: the rates of `bounds/theorem2.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.bounds import theorem2
+from integraph.bounds.intervals import Interval
+from integraph.constructions import narrow, wide
+from integraph.constructions.budget import Parts
+from integraph.constructions.layers import Plan, plan
+from integraph.errors import UsageError
+from integraph.program import Program
+from integraph.program.numbers import numbers, real
+from integraph.targets import Network
+
+METHODS, BOUNDS, FREES = ("narrow", "wide"), ("tight", "paper"), ("keep", "decay")
+STEEP = 1.0  # where the search for k begins
+LARGEST_RATE, LARGEST_STEEPNESS = 700.0, 1e14  # e^−700 is almost nothing; k·x must leave room for rounding
+FORGET = 40.0  # e^−40 = 4e−18
+ROUNDS = 60
+
+
+def feedforward(
+    network: Network,
+    eps: float = 1e-6,
+    *,
+    method: str = "narrow",
+    bound: str = "tight",
+    free: str = "keep",
+    box: ArrayLike | None = None,
+) -> Program:
+    """A program within `eps` of the network on the box, by its own budget."""
+    for name, value, known in (("method", method, METHODS), ("bound", bound, BOUNDS), ("free", free, FREES)):
+        if value not in known:
+            raise UsageError(f"{name} = {value!r}: needs {' or '.join(map(repr, known))}")
+    eps = real(eps, "eps")
+    if not (math.isfinite(eps) and eps > 0):
+        raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
+    if bound == "paper" and method != "narrow":
+        raise UsageError("bound = 'paper' belongs to method = 'narrow': the wide construction has no rates to choose")
+    if free == "decay" and method != "wide":
+        raise UsageError("free = 'decay' belongs to method = 'wide': the narrow construction always decays")
+    cube = interval(box, network.inputs)
+    if method == "wide":
+        return _wide(network, cube, eps, free)
+    return _paper(network, cube, eps) if bound == "paper" else _narrow(network, cube, eps)
+
+
+def interval(box: ArrayLike | None, inputs: int) -> Interval:
+    """[0, 1]^d, or one pair (low, high) for all inputs, or one for each."""
+    if box is None:
+        return Interval(np.zeros(inputs), np.ones(inputs))
+    given = numbers(box, "the box")
+    if given.shape not in ((2,), (inputs, 2)):
+        raise UsageError(f"the box has shape {given.shape}: needs (low, high) for all inputs, or {inputs} such pairs")
+    sides = np.broadcast_to(given, (inputs, 2))
+    for n, (low, high) in enumerate(sides.tolist()):
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise UsageError(f"side {n} of the box is [{low}, {high}]: needs finite low ≤ high")
+    return Interval(sides[:, 0].copy(), sides[:, 1].copy())
+
+
+def _narrow(network: Network, box: Interval, eps: float) -> Program:
+    chosen = _steep(network, box, eps, lambda p: narrow.error(p, _uniform(p, LARGEST_RATE)))
+    budget = narrow.error(chosen, _uniform(chosen, LARGEST_RATE))
+    room = eps - budget.approximation - budget.rounding
+    if not room > 0:
+        raise _unreachable(eps, budget)
+    r = _rate(lambda r: narrow.error(chosen, _uniform(chosen, r)), eps)
+    return narrow.construct(chosen, _uniform(chosen, r))
+
+
+def _uniform(chosen: Plan, r: float) -> list[narrow.Rate]:
+    return [(r, r)] * len(chosen.stretches)
+
+
+def _rate(error: Callable[[float], Parts], eps: float) -> float:
+    """The smallest rate, to a hundredth, at which the whole budget is at most ε."""
+    low, high = 0.0, FORGET
+    while not error(high).total <= eps:
+        if high >= LARGEST_RATE:
+            raise _unreachable(eps, error(high))
+        low, high = high, min(2 * high, LARGEST_RATE)
+    while high - low > 0.01:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if error(middle).total <= eps else (middle, high)
+    return high
+
+
+def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], Parts]) -> Plan:
+    """The plan whose rectifiers are steep enough that their part of the budget is at most ε/2."""
+    k = STEEP
+    for _ in range(ROUNDS):
+        chosen = plan(network, box, k)
+        if not chosen.switching:
+            return chosen
+        found = error(chosen).approximation
+        if found <= 0.5 * eps:
+            return chosen
+        k *= 2.1 * found / eps if math.isfinite(found) else 16.0
+        if k > LARGEST_STEEPNESS:
+            break
+    raise UsageError(
+        f"eps = {eps:g}: its rectifiers would have to be steeper than k = {LARGEST_STEEPNESS:g}, which float64 cannot "
+        "follow: ask for a larger eps or a smaller box"
+    )
+
+
+def _paper(network: Network, box: Interval, eps: float) -> Program:
+    chosen = plan(network, box, STEEP)
+    other = [s for s in chosen.stretches if s.f.name != "tanh"]
+    if other:
+        raise UsageError(
+            f"layer {other[0].number} is {other[0].f.name}: the paper's bound is for tanh (and sigmoid, which is a tanh); "
+            "use bound='tight'"
+        )
+    weights = [*(abs(part).max() for s in chosen.stretches for part in (s.A, s.b)), 0.0]
+    readout = np.abs(chosen.readout.C).sum(1) + 2 * np.abs(chosen.readout.b)  # the register that holds 1 is off by 2δ
+    width = max([network.inputs, *(s.units for s in chosen.stretches)])
+    found = theorem2.rates(
+        float(max(weights)), width, len(chosen.stretches), float(box.size.max()), float(readout.max()), eps
+    )
+    return narrow.construct(chosen, [(rate.r1, rate.r3) for rate in found])
+
+
+def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
+    r = math.inf if free == "keep" else FORGET
+    chosen = _steep(network, box, eps, lambda p: wide.error(p, r))
+    if not wide.error(chosen, math.inf).total <= eps:
+        raise _unreachable(eps, wide.error(chosen, math.inf))
+    if free == "decay" and not wide.error(chosen, r).total <= eps:
+        r = _rate(lambda r: wide.error(chosen, r), eps)
+    return wide.construct(chosen, r)
+
+
+def _unreachable(eps: float, budget: Parts) -> UsageError:
+    return UsageError(
+        f"eps = {eps:g} cannot be promised: rounding of the controls to float64 alone may cost {budget.rounding:.2g}, "
+        f"rectifiers {budget.approximation:.2g}, what decay leaves {budget.residue:.2g}: ask for a larger eps, a smaller box, "
+        "or method='wide'"
+    )
