@@ -109,6 +109,17 @@ def _logistic(*others: str, k: float = 1.0) -> Draw:
     return draw
 
 
+def _leaky(k: float, c: float) -> Draw:
+    """As _logistic, for the excess s − cx. Near s = cx, which is unstable, the rounding of cx grows: c a power of 2."""
+
+    def draw(rng: Generator, t: float, n: int) -> Values:
+        x = rng.normal(0, 3, (1, n))
+        rest = (1 - c) * x
+        return {"s": c * x + rng.uniform(-0.9, 3, (1, n)) * rest / np.expm1(k * rest * t), "x": x}
+
+    return draw
+
+
 def _above_minus_one(base: str, *others: str) -> Draw:
     """1 + pt ≥ 0.1."""
 
@@ -161,8 +172,8 @@ def _wild_line(imaginary: str, *others: str) -> Draw:
     return draw
 
 
-def _matrix(target: str, operand: str) -> Draw:
-    return lambda rng, t, n: {target: rng.normal(0, 1, (2, n)), operand: rng.normal(0, 1, (3, n))}
+def _matrix(target: str, operand: str, lanes: int = 2) -> Draw:
+    return lambda rng, t, n: {target: rng.normal(0, 1, (lanes, n)), operand: rng.normal(0, 1, (3, n))}
 
 
 W = np.array([[1.5, -0.25, 2.0], [-3.0, 0.5, 0.75]])
@@ -197,6 +208,24 @@ CASES = (
     Case("silu", gadgets.silu, _logistic(), _steep("s", "x")),
     Case("sigmoid", gadgets.sigmoid, _logistic("g"), _steep("s", "g", "x")),
     Case("relu", gadgets.relu, _logistic(k=1.5), _steep("s", "x"), {"k": 1.5}),
+    Case("leaky_relu", gadgets.leaky_relu, _leaky(1.5, 0.25), _steep("s", "x"), {"k": 1.5, "c": 0.25}, sums=("s",)),
+    Case(
+        "leaky_relu, c > 1",
+        gadgets.leaky_relu,
+        _leaky(-0.75, 2.0),
+        _steep("s", "x"),
+        {"k": -0.75, "c": 2.0},
+        {},
+        ("s",),
+    ),
+    Case(
+        "leaky_relu affine",
+        gadgets.leaky_relu,
+        _any("s", "x", size=0.3),
+        None,
+        {"k": 0.5, "c": -0.5, "a": 2.0, "b": 0.25},
+        sums=("s",),
+    ),
     Case("gaussian", gadgets.gaussian, _gaussian("y"), sums=("w",)),
     Case("erf", gadgets.erf, _gaussian("h", "y"), sums=("w", "y")),
     Case("gelu", gadgets.gelu, _gaussian("h", "z"), sums=("w", "z")),
@@ -221,9 +250,20 @@ CASES = (
         sums=("m",),
     ),
     Case("decay", gadgets.decay, _any("z"), None, {"r": 12.5}),
+    Case("relax", gadgets.relax, _any("z"), None, {"r": 12.5, "v": -0.75}, sums=("z",)),
+    Case("relax slowly", gadgets.relax, _any("z"), None, {"r": 1e-9, "v": 3.0}, sums=("z",)),
     Case("ramp", gadgets.ramp, _any("z"), None, {"b": 0.3}, sums=("z",)),
     Case("drain", gadgets.drain, _matrix("z", "x"), None, {"w": W, "b": B, "r": 3.0}, {"z": (2,), "x": (3,)}, ("z",)),
     Case(
         "drain that grows", gadgets.drain, _matrix("z", "x"), None, {"w": W, "r": -2.0}, {"z": (2,), "x": (3,)}, ("z",)
+    ),
+    Case(
+        "drain into banks",
+        gadgets.drain,
+        _matrix("z", "x", 4),
+        None,
+        {"w": np.stack([W, 0.5 - W]), "b": B, "r": 5.0},
+        {"z": (2, 2), "x": (3,)},
+        ("z",),
     ),
 )

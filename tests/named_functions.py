@@ -160,6 +160,17 @@ NAMED = (
         lambda x, _: {"s": x * _sigmoid(8 * x)},
         {"k": 8.0},
     ),
+    *(
+        Named(
+            f"smoothed leaky ReLU of slope {c:g}",
+            gadgets.leaky_relu,
+            lambda x, c=c: {"s": (1 + c) / 2 * x, "x": x},  # type: ignore[misc]
+            lambda x, _, k=k, c=c: {"s": c * x + (1 - mpf(c)) * x * _sigmoid(k * (1 - mpf(c)) * x)},  # type: ignore[misc]
+            {"k": k, "c": c},
+            sums=("s",),
+        )
+        for k, c in ((8.0, 0.01), (-8.0, 2.5), (8.0, -0.5))
+    ),
     Named(
         "Gaussian",
         gadgets.gaussian,
@@ -180,5 +191,16 @@ NAMED = (
         sums=("z",),
     ),
     Named("decay", gadgets.decay, lambda x: {"z": x}, lambda x, _: {"z": x * mp.exp(-40)}, {"r": 40.0}),
+    *(
+        Named(
+            f"relaxation at rate {r:g}",
+            gadgets.relax,
+            lambda x: {"z": x},
+            lambda x, _, r=r: {"z": x * mp.exp(-r) - 0.75 * mp.expm1(-r)},  # type: ignore[misc]
+            {"r": r, "v": 0.75},
+            sums=("z",),
+        )
+        for r in (40.0, 1500.0)
+    ),
     Named("ramp", gadgets.ramp, lambda x: {}, lambda x, _: {"z": mpf(0.75)}, {"b": 0.75}),
 )

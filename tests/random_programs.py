@@ -104,7 +104,7 @@ class Maker:
         return self.sums("product", width, 2, False)
 
     def drain(self, width: int) -> Block:
-        z, x = self.shape(1), self.shape(1)
+        z, x = self.shape(self.pick(0, 1, 1, 2, 3)), self.shape(1)
         bias = {"b": self.small(z)} if self.rng.random() < 0.5 else {}
         r = self.pick(0.0, 1.5, -40.0, 1e-18, 2000.0, 1e-9)
         return gadgets.drain(self.fresh(z), self.fresh(x), w=self.values(*z, *x), r=r, **bias)

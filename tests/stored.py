@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from safetensors.numpy import save_file
 from integraph import Index, Program, Registers, build, load, segment
 from integraph.errors import FileError
 from integraph.gadgets import affine, drain, ramp, raw
-from integraph.program import storage
+from integraph.program import Budget, Probe, storage
 
 Tensors = dict[str, Any]
 
@@ -26,10 +27,16 @@ def bits(array: Any) -> tuple[Any, ...]:
 
 def everything(p: Program) -> list[Any]:
     """All that a program holds, bit by bit."""
-    readout = p.readout
+    readout, budget = p.readout, p.budget
     found: list[Any] = [p.width, p.inputs, p.outputs, [(g.name, g.view) for g in p.registers], p.source]
     found += [repr(p.proven), repr(p.seen), None if p.scales is None else bits(p.scales)]
     found += [bits(a.astype(np.int64)) for a in (readout.indptr, readout.indices)] + [bits(readout.data)]
+    if budget is not None:
+        found += [bits(budget.low), bits(budget.high)]
+        found += [part.hex() for part in (budget.approximation, budget.residue, budget.rounding)]
+    for probe in p.probes:
+        found += [probe.label, probe.segment, type(probe.ref), bits(probe.ref.indices())]
+        found += [probe.scale.hex(), probe.shift.hex()]
     for s in p.segments:
         found += [s.label, float(s.duration).hex(), float(s.rate).hex()]
         for b in s.blocks:
@@ -44,12 +51,13 @@ def controls(p: Program) -> list[bytes]:
 
 
 def small() -> Program:
-    """As few bytes as possible, with a view, a list, a state scale and both kinds of tensors."""
+    """As few bytes as possible, with a view, a list, a state scale, both kinds of tensors, a budget and a probe."""
     r = Registers()
     r.inputs("x", 2)
     z = r.new("z", 2)
     program = build(r, [segment("s", affine(z, Index([[1], [0]]), w=[[2.0], [3.0]], b=-0.5))], z)
-    return program.rescale_states([1.0, 2.0, 4.0, 8.0]).with_errors(proven=0.1)
+    scaled = program.rescale_states([1.0, 2.0, 4.0, 8.0]).with_errors(proven=0.1)
+    return replace(scaled, budget=Budget([-1.0, 0.0], [1.0, 0.0], 0.0, 0.1, 1e-16), probes=(Probe("z", 0, z, 2.0),))
 
 
 def refused(path: Path, match: str, **limits: int) -> None:
@@ -71,7 +79,9 @@ def rich() -> Program:
         segment("two", drain(z, y, w=rng.normal(size=(3, 3)), r=2.0)),
         segment("three", raw(z, x, A=rng.normal(size=(3, 7)))),
     ]
-    return build(r, segments, z).rescale_states(np.full(10, 2.0))
+    program = build(r, segments, z).rescale_states(np.full(10, 2.0))
+    probes = (Probe("layer 1", 0, z, 2.0, -0.5), Probe("list", 2, Index([[9, 0]])))
+    return replace(program, budget=Budget(-np.ones(4), np.arange(4.0), 1e-7, 2e-8, 1e-15), probes=probes)
 
 
 def forge(path: Path, document: Any, tensors: Tensors, digest: str = "", **metadata: str) -> None:

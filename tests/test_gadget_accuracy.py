@@ -207,6 +207,22 @@ def test_factors_that_overflow_alone(name: str, start: dict[str, float], wanted:
         assert ends[0, roles.index(role)] == pytest.approx(value, rel=RELATIVE, abs=0.0)
 
 
+@pytest.mark.parametrize("rate", [0.0, 1e-12, 3.0, 40.0, 720.0, 1000.0, 1500.0, 1e6, -2.0, -700.0])
+@pytest.mark.parametrize("t", [1.0, 0.3])
+def test_a_drain_at_any_rate(rate: float, t: float) -> None:
+    """z gains (1 − e^{−rt})/(1 − e^{−r})·w·x + t·b, the integral of its own equation; x is left with e^{−rt} x."""
+    w, z, x = [[0.5], [-2.0]], [1.0, 0.25], 3e-20
+    case = Case("drain", gadgets.drain, lambda *_: {}, None, {"w": w, "b": 1.5, "r": rate}, {"z": (2,), "x": (1,)})
+    program, start = case.program(t), np.array([[*z, x]])
+    with mp.workdps(1000):
+        r = mpf(rate)
+        reach = mp.expm1(-r * t) / mp.expm1(-r) if rate else mpf(t)
+        wanted = [begin + reach * weight * x + t * mpf(1.5) for (weight,), begin in zip(w, z, strict=True)]
+        wanted.append(mp.exp(-r * t) * x)
+        for end in (case.closed(program, start)[0][0], program.flow(start, "exact", states=True).states[0]):
+            assert all(close(found, value, abs(value)) for found, value in zip(end, wanted, strict=True))
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.wild or case.sums], ids=lambda case: case.name)
 def test_a_lane_does_not_depend_on_its_neighbours(case: Case) -> None:
     """An extreme neighbour sends the whole array the long way; the bits of the others stay the same."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gadget_cases import CASES, Case
-from integraph import Index, Registers, Status, gadgets
+from integraph import Index, Registers, Status, build, gadgets, segment
 from integraph.errors import SpecError
 from integraph.gadgets.gadget import arguments
 from integraph.program import operations
@@ -79,6 +79,33 @@ def test_words_of_lemma_1() -> None:
     )
 
 
+def test_leaky_relu_is_close_to_the_function() -> None:
+    """0.2785/|k|, where |Kx| = 1.278, and nowhere more."""
+    r = Registers()
+    s, x = r.inputs("s", 1), r.inputs("x", 1)
+    at = np.concatenate([np.linspace(-50, 50, 20001), [0.0]])
+    for k, c in ((2.0, 0.01), (30.0, 0.3), (30.0, -1.0), (-5.0, 1.5), (-0.1, 40.0)):
+        program = build(r, [segment("leaky", gadgets.leaky_relu(s, x, k=k, c=c))], s)
+        error = program(np.stack([(1 + c) / 2 * at, at], 1))[:, 0] - np.where(at > 0, at, c * at)
+        assert 0.277 < np.abs(error).max() * abs(k) < 0.2785
+
+
+def test_a_control_of_four_factors_is_looked_at() -> None:
+    """k·c·a² overflows though every tensor is far from it."""
+    r = Registers()
+    s, x = r.inputs("s", 1), r.inputs("x", 1)
+    with pytest.raises(SpecError, match="every control must be finite"):
+        build(r, [segment("leaky", gadgets.leaky_relu(s, x, k=1e80, c=1e80, a=1e80))], s)
+
+
+def test_words_of_banks() -> None:
+    r = Registers()
+    x, z = r.inputs("x", 3), r.new("z", 2, 4)
+    assert gadgets.drain.words(gadgets.drain(z, x, w=np.ones((2, 4, 3)), r=40.0)).startswith(
+        "drain, 3 registers into 2 × 4: z(1) = z(0) + w·x(0) while x decays at rate 40;"
+    )
+
+
 def test_arguments_follow_the_block() -> None:
     """Views, index arrays, tensors with the inputs' axis, and the affine operand."""
     r = Registers()
@@ -110,6 +137,8 @@ def _registers() -> dict[str, Any]:
     [
         (lambda v: gadgets.power(v["x"], v["y"]), "power needs the tensor 'a': give a=… as a number"),
         (lambda v: gadgets.relu(v["x"], v["y"]), r"relu needs the tensor 'k': .* broadcasts to \(3,\)"),
+        (lambda v: gadgets.leaky_relu(v["x"], v["y"], k=1.0), "leaky_relu needs the tensor 'c'"),
+        (lambda v: gadgets.relax(v["x"], r=1.0), "relax needs the tensor 'v': give v=… as a number"),
         (lambda v: gadgets.decay(v["x"]), "decay needs the tensor 'r'"),
         (lambda v: gadgets.ramp(v["x"]), "ramp needs the tensor 'b'"),
         (
@@ -129,7 +158,9 @@ def _registers() -> dict[str, Any]:
         (lambda v: gadgets.affine(v["x"], v["r"]), r"operand of shape \(2,\) does not broadcast to \(3,\)"),
         (lambda v: gadgets.product(v["x"], v["m"], v["r"]), r"product: x has shape \(2, 3\) and v \(2,\)"),
         (lambda v: gadgets.softmax(v["m"], v["m"], v["x"], v["m"]), "m needs rows; got"),
-        (lambda v: gadgets.drain(v["m"], v["x"], w=1.0, r=1.0), "must be one-dimensional"),
+        (lambda v: gadgets.drain(v["x"], v["m"], w=1.0, r=1.0), r"x must be one-dimensional, got shape \(2, 3\)"),
+        (lambda v: gadgets.drain(v["m"], v["x"], w=np.eye(3), r=1.0), r"w has shape \(3, 3\), needs \(2, 3, 3\)"),
+        (lambda v: gadgets.drain(v["m"], v["x"], w=np.ones((2, 3, 3)), b=np.ones(2), r=1.0), "tensor 'b' has shape"),
         (lambda v: gadgets.drain(v["r"], v["x"], w=np.eye(3), r=1.0), r"w has shape \(3, 3\), needs \(2, 3\)"),
         (lambda v: gadgets.drain(v["r"], v["x"], w=np.ones((2, 3)), r=[1.0]), "tensor 'r' has shape"),
         (lambda v: gadgets.tanh(v["x"], v["y"], v["z"], a="two"), "a tensor must be numbers"),

@@ -43,11 +43,11 @@ def slow_drain(block: Block) -> Slow:
     r = float(block.tensors["r"])
     with mpmath.workdps(40):
         factor = float(mpmath.mpf(r) / -mpmath.expm1(-mpmath.mpf(r))) if r else 1.0
-    for a, row in zip(z, block.tensors["w"], strict=True):
-        for b, w in zip(x, row, strict=True):
-            yield int(a), ONE, int(b), factor * w
-    for a, b in zip(z, np.broadcast_to(block.tensors.get("b", 0.0), z.shape), strict=True):
-        yield int(a), ONE, ONE, float(b)
+    bias = np.broadcast_to(block.tensors.get("b", 0.0), z.shape)
+    for lane in np.ndindex(z.shape):
+        for b, w in zip(x, block.tensors["w"][lane], strict=True):
+            yield int(z[lane]), ONE, int(b), factor * w
+        yield int(z[lane]), ONE, ONE, float(bias[lane])
     for b in x:
         yield int(b), ONE, int(b), -r
 

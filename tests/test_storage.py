@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -15,10 +16,10 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 import integraph
-from integraph import Index, Program, Registers, build, load, segment, tensor
+from integraph import Index, Program, Registers, View, build, load, segment, tensor
 from integraph.errors import FileError
 from integraph.gadgets import affine, product, tanh
-from integraph.program import progress, storage
+from integraph.program import Budget, Probe, progress, storage
 from random_programs import programs
 from stored import controls, everything, refused, rich, small
 
@@ -28,15 +29,34 @@ SHARED_FOLDER = settings(deadline=None, suppress_health_check=[HealthCheck.funct
 # --- exact both ways
 
 
+def budgets(program: Program) -> st.SearchStrategy[Budget | None]:
+    sides = st.lists(st.floats(-1e9, 1e9), min_size=program.inputs, max_size=program.inputs).map(np.array)
+    box = st.tuples(sides, sides).map(lambda ends: (np.minimum(*ends), np.maximum(*ends)))
+    part = st.floats(0.0, 1e300)
+    return st.none() | st.builds(lambda ends, *parts: Budget(*ends, *parts), box, part, part, part)
+
+
+def probes(program: Program) -> st.SearchStrategy[tuple[Probe, ...]]:
+    registers = st.lists(st.integers(0, program.width - 1), min_size=1, max_size=min(program.width, 4))
+    refs = registers.map(lambda found: Index(np.array(found))) | st.just(View(0, (program.width,), (1,)))
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    probe = st.builds(Probe, st.text(max_size=9), st.integers(0, max(program.depth - 1, 0)), refs, numbers, numbers)
+    return st.lists(probe, max_size=3 if program.depth else 0).map(tuple)
+
+
 @given(
     program=programs(),
     source=st.text(max_size=20),
     proven=st.none() | st.floats(allow_nan=False),
+    data=st.data(),
     seen=st.none() | st.floats(),
 )
 @settings(SHARED_FOLDER, max_examples=100)
-def test_round_trip_is_bit_exact(path: Path, program: Program, source: str, proven: Any, seen: Any) -> None:
-    program = Program(program.registers, program.segments, program.readout, program.scales, source, proven, seen)
+def test_round_trip_is_bit_exact(
+    path: Path, program: Program, source: str, proven: Any, seen: Any, data: st.DataObject
+) -> None:
+    budget, places = data.draw(budgets(program)), data.draw(probes(program))
+    program = replace(program, source=source, proven=proven, seen=seen, budget=budget, probes=places)
     program.save(path)
     back = load(path)
     assert everything(back) == everything(program)

@@ -120,6 +120,37 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "source": (put("source", None), "the source is None: needs str"),
     "proven": (put("proven", 0.1), "the proven error is 0.1: needs str"),
     "seen": (put("seen", "small"), "the seen error is 'small'"),
+    "budget": (put("budget", 0.1), "the budget is 0.1: needs a list of 5"),
+    "budget parts": (put("budget", []), r"the budget is \[\]: needs a list of 5"),
+    "budget low": (put("budget", 0, [0.0] * 4), r"a tensor name is \[0.0, .*: needs str"),
+    "budget other low": (put("budget", 0, "t0"), r"low has shape \(3, 4\), high \(4,\)"),
+    "budget swapped": (
+        lambda d: put("budget", [*d["budget"][1::-1], *d["budget"][2:]])(d),
+        "low .* > high",
+    ),
+    "budget list as box": (put("budget", 0, "t3"), "tensor 't3' is missing or not float64"),
+    "approximation": (put("budget", 2, 1e-7), "budget, approximation is 1e-07: needs str"),
+    "approximation −1": (put("budget", 2, (-1.0).hex()), "budget: approximation must be finite and ≥ 0, got -1.0"),
+    "residue NaN": (put("budget", 3, "nan"), "budget: residue must be finite and ≥ 0, got nan"),
+    "rounding infinite": (put("budget", 4, "inf"), "budget: rounding must be finite and ≥ 0, got inf"),
+    "rounding text": (put("budget", 4, "0.1"), "budget, rounding is '0.1': needs a number as float.hex writes it"),
+    "budget overflows": (lambda d: [put("budget", n, (1.7e308).hex())(d) for n in (2, 3)], "sum of its parts"),
+    "probes": (put("probes", None), "probes is None: needs list"),
+    "probe": (put("probes", 0, ["layer 1", 0]), "probe 0 is .*: needs a list of 5"),
+    "probe label": (put("probes", 0, 0, 1), "probe 0, label is 1: needs str"),
+    "probe segment": (put("probes", 0, 1, "0"), "probe 0, segment is '0': needs int"),
+    "probe segment true": (put("probes", 0, 1, True), "probe 0, segment is True: needs int"),
+    "probe segment 3": (put("probes", 0, 1, 3), "probe 'layer 1' looks after segment 3: the segments are 0 … 2"),
+    "probe segment −1": (put("probes", 0, 1, -1), "looks after segment -1"),
+    "probe segment huge": (put("probes", 0, 1, 10**400), "looks after segment 1000"),
+    "probe view": (put("probes", 0, 2, 0, 8), r"probe 0: \[8, \[3\], \[1\]\] leaves the registers 0 … 9"),
+    "probe of nothing": (put("probes", 0, 2, [0, [0], [0]]), "sees 0 registers: needs 1 to 10"),
+    "probe of too much": (put("probes", 0, 2, [0, [10**9], [0]]), "sees 1000000000 registers: needs 1 to 10"),
+    "probe huge": (put("probes", 0, 2, [0, [HUGE], [0]]), "is above the limit of terms"),
+    "probe floats": (put("probes", 1, 2, "t0"), "tensor 't0' is missing or not int64"),
+    "probe scale": (put("probes", 0, 3, 2.0), "probe 0, scale is 2.0: needs str"),
+    "probe scale NaN": (put("probes", 0, 3, "nan"), "probe 'layer 1': the scale must be finite, got nan"),
+    "probe shift": (put("probes", 0, 4, "-inf"), "probe 'layer 1': the shift must be finite, got -inf"),
     "other terms": (put(*OPERAND, 2, [1, 0]), "was altered: its blocks do not give the terms"),
 }
 
@@ -202,6 +233,14 @@ TENSOR_CASES: dict[str, tuple[Callable[[Tensors], Any], str]] = {
     "scale 0": (swap("t11", entry(0.0)), "state scales must be 10 positive numbers"),
     "scale NaN": (swap("t11", entry(np.nan)), "the state scales holds nan"),
     "scales too few": (swap("t11", lambda a: a[1:]), "state scales must be 10"),
+    "box NaN": (swap("t12", entry(np.nan)), "budget: low holds nan: the box must be finite"),
+    "box infinite": (swap("t13", entry(np.inf)), "budget: high holds inf"),
+    "box inside out": (swap("t12", entry(3.5, 3)), "budget: input 3 has low = 3.5 > high = 3.0"),
+    "box too small": (lambda t: [swap(n, lambda a: a[1:])(t) for n in ("t12", "t13")], "has 3 sides, the program 4"),
+    "box of two axes": (lambda t: [swap(n, lambda a: a[:, None])(t) for n in ("t12", "t13")], r"shape \(4, 1\)"),
+    "probe register 10": (swap("t14", entry(10)), "probe 'list' sees registers 0 … 10, there are 10"),
+    "probe register −1": (swap("t14", entry(-1)), "probe 'list' sees registers -1 … 0"),
+    "probe of too many": (swap("t14", lambda a: np.zeros(11, np.int64)), "sees 11 registers: needs 1 to 10"),
 }
 
 
@@ -220,6 +259,7 @@ def test_the_names_used_above_are_those_of_the_file() -> None:
     assert document["segments"][0][3][1][1] == ["t3"]
     assert document["segments"][2][3][0][3] == {"index": "t6", "value": "t7"}
     assert (document["readout"], document["scales"]) == (["t8", "t9", "t10"], "t11")
+    assert (document["budget"][:2], document["probes"][1][2]) == (["t12", "t13"], "t14")
 
 
 def test_newer_and_foreign_versions(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Lemma 5: how far Lemma 1's flow can end from (ξ, tanh ξ, ξ tanh ξ) when each start is off by at most δ.
 
-The paper bounds it by (4K+2) e^(4K+2) δ/(4K+2 − 9(e^(4K+2) − 1)δ) for |ξ| ≤ K. The flow has a closed form, so the truth is
-at hand. With M = ξ + η₁ and s = sech M,
+The paper bounds it by (4K+2) e^(4K+2) δ/(4K+2 − 9(e^(4K+2) − 1)δ) for |ξ| ≤ K. The flow has a closed form, so the
+truth is at hand. With M = ξ + η₁ and s = sech M,
 
     y₂ − tanh M = s (η₂ − η₃(1 − s)/M)/(1 + η₃ tanh(M)/M),      y₃ − M tanh M = s² η₃/(1 + η₃ tanh(M)/M)
 

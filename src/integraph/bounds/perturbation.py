@@ -1,7 +1,7 @@
 """Activations as flows from a start that is slightly wrong: Lemma 5, done tightly, for every activation.
 
-In a construction the registers of an activation do not start where the lemma wants them: ρ[role] bounds what is left of an
-earlier value. The argument itself is M = x + δ, and M is what the flow computes with. Then
+In a construction the registers of an activation do not start where the lemma wants them: ρ[role] bounds what is left
+of an earlier value. The argument itself is M = x + δ, and M is what the flow computes with. Then
 
     output − f(x) = [f(M) − f(x)] + [output from the wrong start − f(M)]
 

@@ -1,7 +1,7 @@
-"""The error of a built network, layer by layer: section by section the same step, whatever the construction.
+"""The error of a built network, layer by layer: the same step whatever the construction.
 
-e is the deviation of the registers that hold a layer's values, ρ[role] what is left of earlier values in the registers of
-an activation. Then M = x + A e + ρ[argument] is what the flow sees, and
+e is the deviation of the registers that hold a layer's values, ρ[role] what is left of earlier values in the registers
+of an activation. Then M = x + A e + ρ[argument] is what the flow sees, and
 
     |e⁺| ≤ sup|f'|·(|A||e| + ρ[argument] + rounding) + (error from the wrong start, bounds/perturbation.py)
 """
@@ -16,12 +16,13 @@ import numpy as np
 
 from integraph.bounds import intervals
 from integraph.bounds.deviation import APPROXIMATION, RESIDUE, ROUNDING, UP, Deviation
-from integraph.bounds.intervals import U, Interval
+from integraph.bounds.intervals import Interval, U
 from integraph.bounds.perturbation import RELU, WRONG
 from integraph.constructions.layers import Readout, Stretch
 from integraph.program.views import Floats
 
-CONTROL = 4 * U  # a stored control is weight · start scale · r/(1 − e^−r): each factor and product rounded once
+CONTROL = 5 * U  # a stored control is weight · start scale · r/(1 − e^−r): two factors and two products are rounded
+CONSTANTS = 8 * U  # and what an activation itself has of them, relative to its value or to 1
 
 
 class Parts(NamedTuple):
@@ -38,46 +39,65 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
-    """Behind a layer: how far its values are off, and how large every other register of it can be; `reach` bounds the
-    norm of all arguments together."""
+    """Behind a layer: how far its values are off, how large every other register of it can be, and the norm of all
+    registers of a role together, infinite where only the bounds of single ones are known."""
 
     e: Deviation
     ends: dict[str, Floats]
-    reach: float
+    norms: dict[str, float]
 
 
-def through(layer: Stretch, z: Interval, e: Deviation, rho: Mapping[str, Floats], rho_norm: float = np.inf) -> Passed:
-    """One layer: affine map, then activation from registers that hold ρ; `rho_norm` bounds the norm of ρ[argument]."""
+def through(
+    layer: Stretch, z: Interval, e: Deviation, rho: Mapping[str, Floats], norms: Mapping[str, float] | None = None
+) -> Passed:
+    """One layer: affine map, then activation from registers that hold ρ; `norms` bounds the norms of ρ[role]."""
     recipe = layer.recipe
-    size = np.abs(layer.A) @ z.size + np.abs(layer.b)
+    norm = {role: min(float(np.linalg.norm(rho[role])), (norms or {}).get(role, np.inf)) for role in recipe.starts}
+    size = np.abs(layer.A) @ (z.size + e.total) + np.abs(layer.b)
     lost = CONTROL * size + layer.lost
-    delta = e.through(layer.A, layer.norm).plus(RESIDUE, rho[recipe.argument], rho_norm).plus(ROUNDING, lost)
+    delta = e.through(layer.A, layer.norm).plus(RESIDUE, rho[recipe.argument], norm[recipe.argument])
+    delta = delta.plus(ROUNDING, lost)
     M = layer.argument.widened(delta.total)
     wrong_start = WRONG[layer.f.name]
     extra = {"K": layer.steepness, "switching": layer.steepness > 0, "scale": np.abs(_scale(recipe.starts.get("s")))}
-    rounded = {
-        role: rho[role] + np.abs(_scale(start)) * lost if role != recipe.argument else rho[role]
-        for role, start in recipe.starts.items()
-    }
     with np.errstate(over="ignore", invalid="ignore"):
+        rounded = {
+            role: rho[role] if role == recipe.argument else rho[role] + np.abs(_scale(start)) * lost
+            for role, start in recipe.starts.items()
+        }
         left, _ = wrong_start(M, {**rho, **extra})
         wrong, ends = wrong_start(M, {**rounded, **extra})
-        roundoff = np.where(wrong > left, wrong - left, 0.0) + 16 * U * layer.values.size  # and constants of the flow
-        after = delta.times(intervals.steepest(layer.f, M)).plus(RESIDUE, left).plus(ROUNDING, roundoff)
+        roundoff = np.where(wrong > left, wrong - left, 0.0)
+        if recipe.stages:
+            roundoff = roundoff + CONSTANTS * (1.0 + layer.values.size)
+        after = delta.times(intervals.steepest(layer.f, M)).plus(RESIDUE, left, _together(layer, M, norm, extra))
+        after = after.plus(ROUNDING, roundoff)
         if layer.steepness.any():
             near = np.divide(RELU, layer.steepness, out=np.zeros(layer.units), where=layer.steepness > 0)
             after = after.plus(APPROXIMATION, near)
     reach = layer.norm * float(np.linalg.norm(z.size)) + float(np.linalg.norm(layer.b)) + float(delta.norm.sum())
-    return Passed(after, {role: UP * end for role, end in ends.items()}, UP * reach)
+    known = {"x": UP * reach} if recipe.argument == "x" else {}  # x is frozen: it still holds the argument
+    if layer.f.name == "tanh":
+        known["lam"] = UP * (reach + norm["lam"])  # |λ| ≤ |M| + |λ₀|
+    return Passed(after, {role: UP * end for role, end in ends.items()}, known)
+
+
+def _together(layer: Stretch, M: Interval, norm: Mapping[str, float], extra: Mapping[str, Floats]) -> float:
+    """A bound of the norm of all errors from a wrong start. Each is a sum of shares of the ρ[role], and a share grows
+    with ρ and |M|: at the largest M, with norms in place of ρ, the same formula bounds the norm."""
+    hull = Interval(M.low.min(keepdims=True), M.high.max(keepdims=True))
+    widest = {name: np.max(value, keepdims=True).reshape(1) for name, value in extra.items()}
+    found, _ = WRONG[layer.f.name](hull, {**{role: np.array([n]) for role, n in norm.items()}, **widest})
+    return float(found[0]) if np.isfinite(found[0]) else np.inf
 
 
 def _scale(start: object) -> Floats:
     return np.asarray(0.0 if start is None else start[0])  # type: ignore[index]
 
 
-def outputs(readout: Readout, z: Interval, e: Deviation, constant: float) -> Parts:
+def outputs(readout: Readout, e: Deviation, constant: float) -> Parts:
     """The parts at the outputs C z + b, where the constant 1 that carries b may be off by `constant`."""
     last = e.through(readout.C, readout.norm).plus(RESIDUE, constant * np.abs(readout.b))
-    last = last.plus(ROUNDING, 2 * U * (np.abs(readout.C) @ z.size) + readout.lost)
+    last = last.plus(ROUNDING, readout.lost)
     worst = np.nan_to_num(last.each.max(1), nan=np.inf)
     return Parts(*(float(worst[cause]) for cause in (APPROXIMATION, RESIDUE, ROUNDING)))

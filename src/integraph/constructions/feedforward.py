@@ -1,7 +1,7 @@
 """Theorem 2 for any network: choose what has to be chosen (rates, steepness) so that the promise is ε, then build.
 
-Tight: every part of the budget is linear in e^−r and 1/k to first order. It is computed at some r, r is set to what would
-make it ε, and the result is computed again until it holds. Paper: the rates of `bounds/theorem2.py`.
+Tight: the smallest rate, the same for all layers, at which the recursion of `constructions/budget.py` stays below ε.
+Paper: the rates of `bounds/theorem2.py`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from integraph.bounds import theorem2
 from integraph.bounds.intervals import Interval
 from integraph.constructions import narrow, wide
 from integraph.constructions.budget import Parts
-from integraph.constructions.layers import Plan, plan
+from integraph.constructions.layers import Plan, plan, steeper
 from integraph.errors import UsageError
 from integraph.program import Program
 from integraph.program.numbers import numbers, real
 from integraph.targets import Network
 
 METHODS, BOUNDS, FREES = ("narrow", "wide"), ("tight", "paper"), ("keep", "decay")
-STEEP = 1.0  # where the search for k begins
 LARGEST_RATE, LARGEST_STEEPNESS = 700.0, 1e14  # e^−700 is almost nothing; k·x must leave room for rounding
 FORGET = 40.0  # e^−40 = 4e−18
-ROUNDS = 60
 
 
 def feedforward(
@@ -71,10 +69,6 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:
     chosen = _steep(network, box, eps, lambda p: narrow.error(p, _uniform(p, LARGEST_RATE)))
-    budget = narrow.error(chosen, _uniform(chosen, LARGEST_RATE))
-    room = eps - budget.approximation - budget.rounding
-    if not room > 0:
-        raise _unreachable(eps, budget)
     r = _rate(lambda r: narrow.error(chosen, _uniform(chosen, r)), eps)
     return narrow.construct(chosen, _uniform(chosen, r))
 
@@ -98,17 +92,13 @@ def _rate(error: Callable[[float], Parts], eps: float) -> float:
 
 def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], Parts]) -> Plan:
     """The plan whose rectifiers are steep enough that their part of the budget is at most ε/2."""
-    k = STEEP
-    for _ in range(ROUNDS):
-        chosen = plan(network, box, k)
-        if not chosen.switching:
-            return chosen
+    chosen, k = plan(network, box), 1.0
+    while k <= LARGEST_STEEPNESS:
+        chosen = steeper(chosen, k)
         found = error(chosen).approximation
         if found <= 0.5 * eps:
             return chosen
-        k *= 2.1 * found / eps if math.isfinite(found) else 16.0
-        if k > LARGEST_STEEPNESS:
-            break
+        k *= max(2.1 * found / eps, 1.1) if math.isfinite(found) else 16.0
     raise UsageError(
         f"eps = {eps:g}: its rectifiers would have to be steeper than k = {LARGEST_STEEPNESS:g}, which float64 cannot "
         "follow: ask for a larger eps or a smaller box"
@@ -116,11 +106,11 @@ def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], 
 
 
 def _paper(network: Network, box: Interval, eps: float) -> Program:
-    chosen = plan(network, box, STEEP)
+    chosen = plan(network, box)
     other = [s for s in chosen.stretches if s.f.name != "tanh"]
     if other:
         raise UsageError(
-            f"layer {other[0].number} is {other[0].f.name}: the paper's bound is for tanh (and sigmoid, which is a tanh); "
+            f"layer {other[0].number} is {other[0].f.name}: the paper's bound is for tanh and sigmoid: "
             "use bound='tight'"
         )
     weights = [*(abs(part).max() for s in chosen.stretches for part in (s.A, s.b)), 0.0]
@@ -129,7 +119,10 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
     found = theorem2.rates(
         float(max(weights)), width, len(chosen.stretches), float(box.size.max()), float(readout.max()), eps
     )
-    return narrow.construct(chosen, [(rate.r1, rate.r3) for rate in found])
+    pairs = [(rate.r1, rate.r3) for rate in found]
+    if not narrow.error(chosen, pairs).total <= eps:
+        raise _unreachable(eps, narrow.error(chosen, pairs))
+    return narrow.construct(chosen, pairs)
 
 
 def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
@@ -145,6 +138,6 @@ def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
 def _unreachable(eps: float, budget: Parts) -> UsageError:
     return UsageError(
         f"eps = {eps:g} cannot be promised: rounding of the controls to float64 alone may cost {budget.rounding:.2g}, "
-        f"rectifiers {budget.approximation:.2g}, what decay leaves {budget.residue:.2g}: ask for a larger eps, a smaller box, "
-        "or method='wide'"
+        f"rectifiers {budget.approximation:.2g}, what decay leaves {budget.residue:.2g}: ask for a larger eps or a "
+        "smaller box"
     )

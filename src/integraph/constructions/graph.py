@@ -22,6 +22,7 @@ from integraph.program import Block, Registers, Segment, View, segment
 from integraph.program.views import Floats
 
 ALWAYS = 1 << 30  # the last use of what the read-out needs
+NOWHERE = View(0, (0,), (1,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class Group:
     first: int
     last: int
     slot: int = -1
-    view: View = View(0, (0,), (1,))
+    view: View = NOWHERE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +187,7 @@ def _emit(
                 blocks[ready[number]].append(affine(own.view, values[node.source], w=node.A, b=node.b))
             continue
         feed = nodes[node.source - 1]
-        assert node.source > 0 and isinstance(feed, Affine), "a function applies to an affine value"
+        assert isinstance(feed, Affine), "a function applies to an affine value"
         views = {role: groups[number, role].view for role in node.recipe.starts}
         for role, (scale, shift) in node.recipe.starts.items():
             if np.any(scale != 0):

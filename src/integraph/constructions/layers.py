@@ -9,7 +9,7 @@ import numpy as np
 
 from integraph.bounds import intervals
 from integraph.bounds.deviation import largest_singular_value
-from integraph.bounds.intervals import U, Interval
+from integraph.bounds.intervals import Interval, U
 from integraph.constructions.recipes import RECIPES, Recipe, rectifier, switches
 from integraph.errors import SourceError
 from integraph.program import Budget, Index, Probe, Program, Registers, Segment, View, build, tensor
@@ -19,9 +19,10 @@ from integraph.targets import Activation, Layer, Network, activation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stretch:
-    """x = A z + b of the registers z of the layer before, then the flow of `recipe`; `lost` bounds how b was rounded."""
+    """x = A z + b of the registers z of the layer before, then the flow of `recipe`; `lost` bounds b's rounding."""
 
     number: int  # of the layer in the network, from 1
+    name: str  # of its activation
     A: Floats
     b: Floats
     lost: Floats
@@ -35,6 +36,10 @@ class Stretch:
     @property
     def units(self) -> int:
         return len(self.A)
+
+    def probe(self, segment: int, out: View) -> Probe:
+        """Where the layer's values can be seen."""
+        return Probe(f"layer {self.number}", segment, out, self.recipe.gain, self.recipe.offset)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,13 +61,8 @@ class Plan:
     stretches: tuple[Stretch, ...]
     readout: Readout
 
-    @property
-    def switching(self) -> bool:
-        """Whether some rectifier has to be approximated."""
-        return any(s.steepness.any() for s in self.stretches)
 
-
-def plan(network: Network, box: Interval, k: float) -> Plan:
+def plan(network: Network, box: Interval, k: float = 1.0) -> Plan:
     """`k` is the steepness of rectifiers that can switch."""
     z, gain, offset = box, 1.0, 0.0
     stretches = []
@@ -80,12 +80,9 @@ def plan(network: Network, box: Interval, k: float) -> Plan:
 
 def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: Interval, k: float) -> Stretch:
     argument = intervals.affine(A, b, z).widened(lost)
-    f, recipe, steepness = activation(layer.activation, layer.slope), RECIPES.get(layer.activation), np.zeros(len(A))
-    if recipe is None:
-        slope = np.broadcast_to(np.asarray(layer.slope if layer.activation == "leaky_relu" else 0.0), (len(A),))
-        recipe = rectifier(slope, argument.low, argument.high, k)
-        steepness = np.where(switches(slope, argument.low, argument.high), k, 0.0)
-    elif layer.activation == "sigmoid":  # in the registers it is tanh(x/2)
+    f = activation(layer.activation, layer.slope)
+    recipe, steepness = _flow(layer, argument, k)
+    if layer.activation == "sigmoid":  # in the registers it is tanh(x/2)
         f, A, b, lost = activation("tanh"), tensor(0.5 * A), 0.5 * b, 0.5 * lost
         argument = Interval(0.5 * argument.low, 0.5 * argument.high)
     values = intervals.values(f, argument)
@@ -96,7 +93,26 @@ def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: I
             f"layer {number} ({layer.activation}), unit {unit}: on the box its argument reaches "
             f"{argument.size[unit]:.3g} and a register leaves float64: use a smaller box or rescale the net"
         )
-    return Stretch(number, A, b, lost, largest_singular_value(A), f, recipe, argument, values, steepness)
+    norm = largest_singular_value(A)
+    return Stretch(number, layer.activation, A, b, lost, norm, f, recipe, argument, values, steepness)
+
+
+def steeper(chosen: Plan, k: float) -> Plan:
+    """The same with another steepness of rectifiers."""
+    layers = chosen.network.layers
+    found = []
+    for s in chosen.stretches:
+        recipe, steepness = _flow(layers[s.number - 1], s.argument, k)
+        found.append(replace(s, recipe=recipe, steepness=steepness))
+    return replace(chosen, stretches=tuple(found))
+
+
+def _flow(layer: Layer, x: Interval, k: float) -> tuple[Recipe, Floats]:
+    """The recipe of a layer whose arguments are in x, and |k| of each unit."""
+    if layer.activation in RECIPES:
+        return RECIPES[layer.activation], np.zeros(len(layer.A))
+    slope = np.broadcast_to(np.asarray(layer.slope if layer.activation == "leaky_relu" else 0.0), (len(layer.A),))
+    return rectifier(slope, x.low, x.high, k), np.where(switches(slope, x.low, x.high), k, 0.0)
 
 
 def _folded(A: Floats, b: Floats, gain: float, offset: float) -> tuple[Floats, Floats, Floats]:

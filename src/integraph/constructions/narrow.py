@@ -19,7 +19,7 @@ from integraph.constructions.budget import Parts, outputs, through
 from integraph.constructions.layers import Plan, Stretch, finish
 from integraph.constructions.recipes import Recipe
 from integraph.gadgets import decay, drain, ramp, relax
-from integraph.program import Block, Probe, Program, Registers, Segment, View, build, segment
+from integraph.program import Block, Program, Registers, Segment, View, segment
 
 NAMES = ("alpha", "lam", "mu", "nu", "omega", "rho")
 Rate = tuple[float, float]  # r₁, r₃ of one layer
@@ -56,25 +56,26 @@ def error(plan: Plan, rates: Sequence[Rate]) -> Parts:
     count, seats = seat([s.recipe for s in plan.stretches])
     width = _width(plan)
     dirt = np.zeros((count, width))  # bounds of what registers hold that should be 0
-    norms = np.full(count, np.inf)  # and of the norm of a bank of them, where the bounds of its registers say less
+    norms = np.full(count, np.inf)  # and of the norm of a bank, where more is known than the bounds of its registers
     z, e = plan.box, none(plan.network.inputs)
     constant = 0.0
     for layer, at, (r1, r3) in zip(plan.stretches, seats, rates, strict=True):
         dirt[at.source, : len(z.low)] = np.exp(-r1) * (z.size + e.total)
         n = layer.units
-        argument = at.banks[layer.recipe.argument]
-        passed = through(layer, z, e, {role: dirt[bank, :n] for role, bank in at.banks.items()}, norms[argument])
+        rho = {role: dirt[bank, :n] for role, bank in at.banks.items()}
+        passed = through(layer, z, e, rho, {role: norms[bank] for role, bank in at.banks.items()})
         dirt[at.out, :n] = 0.0
         norms[:] = np.inf
         if layer.recipe.stages:
             for role, end in passed.ends.items():
                 dirt[at.banks[role], :n] = end
-            if layer.recipe.argument == "x":  # frozen: it still holds the argument
-                norms[argument] = np.exp(-r3) * (passed.reach + np.linalg.norm(dirt[argument, n:]))
+            for role, norm in passed.norms.items():
+                bank = at.banks[role]
+                norms[bank] = np.exp(-r3) * (norm + np.linalg.norm(dirt[bank, n:]))
             dirt[np.arange(count) != at.out] *= np.exp(-r3)
         constant = float(np.exp(-(r3 if layer.recipe.stages else r1))) + float(dirt.max())
         z, e = layer.values, passed.e
-    return outputs(plan.readout, z, e, constant)
+    return outputs(plan.readout, e, constant)
 
 
 def construct(plan: Plan, rates: Sequence[Rate]) -> Program:
@@ -88,24 +89,17 @@ def construct(plan: Plan, rates: Sequence[Rate]) -> Program:
     probes = []
     filled = plan.network.inputs  # registers of the source bank that hold the layer before
     for layer, at, (r1, r3) in zip(plan.stretches, seats, rates, strict=True):
+        recipe = layer.recipe
         views = {role: banks[bank][: layer.units] for role, bank in at.banks.items()}
         last = layer is plan.stretches[-1] and bool(plan.readout.b.any())
-        first = [_load(layer, at, banks, banks[at.source][:filled], r1), *_constants(layer.recipe, views)]
-        if last and not layer.recipe.stages:
+        first = [_load(layer, at, banks, banks[at.source][:filled], r1), *_constants(recipe, views)]
+        if last and not recipe.stages:
             first.append(relax(_spare(at, banks), r=r1, v=1.0))
         segments.append(segment(f"affine {layer.number}", *first))
-        for stage in layer.recipe.stages:
-            segments.append(segment(f"{layer.f.name} {layer.number}", *stage(views)))
-        probes.append(
-            Probe(
-                f"layer {layer.number}",
-                len(segments) - 1,
-                views[layer.recipe.out],
-                layer.recipe.gain,
-                layer.recipe.offset,
-            )
-        )
-        if layer.recipe.stages:
+        for stage in recipe.stages:
+            segments.append(segment(f"{layer.name} {layer.number}", *stage(views)))
+        probes.append(layer.probe(len(segments) - 1, views[recipe.out]))
+        if recipe.stages:
             segments.append(segment(f"forget {layer.number}", *_forget(at, banks, r3, last)))
         filled = layer.units
     out = banks[seats[-1].out][:filled]

@@ -1,8 +1,8 @@
 """How an activation becomes flows: which registers it needs, how they start, which gadgets run, where the result is.
 
 A start is scale·x + shift of the argument x, so the segment before, which computes x = A z + b, loads it as well. The
-result is f(x) = `gain`·out + `offset`, and gain and offset are folded into the next affine map. Both constructions read this
-table. The narrow one puts the role `drained` (a start of 0) on the registers of the layer before.
+result is f(x) = `gain`·out + `offset`, and gain and offset are folded into the next affine map. Both constructions read
+this table. The narrow one puts the role `drained` (a start of 0) on the registers of the layer before.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph import gadgets
 from integraph.program import Block, Index, Ref, View
 from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 
+Bits = NDArray[np.bool_]
 Roles = Mapping[str, View]
 Start = tuple[float | Floats, float]  # scale, shift
 Stage = Callable[[Roles], tuple[Block, ...]]  # the blocks of one segment
@@ -122,12 +124,13 @@ def rectifier(slope: Floats, low: Floats, high: Floats, k: float) -> Recipe:
     return Recipe({"x": ARGUMENT, "s": (scale, 0.0)}, (run,), "s")
 
 
-def switches(slope: Floats, low: Floats, high: Floats) -> np.ndarray:
+def switches(slope: Floats, low: Floats, high: Floats) -> Bits:
     """Units whose argument can have either sign on the box, and to which that makes a difference."""
-    return (low < 0) & (high > 0) & (slope != 1.0)
+    found: Bits = (low < 0) & (high > 0) & (slope != 1.0)
+    return found
 
 
-def _chosen(view: View, which: np.ndarray) -> Ref:
+def _chosen(view: View, which: Bits) -> Ref:
     """Some lanes of a view: a slice if they are neighbours."""
     lanes = np.flatnonzero(which)
     if lanes[-1] - lanes[0] + 1 == len(lanes):

@@ -10,7 +10,7 @@ from integraph.bounds.deviation import UP, none
 from integraph.constructions.budget import Parts, outputs, through
 from integraph.constructions.graph import Affine, Apply, Node, schedule
 from integraph.constructions.layers import Plan, finish
-from integraph.program import Probe, Program
+from integraph.program import Program
 
 
 def error(plan: Plan, r: float) -> Parts:
@@ -25,7 +25,7 @@ def error(plan: Plan, r: float) -> Parts:
     return _walk(plan, math.inf)[0]
 
 
-def _walk(plan: Plan, residue: float) -> tuple[float]:
+def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
     """The budget if every register may start with `residue` in it, and the size of the largest register."""
     z, e = plan.box, none(plan.network.inputs)
     largest = float(z.size.max()) + 1.0
@@ -34,7 +34,7 @@ def _walk(plan: Plan, residue: float) -> tuple[float]:
         z, e = layer.values, passed.e
         sizes = [z.size + e.total, *passed.ends.values()]
         largest = max(largest, *(UP * float(size.max()) + residue for size in sizes))
-    return outputs(plan.readout, z, e, residue), largest
+    return outputs(plan.readout, e, residue), largest
 
 
 def construct(plan: Plan, r: float) -> Program:
@@ -44,12 +44,11 @@ def construct(plan: Plan, r: float) -> Program:
     for layer in plan.stretches:
         nodes.append(Affine(f"affine {layer.number}", value, layer.A, layer.b))
         if layer.recipe.stages:
-            nodes.append(Apply(f"{layer.f.name} {layer.number}", len(nodes), layer.recipe))
+            nodes.append(Apply(f"{layer.name} {layer.number}", len(nodes), layer.recipe))
         value = len(nodes)
     built = schedule(plan.network.inputs, nodes, value, constant=bool(plan.readout.b.any()), r=r)
     probes = []
     ends = [n for n, node in enumerate(nodes, 1) if n == len(nodes) or isinstance(nodes[n], Affine)]
     for layer, n in zip(plan.stretches, ends, strict=True):
-        ref, at = built.values[n], built.ready[n]
-        probes.append(Probe(f"layer {layer.number}", at, ref, layer.recipe.gain, layer.recipe.offset))
+        probes.append(layer.probe(built.ready[n], built.values[n]))
     return finish(plan, built.registers, built.segments, built.values[value], built.one, probes, error(plan, r))

@@ -11,6 +11,7 @@ from integraph.gadgets.expm1 import expm1
 from integraph.gadgets.gadget import Closed, Elementwise, Gadget
 from integraph.gadgets.gaussian import gaussian
 from integraph.gadgets.gelu import gelu
+from integraph.gadgets.leaky_relu import leaky_relu
 from integraph.gadgets.ln import ln
 from integraph.gadgets.log_cosh import log_cosh
 from integraph.gadgets.monomial import monomial
@@ -18,6 +19,7 @@ from integraph.gadgets.power import power
 from integraph.gadgets.product import product
 from integraph.gadgets.ramp import ramp
 from integraph.gadgets.raw import raw
+from integraph.gadgets.relax import relax
 from integraph.gadgets.relu import relu
 from integraph.gadgets.sigmoid import sigmoid
 from integraph.gadgets.silu import silu
@@ -42,6 +44,7 @@ __all__ = [
     "expm1",
     "gaussian",
     "gelu",
+    "leaky_relu",
     "ln",
     "log_cosh",
     "monomial",
@@ -49,6 +52,7 @@ __all__ = [
     "product",
     "ramp",
     "raw",
+    "relax",
     "relu",
     "sigmoid",
     "silu",

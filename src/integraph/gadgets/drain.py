@@ -1,6 +1,7 @@
 """Drain, step 1 of Theorem 2: z' = r/(1 − e^{−r}) · A x + b while x' = −r x.
 
-The factor makes z(1) = z(0) + A x(0) + b exactly although x is on its way to e^{−r} x(0).
+The factor makes z(1) = z(0) + A x(0) + b exactly although x is on its way to e^{−r} x(0). z may have any shape, such as
+(k, m) for k banks that are filled at once; A has that shape and one axis more, for x.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.contraction import linear, nonzeros
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits, lane_values
 from integraph.gadgets.wording import counted
 from integraph.program import ONE, Block, Terms, register
@@ -26,21 +27,21 @@ class Drain(Gadget):
 
     def check(self, block: Block) -> None:
         z, x = block.targets
-        if len(z.shape) != 1 or len(x.shape) != 1:
-            raise SpecError(f"drain: z and x must be one-dimensional, got shapes {z.shape} and {x.shape}")
+        if len(x.shape) != 1:
+            raise SpecError(f"drain: x must be one-dimensional, got shape {x.shape}: give z, of any shape, its weights")
+        needs = (*z.shape, x.size)
         for name in ("w", "r"):
             if name not in block.tensors:
-                raise SpecError(
-                    f"drain needs the tensors w, of shape {(z.size, x.size)}, and r, a number: {name} is missing"
-                )
-        if block.tensors["w"].shape != (z.size, x.size):
-            raise SpecError(f"drain: w has shape {block.tensors['w'].shape}, needs {(z.size, x.size)}")
+                raise SpecError(f"drain needs the tensors w, of shape {needs}, and r, a number: {name} is missing")
+        if block.tensors["w"].shape != needs:
+            raise SpecError(f"drain: w has shape {block.tensors['w'].shape}, needs {needs}: that of z, then x's length")
         fits("drain", "r", block.tensors["r"].shape, ())
         fits("drain", "b", block.tensors.get("b", np.zeros(())).shape, z.shape)
 
     def gain(self, block: Block, lanes: Indices | slice = slice(None)) -> Floats:
-        """r/(1 − e^{−r}) · A: the controls that are stored in eq. (1)."""
-        scaled: Floats = block.tensors["w"][lanes] * _factor(float(block.tensors["r"]))
+        """r/(1 − e^{−r}) · A, one row a lane: the controls that are stored in eq. (1)."""
+        z, x = block.targets
+        scaled: Floats = block.tensors["w"].reshape(z.size, x.size)[lanes] * _factor(float(block.tensors["r"]))
         return scaled
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
@@ -61,17 +62,20 @@ class Drain(Gadget):
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         z, x = start
-        r = tensors["r"]
-        # z gains t·expm1c(−tr)/expm1c(−r) times A x, which is 1 for t = 1; expm1c(v) = e^{max(v, 0)} expm1c(−|v|)
+        gained = self.gained(f, t, tensors["r"], f.dot(tensors["w"], x))
+        return Closed((z + gained + t * tensors.get("b", 0.0), f.grow(x, -t * tensors["r"])))
+
+    def gained(self, f: Functions, t: float, r: Array, wx: Array) -> Array:
+        """t·expm1c(−tr)/expm1c(−r) times A x, which is A x for t = 1; expm1c(v) = e^{max(v, 0)} expm1c(−|v|)."""
         reach = t * f.expm1c(-f.abs(t * r)) / f.expm1c(-f.abs(r))
-        gain = f.grow(reach * f.sum(tensors["w"] * x[None], -2), f.relu(-t * r) - f.relu(-r))
-        return Closed((z + gain + t * tensors.get("b", 0.0), f.grow(x, -t * r)))
+        return f.grow(reach * wx, f.relu(-t * r) - f.relu(-r))
 
     def words(self, block: Block) -> str:
         z, x = block.targets
         r, bias = float(block.tensors["r"]), " + b" * ("b" in block.tensors)
+        into = " × ".join(map(str, z.shape)) or "1"
         return (
-            f"drain, {counted(x.size, 'register')} into {z.size}: z(1) = z(0) + w·x(0){bias} while x decays "
+            f"drain, {counted(x.size, 'register')} into {into}: z(1) = z(0) + w·x(0){bias} while x decays "
             f"at rate {r:g}; z' = r/(1 − e^−r)·w·x{bias}, x' = −r·x"
         )
 

@@ -42,6 +42,7 @@ class Functions(Protocol):
     def fall(self, z: Array, a: Array, b: Array, c: float) -> Array: ...  # z exp(−c(a + b²/2)), c = 1 or 2
     def gauss(self, z: Array, a: Array, b: Array, c: float) -> Array: ...  # z ∫_0^1 exp(−c(as + b²s²/2)) ds
     def sum(self, x: Array, axis: int) -> Array: ...
+    def dot(self, w: Array, x: Array) -> Array: ...  # Σ_r w_r x_r: w is lanes + (R, 1), x is (R, inputs)
     def peak(self, x: Array, u: Array, axis: int) -> Array: ...  # the largest x where u ≠ 0, at least 0; keeps the axis
     def normaliser(
         self, t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Array
@@ -79,6 +80,9 @@ class Float:
 
     def sum(self, x: Array, axis: int) -> Array:
         return np.sum(x, axis=axis)
+
+    def dot(self, w: Array, x: Array) -> Array:
+        return np.matmul(w[..., 0], x)
 
     def peak(self, x: Array, u: Array, axis: int) -> Array:
         return np.max(x, axis=axis, keepdims=True, initial=0.0, where=u != 0)

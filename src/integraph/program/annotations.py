@@ -1,12 +1,22 @@
-"""What a construction knows of its program besides eq. (1): where a value can be seen, and how large the error can be."""
+"""What a construction knows of its program besides eq. (1): where a value can be seen, and how large the error can be.
+
+What depends on the program (numbers of registers, segments and inputs) is checked by `spec`.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from integraph.program.views import Floats, Ref
+from integraph.errors import SpecError
+from integraph.program.block import tensor
+from integraph.program.numbers import numbers, real
+from integraph.program.views import Floats, Index, Ref, View
+
+PARTS = ("approximation", "residue", "rounding")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,6 +29,21 @@ class Probe:
     scale: float = 1.0
     shift: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str):
+            raise SpecError(f"the label of a probe is a text, got {self.label!r}")
+        where = f"probe {self.label!r}"
+        if not isinstance(self.segment, int | np.integer) or isinstance(self.segment, bool):
+            raise SpecError(f"{where}: the segment is a number, counted from 0, got {self.segment!r}")
+        if not isinstance(self.ref, View | Index):
+            raise SpecError(f"{where} sees registers, given by a view or Index(...), got {self.ref!r}")
+        object.__setattr__(self, "segment", int(self.segment))
+        for name in ("scale", "shift"):
+            value = real(getattr(self, name), f"the {name} of {where}", SpecError)
+            if not math.isfinite(value):
+                raise SpecError(f"{where}: the {name} must be finite, got {value}")
+            object.__setattr__(self, name, value)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Budget:
@@ -30,6 +55,34 @@ class Budget:
     residue: float  # of registers that were forgotten by decay
     rounding: float  # of controls, to float64
 
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            array = numbers(getattr(self, name), f"budget: {name}", SpecError)
+            if not np.isfinite(array).all():
+                raise SpecError(f"budget: {name} holds {array[~np.isfinite(array)][0]}: the box must be finite")
+            object.__setattr__(self, name, tensor(array))
+        if self.low.ndim != 1 or self.low.shape != self.high.shape:
+            raise SpecError(
+                f"budget: low has shape {self.low.shape}, high {self.high.shape}: both need one number for each input"
+            )
+        wrong = np.flatnonzero(self.low > self.high)
+        if len(wrong):
+            n = int(wrong[0])
+            raise SpecError(f"budget: input {n} has low = {self.low[n]} > high = {self.high[n]}: swap them")
+        for name in PARTS:
+            part = real(getattr(self, name), f"budget: {name}", SpecError)
+            if not (math.isfinite(part) and part >= 0):
+                raise SpecError(f"budget: {name} must be finite and ≥ 0, got {part}")
+            object.__setattr__(self, name, part)
+        if not math.isfinite(self.approximation + self.residue + self.rounding):
+            raise SpecError("budget: the sum of its parts must be finite: it is larger than float64 holds")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Budget, (self.low, self.high, self.approximation, self.residue, self.rounding)
+
     @property
     def total(self) -> float:
-        return float(np.nextafter(self.approximation + self.residue + self.rounding, np.inf))
+        """The sum of the parts, rounded up."""
+        parts = [self.approximation, self.residue, self.rounding]
+        total = math.fsum(parts)
+        return total if math.fsum([*parts, -total]) <= 0 else math.nextafter(total, math.inf)

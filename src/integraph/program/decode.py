@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from integraph.errors import FileError, SpecError
+from integraph.program.annotations import PARTS, Budget, Probe
 from integraph.program.bands import bound
 from integraph.program.block import Block, Tensor, operation
 from integraph.program.program import Program
@@ -23,7 +24,7 @@ from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.views import Index, Ref, View
 
-KEYS = ("registers", "inputs", "segments", "readout", "scales", "source", "proven", "seen")
+KEYS = ("registers", "inputs", "segments", "readout", "scales", "source", "proven", "seen", "budget", "probes")
 MAX_AXES = 32
 T = TypeVar("T")
 
@@ -46,6 +47,8 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
     segments = tuple(reader.segment(n, part) for n, part in enumerate(checked(list, top["segments"], "segments")))
     readout = reader.readout(top["readout"])
     scales = None if top["scales"] is None else reader.tensor(top["scales"], np.float64)
+    budget = None if top["budget"] is None else reader.budget(top["budget"])
+    probes = tuple(reader.probe(n, part) for n, part in enumerate(checked(list, top["probes"], "probes")))
     unused = sorted(set(tensors) - reader.used)
     if unused:
         raise FileError(f"tensor {_show(unused[0])} is not used by the program")
@@ -57,6 +60,8 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
         checked(str, top["source"], "the source"),
         None if top["proven"] is None else _float(top["proven"], "the proven error"),
         None if top["seen"] is None else _float(top["seen"], "the seen error"),
+        budget,
+        probes,
     )
 
 
@@ -133,6 +138,22 @@ class _Reader:
         if not good or (len(columns) and not 0 <= columns.min() <= columns.max() < self.width):
             raise FileError(f"the read-out is not a matrix with {self.width} columns in compressed rows")
         return scipy.sparse.csr_array((values, columns, starts), shape=(len(starts) - 1, self.width))
+
+    def budget(self, part: object) -> Budget:
+        low, high, *texts = _parts(part, 2 + len(PARTS), "the budget")
+        parts = [_float(text, f"budget, {name}") for name, text in zip(PARTS, texts, strict=True)]
+        return Budget(self.tensor(low, np.float64), self.tensor(high, np.float64), *parts)
+
+    def probe(self, number: int, part: object) -> Probe:
+        where = f"probe {number}"
+        label, segment, ref, scale, shift = _parts(part, 5, where)
+        return Probe(
+            checked(str, label, f"{where}, label"),
+            checked(int, segment, f"{where}, segment"),
+            self.ref(where, ref),
+            _float(scale, f"{where}, scale"),
+            _float(shift, f"{where}, shift"),
+        )
 
 
 def _registers(part: object, limit: int) -> Registers:

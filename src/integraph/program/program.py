@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
-from integraph.program import dynamics, lowering, spec, transform
+from integraph.program import dynamics, lowering, spec, summary, transform
 from integraph.program.annotations import Budget, Probe
 from integraph.program.engine import Engine, Flow, Options, first_able, inputs, named
 from integraph.program.registers import Registers
@@ -66,6 +66,8 @@ class Program:
 
     def __post_init__(self) -> None:
         self.registers.close()
+        if isinstance(self.probes, list):
+            object.__setattr__(self, "probes", tuple(self.probes))
         for array in (self.readout.data, self.readout.indices, self.readout.indptr):
             array.flags.writeable = False
         spec.check(self)
@@ -97,6 +99,11 @@ class Program:
     def terms(self) -> int:
         """How many control terms eq. (1) has."""
         return lowering.count(self)
+
+    @cached_property
+    def rate(self) -> float:
+        """The largest |coefficient| of a register in its own derivative, y_i' = −r y_i + …: how fast things decay."""
+        return summary.rate(self)
 
     @cached_property
     def digest(self) -> str:
@@ -206,25 +213,14 @@ class Program:
 
     def describe(self) -> str:
         """What each segment does, in words."""
-        lines = []
-        for number, s in enumerate(self.segments):
-            how = "" if s.rate == 1 else f", right-hand sides times {s.rate:g}: t = {s.tau:g} of the blocks' own time"
-            lines.append(f"segment {number}: {s.label} (duration {s.duration:g}{how})")
-            for block in s.blocks:
-                roles = zip(block.op.targets + block.op.operands, block.refs(), strict=True)
-                where = ", ".join(f"{role} is {self.registers.names(ref)}" for role, ref in roles if ref.size)
-                lines.append(f"    {block.op.words(block)}; {where}")
-        return "\n".join(lines)
+        return summary.describe(self)
+
+    def summary(self, points: int = 9) -> str:
+        """A table: sizes, largest rate, stiffness (`points` times in each segment), and what is known of the error."""
+        return summary.table(self, points)
 
     def __repr__(self) -> str:
-        known = [f"{what} error ≤ {e:.3g}" for what, e in (("proven", self.proven),) if e is not None]
-        known += [f"seen error {self.seen:.3g}"] if self.seen is not None else []
-        depth = f"D = {self.depth} segment{'s' * (self.depth != 1)}"
-        return (
-            f"Program of {self.source}: {self.inputs} → {self.outputs}\n"
-            f"    W = {self.width} registers, {depth}, T = {self.horizon:g}, {self.terms:,} terms\n"
-            f"    {', '.join(known) or 'error: not measured yet'}"
-        )
+        return summary.short(self)
 
     def with_errors(self, *, proven: float | None = None, seen: float | None = None) -> Program:
         """The same program, knowing more about its error."""

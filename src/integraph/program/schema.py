@@ -4,6 +4,8 @@
     segments   [[label, duration, rate, blocks], …]  readout    [indptr, indices, data] of C in compressed rows
     blocks     [[operation, targets, operands, {tensor: name}], …]
     scales     tensor or null                        source, proven, seen as in Program
+    budget     [low, high, approximation, residue, rounding] or null; low and high are tensors
+    probes     [[label, segment, registers, scale, shift], …]
 
 A reference to registers is [offset, shape, strides], or the name of an int64 tensor that lists them. A float is its
 hexadecimal text, which is exact.
@@ -15,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from integraph.program.annotations import PARTS
 from integraph.program.block import Block, Tensor
 from integraph.program.decode import checked
 from integraph.program.program import Program
@@ -45,7 +48,7 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
         weights = {role: name(array, "<i8" if role in b.op.integers else "<f8") for role, array in b.tensors.items()}
         return [b.op.name, [place(ref) for ref in b.targets], [place(ref) for ref in b.operands], weights]
 
-    readout = program.readout
+    readout, budget = program.readout, program.budget
     document = {
         "registers": [[checked(str, g.name, "a register name"), list(g.view.shape)] for g in program.registers],
         "inputs": program.inputs,
@@ -63,5 +66,9 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "source": checked(str, program.source, "the source"),
         "proven": None if program.proven is None else float(program.proven).hex(),
         "seen": None if program.seen is None else float(program.seen).hex(),
+        "budget": None
+        if budget is None
+        else [name(budget.low), name(budget.high), *(float(getattr(budget, part)).hex() for part in PARTS)],
+        "probes": [[p.label, p.segment, place(p.ref), p.scale.hex(), p.shift.hex()] for p in program.probes],
     }
     return document, tensors

@@ -5,6 +5,7 @@
 3. disjoint targets: within a segment one writer per register, unless all its writers are additive
 4. frozen operands: what a block reads is not written in the same segment, except by the block itself as a target
 5. reachable read-out: every register read out is an input or is written by some segment
+6. annotations that speak of this program: a box of its inputs, probes of its registers after its segments
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import SpecError
+from integraph.program.annotations import Budget, Probe
 from integraph.program.block import Block
 from integraph.program.lowering import stream_segment
 from integraph.program.order import distinct
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from integraph.program.program import Program
 
 FREE, ADDED, OWNED = 0, 1, 2
-FACTORS = 3  # tensor entries in a control, at most: k·a·b
+FACTORS = 4  # tensor entries in a control, at most: k·c·a·b
 SAFE = math.log(1e300)  # of a control; leaves room for small factors and sums
 
 
@@ -59,6 +61,7 @@ def check(program: Program) -> None:
             f"the read-out uses register {program.registers.name(int(unreached[0]))}, which is neither an input "
             "nor written by any segment: it would always be 0"
         )
+    _annotations(program)
 
 
 def _segment(program: Program, number: int, segment: Segment, owners: NDArray[np.uint8]) -> None:
@@ -120,6 +123,28 @@ def _first(ref: Ref, owners: NDArray[np.uint8], allowed: int) -> int | None:
         where.append(int(np.argmax(found.max(axis=tuple(range(1, found.ndim))) > allowed)))
         found = found[where[-1]]
     return ref[tuple(where)].offset if isinstance(ref, View) else int(ref.registers[tuple(where)])
+
+
+def _annotations(program: Program) -> None:
+    budget = program.budget
+    if budget is not None:
+        if not isinstance(budget, Budget):
+            raise SpecError(f"the budget is a Budget(low, high, …) or None, got {budget!r}")
+        if budget.low.shape != (program.inputs,):
+            raise SpecError(f"the box of the budget has {len(budget.low)} sides, the program {program.inputs} inputs")
+    if not isinstance(program.probes, tuple):
+        raise SpecError(f"probes are a tuple of Probe(label, segment, ref), got {program.probes!r}")
+    for probe in program.probes:
+        if not isinstance(probe, Probe):
+            raise SpecError(f"a probe is made by Probe(label, segment, ref), got {probe!r}")
+        where = f"probe {probe.label!r}"
+        if not 0 <= probe.segment < program.depth:
+            raise SpecError(f"{where} looks after segment {probe.segment}: the segments are 0 … {program.depth - 1}")
+        low, high = probe.ref.extent()
+        if low < 0 or high >= program.width:
+            raise SpecError(f"{where} sees registers {low} … {high}, there are {program.width}")
+        if not 0 < probe.ref.size <= program.width:
+            raise SpecError(f"{where} sees {probe.ref.size} registers: needs 1 to {program.width}, each once")
 
 
 def _bounds(program: Program, where: str, block: Block) -> None:

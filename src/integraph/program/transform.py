@@ -1,4 +1,8 @@
-"""Programs from programs: composition, other units of time and state, the inverse flow."""
+"""Programs from programs: composition, other units of time and state, the inverse flow.
+
+What was known of the old controls is not known of the new ones, which are rounded anew: `proven` and `budget` are
+dropped, and probes too where registers change their number or their units.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +96,7 @@ def rescale_time(program: Program, horizon: float) -> Program:
         durations[-1] = rest  # what rounding left, so that T is what was asked for
     pairs = zip(program.segments, durations, strict=True)
     segments = tuple(replace(s, duration=d, rate=s.rate * (s.duration / d) if d > 0 else s.rate) for s, d in pairs)
-    return replace(program, segments=segments)
+    return replace(program, segments=segments, proven=None, budget=None)
 
 
 def rescale_states(program: Program, scales: ArrayLike) -> Program:
@@ -106,7 +110,7 @@ def rescale_states(program: Program, scales: ArrayLike) -> Program:
     matrix = scipy.sparse.csr_array(program.readout.multiply(s[None, :]))
     with np.errstate(over="ignore"):  # the spec refuses what is not finite
         combined = s if program.scales is None else s * program.scales
-    return replace(program, readout=matrix, scales=combined)
+    return replace(program, readout=matrix, scales=combined, proven=None, budget=None, probes=())
 
 
 def reverse(program: Program) -> Program:
@@ -118,6 +122,8 @@ def reverse(program: Program) -> Program:
         source=_inverse(program.source),
         proven=None,
         seen=None,
+        budget=None,
+        probes=(),
     )
 
 

@@ -1,7 +1,7 @@
 """Activation functions: value, slope, and where both turn, so that their range over an interval is known.
 
-Between neighbouring `turns` the value is monotone, between neighbouring `bends` the slope is. Constants are the roots of
-the second and third derivatives, to all digits of float64.
+Between neighbouring `turns` the value is monotone, between neighbouring `bends` the slope is. Constants are the roots
+of the first and second derivatives, to all digits of float64.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy  # its submodules load when they are first used
 
 from integraph.errors import SourceError
 from integraph.program.views import Floats
@@ -37,6 +37,21 @@ class Activation:
     periodic: bool = False
 
 
+def _sigmoid(x: Floats) -> Floats:
+    found: Floats = scipy.special.expit(x)
+    return found
+
+
+def _normal(x: Floats) -> Floats:
+    found: Floats = scipy.special.ndtr(x)
+    return found
+
+
+def _erf(x: Floats) -> Floats:
+    found: Floats = scipy.special.erf(x)
+    return found
+
+
 def _sech2(x: Floats) -> Floats:
     e = np.exp(-2.0 * np.abs(x))
     return 4.0 * e / (1.0 + e) ** 2
@@ -47,12 +62,12 @@ def _gauss(x: Floats) -> Floats:
 
 
 def _silu_slope(x: Floats) -> Floats:
-    s = special.expit(x)
-    return s + s * special.expit(-x) * x
+    s = _sigmoid(x)
+    return s + s * _sigmoid(-x) * x
 
 
 def _gelu_slope(x: Floats) -> Floats:
-    return special.ndtr(x) + x * np.exp(-0.5 * np.square(x)) / math.sqrt(2.0 * math.pi)
+    return _normal(x) + x * np.exp(-0.5 * np.square(x)) / math.sqrt(2.0 * math.pi)
 
 
 def _inner(x: Floats) -> Floats:
@@ -60,12 +75,12 @@ def _inner(x: Floats) -> Floats:
 
 
 def _gelu_tanh(x: Floats) -> Floats:
-    return x * special.expit(2.0 * _inner(x))
+    return x * _sigmoid(2.0 * _inner(x))
 
 
 def _gelu_tanh_slope(x: Floats) -> Floats:
     u = _inner(x)
-    return special.expit(2.0 * u) + 0.5 * x * _sech2(u) * ROOT_2_PI * (1.0 + 3.0 * CUBIC * np.square(x))
+    return _sigmoid(2.0 * u) + 0.5 * x * _sech2(u) * ROOT_2_PI * (1.0 + 3.0 * CUBIC * np.square(x))
 
 
 def _one(x: Floats) -> Floats:
@@ -77,18 +92,16 @@ ACTIVATIONS = {
     for a in (
         Activation("identity", np.positive, _one),
         Activation("tanh", np.tanh, _sech2, (), (0.0,)),
-        Activation("sigmoid", special.expit, lambda x: 0.25 * _sech2(0.5 * x), (), (0.0,)),
+        Activation("sigmoid", _sigmoid, lambda x: 0.25 * _sech2(0.5 * x), (), (0.0,)),
         Activation("arctan", np.arctan, lambda x: 1.0 / (1.0 + np.square(x)), (), (0.0,)),
-        Activation("softplus", lambda x: np.logaddexp(x, 0.0), special.expit),
-        Activation("silu", lambda x: x * special.expit(x), _silu_slope, (-SILU_TURN,), (-SILU_BEND, SILU_BEND)),
-        Activation(
-            "gelu", lambda x: x * special.ndtr(x), _gelu_slope, (-GELU_TURN,), (-math.sqrt(2.0), math.sqrt(2.0))
-        ),
+        Activation("softplus", lambda x: np.logaddexp(x, 0.0), _sigmoid),
+        Activation("silu", lambda x: x * _sigmoid(x), _silu_slope, (-SILU_TURN,), (-SILU_BEND, SILU_BEND)),
+        Activation("gelu", lambda x: x * _normal(x), _gelu_slope, (-GELU_TURN,), (-math.sqrt(2.0), math.sqrt(2.0))),
         Activation("gelu_tanh", _gelu_tanh, _gelu_tanh_slope, (-GELU_TANH_TURN,), (-GELU_TANH_BEND, GELU_TANH_BEND)),
         Activation("sin", np.sin, np.cos, periodic=True),
         Activation("exp", np.exp, np.exp),
         Activation("gaussian", _gauss, lambda x: -2.0 * x * _gauss(x), (0.0,), (-math.sqrt(0.5), math.sqrt(0.5))),
-        Activation("erf", special.erf, lambda x: 2.0 / math.sqrt(math.pi) * _gauss(x), (), (0.0,)),
+        Activation("erf", _erf, lambda x: 2.0 / math.sqrt(math.pi) * _gauss(x), (), (0.0,)),
         Activation("relu", lambda x: np.maximum(x, 0.0), lambda x: np.heaviside(x, 1.0)),
     )
 }

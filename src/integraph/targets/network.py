@@ -23,7 +23,7 @@ class Layer:
     """f(A z + b). `slope` is that of leaky_relu below 0, a number or one for each unit."""
 
     A: Floats
-    b: Floats
+    b: Any  # a number for all units, or one for each; kept as an array
     activation: str = "identity"
     slope: float | Floats = 0.0
 
@@ -74,8 +74,8 @@ class Network:
         for number, (first, second) in enumerate(zip(self.layers, self.layers[1:], strict=False), 1):
             if first.A.shape[0] != second.A.shape[1]:
                 raise SourceError(
-                    f"layer {number} has {first.A.shape[0]} units, layer {number + 1} takes {second.A.shape[1]} inputs: "
-                    "they must agree"
+                    f"layer {number} has {first.A.shape[0]} units, layer {number + 1} takes {second.A.shape[1]} "
+                    "inputs: they must agree"
                 )
 
     @property
@@ -123,9 +123,9 @@ class Network:
         return f"Network {'-'.join(map(str, self.sizes))} ({how}), {self.parameters:,} parameters, from {self.source}"
 
 
-def from_layers(layers: Iterable[Sequence[Any]], source: str = "layers", notes: Sequence[str] = ()) -> Network:
+def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[str] = ()) -> Network:
     """A network from (A, b, activation) triples; (A, b) is linear, ("leaky_relu", 0.1) has its slope with it."""
-    found = []
+    found: list[Layer] = []
     for number, part in enumerate(layers, 1):
         if isinstance(part, Layer):
             found.append(part)

@@ -1,0 +1,85 @@
+"""Where a Keras file keeps the weights of a layer: the two ways, seen alike.
+
+`.keras` (model.weights.h5): groups are numbered class names, `layers/dense_1/vars/0`, whatever the layer is called;
+a model inside is `layers/sequential/layers/dense/vars/0`. Variables are numbered in the order they were made.
+
+`.h5`: groups are layer names, `model_weights/my_layer/…/my_layer/kernel`, with `:0` from tf.keras. A model inside
+is one group, and its layers are told apart by the last two parts of the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from integraph.errors import FileError
+from integraph.frontends.hdf5 import Group
+from integraph.program.views import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A layer, by the names of groups and by its own name and those of the models that it is in."""
+
+    groups: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "/".join(self.names)
+
+
+class Weights(Protocol):
+    """Weights of the layer at `place`, one for each of the names of its variables."""
+
+    def read(self, place: Place, variables: Sequence[str]) -> list[Floats]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbered:
+    """`.keras`."""
+
+    root: Group
+
+    def read(self, place: Place, variables: Sequence[str]) -> list[Floats]:
+        path = "/".join((*(f"layers/{name}" for name in place.groups), "vars"))
+        group = self.root.open(path)
+        said = group and group.text("name")
+        if said and said != place.names[-1]:
+            raise FileError(f"{self.root.name}: {path} belongs to layer {said!r}, not to {str(place)!r}")
+        found = [group.array(str(number)) if group else None for number in range(len(variables))]
+        return [_there(array, self.root, place, name) for array, name in zip(found, variables, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """`.h5`."""
+
+    root: Group
+    paths: dict[str, list[str]] = field(default_factory=dict)  # of data sets, for each group
+
+    def read(self, place: Place, variables: Sequence[str]) -> list[Floats]:
+        group = self.root.open(f"model_weights/{place.names[0]}")
+        found = [self._one(group, place, name) if group else None for name in variables]
+        return [_there(array, self.root, place, name) for array, name in zip(found, variables, strict=True)]
+
+    def _one(self, group: Group, place: Place, name: str) -> Floats | None:
+        if place.names[0] not in self.paths:
+            self.paths[place.names[0]] = group.arrays()
+        paths = self.paths[place.names[0]]
+        found = [path for path in paths if _variable(path) == name]
+        if len(place.names) > 1 or len(found) > 1:
+            found = [path for path in found if f"/{path}".endswith(f"/{place.names[-1]}/{path.split('/')[-1]}")]
+        if len(found) > 1:
+            raise FileError(f"{self.root.name}: several weights {name!r} of layer {str(place)!r}: {found[:4]}")
+        return group.array(found[0]) if found else None
+
+
+def _variable(path: str) -> str:
+    return path.split("/")[-1].split(":")[0]
+
+
+def _there(array: Floats | None, root: Group, place: Place, name: str) -> Floats:
+    if array is None:
+        raise FileError(f"{root.name} has no weights {name!r} of layer {str(place)!r}: was the model built?")
+    return array

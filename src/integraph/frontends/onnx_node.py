@@ -1,0 +1,115 @@
+"""One node of an ONNX graph: its operands and attributes, checked against the schema of its operator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.affine import times
+from integraph.frontends.extras import need
+from integraph.frontends.onnx_tensors import Array, finite
+from integraph.frontends.trace import Operand, Traced, Tracer
+
+OFTEN = 60  # letters of a name that are shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """What an operator sees."""
+
+    operator: str
+    where: str
+    opset: int
+    inputs: tuple[Operand | None, ...]
+    attributes: dict[str, Any]
+    tracer: Tracer
+    notes: list[str]
+
+    def given(self, n: int) -> Operand | None:
+        """Operand n, or None if it was left out."""
+        return self.inputs[n] if n < len(self.inputs) else None
+
+    def operand(self, n: int) -> Operand:
+        found = self.given(n)
+        if found is None:
+            raise SourceError(f"{self.where} has no operand {n}")
+        return found
+
+    def traced(self, n: int = 0) -> Traced:
+        found = self.operand(n)
+        if not isinstance(found, Traced):
+            raise SourceError(f"{self.where} acts on a constant: only on what depends on the input")
+        return found
+
+    def constant(self, n: int, what: str) -> Array:
+        found = self.operand(n)
+        if isinstance(found, Traced):
+            raise SourceError(f"{self.where}: its {what} come from {found.where}, they must be constants of the file")
+        return found
+
+    def integers(self, n: int, what: str) -> list[int]:
+        """Operand n as sizes or axes."""
+        found = self.constant(n, what)
+        if found.dtype.kind != "i" or found.ndim > 1 or found.size > 64:
+            raise SourceError(f"{self.where}: its {what} must be a short list of integers, got shape {found.shape}")
+        return [int(n) for n in np.atleast_1d(found)]
+
+    def number(self, name: str, default: float) -> float:
+        value = float(self.attributes.get(name, default))
+        if not math.isfinite(value):
+            raise SourceError(f"{self.where}: attribute {name} is {value}, it must be finite")
+        return value
+
+    def scaled(self, factor: float, array: Array, what: str) -> Array:
+        """factor · array, and a note if that is rounded."""
+        given = np.asarray(array, np.float64)
+        if factor == 1.0:
+            return given
+        self.room(*given.shape)
+        exact = times(np.array([factor]), given.reshape(1, -1))
+        if exact is None:
+            self.notes.append(f"{self.where}: {factor:.9g} times its {what} rounded to float64")
+            return finite(factor * given, f"{self.where}: {factor:g} times its {what}")
+        return exact.reshape(given.shape)
+
+    def room(self, *shape: int) -> tuple[int, ...]:
+        """A shape that may be allocated."""
+        if min(shape, default=1) < 0:
+            raise SourceError(f"{self.where} makes a constant of shape {shape}: sizes must be ≥ 0")
+        self.tracer.spend(math.prod(shape), self.where)
+        return shape
+
+
+def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:
+    """Attributes by name. What the operator's schema does not know is refused, as is a wrong number of operands."""
+    onnx = need("onnx", "onnx")
+    found = {}
+    schema = None
+    if proto.domain in ("", "ai.onnx"):
+        try:
+            schema = onnx.defs.get_schema(proto.op_type, opset, "")
+        except onnx.defs.SchemaError:
+            raise SourceError(f"{where} is no operator of opset {opset}, which the file says it uses") from None
+        if not schema.min_input <= len(proto.input) <= schema.max_input:
+            raise SourceError(
+                f"{where} has {len(proto.input)} operands, opset {opset} says {schema.min_input} to {schema.max_input}"
+            )
+    for attribute in proto.attribute:
+        known = schema.attributes.get(attribute.name) if schema else None
+        if (schema and (known is None or int(known.type) != attribute.type)) or attribute.ref_attr_name:
+            raise SourceError(
+                f"{where} has an attribute {show(attribute.name)} that its operator does not have in opset {opset}"
+            )
+        value = onnx.helper.get_attribute_value(attribute)
+        found[attribute.name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return found
+
+
+def show(name: str) -> str:
+    """A name from a file, short and without control characters."""
+    text = repr(name)[1:-1]
+    return text if len(text) <= OFTEN else text[: OFTEN - 1] + "…"

@@ -1,0 +1,72 @@
+"""Tensors of an ONNX file → arrays: sizes are checked before anything is allocated, floats become float64, exactly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import FileError, SourceError
+from integraph.frontends.extras import need
+
+Array = np.ndarray[Any, Any]
+
+# type → bytes of an entry in raw_data, the field that holds it otherwise, what it becomes
+KINDS = {
+    "FLOAT": (4, "float_data", np.float64),
+    "DOUBLE": (8, "double_data", np.float64),
+    "FLOAT16": (2, "int32_data", np.float64),
+    "INT32": (4, "int32_data", np.int64),
+    "INT64": (8, "int64_data", np.int64),
+    "BOOL": (1, "int32_data", np.bool_),
+}
+MOST_AXES = 16
+
+
+def decode(tensor: Any, what: str) -> Array:
+    """The numbers of a TensorProto; `what` names it in errors."""
+    onnx = need("onnx", "onnx")
+    kind = type_name(tensor.data_type)
+    if kind not in KINDS:
+        raise SourceError(f"{what} holds {kind}: read are {', '.join(KINDS)}")
+    whole(tensor, what)
+    width, name, dtype = KINDS[kind]
+    dims = tuple(tensor.dims)
+    if len(dims) > MOST_AXES or any(n < 0 for n in dims):
+        raise FileError(
+            f"{what} declares the shape {list(dims[: MOST_AXES + 1])}: sizes must be ≥ 0, axes at most {MOST_AXES}"
+        )
+    count = math.prod(dims)
+    raw = tensor.HasField("raw_data")
+    held = len(tensor.raw_data) / width if raw else len(getattr(tensor, name))
+    if held != count:
+        raise FileError(f"{what} declares {count} entries, shape {dims}, and holds {held:g}: the file is damaged")
+    try:
+        array = np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(dims)
+    except Exception as reason:  # whatever the decoder raises, it is the file
+        raise FileError(f"{what} cannot be decoded: {reason}") from None
+    return finite(array.astype(dtype), what)
+
+
+def whole(tensor: Any, what: str) -> None:
+    """A tensor holds all its numbers itself."""
+    if tensor.data_location == need("onnx", "onnx").TensorProto.EXTERNAL or tensor.external_data:
+        raise FileError(
+            f"{what} is stored in another file, which is not opened: save the model with its weights inside"
+        )
+    if tensor.HasField("segment"):
+        raise SourceError(f"{what} is stored in segments: only whole tensors are read")
+
+
+def finite(array: Array, what: str) -> Array:
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        at = [int(n) for n in np.argwhere(~np.isfinite(array))[0]]
+        raise SourceError(f"{what}: entry {at} is {array[tuple(at)]}, weights and biases must be finite")
+    return array
+
+
+def type_name(number: int) -> str:
+    """FLOAT for 1, and so on."""
+    kinds = need("onnx", "onnx").TensorProto.DataType
+    return str(kinds.Name(number)) if number in kinds.values() else f"type {number}"

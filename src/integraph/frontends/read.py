@@ -1,0 +1,109 @@
+"""Any source of a network → `Network`. Types are told by their names, so that no framework is imported to find out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from integraph.errors import FileError, UsageError
+from integraph.targets import Network, from_layers
+
+ACCEPTED = (
+    "a Network, a list of (A, b, activation), a path to an .onnx, .keras or .h5 file, an onnx.ModelProto, "
+    "a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
+)
+ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
+KERAS = (".keras", ".h5", ".hdf5")
+PICKLES = dict.fromkeys((".pt", ".pth", ".ckpt", ".bin"), "torch.load(path), and pass the module") | dict.fromkeys(
+    (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
+)
+TENSORFLOW = (".pb", ".tflite")
+
+
+def network(source: Any) -> Network:
+    """The network in `source`, whatever that is: see `ACCEPTED`."""
+    if isinstance(source, Network):
+        return source
+    if isinstance(source, list | tuple):
+        return from_layers(source)
+    if isinstance(source, str | os.PathLike):
+        return _file(source)
+    for package, names, reader in OBJECTS:
+        if any(cls.__module__.split(".")[0] == package and cls.__name__ in names for cls in type(source).__mro__):
+            return reader(source)
+    if hasattr(source, "coefs_") and hasattr(source, "intercepts_"):
+        return _sklearn(source)
+    raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {ACCEPTED}")
+
+
+def _file(source: str | os.PathLike[str]) -> Network:
+    try:
+        path = Path(source)
+        start = _start(path)
+    except (OSError, ValueError, TypeError) as reason:
+        raise FileError(f"cannot open {os.fspath(source)!r}: {getattr(reason, 'strerror', None) or reason}") from None
+    suffix = path.suffix.lower()
+    if suffix in PICKLES:
+        raise FileError(
+            f"{path.name} is a pickle, which can run code when it is opened, so it is never opened here: if you trust "
+            f"it, load it yourself with {PICKLES[suffix]}"
+        )
+    if suffix in TENSORFLOW:
+        raise FileError(
+            f"{path.name} is a TensorFlow file, which is not read: save the model as .keras, or convert it to .onnx"
+        )
+    if start.startswith(LFS):
+        raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
+    if suffix == ".onnx":
+        return _onnx(path)
+    if suffix in KERAS or start.startswith((ZIP, HDF5)):
+        from integraph.frontends import keras
+
+        return keras.read(path)
+    raise FileError(
+        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
+    )
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of a file."""
+    if path.is_dir():
+        raise ValueError("it is a folder; save the model as one .keras, .h5 or .onnx file")
+    if not path.is_file():
+        raise ValueError("there is no such file")
+    with path.open("rb") as file:
+        return file.read(len(LFS))
+
+
+def _onnx(source: Any) -> Network:
+    from integraph.frontends import onnx
+
+    return onnx.read(source)
+
+
+def _torch(module: Any) -> Network:
+    from integraph.frontends import torch
+
+    return torch.read(module)
+
+
+def _sklearn(estimator: Any) -> Network:
+    from integraph.frontends import sklearn
+
+    return sklearn.read(estimator)
+
+
+def _keras(model: Any) -> Network:
+    raise UsageError(f"a Keras {type(model).__name__} in memory is not read: model.save('net.keras') and pass the path")
+
+
+OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[[Any], Network]], ...] = (
+    # a Keras model on the torch backend is a torch.nn.Module too, so it comes first
+    ("keras", ("Layer", "Model"), _keras),
+    ("tf_keras", ("Layer", "Model"), _keras),
+    ("onnx", ("ModelProto",), _onnx),
+    ("torch", ("Module",), _torch),
+    ("sklearn", ("BaseEstimator",), _sklearn),
+)

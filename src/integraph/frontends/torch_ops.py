@@ -1,0 +1,303 @@
+"""What each ATen operation does to a traced value: one rule for each, from its arguments by name.
+
+Numbers in the code of `forward` are taken as written (0.1 is the double), weights as they are stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.trace import Traced, Tracer
+from integraph.program.views import Floats
+
+THRESHOLD = 20.0  # of torch's softplus; below it, the jump to the linear part is not a rounding any more
+
+Rule = Callable[["Call"], Traced]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operation: its arguments by name, tensors and numbers as they are, computed ones `Traced`."""
+
+    tracer: Tracer
+    where: str
+    args: Mapping[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.args.get(name)
+
+    def operand(self, name: str) -> Any:
+        """Traced as it is, anything else as an array."""
+        given = self.args[name]
+        return given if isinstance(given, Traced) else array(given)
+
+    def traced(self, name: str = "self") -> Traced:
+        given = self.args[name]
+        if not isinstance(given, Traced):
+            raise SourceError(f"{self.where}: {name} is a constant, only other arguments depend on the input")
+        return given
+
+    def constant(self, name: str) -> Floats:
+        given = self.args[name]
+        if isinstance(given, Traced):
+            raise SourceError(
+                f"{self.where}: {name} depends on the input, from {given.where}; in a feedforward net it is a constant"
+            )
+        return array(given)
+
+
+def array(given: Any) -> Floats:
+    """A tensor or a number of torch as float64, exactly."""
+    return np.asarray(dense(given).double().numpy() if hasattr(given, "detach") else given, np.float64)
+
+
+def dense(tensor: Any) -> Any:
+    """The tensor without its gradient, if it holds its numbers one by one."""
+    if tensor.is_complex() or tensor.is_quantized or str(tensor.layout) != "torch.strided":
+        raise SourceError(f"a tensor is {tensor.dtype}, {tensor.layout}: weights are real and torch.strided")
+    return tensor.detach()
+
+
+def activation(name: str, argument: str = "self") -> Rule:
+    return lambda call: call.tracer.unary(name, call.traced(argument), call.where)
+
+
+def _add(call: Call, sign: float = 1.0) -> Traced:
+    """self ± alpha·other."""
+    other = call.operand("other")
+    factor = sign * float(1 if call["alpha"] is None else call["alpha"])
+    if factor != 1.0:
+        other = call.tracer.mul(other, np.array(factor), call.where) if isinstance(other, Traced) else factor * other
+    return call.tracer.add(call.operand("self"), other, call.where)
+
+
+def _subtract(call: Call) -> Traced:
+    return _add(call, -1.0)
+
+
+def _reverse_subtract(call: Call) -> Traced:
+    """other − alpha·self."""
+    return _subtract(Call(call.tracer, call.where, {**call.args, "self": call["other"], "other": call["self"]}))
+
+
+def _multiply(call: Call) -> Traced:
+    return call.tracer.mul(call.operand("self"), call.operand("other"), call.where)
+
+
+def _divide(call: Call) -> Traced:
+    if call["rounding_mode"] is not None:
+        raise SourceError(f"{call.where} rounds to integers: only plain division is supported")
+    return call.tracer.div(call.operand("self"), call.operand("other"), call.where)
+
+
+def _power(call: Call) -> Traced:
+    exponent = call.constant("exponent")
+    if exponent.size != 1:
+        raise SourceError(f"{call.where} takes {exponent.size} different powers: one is supported, 2 or 3")
+    return call.tracer.power(call.traced(), float(exponent.reshape(())), call.where)
+
+
+def _square(call: Call) -> Traced:
+    return call.tracer.power(call.traced(), 2, call.where)
+
+
+def _softplus(call: Call) -> Traced:
+    """log(1 + e^{βx})/β; above threshold/β torch returns x."""
+    beta, threshold = (
+        float(default if call[n] is None else call[n]) for n, default in (("beta", 1), ("threshold", 20))
+    )
+    if beta == 0 or not math.isfinite(beta):
+        raise SourceError(f"{call.where} has beta = {beta}: softplus needs a finite beta that is not 0")
+    jump = math.log1p(math.exp(-threshold)) / abs(beta) if threshold > -700 else math.inf
+    if threshold < THRESHOLD:
+        raise SourceError(
+            f"{call.where} has threshold = {threshold:g}: there torch jumps by {jump:.2g} to x, which is no smooth "
+            f"function; use the default {THRESHOLD:g}, or more"
+        )
+    call.notes.append(f"{call.where}: torch returns x where beta·x > {threshold:g}, at most {jump:.1e} from softplus")
+    scaled = call.tracer.unary("softplus", call.tracer.mul(call.traced(), np.array(beta), call.where), call.where)
+    return scaled if beta == 1 else call.tracer.div(scaled, np.array(beta), call.where)
+
+
+def _gelu(call: Call) -> Traced:
+    kind = call["approximate"] or "none"
+    names = {"none": "gelu", "tanh": "gelu_tanh"}
+    if kind not in names:
+        raise SourceError(f"{call.where} has approximate = {kind!r}: known are 'none' and 'tanh'")
+    return call.tracer.unary(names[kind], call.traced(), call.where)
+
+
+def _leaky_relu(call: Call) -> Traced:
+    slope = 0.01 if call["negative_slope"] is None else call["negative_slope"]
+    return call.tracer.unary("leaky_relu", call.traced(), call.where, array(slope))
+
+
+def _prelu(call: Call) -> Traced:
+    x, slope = call.traced(), call.constant("weight")
+    return call.tracer.unary("leaky_relu", x, call.where, slope if slope.size == 1 else _channels(slope, x))
+
+
+def _batch_norm(call: Call) -> Traced:
+    """(x − mean)/√(var + eps)·weight + bias, with the statistics that training left."""
+    x = call.traced("input")
+    if call["training"] or call["running_mean"] is None or call["running_var"] is None:
+        raise SourceError(
+            f"{call.where} normalises by the statistics of its batch, so outputs depend on the other rows: train with "
+            "track_running_stats=True"
+        )
+    mean, variance = call.constant("running_mean"), call.constant("running_var")
+    weight = np.ones_like(mean) if call["weight"] is None else call.constant("weight")
+    bias = np.zeros_like(mean) if call["bias"] is None else call.constant("bias")
+    with np.errstate(all="ignore"):  # what is not finite is refused below
+        scale = weight / np.sqrt(variance + float(call["eps"]))
+        shift = bias - mean * scale
+    call.notes.append(f"{call.where}: scale and shift computed from the running statistics, rounded to float64")
+    scaled = call.tracer.mul(x, _channels(scale, x), call.where)
+    return call.tracer.add(scaled, _channels(shift, x), call.where)
+
+
+def _channels(vector: Floats, x: Traced) -> Floats:
+    """One number for each channel, which is axis 1 where there is one."""
+    return vector.reshape(-1, *(1 for _ in x.shape[2:])) if len(x.shape) > 1 else vector
+
+
+def _linear(call: Call) -> Traced:
+    x, W = call.traced("input"), call.constant("weight")
+    bias = None if call["bias"] is None else call.constant("bias")
+    return call.tracer.dense(_row(call, x), W if W.ndim == 2 else W[None], bias, call.where)
+
+
+def _inner(call: Call) -> Traced:
+    """Last axis with last axis."""
+    left = isinstance(call["self"], Traced)
+    x, W = ("self", "other") if left else ("other", "self")
+    return _linear(Call(call.tracer, call.where, {"input": call[x], "weight": call[W]}))
+
+
+def _product(call: Call, left: str = "self", right: str = "other") -> Traced:
+    """Matrix products with one constant factor, whichever side it is on."""
+    a, b = call.operand(left), call.operand(right)
+    if isinstance(a, Traced) and isinstance(b, Traced):
+        raise SourceError(
+            f"{call.where} multiplies two computed tensors, from {a.where} and {b.where}: one must be a constant"
+        )
+    if isinstance(a, Traced):
+        return call.tracer.dense(_row(call, a), _matrix(call, b).T if b.ndim > 1 else b[None], None, call.where)
+    if isinstance(b, Traced):
+        if len(b.shape) > 1 and b.shape[-1] != 1:
+            raise SourceError(
+                f"{call.where} multiplies a constant with shape {b.shape}: needs one column, or the input on the left"
+            )
+        return call.tracer.dense(b, _matrix(call, a), None, call.where)
+    raise SourceError(f"{call.where}: its product has no factor that depends on the input")
+
+
+def _add_product(call: Call, left: str, right: str) -> Traced:
+    """beta·self + alpha·left@right."""
+    alpha, beta = (1.0 if call[n] is None else float(call[n]) for n in ("alpha", "beta"))
+    found = _product(call, left, right)
+    if alpha != 1:
+        found = call.tracer.mul(found, np.array(alpha), call.where)
+    return call.tracer.add(found, beta * call.constant("self").ravel(), call.where)
+
+
+def _row(call: Call, x: Traced) -> Traced:
+    if not x.shape or x.shape[-1] != x.features:
+        raise SourceError(
+            f"{call.where} acts on the last axis only of shape {x.shape}: flatten the features into one axis first"
+        )
+    return x
+
+
+def _matrix(call: Call, weights: Floats) -> Floats:
+    """(1, …, 1, m, n) as (m, n); a vector as one row."""
+    if weights.ndim < 2:
+        return weights.reshape(1, -1)
+    if math.prod(weights.shape[:-2]) != 1:
+        raise SourceError(f"{call.where} multiplies by weights of shape {weights.shape}: one matrix is supported")
+    return weights.reshape(weights.shape[-2:])
+
+
+def _copy(call: Call) -> Traced:
+    return call.traced()
+
+
+RULES: dict[str, Rule] = {
+    "add": _add,
+    "addmm": lambda call: _add_product(call, "mat1", "mat2"),
+    "addmv": lambda call: _add_product(call, "mat", "vec"),
+    "atan": activation("arctan"),
+    "batch_norm": _batch_norm,
+    "bmm": lambda call: _product(call, "self", "mat2"),
+    "clone": _copy,
+    "contiguous": _copy,
+    "detach": _copy,
+    "div": _divide,
+    "dot": lambda call: _product(call, "self", "tensor"),
+    "erf": activation("erf"),
+    "exp": activation("exp"),
+    "gelu": _gelu,
+    "inner": _inner,
+    "leaky_relu": _leaky_relu,
+    "linear": _linear,
+    "matmul": _product,
+    "mm": lambda call: _product(call, "self", "mat2"),
+    "mul": _multiply,
+    "mv": lambda call: _product(call, "self", "vec"),
+    "neg": lambda call: call.tracer.neg(call.traced(), call.where),
+    "pow": _power,
+    "prelu": _prelu,
+    "relu": activation("relu"),
+    "rsub": _reverse_subtract,
+    "sigmoid": activation("sigmoid"),
+    "silu": activation("silu"),
+    "sin": activation("sin"),
+    "softplus": _softplus,
+    "square": _square,
+    "sub": _subtract,
+    "tanh": activation("tanh"),
+    "to": _copy,
+}
+
+ALIASES = {  # other names of the same operations, and what functional graphs write for them
+    "_native_batch_norm_legit_no_training": "batch_norm",
+    "_to_copy": "to",
+    "_unsafe_view": "view",
+    "alias": "clone",
+    "arctan": "atan",
+    "divide": "div",
+    "float_power": "pow",
+    "lift_fresh_copy": "clone",
+    "multiply": "mul",
+    "negative": "neg",
+    "special_erf": "erf",
+    "special_expit": "sigmoid",
+    "subtract": "sub",
+    "true_divide": "div",
+    "type_as": "to",
+}
+
+SHAPES = (
+    "expand",
+    "flatten",
+    "index",
+    "permute",
+    "reshape",
+    "select",
+    "slice",
+    "squeeze",
+    "t",
+    "transpose",
+    "unsqueeze",
+    "view",
+)
+"""Operations that only arrange features."""
+
+SUPPORTED = ", ".join(sorted({*RULES, *SHAPES, "dropout"}))

@@ -1,0 +1,122 @@
+"""What a program says about itself: in two lines, in a table, segment by segment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from integraph.errors import FlowError, UsageError
+from integraph.program.lowering import stream_segment
+from integraph.program.terms import ONE
+from integraph.program.views import Floats
+
+if TYPE_CHECKING:
+    from integraph.program.program import Program
+
+MANY_TERMS = 2_000_000  # above, a table should not wait for eigenvalues
+MAX_PATH = 50_000_000  # numbers of a trajectory that a table may hold: 400 MB
+SIDES = 3  # intervals of a box that are written out
+SEED = 0
+
+
+def rate(program: Program) -> float:
+    """The largest |r| of all y_i' = −r y_i + …; what only adds to a register has no such term, and is not lowered."""
+    largest = 0.0
+    for segment in program.segments:
+        own = tuple(block for block in segment.blocks if not block.op.additive)
+        for t in stream_segment(replace(segment, blocks=own), program.width, program.scales) if own else ():
+            found = np.abs(t.value[(t.j == ONE) & (t.k == t.i)])
+            largest = max(largest, float(found.max(initial=0.0)))
+    return largest
+
+
+def short(program: Program) -> str:
+    depth = f"D = {program.depth} segment{'s' * (program.depth != 1)}"
+    return (
+        f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
+        f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {program.terms:,} terms\n"
+        f"    {', '.join(_errors(program)) or 'error: not measured yet'}"
+    )
+
+
+def _errors(program: Program) -> list[str]:
+    promised = None if program.budget is None else program.budget.total
+    bounds = (("promised", promised), ("proven", program.proven))
+    known = [f"{what} error ≤ {e:.3g}" for what, e in bounds if e is not None]
+    return known + ([f"seen error {program.seen:.3g}"] if program.seen is not None else [])
+
+
+def describe(program: Program) -> str:
+    lines = []
+    for number, s in enumerate(program.segments):
+        how = "" if s.rate == 1 else f", right-hand sides times {s.rate:g}: t = {s.tau:g} of the blocks' own time"
+        lines.append(f"segment {number}: {s.label} (duration {s.duration:g}{how})")
+        for block in s.blocks:
+            roles = zip(block.op.targets + block.op.operands, block.refs(), strict=True)
+            where = ", ".join(f"{role} is {program.registers.names(ref)}" for role, ref in roles if ref.size)
+            lines.append(f"    {block.op.words(block)}; {where}")
+    return "\n".join(lines)
+
+
+def table(program: Program, points: int) -> str:
+    if not isinstance(points, int | np.integer) or points < 2:
+        raise UsageError(f"points = {points!r}: a summary needs an integer ≥ 2, points in each segment")
+    budget = program.budget
+    rows = [
+        ("source", program.source),
+        ("inputs → outputs", f"{program.inputs} → {program.outputs}"),
+        ("width W", f"{program.width:,} registers"),
+        ("depth D", f"{program.depth:,} segments"),
+        ("horizon T", f"{program.horizon:g}"),
+        ("terms", f"{program.terms:,}"),
+        ("largest rate", f"{program.rate:.4g}"),
+        ("stiffness", _stiffness(program, points)),
+    ]
+    if budget is None:
+        rows.append(("promised error", "no budget: nothing is promised"))
+    else:
+        parts = f"{budget.approximation:.3g} approximation + {budget.residue:.3g} residue"
+        rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
+        rows.append(("promised error", f"≤ {budget.total:.3g} for x in {_box(budget.low, budget.high)}"))
+    rows.append(("proven error", "not proven" if program.proven is None else f"≤ {program.proven:.3g}"))
+    rows.append(("seen error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
+    return "\n".join(f"{name:<18}{value}" for name, value in rows)
+
+
+def _stiffness(program: Program, points: int) -> str:
+    if program.terms > MANY_TERMS:
+        return f"not computed: more than {MANY_TERMS:,} terms; stiffness(x) does it"
+    if points * program.depth * program.width > MAX_PATH:
+        return f"not computed: {points} points in each segment are too many for so large a program"
+    found = 0.0
+    chosen = _inputs(program)
+    try:
+        for x in chosen:  # one at a time: a Jacobian for each point is kept
+            found = max(found, program.stiffness(x[None], points))
+    except (UsageError, FlowError, np.linalg.LinAlgError) as error:
+        return f"not computed: {error}"
+    where = "[0, 1]^d" if program.budget is None else "the budget's box"
+    return f"{found:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
+
+
+def _inputs(program: Program) -> Floats:
+    """The centre and a few corners of the box."""
+    d = program.inputs
+    low, high = (np.zeros(d), np.ones(d)) if program.budget is None else (program.budget.low, program.budget.high)
+    if d <= 2:
+        upper = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
+    else:  # the lowest, the highest, and two opposite ones
+        some = np.random.default_rng(SEED).integers(0, 2, d) == 1
+        upper = np.stack([np.zeros_like(some), np.ones_like(some), some, ~some])
+    return np.concatenate([(0.5 * low + 0.5 * high)[None], np.where(upper, high, low)])
+
+
+def _box(low: Floats, high: Floats) -> str:
+    """`[0, 1]^2`, or the first intervals one by one."""
+    sides = [f"[{a:g}, {b:g}]" for a, b in zip(low[: SIDES + 1].tolist(), high[: SIDES + 1].tolist(), strict=True)]
+    if len(low) and (low == low[0]).all() and (high == high[0]).all():
+        return sides[0] if len(low) == 1 else f"{sides[0]}^{len(low)}"
+    more = [f"… ({len(low)} intervals)"] if len(low) > SIDES else []
+    return " × ".join(sides[:SIDES] + more) or "no inputs"

@@ -1,0 +1,141 @@
+"""Budgets and probes: checked when made, checked against their program, dropped where they are no longer true."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from integraph import Index, Program, Registers, View, build, segment
+from integraph.errors import SpecError
+from integraph.gadgets import affine, decay
+from integraph.program import Budget, Probe
+
+
+def program() -> Program:
+    """Two inputs, three segments, W = 6."""
+    r = Registers()
+    x, z, y = r.inputs("x", 2), r.new("z", 2), r.new("y", 2)
+    first, last = segment("first", affine(z, x, w=[[1.0, 2.0], [3.0, 4.0]])), segment("last", affine(y, z))
+    return build(r, [first, segment("forget", decay(x, r=3.0)), last], y)
+
+
+def annotated() -> Program:
+    budget = Budget([-1.0, 0.0], [1.0, 2.0], 1e-7, 2e-7, 1e-15)
+    probes = (Probe("layer 1", 0, View(2, (2,), (1,))), Probe("layer 2", 2, Index([4, 5]), 2.0, 1.0))
+    return replace(program(), proven=1e-6, seen=1e-8, budget=budget, probes=probes)
+
+
+Z = View(2, (2,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Probe(3, 0, Z), "label of a probe is a text, got 3"),
+        (lambda: Probe("p", 0.0, Z), "probe 'p': the segment is a number, counted from 0, got 0.0"),
+        (lambda: Probe("p", True, Z), "got True"),
+        (lambda: Probe("p", 0, [2, 3]), "view or Index"),
+        (lambda: Probe("p", 0, Z, np.nan), "probe 'p': the scale must be finite, got nan"),
+        (lambda: Probe("p", 0, Z, "2"), "the scale of probe 'p' must be numbers"),
+        (lambda: Probe("p", 0, Z, 1.0, -np.inf), "the shift must be finite, got -inf"),
+        (lambda: Probe("p", 0, Z, 1.0, [0.0]), "the shift of probe 'p' must be one number"),
+        (lambda: Budget([0.0], [1.0, 2.0], 0, 0, 0), r"low has shape \(1,\), high \(2,\)"),
+        (lambda: Budget(0.0, 1.0, 0, 0, 0), r"low has shape \(\), high \(\)"),
+        (lambda: Budget([[0.0]], [[1.0]], 0, 0, 0), "one number for each input"),
+        (lambda: Budget(["a"], [1.0], 0, 0, 0), "budget: low must be numbers"),
+        (lambda: Budget([0.0, -np.inf], [1.0, 1.0], 0, 0, 0), "low holds -inf: the box must be finite"),
+        (lambda: Budget([0.0], [np.nan], 0, 0, 0), "high holds nan"),
+        (lambda: Budget([0.0, 2.0], [1.0, 1.0], 0, 0, 0), "input 1 has low = 2.0 > high = 1.0"),
+        (lambda: Budget([0.0], [1.0], -1e-9, 0, 0), "approximation must be finite and ≥ 0, got -1e-09"),
+        (lambda: Budget([0.0], [1.0], 0, np.nan, 0), "residue must be finite and ≥ 0, got nan"),
+        (lambda: Budget([0.0], [1.0], 0, 0, np.inf), "rounding must be finite and ≥ 0, got inf"),
+        (lambda: Budget([0.0], [1.0], 0, 0, "0"), "budget: rounding must be numbers"),
+        (lambda: Budget([0.0], [1.0], 1e308, 1e308, 0), "sum of its parts must be finite"),
+    ],
+)
+def test_what_is_refused(make: Callable[[], object], match: str) -> None:
+    with pytest.raises(SpecError, match=match):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("known", "match"),
+    [
+        ({"budget": 1e-6}, "the budget is a Budget"),
+        ({"budget": Budget([0.0], [1.0], 0, 0, 0)}, "has 1 sides, the program 2 inputs"),
+        ({"probes": Probe("p", 0, Z)}, "probes are a tuple"),
+        ({"probes": ("p",)}, "a probe is made by Probe.*got 'p'"),
+        ({"probes": (Probe("p", 3, Z),)}, "probe 'p' looks after segment 3: the segments are 0 … 2"),
+        ({"probes": (Probe("p", -1, Z),)}, "looks after segment -1"),
+        ({"probes": (Probe("p", 0, View(5, (2,), (1,))),)}, "probe 'p' sees registers 5 … 6, there are 6"),
+        ({"probes": (Probe("p", 0, Index([-1])),)}, "sees registers -1 … -1"),
+        ({"probes": (Probe("p", 0, Z[:0]),)}, "sees 0 registers"),
+        ({"probes": (Probe("p", 0, View(0, (7,), (0,))),)}, "sees 7 registers: needs 1 to 6"),
+    ],
+)
+def test_what_does_not_fit_its_program(known: dict[str, object], match: str) -> None:
+    with pytest.raises(SpecError, match=match):
+        replace(program(), **known)
+
+
+def test_a_program_without_segments_has_no_probes() -> None:
+    r = Registers()
+    x = r.inputs("x", 1)
+    with pytest.raises(SpecError, match="looks after segment 0"):
+        replace(build(r, [], x), probes=(Probe("p", 0, x),))
+
+
+def test_nobody_can_change_them() -> None:
+    low, high = np.zeros(2), np.ones(2)
+    given = replace(program(), budget=Budget(low, high, 0, 0, 0), probes=[Probe("p", np.int64(1), Z, np.float32(2.0))])
+    low[0] = 7.0
+    for found in (given, pickle.loads(pickle.dumps(given)), copy.deepcopy(given)):
+        assert found.budget.low.tolist() == [0.0, 0.0]
+        assert not found.budget.low.flags.writeable
+        assert not found.budget.high.flags.writeable
+        assert isinstance(found.probes, tuple)
+        probe = found.probes[0]
+        assert [type(v) for v in (probe.segment, probe.scale, probe.shift)] == [int, float, float]
+
+
+@given(st.lists(st.floats(0.0, 1e300), min_size=3, max_size=3))
+def test_the_total_is_rounded_up(parts: list[float]) -> None:
+    total = Budget([], [], *parts).total
+    exact = sum(map(Fraction, parts))
+    assert Fraction(total) >= exact
+    assert total == 0 or Fraction(np.nextafter(total, 0.0)) < exact
+
+
+@pytest.mark.parametrize(
+    ("change", "seen", "probes"),
+    [
+        (lambda p: p.rescale_time(1.0), 1e-8, 2),
+        (lambda p: p.rescale_states(2.0), 1e-8, 0),
+        (lambda p: p.reverse(), None, 0),
+        (lambda p: p.then(p), None, 0),
+    ],
+    ids=["rescale_time", "rescale_states", "reverse", "then"],
+)
+def test_what_is_no_longer_true_is_dropped(change: Callable[[Program], Program], seen: float, probes: int) -> None:
+    """Controls that are rounded anew have no proof, and other units or numbers of registers no probes."""
+    found = change(annotated())
+    assert (found.proven, found.budget, found.seen, len(found.probes)) == (None, None, seen, probes)
+
+
+def test_what_is_still_true_is_kept() -> None:
+    more = annotated().with_errors(seen=1e-9)
+    assert (more.proven, more.seen, more.budget.total, len(more.probes)) == (1e-6, 1e-9, annotated().budget.total, 2)
+    x = np.array([[0.25, 0.5]])
+    for found in (annotated(), annotated().rescale_time(0.1)):
+        ends = np.cumsum([s.duration for s in found.segments])
+        path = found.flow(x, times=ends).check().path[0]
+        seen = [p.scale * path[p.segment][p.ref.indices()] + p.shift for p in found.probes]
+        assert np.allclose(seen, [[1.25, 2.75], [3.5, 6.5]], rtol=1e-14)
