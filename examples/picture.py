@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 ROWS = ("α  activations", "λ  helper", "μ  pre-activations")
 NEURONS = {0: "#0b6e8a", 1: "#e07a3f", 6: "#7a4d9e", 13: "#3f8f4f", 20: "#c2385a", 27: "#9a8a2b"}  # 0 and 1 start as x
 SEGMENTS = {  # by the label's first word: background, equations
-    "affine": ("#e9f1f8", "μ′ = ρAα + b\nα′ = −40α"),
+    "affine": ("#e9f1f8", "μ′ = ρAα + b\nα′ = −rα"),
     "tanh": ("#fdf1e2", "α′ = μ − αλ\nλ′ = μ² − λ²"),
-    "forget": ("#f3f3f3", "λ′ = −40λ\nμ′ = −40μ"),
+    "forget": ("#f3f3f3", "λ′ = −rλ\nμ′ = −rμ"),
 }
 STYLE = {
     "font.size": 9,
@@ -37,8 +37,9 @@ def draw(program: Program, x: tuple[float, float], values: Floats, error: Floats
     """Left: some neurons through all segments, for the input x. Right: the function on [0, 1]², and the ODE's error."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11.5, 6.2), layout="constrained")
-        size = f"W = {program.width} registers,  D = {program.depth} segments,  T = {program.horizon:g}"
-        figure.suptitle(f"{program.source} as a quadratic neural ODE:  {size},  {program.terms:,} terms", fontsize=11.5)
+        size = f"W = {program.width} registers,  D = {program.depth} segments,  r = {program.rate:.1f}"
+        name = program.source.split(",")[0]
+        figure.suptitle(f"{name}) as a quadratic neural ODE:  {size},  {program.terms:,} terms", fontsize=11.5)
         left, right = figure.subfigures(1, 2, width_ratios=(1.85, 1))
         _trajectories(left, program.trajectory(x, points=97, engine="exact"))
         above, below = right.subplots(2, 1, sharex=True)
@@ -46,7 +47,7 @@ def draw(program: Program, x: tuple[float, float], values: Floats, error: Floats
         axis = np.linspace(0, 1, len(values))
         above.contour(axis, axis, values.T, levels=9, colors="black", linewidths=0.5, alpha=0.5, linestyles="solid")
         above.plot(*x, "o", color="black", markersize=6, markerfacecolor="white")
-        _map(below, error, "magma_r", "|ODE − net|, taylor at rtol 10⁻¹²", "nearest", "%.1e")
+        _map(below, error, "magma_r", "|ODE − net|; promised below 10⁻⁹", "nearest", "%.1e")
         below.set_xlabel("x₁")
         figure.savefig(path, dpi=110, pil_kwargs={"optimize": True})
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from integraph.errors import FileError, IntegraphError, SourceError, UsageError
+from integraph.errors import FileError, SourceError, UsageError
 from integraph.frontends import chain, extras, network
-from integraph.targets import Layer, Network
+from integraph.targets import Layer
 
 A, b = np.array([[1.0, -2.0], [0.5, 0.25], [3.0, 0.0]]), np.array([0.1, 0.2, 0.3])
 LAST = np.array([[1.0, 1.0, -1.0]])
@@ -54,12 +54,12 @@ FILES = {
     "net.pth": (b"\x80\x02", "is a pickle.*never opened here.*pass the module"),
     "net.PKL": (b"\x80\x02", "is a pickle.*pass the estimator"),
     "net.joblib": (b"\x80\x02", "is a pickle.*joblib.load"),
-    "net.pb": (b"\x08\x01", "TensorFlow file: save the model as .keras"),
+    "net.pb": (b"\x08\x01", "TensorFlow file.*save the model as .keras"),
     "net.tflite": (b"TFL3", "TensorFlow file"),
     "net.keras": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer.*git lfs pull"),
     "net.onnx": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
     "net": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
-    "net.txt": (b"hello", r"starts with b'hello': read are .onnx, .keras, .h5 and .hdf5 files"),
+    "net.txt": (b"hello", r"starts with b'hello'.*read are .onnx, .keras, .h5 and .hdf5"),
     "empty": (b"", r"starts with b''"),
 }
 
@@ -198,14 +198,9 @@ def test_steps_must_fit_together() -> None:
 
 def test_a_normalisation_of_many_inputs_joins_without_a_square_matrix() -> None:
     """By powers of two, which is exact: the square matrix of 10⁹ numbers never exists."""
-    d = 20_000
+    d = 50_000
     A = np.random.default_rng(0).normal(size=(3, d)).astype(np.float32).astype(np.float64)
     steps = [chain.scaling(np.full(d, 0.25), np.zeros(d), "scaler"), chain.dense(A, np.zeros(3), "first")]
     net = chain.network(steps, d, "test", ("one", "one"))
     np.testing.assert_array_equal(net.layers[0].A, A / 4)
     assert net.notes == ("one",)
-
-
-def test_errors_are_ours() -> None:
-    assert issubclass(SourceError, IntegraphError)
-    assert isinstance(network([(A, b)]), Network)

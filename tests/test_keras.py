@@ -238,6 +238,9 @@ def test_weights_exactly_as_stored(keras: Any, tmp_path: Path, dtype: str, toler
     dense = keras.layers.Dense
     model = stack(keras, 3, [lambda: dense(5, activation="tanh"), lambda: dense(2)], dtype)
     net = check(model, tmp_path, tolerance)
+    assert len([note for note in net.notes if f"Keras rounds values here ({dtype})" in note]) == 2 * dtype.endswith(
+        "t16"
+    )
     for layer, stored in zip(net.layers, model.layers, strict=True):
         kernel, bias = (w.value.detach().double().numpy() for w in stored.weights)
         np.testing.assert_array_equal(layer.A, kernel.T)

@@ -148,6 +148,12 @@ FORMS: dict[str, tuple[Callable[[Builder], str], tuple[Any, ...], int]] = {
     "MatMul, no batch": (lambda b: b.node("MatMul", "x", b.number(W.T)), (3,), 17),
     "MatMul, no batch, weights first": (lambda b: b.node("MatMul", b.number(W), "x"), (3,), 17),
     "MatMul, a vector": (lambda b: b.node("MatMul", "x", b.number(W[0])), ("N", 3), 17),
+    "MatMul, a vector first": (lambda b: b.node("MatMul", b.number(W[0]), "x"), (3, 1), 17),
+    "MatMul, more axes": (
+        lambda b: b.node("Transpose", b.node("MatMul", "x", b.number(W.T[None])), perm=[1, 0, 2]),
+        ("N", 3),
+        17,
+    ),
     "MatMul, three axes": (lambda b: b.node("MatMul", "x", b.number(W.T[None])), ("N", 1, 3), 17),
     "chain": (lambda b: b.node("MatMul", b.node("MatMul", "x", b.number(W.T)), b.number(W)), ("N", 3), 17),
     "constant minus x": (lambda b: b.node("Sub", b.number([1.0, 2.0, 3.0]), "x"), ("N", 3), 17),

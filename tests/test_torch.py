@@ -440,6 +440,13 @@ def test_attributes_that_forward_sets_are_undone() -> None:
     assert "last" not in vars(module)
 
 
+def test_a_forward_that_seeds_does_not_seed_for_others() -> None:
+    module = Forward(lambda m, x: (torch.manual_seed(3), m.l(x))[1], l=linear())
+    before = torch.get_rng_state()
+    reader.read(module)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_grad_and_inference_modes_do_not_matter() -> None:
     net = Traced(nn.Sequential(linear(), nn.Tanh()))
     wanted = reader.read(net)

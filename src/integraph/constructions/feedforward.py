@@ -87,7 +87,7 @@ def _rate(error: Callable[[float], Parts], eps: float) -> float:
     while high - low > 0.01:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if error(middle).total <= eps else (middle, high)
-    return high
+    return math.ceil(100.0 * high) / 100.0
 
 
 def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], Parts]) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from pathlib import Path
@@ -11,6 +12,7 @@ from integraph.errors import FileError
 END, END64 = b"PK\x05\x06", b"PK\x06\x07"  # the record that says how long the directory is; its 64-bit form
 TAIL = 22 + 65535  # where that record can be: it may be followed by a comment
 DIRECTORY = 1 << 20  # bytes of directory that are read: Python keeps ten times as many for it
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OverflowError)
 PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -19,9 +21,11 @@ def members(path: Path, limits: dict[str, int]) -> list[bytes]:
     _check_directory(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            return [_member(archive, path.name, name, limit) for name, limit in limits.items()]
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeError) as reason:
-        raise FileError(f"{path.name} is a damaged zip: {reason}") from None
+            return [_member(archive, name, limit) for name, limit in limits.items()]
+    except FileError:
+        raise
+    except DAMAGED as reason:
+        raise FileError(f"it is a damaged zip: {reason}") from None
 
 
 def _check_directory(path: Path) -> None:
@@ -31,28 +35,26 @@ def _check_directory(path: Path) -> None:
         tail = file.read(TAIL + 20)
     at = tail.rfind(END)
     if at < 0 or len(tail) < at + 22:
-        raise FileError(f"{path.name} is a damaged zip: it has no end, perhaps it was not copied whole")
+        raise FileError("it is a damaged zip: it has no end, perhaps it was not copied whole")
     size = int.from_bytes(tail[at + 12 : at + 16], "little")
     if size > DIRECTORY or END64 in tail[max(0, at - 20) : at]:
-        raise FileError(f"{path.name} has a zip directory of more than {DIRECTORY} bytes, or of the 64-bit kind")
+        raise FileError(f"it has a zip directory of more than {DIRECTORY} bytes, or of the 64-bit kind")
 
 
-def _member(archive: zipfile.ZipFile, where: str, name: str, limit: int) -> bytes:
+def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     found = [info for info in archive.infolist() if info.filename == name]
     if len(found) != 1:
         names = [info.filename for info in archive.infolist()]
         torch = any(member.endswith("data.pkl") for member in names)
         hint = "; it is a PyTorch file, a pickle, which is never opened" if torch else ""
-        raise FileError(f"{where} has {len(found)} members {name!r}, a .keras file has one (it has {names[:5]}){hint}")
+        raise FileError(f"it has {len(found)} members {name!r}, a .keras file has one (found: {names[:5]}){hint}")
     info = found[0]
     if info.flag_bits & 1 or info.compress_type not in PLAIN:
-        raise FileError(
-            f"{where}: member {name!r} is encrypted or packed in an unusual way (method {info.compress_type})"
-        )
+        raise FileError(f"its member {name!r} is encrypted or packed in an unusual way (method {info.compress_type})")
     if info.file_size > limit:
-        raise FileError(f"{where}: member {name!r} has {info.file_size} bytes unpacked, at most {limit} are read")
+        raise FileError(f"its member {name!r} has {info.file_size} bytes unpacked, at most {limit} are read")
     with archive.open(info) as file:
         data = file.read(limit + 1)
     if len(data) != info.file_size:
-        raise FileError(f"{where}: member {name!r} has {len(data)} bytes, its entry says {info.file_size}")
+        raise FileError(f"its member {name!r} has {len(data)} bytes, its entry says {info.file_size}")
     return data

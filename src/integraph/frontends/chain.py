@@ -14,7 +14,6 @@ from integraph.targets import Layer, Network
 from integraph.targets.merge import Map
 
 Step = Map | Function
-LARGEST = 1 << 29  # numbers, 4 GB, in square matrices of what acts on each value alone
 
 
 def dense(A: Floats, b: Floats, where: str) -> Map:
@@ -38,29 +37,12 @@ def scaling(factor: Floats, shift: Floats, where: str) -> Map:
 
 def network(steps: Sequence[Step], inputs: int, source: str, notes: Sequence[str]) -> Network:
     """The steps as layers; a step that does not fit the one before is refused."""
-    width, square = inputs, 0
-    for before, step in zip([None, *steps], steps, strict=False):
-        takes, gives = _sizes(step)
+    if all(isinstance(step, tuple) and step[0].ndim == 1 for step in steps):
+        raise SourceError("there is no weight matrix and no activation: nothing that is a network")
+    width = inputs
+    for step in steps:
+        takes, gives = (step.units, step.units) if isinstance(step, Function) else (step[0].shape[-1], len(step[0]))
         if takes != width:
             raise SourceError(f"a layer takes {takes} values, but {width} come in: they must agree")
-        follows = isinstance(step, Function) and isinstance(before, tuple)  # its layer is there already
-        square += 0 if follows or _is_matrix(step) else width**2
         width = gives
-    if square > LARGEST:
-        raise SourceError(
-            f"normalisations and activations that are layers of their own need up to {square} numbers: at most "
-            f"{LARGEST} are accepted, put them into the weights first"
-        )
     return Network(tuple(layers(steps, inputs)), source, tuple(dict.fromkeys(notes)))
-
-
-def _sizes(step: Step) -> tuple[int, int]:
-    """How many values go in and come out."""
-    if isinstance(step, Function):
-        return step.units, step.units
-    A = step[0]
-    return A.shape[-1], len(A)
-
-
-def _is_matrix(step: Step) -> bool:
-    return isinstance(step, tuple) and step[0].ndim == 2

@@ -20,6 +20,7 @@ from integraph.program.views import Floats
 TEXT = 1 << 24  # bytes of one attribute
 MEMBERS = 10_000  # links that are followed in one group, all depths together
 DEPTH = 64
+H5PY = ("h5py", "keras")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,13 +49,13 @@ class Group:
 
     def _child(self, path: str) -> Any:
         """The member at `a/b/c`, over hard links only; None if there is none."""
-        import h5py
-
+        h5py = need(*H5PY)
         at = self.group
         for part in path.split("/"):
-            if not isinstance(at, h5py.Group) or part in ("", ".", "..") or part not in at:
+            named = isinstance(at, h5py.Group) and part not in ("", ".", "..")
+            link = at.get(part, getlink=True) if named else None  # `part in at` would follow it
+            if link is None:
                 return None
-            link = at.get(part, getlink=True)
             if not isinstance(link, h5py.HardLink):
                 raise FileError(f"{self.name}: {path!r} is a {type(link).__name__}, which is not followed")
             at = at[part]
@@ -63,16 +64,14 @@ class Group:
     @_ours
     def open(self, path: str) -> Group | None:
         """The group at `path`, or None."""
-        import h5py
-
+        h5py = need(*H5PY)
         found = self._child(path)
         return Group(found, self.left, self.name) if isinstance(found, h5py.Group) else None
 
     @_ours
     def text(self, attribute: str) -> str | None:
         """One string that is an attribute of this group."""
-        import h5py
-
+        h5py = need(*H5PY)
         if attribute not in self.group.attrs:
             return None
         found = self.group.attrs.get_id(attribute)
@@ -87,8 +86,7 @@ class Group:
     @_ours
     def arrays(self) -> list[str]:
         """Paths of all data sets below, over hard links."""
-        import h5py
-
+        h5py = need(*H5PY)
         found: list[str] = []
         seen = 0
         stack = [("", self.group, 0)]
@@ -109,8 +107,7 @@ class Group:
     @_ours
     def array(self, path: str) -> Floats | None:
         """The floats at `path` as float64, exactly; None if there are none."""
-        import h5py
-
+        h5py = need(*H5PY)
         found = self._child(path)
         if not isinstance(found, h5py.Dataset):
             return None
@@ -137,7 +134,7 @@ class Group:
 @contextmanager
 def opened(source: str | BinaryIO, size: int, name: str) -> Iterator[Group]:
     """The root group of a file of `size` bytes."""
-    h5py = need("h5py", "keras")
+    h5py = need(*H5PY)
     try:
         file = h5py.File(source, "r")
     except (OSError, RuntimeError, ValueError, KeyError) as reason:

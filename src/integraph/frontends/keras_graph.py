@@ -48,7 +48,7 @@ def parts(model: Any, above: Place = TOP) -> Iterator[Part]:
     if isinstance(config, list):  # Sequential, before tf.keras 2.2
         config = {"layers": config}
     entries = want(config, "layers", list, f"model {kind}")
-    places = _places(entries, kind == "Sequential", above)
+    places = _places(entries, above)
     order = range(len(entries)) if kind == "Sequential" else _order(config, [place.names[-1] for place in places])
     if kind == "Sequential" and isinstance(config.get("build_input_shape"), list):
         yield Part("InputLayer", {"batch_shape": config["build_input_shape"]}, above)
@@ -72,7 +72,7 @@ def foreign(entry: dict[str, Any]) -> bool:
     return not own or ">" in str(registered) or ">" in str(entry.get("class_name"))
 
 
-def _places(entries: list[Any], sequential: bool, above: Place) -> list[Place]:
+def _places(entries: list[Any], above: Place) -> list[Place]:
     """Names of groups as Keras gives them: dense, dense_1, … in the order of the configuration."""
     used: dict[str, int] = {}
     found = []
@@ -83,9 +83,7 @@ def _places(entries: list[Any], sequential: bool, above: Place) -> list[Place]:
         if not isinstance(name, str):
             raise FileError(f"a layer of class {kind} has no name")
         group = _snake(kind)
-        if not (sequential and kind == "InputLayer"):  # which a Sequential model does not count
-            used[group] = used.get(group, -1) + 1
-        number = used.get(group, 0)
+        number = used[group] = used.get(group, -1) + 1
         found.append(Place((*above.groups, f"{group}_{number}" if number else group), (*above.names, name)))
     return found
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from integraph.errors import FileError, SourceError
 from integraph.frontends import keras_activations as activations
-from integraph.frontends.affine import Function
-from integraph.frontends.chain import Step, dense, scaling
+from integraph.frontends.keras_chain import Chain
 from integraph.frontends.keras_graph import Part, want
 from integraph.frontends.keras_weights import Weights
 from integraph.program.numbers import numbers
 from integraph.program.views import Floats
-from integraph.targets.merge import Map
-
-Shape = tuple[int, ...]
 
 MOST = 10_000  # layers
+WIDEST = 1 << 24  # inputs
 SMALLEST = 1e-7  # Keras' own epsilon: Normalization divides by no less
 IDLE = {  # do nothing once the model is trained
     "ActivityRegularization",
@@ -31,57 +27,6 @@ IDLE = {  # do nothing once the model is trained
     "GaussianNoise",
     "Identity",
 }
-
-
-@dataclass(slots=True, eq=False)
-class Chain:
-    """What has been read so far: the shape of one input on its way, the steps, the notes."""
-
-    weights: Weights
-    inputs: Shape | None = None
-    shape: Shape | None = None
-    steps: list[Step] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    stored: dict[str, list[Floats]] = field(default_factory=dict)
-    maps: dict[str, Map] = field(default_factory=dict)
-
-    @property
-    def features(self) -> int:
-        """How many numbers one input is."""
-        return math.prod(self.inputs or ())
-
-    def known(self, part: Part) -> Shape:
-        if self.shape is None:
-            raise SourceError(f"{part} comes before the shape of the input is known: start the model with keras.Input")
-        return self.shape
-
-    def read(self, part: Part, names: list[str]) -> list[Floats]:
-        """Weights of a layer; one that is called twice is read once."""
-        key = str(part.place)
-        if key not in self.stored:
-            self.stored[key] = self.weights.read(part.place, names)
-        return self.stored[key]
-
-    def multiply(self, part: Part, A: Floats, b: Floats) -> None:
-        """A z + b; a layer that is called twice is held once."""
-        key = str(part.place)
-        if key not in self.maps:
-            self.maps[key] = dense(A, b, str(part))
-        self.steps.append(self.maps[key])
-
-    def bend(self, part: Part, chosen: activations.Chosen) -> None:
-        name, slope = chosen
-        if name != "identity":
-            self.steps.append(Function(name, slope, math.prod(self.known(part))))
-
-    def scale(self, part: Part, factor: Floats, shift: Floats) -> None:
-        """factor · z + shift over the last axis."""
-        shape = self.known(part)
-        try:
-            flat = [np.broadcast_to(given, shape).ravel() for given in (factor, shift)]
-        except ValueError:
-            raise SourceError(f"{part} has {np.shape(factor)} factors for values of shape {shape}") from None
-        self.steps.append(scaling(flat[0], flat[1], str(part)))
 
 
 def read(parts: Iterable[Part], weights: Weights) -> Chain:
@@ -114,6 +59,8 @@ def _input(chain: Chain, part: Part) -> None:
     if not sizes or not all(type(n) is int and n > 0 for n in sizes):
         raise SourceError(f"{part} has shape {given}: every size but that of the batch must be known")
     shape = tuple(sizes)
+    if math.prod(shape) > WIDEST:
+        raise SourceError(f"{part} has shape {given}: at most {WIDEST} inputs are accepted")
     if chain.shape is not None and chain.shape != shape:
         raise SourceError(f"{part} takes values of shape {shape}, but {chain.shape} come in")
     chain.inputs = chain.inputs or shape
@@ -122,7 +69,7 @@ def _input(chain: Chain, part: Part) -> None:
 
 def _dense(chain: Chain, part: Part) -> None:
     units = want(part.config, "units", int, str(part))
-    _unquantised(part)
+    _precision(chain, part)
     if chain.shape is None and part.config.get("batch_input_shape") is not None:
         _input(chain, part)
     kernel, *bias = chain.read(part, ["kernel", "bias"] if part.config.get("use_bias", True) else ["kernel"])
@@ -140,11 +87,15 @@ def _dense(chain: Chain, part: Part) -> None:
     chain.bend(part, activations.activation(part))
 
 
-def _unquantised(part: Part) -> None:
+def _precision(chain: Chain, part: Part) -> None:
+    """In what Keras computes: refused if integers, noted if 16 bits."""
     policy = part.config.get("dtype")
-    kind = policy.get("class_name") if isinstance(policy, dict) else None
+    kind, config = (policy.get("class_name"), policy.get("config")) if isinstance(policy, dict) else (None, None)
     if part.config.get("quantization_config") is not None or "Quantized" in str(kind):
         raise SourceError(f"{part} is quantised, which is not read: save the model before it is quantised")
+    name = config.get("name") if isinstance(config, dict) else policy
+    if isinstance(name, str) and name.endswith("float16"):
+        chain.notes.append(f"{part}: Keras rounds values here ({name}), the network does not")
 
 
 def _flatten(chain: Chain, part: Part) -> None:

@@ -51,6 +51,13 @@ class Node:
             raise SourceError(f"{self.where}: its {what} come from {found.where}, they must be constants of the file")
         return found
 
+    def weights(self, n: int, what: str) -> Array:
+        """A constant that is part of what the net computes."""
+        found = self.constant(n, what)
+        if found.dtype.kind != "f":
+            raise SourceError(f"{self.where}: its {what} are of type {found.dtype}, they must be floats")
+        return found
+
     def integers(self, n: int, what: str) -> list[int]:
         """Operand n as sizes or axes."""
         found = self.constant(n, what)

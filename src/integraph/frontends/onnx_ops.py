@@ -32,7 +32,6 @@ from integraph.frontends.trace import Operand, Traced, broadcast
 
 Rule = Callable[[Node], Operand]
 
-ONE = "a dense layer has weights from the file and one computed operand"
 LEAK = float(np.float32(0.01))  # LeakyRelu's default, an attribute of float32
 
 FOLD: dict[str, Callable[[Array, Array], Any]] = {
@@ -56,6 +55,9 @@ UNARY = {
 def arithmetic(n: Node) -> Operand:
     a, b = n.operand(0), _aligned(n)
     if isinstance(a, Traced) or isinstance(b, Traced):
+        for k in (0, 1):
+            if not isinstance(n.operand(k), Traced):
+                n.weights(k, "constants")
         rule = {"Add": n.tracer.add, "Sub": n.tracer.sub, "Mul": n.tracer.mul, "Div": n.tracer.div}[n.operator]
         return rule(a, b, n.where)
     n.room(*broadcast(a.shape, b.shape, n.where))
@@ -83,29 +85,33 @@ def _aligned(n: Node) -> Operand:
 
 def matmul(n: Node) -> Operand:
     a, b = n.operand(0), n.operand(1)
-    if isinstance(a, Traced) == isinstance(b, Traced):
-        raise SourceError(
-            f"{n.where} multiplies two {'computed tensors' if isinstance(a, Traced) else 'constants'}: {ONE}"
-        )
+    _one_computed(n, a, b)
     if isinstance(a, Traced):
-        W = _matrix(n, n.constant(1, "weights"))
-        if not a.shape or a.shape[-1] != a.features or len(W) != a.features:
-            raise SourceError(_mismatch(n, a, W.shape))
-        found = n.tracer.dense(a, W.T, None, n.where)
-        return n.tracer.reshape(found, a.shape[:-1], n.where) if len(n.operand(1).shape) == 1 else found
-    x, W = n.traced(1), _matrix(n, n.constant(0, "weights"))
-    W = W.T if len(a.shape) == 1 else W
-    column = x.shape[-2:] if len(x.shape) > 1 else (*x.shape, 1)
-    if column != (x.features, 1) or W.shape[1] != x.features:
-        raise SourceError(_mismatch(n, x, W.shape))
-    shape = (*x.shape[:-2], len(W), 1) if len(x.shape) > 1 else (len(W),)
+        x, W = a, _matrix(n, n.weights(1, "weights")).T
+        fits = a.shape[-1:] == (a.features,)
+    else:
+        x, W = n.traced(1), _matrix(n, n.weights(0, "weights"))
+        W = W.T if len(a.shape) == 1 else W
+        fits = x.shape in ((x.features,), (*x.shape[:-2], x.features, 1))
+    if not fits or W.shape[1] != x.features:
+        raise SourceError(_mismatch(n, x))
+    lead = broadcast(a.shape[:-2], b.shape[:-2], n.where)
+    shape = (*lead, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ()))
     return n.tracer.reshape(n.tracer.dense(x, W, None, n.where), shape, n.where)
 
 
-def _mismatch(n: Node, x: Traced, weights: tuple[int, ...]) -> str:
+def _one_computed(n: Node, a: Operand, b: Operand) -> None:
+    if isinstance(a, Traced) == isinstance(b, Traced):
+        kind = "computed tensors" if isinstance(a, Traced) else "constants"
+        raise SourceError(
+            f"{n.where} multiplies two {kind}: a dense layer has weights from the file and one computed operand"
+        )
+
+
+def _mismatch(n: Node, x: Traced) -> str:
     return (
-        f"{n.where} multiplies shape {x.shape} by weights of shape {weights}: a dense layer takes all {x.features} "
-        "features at once, as one row. If the first axis is a batch, save the model with a batch of 1 or any size"
+        f"{n.where} multiplies shapes {n.operand(0).shape} and {n.operand(1).shape}: a dense layer takes all {x.features} "
+        "features at once. If the first axis is a batch, save the model with a batch of 1 or any size"
     )
 
 
@@ -125,22 +131,20 @@ def gemm(n: Node) -> Operand:
     )
     if any(len(x.shape) != 2 for x in (a, b)):
         raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: both must be matrices")
-    if isinstance(a, Traced) == isinstance(b, Traced):
-        raise SourceError(
-            f"{n.where} multiplies two {'computed tensors' if isinstance(a, Traced) else 'constants'}: {ONE}"
-        )
+    _one_computed(n, a, b)
+    n.weights(1 if isinstance(a, Traced) else 0, "weights")
     if isinstance(a, Traced):
-        x, W, shape = a, n.scaled(alpha, np.asarray(b), "weights").T, (1, b.shape[1])
+        x, W, shape = a, n.scaled(alpha, b, "weights").T, (1, b.shape[1])
         fits = a.shape == (1, a.features) and W.shape[1] == a.features
     else:
         assert isinstance(b, Traced)
         x, W, shape = b, n.scaled(alpha, a, "weights"), (len(a), 1)
         fits = x.shape == (x.features, 1) and W.shape[1] == x.features
     if not fits:
-        raise SourceError(_mismatch(n, x, W.shape))
+        raise SourceError(_mismatch(n, x))
     bias = None
     if n.given(2) is not None:
-        C = n.scaled(beta, n.constant(2, "biases"), "biases")
+        C = n.scaled(beta, n.weights(2, "biases"), "biases")
         try:
             bias = np.broadcast_to(C, shape).ravel()
         except ValueError:
@@ -150,7 +154,7 @@ def gemm(n: Node) -> Operand:
 
 def conv(n: Node) -> Operand:
     """A dense layer, if the kernel covers all there is (MATLAB writes them so)."""
-    x, W = n.traced(), n.constant(1, "weights")
+    x, W = n.traced(), n.weights(1, "weights")
     space = x.shape[2:]
     pads, auto = n.attributes.get("pads", []), n.attributes.get("auto_pad", "NOTSET")
     dense = (
@@ -162,13 +166,14 @@ def conv(n: Node) -> Operand:
         and not any(pads)
         and (auto in ("NOTSET", "VALID") or set(space) == {1})
         and all(d == 1 or size == 1 for d, size in zip(n.attributes.get("dilations", []), space, strict=False))
+        and all(step > 0 for name in ("dilations", "strides") for step in n.attributes.get(name, []))
     )
     if not dense:
         raise SourceError(
             f"{n.where} is a convolution, kernel of shape {W.shape} over shape {x.shape}: only one that covers its "
             "whole input, without padding or groups, is a dense layer"
         )
-    bias = None if n.given(2) is None else n.constant(2, "biases")
+    bias = None if n.given(2) is None else n.weights(2, "biases")
     found = n.tracer.dense(x, W.reshape(len(W), -1), bias, n.where)
     return n.tracer.reshape(found, (1, len(W), *(1,) * len(space)), n.where)
 
@@ -179,7 +184,7 @@ def batch_normalisation(n: Node) -> Operand:
     if n.attributes.get("training_mode"):
         raise SourceError(f"{n.where} is in training mode: save the model for inference")
     names = ("scale", "B", "mean", "var")
-    scale, shift, mean, var = (n.constant(k, f"{name} values") for k, name in enumerate(names, 1))
+    scale, shift, mean, var = (n.weights(k, f"{name} values") for k, name in enumerate(names, 1))
     units = x.shape[1:] if n.attributes.get("spatial", 1) == 0 else x.shape[1:2]
     if len(x.shape) < 2 or any(p.shape != units for p in (scale, shift, mean, var)):
         raise SourceError(f"{n.where} normalises shape {x.shape} with constants of shapes {scale.shape} to {var.shape}")
@@ -202,7 +207,7 @@ def leaky_relu(n: Node) -> Operand:
 
 
 def prelu(n: Node) -> Operand:
-    x, slope = n.traced(), n.constant(1, "slopes")
+    x, slope = n.traced(), n.weights(1, "slopes")
     if slope.ndim == 1 and slope.size > 1 and len(x.shape) > 2 and n.opset < 7:  # one for each channel
         slope = slope.reshape(-1, *(1,) * (len(x.shape) - 2))
     return n.tracer.unary("leaky_relu", x, n.where, slope)
@@ -216,7 +221,7 @@ def gelu(n: Node) -> Operand:
 
 
 def fast_gelu(n: Node) -> Operand:
-    x = n.traced() if n.given(1) is None else n.tracer.add(n.traced(), n.constant(1, "biases"), n.where)
+    x = n.traced() if n.given(1) is None else n.tracer.add(n.traced(), n.weights(1, "biases"), n.where)
     return n.tracer.unary("gelu_tanh", x, n.where)
 
 

@@ -22,8 +22,8 @@ def cast(n: Node) -> Operand:
             raise SourceError(
                 f"{n.where} casts a computed tensor to {kind}: only float types keep the net a function of reals"
             )
-        if kind == "FLOAT16":
-            n.notes.append(f"{n.where}: cast to {kind}, which rounds, is left out")
+        if kind != "DOUBLE":
+            n.notes.append(f"{n.where}: rounding to {kind} is left out")
         return x
     n.room(*x.shape)
     if kind in FLOATS:

@@ -16,7 +16,7 @@ ACCEPTED = (
 )
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
 KERAS = (".keras", ".h5", ".hdf5")
-PICKLES = dict.fromkeys((".pt", ".pth", ".ckpt", ".bin"), "torch.load(path), and pass the module") | dict.fromkeys(
+PICKLES = dict.fromkeys((".pt", ".pth", ".ckpt"), "torch.load(path), and pass the module") | dict.fromkeys(
     (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
 )
 TENSORFLOW = (".pb", ".tflite")
