@@ -63,7 +63,7 @@ def _plain(name: str) -> str:
 def test_everything_installed_is_pinned() -> None:
     """Follows the requirements of the package, with its extras, through what is installed here."""
     pinned = pins()
-    todo, seen = list(requires("integraph") or []), set()
+    todo, seen = list(requires("integraph") or []), {"integraph"}  # an extra may name others of the package
     while todo:
         requirement = todo.pop()
         name = _plain(re.match(r"[\w.-]+", requirement)[0])
@@ -74,10 +74,11 @@ def test_everything_installed_is_pinned() -> None:
         seen.add(name)
         assert name in pinned, f"{name} is not in constraints.txt"
         try:
-            assert version(name) == pinned[name], f"{name} is installed in another version than constraints.txt says"
+            here = version(name).partition("+")[0]  # torch 2.13.0+cpu is a build of 2.13.0
+            assert here == pinned[name], f"{name} is installed in another version than constraints.txt says"
             todo += requires(name) or []
         except ModuleNotFoundError:
-            assert "bench" in marker, f"{name} is not installed"
+            assert re.search(r"extra == '(?!dev)", marker.replace('"', "'")), f"{name} is not installed"
     assert {"numpy", "numba", "llvmlite", "ruff"} <= seen
 
 
@@ -121,8 +122,8 @@ def test_demo(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     rows = re.findall(r"(exact|taylor) .*? (\d\.\de-\d\d) .*? (same|OTHER)", result.stdout)
     assert [(engine, same) for engine, _, same in rows] == [("exact", "same"), ("taylor", "same")]
-    assert all(float(error) < 1e-9 for _, error, _ in rows)
-    assert "promised error    ≤ 1e-09" in result.stdout or "promised error    ≤ 9.9" in result.stdout
+    promised = float(re.search(r"promised error +≤ (\S+)", result.stdout)[1])
+    assert max(float(error) for _, error, _ in rows) <= promised <= 1e-9
     assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
 
 

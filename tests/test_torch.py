@@ -251,7 +251,6 @@ FORWARDS: dict[str, Callable[[Any, Any], Any]] = {
     "no_grad": lambda m, x: quiet(m, x),
     "constant in forward": lambda m, x: m.l(x * torch.tensor([1.0, 2.0, 3.0]) + torch.ones(3)),
     "what is not used": lambda m, x: (x.cos().sum(), m.l(x))[1],
-    "one tensor in a dictionary": lambda m, x: {"y": m.l(x)}["y"],
     "own attributes": lambda m, x: remember(m, x),
     "identity": lambda m, x: x * m.mean / m.mean,
     "power 1": lambda m, x: torch.tanh(m.l(x) ** 1),
@@ -318,6 +317,11 @@ def test_one_point_forward() -> None:
     x = points(3)
     expected = x @ module.l.weight.detach().t() + module.l.bias.detach()
     np.testing.assert_allclose(found(x.numpy()), expected.numpy(), rtol=0, atol=1e-14)
+
+
+def test_one_tensor_in_a_dictionary() -> None:
+    module = Forward(lambda m, x: {"y": m.l(x)}, l=linear())
+    same(reader.read(module), reader.read(module.l))
 
 
 def test_composites_become_one_layer() -> None:
@@ -543,6 +547,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], tuple[str, ...]]] = {
     "overflow": (lambda m, x: m.l(x) * m.l.weight.new_tensor(1e308) * 1e308, ("larger than float64",)),
     "complex": (lambda m, x: (m.l(x) * 1j).real, ("complex128", "real numbers")),
     "infinite constant": (lambda m, x: m.l(x) + float("inf"), ("finite",)),
+    "bits": (lambda m, x: m.l(x) * m.four.float().view(torch.int32), ("aten.view.dtype", "depends on their type")),
     "empty": (lambda m, x: m.l(x)[:, :0], ("keeps none of 4",)),
 }
 
@@ -600,14 +605,14 @@ def test_bad_modules() -> None:
     refused(nn.Bilinear(3, 3, 2), "input1, input2", "one input")
     refused(nn.Sequential(nn.LazyLinear(4)), "not initialised", "call the module once")
     refused(nn.Linear(3, 4, device="meta"), "meta device", "load the weights")
-    refused(Traced(nn.Tanh()), "pass inputs=n")
-    refused(nn.Sequential(nn.Tanh()), "pass inputs=n")
+    refused(Traced(nn.Tanh()), "inputs=n")
+    refused(nn.Sequential(nn.Tanh()), "inputs=n")
     refused(nn.Sequential(linear(3, 4), linear(5, 2)), "layer 2 Linear (1) takes 5 inputs", "4 values")
     refused(Traced(nn.Sequential(linear(3, 4), linear(5, 2))), "torch.export cannot trace", "inputs=n")
     refused(linear(3, 4), "takes 3 inputs, but 5", inputs=5)
     refused(Traced(linear(3, 4)), "inputs=5", inputs=5)
     refused(nn.Conv1d(1, 2, 3), "aten.conv1d is not supported")
-    refused(nn.ReLU6(), "pass inputs=n")
+    refused(nn.ReLU6(), "inputs=n")
     refused(nn.Sequential(linear(), nn.ReLU6()), "layer '1'", "not supported")
     refused(nn.Sequential(linear(), nn.ELU()), "aten.elu", "not supported")
     refused(nn.Linear(3, 4, dtype=torch.complex64), "complex64")

@@ -16,7 +16,7 @@ from integraph.errors import SourceError
 
 TRIES = 8  # sizes of parameters that the input is tried with
 STATE = ("_parameters", "_buffers", "_modules")
-
+FIX = "say it with integraph.frontends.torch.read(module, inputs=n)"
 
 Shape = tuple[int, ...]
 
@@ -26,7 +26,7 @@ def export(torch: Any, module: Any, inputs: int | None) -> tuple[Any, Shape, lis
     _check_signature(module)
     sizes = [inputs] if inputs else candidates(module)
     if not sizes:
-        raise SourceError(f"{_name(module)} has no weights that would tell how many inputs it takes: pass inputs=n")
+        raise SourceError(f"{_name(module)} has no weights that would tell how many inputs it takes: {FIX}")
     first = None
     with _borrowed(torch, module):
         for shape in [shape for d in sizes for shape in ((1, d), (d,))]:
@@ -40,7 +40,7 @@ def export(torch: Any, module: Any, inputs: int | None) -> tuple[Any, Shape, lis
                 first = first or (shape, cause)
     assert first is not None
     tried = f"inputs={inputs}" if inputs else f"{' and '.join(map(str, sizes))} inputs"
-    hint = "is that the right number?" if inputs else "if it takes another number, pass inputs=n."
+    hint = "is that the right number?" if inputs else f"if it takes another number, {FIX}"
     raise SourceError(f"{first[1]}. That was with an input of shape {first[0]}; tried: {tried}; {hint}")
 
 
@@ -57,9 +57,7 @@ def _doubts(torch: Any, module: Any, shape: Shape) -> list[str]:
         _export(torch, module, (*shape[:-1], 1))
     except Exception:  # as it should be
         return []
-    return [
-        f"taken to have {shape[-1]} inputs; one, repeated by broadcasting, fits too: pass inputs=1 if that is meant"
-    ]
+    return [f"taken to have {shape[-1]} inputs; one, repeated by broadcasting, fits too: if that is meant, {FIX}"]
 
 
 def candidates(module: Any) -> list[int]:
@@ -82,18 +80,13 @@ def _check_signature(module: Any) -> None:
         given = inspect.signature(module.forward).parameters.values()
     except (TypeError, ValueError):
         return
-    kinds = (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.VAR_POSITIONAL,
-    )
     needed = [p.name for p in given if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if len(needed) > 1:
         raise SourceError(
             f"forward of {_name(module)} takes {', '.join(needed)}: only networks of one input are read; put the "
             "inputs into one tensor, or the constant ones into buffers"
         )
-    if not any(p.kind in kinds for p in given):
+    if all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in given):
         raise SourceError(f"forward of {_name(module)} takes no input")
 
 

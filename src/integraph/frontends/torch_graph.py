@@ -108,16 +108,21 @@ class _Walk:
                 f"{where} is random, in eval mode too: a network is a fixed function; for dropout, pass "
                 "training=self.training"
             )
-        if traced:
-            self.values[node] = self._traced(node, args, kwargs, where)
-        else:
-            with self.torch.no_grad():
-                found = node.target(*args, **kwargs)
-            self.values[node] = (
-                tuple(widened(self.torch, t) for t in found)
-                if isinstance(found, tuple | list)
-                else widened(self.torch, found)
-            )
+        self.values[node] = (self._traced if traced else self._constant)(node, args, kwargs, where)
+
+    def _constant(self, node: Any, args: Any, kwargs: Any, where: str) -> Any:
+        """What torch makes of constants. Whatever looks at their bits gives other shapes in float64, and is refused."""
+        try:
+            found = node.target(*args, **kwargs)
+        except Exception as reason:
+            said = str(reason).strip().split("\n")[0]
+            raise SourceError(f"{where} of constants cannot be computed in float64: {said}") from None
+        several = isinstance(found, tuple | list)
+        results = found if several else [found]
+        for result, known in zip(results, node.meta["val"] if several else [node.meta["val"]], strict=True):
+            if getattr(result, "shape", None) != getattr(known, "shape", None):
+                raise SourceError(f"{where} of constants depends on their type, {known.dtype}: it is not supported")
+        return tuple(widened(self.torch, t) for t in results) if several else widened(self.torch, found)
 
     def _traced(self, node: Any, args: Any, kwargs: Any, where: str) -> Any:
         name = _op(node)

@@ -147,7 +147,7 @@ def _prelu(call: Call) -> Traced:
 def _batch_norm(call: Call) -> Traced:
     """(x − mean)/√(var + eps)·weight + bias, with the statistics that training left."""
     x = call.traced("input")
-    if call["training"] or call["running_mean"] is None or call["running_var"] is None:
+    if call["training"]:
         raise SourceError(
             f"{call.where} normalises by the statistics of its batch, so outputs depend on the other rows: train with "
             "track_running_stats=True"
