@@ -520,6 +520,20 @@ def test_a_directory_of_a_million_entries(tmp_path: Path) -> None:
         network(path)
 
 
+def test_a_second_directory_of_the_64_bit_kind(tmp_path: Path) -> None:
+    """Python would believe it rather than the short record that follows it."""
+    path = archive(tmp_path / "a.keras")
+    data = path.read_bytes()
+    path.write_bytes(data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:])
+    with pytest.raises(FileError, match="of the 64-bit kind"):
+        network(path)
+
+
+def test_an_unusual_method(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="packed by method 14"):
+        network(archive(tmp_path / "a.keras", compression=zipfile.ZIP_LZMA))
+
+
 def test_an_encrypted_member(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.keras")
     data = bytearray(path.read_bytes())

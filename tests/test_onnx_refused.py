@@ -26,7 +26,26 @@ BN = "BatchNormalization"
 GRAPHS: dict[str, tuple[Callable[[Builder], str], str]] = {
     "unknown operator": (
         lambda b: b.node("Softmax", b.node("Tanh", "x")),
-        r"node 1 'Softmax' \(/Softmax_1\) is not supported: supported are Add, Atan, .*Unsqueeze$",
+        r"node 1 'Softmax' \(/Softmax_1\) is not supported: supported are Add, Atan, .*Where$",
+    ),
+    "floor": (lambda b: b.node("Floor", "x"), r"node 0 'Floor' \(/Floor_0\) is not supported"),
+    "a condition is no value": (
+        lambda b: b.node("Where", b.node("Greater", "x", b.number(0.0)), "x", b.node("Tanh", "x")),
+        r"'Where' .*only softplus with its threshold is known",
+    ),
+    "a softplus that jumps": (
+        lambda b: b.node("Where", b.node("Greater", "x", b.number(2.0)), "x", b.node("Softplus", "x")),
+        r"'Where' .*only softplus with its threshold is known",
+    ),
+    "a softplus and a multiple": (
+        lambda b: b.node(
+            "Where", b.node("Greater", "x", b.number(20.0)), b.node("Mul", "x", b.number(2.0)), b.node("Softplus", "x")
+        ),
+        r"'Where' .*only softplus with its threshold is known",
+    ),
+    "branches of two layers": (
+        lambda b: b.node("Where", b.node("Greater", "x", b.number(20.0)), "x", b.node("Tanh", b.node("Tanh", "x"))),
+        "not of one layer",
     ),
     "residual": (
         lambda b: b.node("Add", "x", b.node("MatMul", "x", b.number(np.eye(3)))),

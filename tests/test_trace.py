@@ -292,6 +292,9 @@ def test_normalisation_of_many_inputs_is_no_matrix_until_the_end() -> None:
     x = tracer.dense(x, np.full((1, 100_000), 0.1), None, "W")
     with pytest.raises(SourceError, match="1 elementwise maps of up to 100000 units"):
         tracer.network(x)
+    with pytest.raises(SourceError, match="1 elementwise maps of up to 100000 units"):
+        tracer.network(start(100_000)[1])
+    assert np.array_equal(tracer.network(start()[1]).layers[0].A, np.eye(3))
 
 
 BAD: dict[str, tuple[Callable[[Tracer, Traced], Any], str]] = {

@@ -86,10 +86,10 @@ def layers(parts: Iterable[Map | Function], inputs: int) -> list[Layer]:
             stack.pop()
         else:
             stack[-1] = joint
-    return _layers(stack, inputs)
+    return _layers(stack or [(np.ones(inputs), np.zeros(inputs))])
 
 
-def _layers(stack: Sequence[Map | Function], inputs: int) -> list[Layer]:
+def _layers(stack: Sequence[Map | Function]) -> list[Layer]:
     alone = [_units(part) for before, part in pairwise([None, *stack]) if _stands_alone(before, part)]
     if sum(n**2 for n in alone) > FULL:
         raise SourceError(
@@ -106,8 +106,6 @@ def _layers(stack: Sequence[Map | Function], inputs: int) -> list[Layer]:
         if waiting is not None:
             found.append(Layer(_matrix(waiting[0]), waiting[1]))
         waiting = part
-    if waiting is None and not found:
-        waiting = np.ones(inputs), np.zeros(inputs)
     if waiting is not None:
         found.append(Layer(_matrix(waiting[0]), waiting[1]))
     return found

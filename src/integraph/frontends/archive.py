@@ -49,8 +49,10 @@ def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
         hint = "; it is a PyTorch file, a pickle, which is never opened" if torch else ""
         raise FileError(f"it has {len(found)} members {name!r}, a .keras file has one (found: {names[:5]}){hint}")
     info = found[0]
-    if info.flag_bits & 1 or info.compress_type not in PLAIN:
-        raise FileError(f"its member {name!r} is encrypted or packed in an unusual way (method {info.compress_type})")
+    if info.compress_type not in PLAIN:
+        raise FileError(
+            f"its member {name!r} is packed by method {info.compress_type}: only stored and deflated are read"
+        )
     if info.file_size > limit:
         raise FileError(f"its member {name!r} has {info.file_size} bytes unpacked, at most {limit} are read")
     with archive.open(info) as file:

@@ -17,6 +17,7 @@ from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 
 DEGREE = 3
+THRESHOLD = 20.0  # above, softplus and the identity differ by less than e^−20 = 2e-9
 TOLERANCE = 2e-7  # of constants such as √2: what float32 leaves of them, after a product or two
 
 
@@ -89,6 +90,24 @@ def apply(f: str, x: Value, slope: float | Floats) -> Value:
     q = np.zeros_like(x.r)
     q[0] = 1.0
     return Value(np.zeros_like(q), q, f, x.r, slope, x.notes)
+
+
+def greater(x: Value, c: Floats) -> Value:
+    """Whether x > c; no activation by itself."""
+    p = x.r.copy()
+    p[0] -= c
+    return apply("greater", replace(x, r=p), 0.0)
+
+
+def choose(condition: Value, x: Value, y: Value, where: str) -> Value:
+    """x where the condition holds, else y. Known is one case: softplus, and its argument where that is above 20."""
+    if condition.f == "greater" and x.f is None and y.f == "softplus" and condition.p is not None and y.p is not None:
+        lowest = -condition.p[0]  # of the argument
+        same = np.array_equal(condition.p[1:], y.p[1:]) and not (y.p[0].any() or degree(y.q) or y.r.any())
+        if same and (lowest >= THRESHOLD).all() and _close(x.r, y.q[0] * y.p) and _close(y.q[0] * y.p, x.r):
+            note = f"{where}: softplus is linear above {lowest.min():g} there and ln(1 + eˣ) everywhere here"
+            return replace(y, notes=(*_joint(x, y), note))
+    raise SourceError(f"{where} chooses between {_words(x)} and {_words(y)}: only softplus with its threshold is known")
 
 
 @np.errstate(over="ignore", invalid="ignore")

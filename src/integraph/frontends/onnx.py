@@ -56,16 +56,14 @@ def read(source: Any, max_bytes: int = 2 << 30) -> Network:
 
 def _load(source: str | os.PathLike[str], max_bytes: int) -> tuple[Any, str]:
     onnx = need("onnx", "onnx")
+    path = Path(source)
+    if path.exists() and not path.is_file():  # a pipe would wait for ever
+        raise FileError(f"{path.name} is {'a folder' if path.is_dir() else 'no regular file'}, not an ONNX file")
     try:
-        path = Path(source)
-        if path.exists() and not path.is_file():
-            raise FileError(f"{path.name} is {'a folder' if path.is_dir() else 'no regular file'}, not an ONNX file")
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(max_bytes + 1) if size <= max_bytes else b""
-    except (OSError, ValueError, TypeError) as reason:
-        if isinstance(reason, FileError):
-            raise
+    except (OSError, ValueError) as reason:
         raise FileError(f"cannot open {os.fspath(source)!r}: {getattr(reason, 'strerror', None) or reason}") from None
     if size > max_bytes or len(data) > max_bytes:
         raise FileError(f"{path.name} has {max(size, len(data))} bytes, more than max_bytes = {max_bytes}")

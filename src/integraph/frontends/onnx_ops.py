@@ -110,8 +110,8 @@ def _one_computed(n: Node, a: Operand, b: Operand) -> None:
 
 def _mismatch(n: Node, x: Traced) -> str:
     return (
-        f"{n.where} multiplies shapes {n.operand(0).shape} and {n.operand(1).shape}: a dense layer takes all {x.features} "
-        "features at once. If the first axis is a batch, save the model with a batch of 1 or any size"
+        f"{n.where} multiplies shapes {n.operand(0).shape} and {n.operand(1).shape}: a dense layer takes all "
+        f"{x.features} features at once. If the first axis is a batch, save the model with a batch of 1 or any size"
     )
 
 
@@ -134,6 +134,7 @@ def gemm(n: Node) -> Operand:
     _one_computed(n, a, b)
     n.weights(1 if isinstance(a, Traced) else 0, "weights")
     if isinstance(a, Traced):
+        assert not isinstance(b, Traced)
         x, W, shape = a, n.scaled(alpha, b, "weights").T, (1, b.shape[1])
         fits = a.shape == (1, a.features) and W.shape[1] == a.features
     else:
@@ -237,6 +238,14 @@ def negative(n: Node) -> Operand:
     return n.tracer.neg(x, n.where) if isinstance(x, Traced) else np.asarray(0 - x)
 
 
+def greater(n: Node) -> Operand:
+    return n.tracer.greater(n.traced(), n.weights(1, "thresholds"), n.where)
+
+
+def choose(n: Node) -> Operand:
+    return n.tracer.choose(n.traced(0), n.traced(1), n.traced(2), n.where)
+
+
 def power(n: Node) -> Operand:
     exponent = n.constant(1, "exponents")
     if exponent.size != 1:
@@ -257,6 +266,7 @@ OPS: dict[str, Rule] = {
     "Flatten": flatten,
     "Gelu": gelu,
     "Gemm": gemm,
+    "Greater": greater,
     "Identity": identity,
     "LeakyRelu": leaky_relu,
     "MatMul": matmul,
@@ -268,6 +278,7 @@ OPS: dict[str, Rule] = {
     "Swish": swish,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
+    "Where": choose,
 }
 MICROSOFT: dict[str, Rule] = {"FastGelu": fast_gelu, "Gelu": gelu}
 DOMAINS = {"": OPS, "ai.onnx": OPS, "com.microsoft": MICROSOFT}

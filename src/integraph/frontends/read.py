@@ -22,8 +22,15 @@ PICKLES = dict.fromkeys((".pt", ".pth", ".ckpt"), "torch.load(path), and pass th
 TENSORFLOW = (".pb", ".tflite")
 
 
-def network(source: Any) -> Network:
-    """The network in `source`, whatever that is: see `ACCEPTED`."""
+def network(source: Any, inputs: int | None = None) -> Network:
+    """The network in a file, a module, an estimator or a list of (A, b, activation).
+
+    `inputs` is how many numbers a torch module takes, where its layers do not tell.
+    """
+    if inputs is not None and (not isinstance(inputs, int) or inputs < 1):
+        raise UsageError(f"inputs = {inputs!r}: needs an integer ≥ 1")
+    if inputs is not None and not _is(source, "torch", ("Module",)):
+        raise UsageError(f"inputs = {inputs} is for torch modules: a {type(source).__name__} says it by itself")
     if isinstance(source, Network):
         return source
     if isinstance(source, list | tuple):
@@ -31,11 +38,16 @@ def network(source: Any) -> Network:
     if isinstance(source, str | os.PathLike):
         return _file(source)
     for package, names, reader in OBJECTS:
-        if any(cls.__module__.split(".")[0] == package and cls.__name__ in names for cls in type(source).__mro__):
-            return reader(source)
+        if _is(source, package, names):
+            return reader(source) if inputs is None else reader(source, inputs)
     if hasattr(source, "coefs_") and hasattr(source, "intercepts_"):
         return _sklearn(source)
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {ACCEPTED}")
+
+
+def _is(source: Any, package: str, names: tuple[str, ...]) -> bool:
+    """Whether an object is of one of these classes, without importing the package."""
+    return any(cls.__module__.split(".")[0] == package and cls.__name__ in names for cls in type(source).__mro__)
 
 
 def _file(source: str | os.PathLike[str]) -> Network:
@@ -83,10 +95,10 @@ def _onnx(source: Any) -> Network:
     return onnx.read(source)
 
 
-def _torch(module: Any) -> Network:
+def _torch(module: Any, inputs: int | None = None) -> Network:
     from integraph.frontends import torch
 
-    return torch.read(module)
+    return torch.read(module, inputs)
 
 
 def _sklearn(estimator: Any) -> Network:
@@ -99,7 +111,7 @@ def _keras(model: Any) -> Network:
     raise UsageError(f"a Keras {type(model).__name__} in memory is not read: model.save('net.keras') and pass the path")
 
 
-OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[[Any], Network]], ...] = (
+OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[..., Network]], ...] = (
     # a Keras model on the torch backend is a torch.nn.Module too, so it comes first
     ("keras", ("Layer", "Model"), _keras),
     ("tf_keras", ("Layer", "Model"), _keras),

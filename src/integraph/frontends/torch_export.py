@@ -16,7 +16,7 @@ from integraph.errors import SourceError
 
 TRIES = 8  # sizes of parameters that the input is tried with
 STATE = ("_parameters", "_buffers", "_modules")
-FIX = "say it with integraph.frontends.torch.read(module, inputs=n)"
+FIX = "say it with integraph.network(module, inputs=n)"
 
 Shape = tuple[int, ...]
 

@@ -145,7 +145,7 @@ class _Walk:
         """Features put elsewhere: torch says where, by doing the same to their numbers. Often all stay."""
         torch = self.torch
         inputs = [self.values[n] for n in node.all_input_nodes if isinstance(self.values[n], Traced)]
-        x = args[0]
+        x: Traced = args[0]
         if len(inputs) != 1 or x is not inputs[0]:
             raise SourceError(f"{where} arranges one tensor by another that depends on the input: not supported")
         index = node.target(torch.arange(x.features).reshape(x.shape), *args[1:], **kwargs)
@@ -172,7 +172,7 @@ def widened(torch: Any, tensor: Any) -> Any:
 
 
 def _op(node: Any) -> str:
-    name = node.target._schema.name.split("::")[-1]
+    name: str = node.target._schema.name.split("::")[-1]
     return ALIASES.get(name, name)
 
 

@@ -149,6 +149,17 @@ class Tracer:
         x = self._polynomial(a)
         return self._elementwise(x, elementwise.apply(name, x.value, leak), where)
 
+    def greater(self, a: Traced, b: Any, where: str) -> Traced:
+        """Whether a > b, a constant: a condition for `choose`, and nothing else."""
+        x, c = self._with_constant(self._polynomial(a), b, where)
+        return self._elementwise(x, elementwise.greater(x.value, c), where)
+
+    def choose(self, condition: Traced, a: Traced, b: Traced, where: str) -> Traced:
+        """a where the condition holds, else b: torch writes its softplus so."""
+        if not condition.anchor is a.anchor is b.anchor or not condition.shape == a.shape == b.shape:
+            raise SourceError(f"{where} chooses between tensors that are not of one layer: that is no activation")
+        return self._elementwise(b, elementwise.choose(condition.value, a.value, b.value, where), where)
+
     def reshape(self, a: Traced, shape: Sequence[int], where: str) -> Traced:
         """The same features in the same order; one size may be −1."""
         wanted = [int(n) for n in shape]

@@ -104,7 +104,7 @@ class Network:
                 f"inputs have shape {np.shape(x)}: the network takes ({self.inputs},) or (batch, {self.inputs})"
             )
         found = []
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for layer in self.layers:
                 z = layer.apply(z @ layer.A.T + layer.b)
                 found.append(z)
