@@ -263,6 +263,72 @@ def test_random_networks(data: st.DataObject) -> None:
     assert seen(program, network, box, count=60) <= program.budget.total + noise
 
 
+CHAINS = {  # each once had a promise that did not hold
+    "what softplus leaves in its register is less by ln 2": [
+        ([[1.0]], [0.0], "softplus"),
+        ([[-5.0]], [0.0], "exp"),
+        ([[1.0]], None),
+    ],
+    "so is the argument of the ReLU behind it": [
+        ([[1.0]], [-10.0], "softplus"),
+        ([[1.0]], [-0.3], "relu"),
+        ([[1.0]], None),
+    ],
+    "the helper of tanh may start below 0": [
+        ([[1.0]], [-20.0], "silu"),
+        ([[0.0]], [0.0], "tanh"),
+        ([[0.0]], [5.0], "silu"),
+        ([[1.0]], None),
+    ],
+    "squares of weights that vanish": [([[1.0]], None), ([[1.0]], None), ([[1e-165]], None)],
+    "a net that is constant on the box": [([[1.0]], [-20.0], "relu"), ([[1.0]], [1.0])],
+}
+
+
+@pytest.mark.parametrize("method", ["narrow", "wide"])
+@pytest.mark.parametrize("eps", [1e-1, 1e-6])
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_that_were_wrong(name: str, eps: float, method: str) -> None:
+    network = from_layers(CHAINS[name])
+    program = feedforward(network, eps, method=method, box=(-8, 1))
+    assert seen(program, network, np.array([[-8.0, 1.0]]), count=3000) <= program.budget.total <= eps
+
+
+def test_ranges_contain_the_registers() -> None:
+    """What the plan says about a layer's registers, against the registers of a program."""
+    names = ["softplus", "sigmoid", "silu", "gelu", "arctan", "leaky_relu", "sin", "erf", "gaussian", "exp"]
+    network = random_network((3, 4, 5, 6, 5, 4, 3, 4, 5, 4, 5, 2), names, seed=8)
+    chosen = plan(network, interval((-1, 1), 3), 1e3)
+    program = feedforward(network, 1e-3, method="wide", box=(-1, 1))
+    x = points(np.tile([[-1.0, 1.0]], (3, 1)), 200)
+    for stretch, probe in zip(chosen.stretches, program.probes, strict=True):
+        held = program.flow(x, times=[probe.segment + 1.0]).check().path[:, 0, probe.ref.indices()]
+        assert (held >= stretch.values.low - 1e-3).all()
+        assert (held <= stretch.values.high + 1e-3).all()
+        near = np.minimum(held.min(0) - stretch.values.low, stretch.values.high - held.max(0))
+        assert np.isfinite(near).all()
+
+
+@pytest.mark.parametrize("slope", [0.9, 0.999, 1 - 1e-6, 1 - 1e-12, 1.001])
+def test_slopes_close_to_one(slope: float) -> None:
+    """Their equation has two rests that rounding can merge: its share is in the budget, or the unit does not run."""
+    network = from_layers([([[1.0]], [0.0], ("leaky_relu", slope)), ([[1.0]], None)])
+    program = feedforward(network, 1e-3, method="wide", box=(-30, 30))
+    for engine in ("exact", "taylor"):
+        assert seen(program, network, np.array([[-30.0, 30.0]]), engine, 50) <= program.budget.total <= 1e-3
+    with pytest.raises(UsageError, match="cannot be promised"):
+        feedforward(
+            from_layers([([[1.0]], [0.0], ("leaky_relu", 1 - 1e-8)), ([[1.0]], None)], "net"), 1e-9, box=(-30, 30)
+        )
+
+
+def test_many_outputs_with_an_activation() -> None:
+    """The read-out is then diagonal, and stored so."""
+    program = feedforward(from_layers([(np.ones((20_000, 1)), None, "sigmoid")]), method="wide")
+    assert program.readout.nnz == 2 * 20_000
+    np.testing.assert_allclose(program([0.5]), 1 / (1 + math.exp(-0.5)), rtol=1e-14)
+
+
 def test_affine_networks() -> None:
     """No activation at all, and affine layers that were kept apart."""
     one = from_layers([([[1.0, 2.0]], [3.0])])
@@ -298,6 +364,9 @@ def test_probes_show_the_layers() -> None:
         ({"eps": math.nan}, "eps = nan"),
         ({"eps": math.inf}, "eps = inf"),
         ({"eps": "small"}, "eps must be numbers"),
+        ({"eps": None}, "eps must be numbers"),
+        ({"eps": True}, "eps = True"),
+        ({"method": ["narrow"]}, "method = "),
         ({"eps": 1e-25}, "cannot be promised"),
         ({"method": "deep"}, "method = 'deep'"),
         ({"bound": "loose"}, "bound = 'loose'"),

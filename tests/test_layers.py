@@ -26,7 +26,18 @@ MAY_NOT_KNOW = {  # besides everything below
 ONLY_IN = {"flint": "certify"}  # another package → the one layer that may import it
 EXECUTES = {"eval", "exec", "compile", "__import__"}  # calls that run what they are given
 UNPICKLES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
-HEAVY = ("numba", "matplotlib", "scipy.integrate", "rich")  # must not be imported by `import integraph`
+HEAVY = (
+    "numba",
+    "matplotlib",
+    "scipy.integrate",
+    "scipy.special",
+    "rich",
+    "onnx",
+    "torch",
+    "sklearn",
+    "h5py",
+    "keras",
+)  # must not be imported by `import integraph`
 
 
 def layer(module: str) -> str:

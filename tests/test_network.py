@@ -92,6 +92,7 @@ def test_weights_are_kept_exactly_and_cannot_be_changed() -> None:
         ([("weights", None)], "weights must be numbers"),
         ([(A,)], "needs .A, b, activation."),
         ([3], "layer 1 is int"),
+        ([(A, None, ("tanh", 0.1))], "only leaky_relu has a slope"),
         ([(A, None, ("leaky_relu", np.nan))], "slope"),
         ([(A, None, ("leaky_relu", [0.1, 0.2]))], "slope"),
     ],

@@ -33,8 +33,7 @@ class Deviation:
 
     def through(self, A: Floats, largest: float) -> Deviation:
         """A e, where `largest` bounds the largest singular value of A."""
-        rows = np.sqrt(np.square(A).sum(1))
-        each = np.minimum(self.each @ np.abs(A).T, self.norm[:, None] * rows) * UP
+        each = np.minimum(self.each @ np.abs(A).T, self.norm[:, None] * norm(A)) * UP
         return Deviation(each, self._norm(each, self.norm * largest))
 
     def times(self, slopes: Floats) -> Deviation:
@@ -44,15 +43,23 @@ class Deviation:
 
     def plus(self, cause: int, each: Floats, norm_of_each: float = np.inf) -> Deviation:
         """One more source of error, with its norm where that is known to be less than the norm of the bounds."""
-        both, norm = self.each.copy(), self.norm.copy()
+        both, total = self.each.copy(), self.norm.copy()
         both[cause] += each
-        norm[cause] += min(float(np.linalg.norm(each)), norm_of_each)
-        return Deviation(both * UP, norm * UP)
+        total[cause] += min(float(norm(each)), norm_of_each)
+        return Deviation(both * UP, total * UP)
 
     @staticmethod
     def _norm(each: Floats, other: Floats) -> Floats:
-        found: Floats = np.minimum(np.linalg.norm(each, axis=1), other) * UP
+        found: Floats = np.minimum(norm(each), other) * UP
         return found
+
+
+def norm(vectors: Floats) -> Floats:
+    """The euclidean norm over the last axis, where squares would overflow or vanish too."""
+    size = np.abs(vectors).max(axis=-1, initial=0.0, keepdims=True)
+    scale = np.where((size > 0) & np.isfinite(size), size, 1.0)
+    found: Floats = scale[..., 0] * np.sqrt(np.square(vectors / scale).sum(-1))
+    return found
 
 
 def none(units: int) -> Deviation:

@@ -13,7 +13,7 @@ from integraph.program.views import Floats
 from integraph.targets import Activation
 
 U = 2.0**-53  # half an ulp of 1
-SLACK = 32 * U  # activations are good to a few ulp
+SLACK = 1024 * U  # activations are good to a few ulp, Gaussians to x² of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)

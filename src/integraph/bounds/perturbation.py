@@ -44,7 +44,7 @@ Sizes = Mapping[str, Floats]  # role → bound of a register
 Wrong = tuple[Floats, dict[str, Floats]]
 
 
-def _over(size: Floats, small: Floats) -> Floats:
+def over(size: Floats, small: Floats) -> Floats:
     """size/(1 − small), infinite where small ≥ 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(small < 1, size / np.maximum(1.0 - small, 1e-300), np.inf)
@@ -56,24 +56,24 @@ def identity(M: Interval, rho: Sizes) -> Wrong:
 
 def tanh(M: Interval, rho: Sizes) -> Wrong:
     sech = 1.0 / np.cosh(np.minimum(M.distance, 700.0))
-    error = _over(sech * rho["alpha"] + KAPPA * rho["lam"], rho["lam"])
-    return error, {"x": M.size, "lam": np.maximum(M.size, _over(rho["lam"], rho["lam"]))}
+    error = over(sech * rho["alpha"] + KAPPA * rho["lam"], rho["lam"])
+    return error, {"x": M.size, "lam": np.maximum(M.size, over(rho["lam"], rho["lam"]))}
 
 
 def silu(M: Interval, rho: Sizes) -> Wrong:
     eta = rho["s"] + 0.5 * rho["x"]
-    return _over(eta, eta), {"x": M.size}
+    return over(eta, eta), {"x": M.size}
 
 
 def softplus(M: Interval, rho: Sizes) -> Wrong:
     eta = rho["s"] + 0.5 * rho["x"]
-    return rho["y"] + _over(eta, eta), {"x": M.size, "s": M.size + _over(eta, eta)}
+    return rho["y"] + over(eta, eta), {"x": M.size, "s": M.size + over(eta, eta)}
 
 
 def arctan(M: Interval, rho: Sizes) -> Wrong:
     w = rho["w"]
-    size = _over(np.ones_like(w), w)  # |ζ/(1 + ζ)| with |1 + ζ| ≥ max(1 − |w|, |v|)
-    return rho["y"] + 0.5 * _over(w, w), {"v": size, "w": size}
+    size = over(np.ones_like(w), w)  # |ζ/(1 + ζ)| with |1 + ζ| ≥ max(1 − |w|, |v|)
+    return rho["y"] + 0.5 * over(w, w), {"v": size, "w": size}
 
 
 def sin(M: Interval, rho: Sizes) -> Wrong:
@@ -108,7 +108,7 @@ def gelu(M: Interval, rho: Sizes) -> Wrong:
 def relu(M: Interval, rho: Sizes) -> Wrong:
     """`K` and `switching` are not registers but the steepness, and 1 for the units that run at all."""
     eta = rho["s"] + rho["scale"] * rho["x"]
-    return np.where(rho["switching"] > 0, _over(eta, rho["K"] * eta), eta), {"x": M.size}
+    return np.where(rho["switching"] > 0, over(eta, rho["K"] * eta), eta), {"x": M.size}
 
 
 def gelu_tanh(M: Interval, rho: Sizes) -> Wrong:

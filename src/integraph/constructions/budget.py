@@ -16,8 +16,9 @@ import numpy as np
 
 from integraph.bounds import intervals
 from integraph.bounds.deviation import APPROXIMATION, RESIDUE, ROUNDING, UP, Deviation
+from integraph.bounds.deviation import norm as euclidean
 from integraph.bounds.intervals import Interval, U
-from integraph.bounds.perturbation import RELU, WRONG
+from integraph.bounds.perturbation import WRONG, over
 from integraph.constructions.layers import Readout, Stretch
 from integraph.program.views import Floats
 
@@ -52,7 +53,7 @@ def through(
 ) -> Passed:
     """One layer: affine map, then activation from registers that hold ρ; `norms` bounds the norms of ρ[role]."""
     recipe = layer.recipe
-    norm = {role: min(float(np.linalg.norm(rho[role])), (norms or {}).get(role, np.inf)) for role in recipe.starts}
+    norm = {role: min(float(euclidean(rho[role])), (norms or {}).get(role, np.inf)) for role in recipe.starts}
     size = np.abs(layer.A) @ (z.size + e.total) + np.abs(layer.b)
     lost = CONTROL * size + layer.lost
     delta = e.through(layer.A, layer.norm).plus(RESIDUE, rho[recipe.argument], norm[recipe.argument])
@@ -60,26 +61,35 @@ def through(
     M = layer.argument.widened(delta.total)
     wrong_start = WRONG[layer.f.name]
     extra = {"K": layer.steepness, "switching": layer.steepness > 0, "scale": np.abs(_scale(recipe.starts.get("s")))}
-    with np.errstate(over="ignore", invalid="ignore"):
-        rounded = {
-            role: rho[role] if role == recipe.argument else rho[role] + np.abs(_scale(start)) * lost
-            for role, start in recipe.starts.items()
-        }
-        left, _ = wrong_start(M, {**rho, **extra})
-        wrong, ends = wrong_start(M, {**rounded, **extra})
-        roundoff = np.where(wrong > left, wrong - left, 0.0)
-        if recipe.stages:
-            roundoff = roundoff + CONSTANTS * (1.0 + layer.values.size)
-        after = delta.times(intervals.steepest(layer.f, M)).plus(RESIDUE, left, _together(layer, M, norm, extra))
-        after = after.plus(ROUNDING, roundoff)
-        if layer.steepness.any():
-            near = np.divide(RELU, layer.steepness, out=np.zeros(layer.units), where=layer.steepness > 0)
-            after = after.plus(APPROXIMATION, near)
-    reach = layer.norm * float(np.linalg.norm(z.size)) + float(np.linalg.norm(layer.b)) + float(delta.norm.sum())
+    rounded = {
+        role: rho[role] if role == recipe.argument else rho[role] + np.abs(_scale(start)) * lost
+        for role, start in recipe.starts.items()
+    }
+    left, _ = wrong_start(M, {**rho, **extra})
+    wrong, ends = wrong_start(M, {**rounded, **extra})
+    roundoff = np.where(wrong > left, wrong - left, 0.0) + _leaks(layer, M)
+    if recipe.stages:
+        roundoff = roundoff + CONSTANTS * (1.0 + layer.values.size)
+    after = delta.times(intervals.steepest(layer.f, M)).plus(RESIDUE, left, _together(layer, M, norm, extra))
+    after = after.plus(ROUNDING, roundoff).plus(APPROXIMATION, layer.near)
+    reach = layer.norm * float(euclidean(z.size)) + float(euclidean(layer.b)) + float(delta.norm.sum())
     known = {"x": UP * reach} if recipe.argument == "x" else {}  # x is frozen: it still holds the argument
     if layer.f.name == "tanh":
-        known["lam"] = UP * (reach + norm["lam"])  # |λ| ≤ |M| + |λ₀|
+        start = float(over(np.array(norm["lam"]), rho["lam"].max()))
+        known["lam"] = UP * (reach + start)  # |λ| ≤ |M| + |λ₀|/(1 − |λ₀|)
     return Passed(after, {role: UP * end for role, end in ends.items()}, known)
+
+
+def _leaks(layer: Stretch, M: Interval) -> Floats:
+    """Rounding of k(1 + c) and k·c in a leaky ReLU's equation s' = k(1 + c)xs − ks² − kcx². It moves the right-hand
+    side by U·k·C·x², and the flow from the middle sums that up with weight ½sech²(v/2) + tanh(v/2)/v, v = k(1 − c)x.
+    Where (1 − c)² is of the size of the rounding, there may be no rest left to go to."""
+    c, k, X = layer.slope, layer.steepness, M.size
+    C = (np.abs(c) + np.abs(1.0 + c)) * np.maximum(1.0, np.abs(c)) + np.abs(c)
+    gap = np.where(k > 0, np.abs(1.0 - c), 1.0)
+    moved = 2.0 * U * C * X * np.minimum(k * X, 2.0 / gap)
+    found: Floats = np.where(k > 0, np.where(gap * gap > 16.0 * C * U, moved, np.inf), 0.0)
+    return found
 
 
 def _together(layer: Stretch, M: Interval, norm: Mapping[str, float], extra: Mapping[str, Floats]) -> float:
@@ -97,7 +107,9 @@ def _scale(start: object) -> Floats:
 
 def outputs(readout: Readout, e: Deviation, constant: float) -> Parts:
     """The parts at the outputs C z + b, where the constant 1 that carries b may be off by `constant`."""
-    last = e.through(readout.C, readout.norm).plus(RESIDUE, constant * np.abs(readout.b))
+    last = e.through(readout.C, readout.norm) if readout.C.ndim == 2 else e.times(np.abs(readout.C))
+    last = last.plus(RESIDUE, constant * np.abs(readout.b))
     last = last.plus(ROUNDING, readout.lost)
-    worst = np.nan_to_num(last.each.max(1), nan=np.inf)
+    worst = last.each.max(1)
+    worst = np.where(np.isnan(worst), np.inf, worst)
     return Parts(*(float(worst[cause]) for cause in (APPROXIMATION, RESIDUE, ROUNDING)))

@@ -38,10 +38,10 @@ def feedforward(
 ) -> Program:
     """A program within `eps` of the network on the box, by its own budget."""
     for name, value, known in (("method", method, METHODS), ("bound", bound, BOUNDS), ("free", free, FREES)):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise UsageError(f"{name} = {value!r}: needs {' or '.join(map(repr, known))}")
-    eps = real(eps, "eps")
-    if not (math.isfinite(eps) and eps > 0):
+    tolerance = real(eps, "eps")
+    if isinstance(eps, bool) or not (math.isfinite(tolerance) and tolerance > 0):
         raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
     if bound == "paper" and method != "narrow":
         raise UsageError("bound = 'paper' belongs to method = 'narrow': the wide construction has no rates to choose")
@@ -49,8 +49,8 @@ def feedforward(
         raise UsageError("free = 'decay' belongs to method = 'wide': the narrow construction always decays")
     cube = interval(box, network.inputs)
     if method == "wide":
-        return _wide(network, cube, eps, free)
-    return _paper(network, cube, eps) if bound == "paper" else _narrow(network, cube, eps)
+        return _wide(network, cube, tolerance, free)
+    return _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
 
 
 def interval(box: ArrayLike | None, inputs: int) -> Interval:
@@ -87,7 +87,10 @@ def _rate(error: Callable[[float], Parts], eps: float) -> float:
     while high - low > 0.01:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if error(middle).total <= eps else (middle, high)
-    return math.ceil(100.0 * high) / 100.0
+    hundredths = math.ceil(100.0 * high)
+    while not error(hundredths / 100.0).total <= eps:  # rounding was not up, or the budget not monotone
+        hundredths += 1
+    return hundredths / 100.0
 
 
 def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], Parts]) -> Plan:

@@ -117,8 +117,8 @@ def _groups(inputs: int, nodes: Sequence[Node], ready: Sequence[int], output: in
                 groups[number, "value"] = Group(f"mu{number}", sizes[-1], end, max(end, last[number]))
             continue
         sizes.append(sizes[node.source])
-        for role, (scale, shift) in node.recipe.starts.items():
-            loaded = np.any(scale != 0) or shift != 0.0
+        for role, (_, shift) in node.recipe.starts.items():
+            loaded = role in node.recipe.loaded or shift != 0.0
             first = ready[node.source] + (0 if loaded else 1)
             final = max(end, last[number]) if role == node.recipe.out else end
             groups[number, role] = Group(f"{role}{number}", sizes[-1], first, final)
@@ -190,7 +190,7 @@ def _emit(
         assert isinstance(feed, Affine), "a function applies to an affine value"
         views = {role: groups[number, role].view for role in node.recipe.starts}
         for role, (scale, shift) in node.recipe.starts.items():
-            if np.any(scale != 0):
+            if role in node.recipe.loaded:
                 rows = np.broadcast_to(scale, (len(feed.A),))
                 A, b = (feed.A, feed.b) if (rows == 1).all() else (rows[:, None] * feed.A, rows * feed.b)
                 blocks[ready[node.source]].append(affine(views[role], values[feed.source], w=A, b=b + shift))

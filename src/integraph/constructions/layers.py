@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import scipy
 
 from integraph.bounds import intervals
 from integraph.bounds.deviation import largest_singular_value
 from integraph.bounds.intervals import Interval, U
-from integraph.constructions.recipes import RECIPES, Recipe, rectifier, switches
+from integraph.bounds.perturbation import RELU
+from integraph.constructions.recipes import RECIPES, Recipe, bend, rectifier, switches
 from integraph.errors import SourceError
-from integraph.program import Budget, Index, Probe, Program, Registers, Segment, View, build, tensor
+from integraph.program import Budget, Probe, Program, Registers, Segment, View, build, tensor
 from integraph.program.views import Floats
 from integraph.targets import Activation, Layer, Network, activation
 
@@ -31,7 +34,9 @@ class Stretch:
     recipe: Recipe
     argument: Interval  # the range of x
     values: Interval  # the range of f(x)
-    steepness: Floats  # |k| of units that switch, else 0
+    steepness: Floats  # |k| of units of a rectifier that switch, else 0
+    near: Floats  # how far from f the flow of a unit is by itself
+    slope: Floats  # of leaky_relu below 0
 
     @property
     def units(self) -> int:
@@ -44,7 +49,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readout:
-    """Outputs C z + b of the last registers."""
+    """Outputs C z + b of the last registers. C is a matrix, or one factor for each output."""
 
     C: Floats
     b: Floats
@@ -62,6 +67,7 @@ class Plan:
     readout: Readout
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what leaves float64 is refused
 def plan(network: Network, box: Interval, k: float = 1.0) -> Plan:
     """`k` is the steepness of rectifiers that can switch."""
     z, gain, offset = box, 1.0, 0.0
@@ -72,20 +78,29 @@ def plan(network: Network, box: Interval, k: float = 1.0) -> Plan:
         stretch = _stretch(number, layer, A, b, lost, z, k)
         stretches.append(stretch)
         z, gain, offset = stretch.values, stretch.recipe.gain, stretch.recipe.offset
-    last = network.layers[-1]
-    C, b = (last.A, last.b) if hidden is not network.layers else (np.eye(network.outputs), np.zeros(network.outputs))
-    C, b, lost = _folded(C, b, gain, offset)
-    return Plan(network, box, tuple(stretches), Readout(C, b, lost, largest_singular_value(C)))
+    return Plan(network, box, tuple(stretches), _readout(network, hidden, gain, offset))
+
+
+def _readout(network: Network, hidden: tuple[Layer, ...], gain: float, offset: float) -> Readout:
+    """The last layer, if it is linear, else the values of the one before as they are."""
+    n = network.outputs
+    if hidden is network.layers:
+        return Readout(np.full(n, gain), np.full(n, offset), np.full(n, U * offset), gain)
+    C, b, lost = _folded(network.layers[-1].A, network.layers[-1].b, gain, offset)
+    return Readout(C, b, lost, largest_singular_value(C))
 
 
 def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: Interval, k: float) -> Stretch:
     argument = intervals.affine(A, b, z).widened(lost)
     f = activation(layer.activation, layer.slope)
-    recipe, steepness = _flow(layer, argument, k)
+    flow = _flow(layer, argument, k)
     if layer.activation == "sigmoid":  # in the registers it is tanh(x/2)
         f, A, b, lost = activation("tanh"), tensor(0.5 * A), 0.5 * b, 0.5 * lost
         argument = Interval(0.5 * argument.low, 0.5 * argument.high)
     values = intervals.values(f, argument)
+    if layer.activation == "softplus":  # without its ln 2
+        offset = flow["recipe"].offset
+        values = Interval(values.low - offset, values.high - offset).widened(4 * U * (1.0 + values.size))
     worst = np.maximum(np.square(argument.size), values.size)  # squares of arguments are registers too
     if not np.isfinite(worst).all():
         unit = int(np.flatnonzero(~np.isfinite(worst))[0])
@@ -94,25 +109,29 @@ def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: I
             f"{argument.size[unit]:.3g} and a register leaves float64: use a smaller box or rescale the net"
         )
     norm = largest_singular_value(A)
-    return Stretch(number, layer.activation, A, b, lost, norm, f, recipe, argument, values, steepness)
+    return Stretch(number, layer.activation, A, b, lost, norm, f, argument=argument, values=values, **flow)
 
 
 def steeper(chosen: Plan, k: float) -> Plan:
     """The same with another steepness of rectifiers."""
     layers = chosen.network.layers
-    found = []
-    for s in chosen.stretches:
-        recipe, steepness = _flow(layers[s.number - 1], s.argument, k)
-        found.append(replace(s, recipe=recipe, steepness=steepness))
-    return replace(chosen, stretches=tuple(found))
+    stretches = (replace(s, **_flow(layers[s.number - 1], s.argument, k)) for s in chosen.stretches)
+    return replace(chosen, stretches=tuple(stretches))
 
 
-def _flow(layer: Layer, x: Interval, k: float) -> tuple[Recipe, Floats]:
-    """The recipe of a layer whose arguments are in x, and |k| of each unit."""
+def _flow(layer: Layer, x: Interval, k: float) -> dict[str, Any]:
+    """What runs after the affine map: the fields of a stretch that depend on the steepness of rectifiers."""
+    zero = np.zeros(len(layer.A))
     if layer.activation in RECIPES:
-        return RECIPES[layer.activation], np.zeros(len(layer.A))
-    slope = np.broadcast_to(np.asarray(layer.slope if layer.activation == "leaky_relu" else 0.0), (len(layer.A),))
-    return rectifier(slope, x.low, x.high, k), np.where(switches(slope, x.low, x.high), k, 0.0)
+        return {"recipe": RECIPES[layer.activation], "steepness": zero, "near": zero, "slope": zero}
+    slope = zero + (layer.slope if layer.activation == "leaky_relu" else 0.0)
+    run = switches(slope, x.low, x.high, k)
+    return {
+        "recipe": rectifier(slope, x.low, x.high, k),
+        "steepness": np.where(run, k, 0.0),
+        "near": np.where(run, RELU / k, bend(slope, x.low, x.high)),
+        "slope": slope,
+    }
 
 
 def _folded(A: Floats, b: Floats, gain: float, offset: float) -> tuple[Floats, Floats, Floats]:
@@ -136,10 +155,16 @@ def finish(
 ) -> Program:
     """The program whose outputs are C·out + b, b carried by the register `one` that holds 1."""
     C, b = plan.readout.C, plan.readout.b
-    columns, matrix = out.indices(), C
-    if b.any():
-        columns, matrix = np.append(columns, one.indices()), np.column_stack([C, b])
-    built = build(registers, segments, Index(columns), matrix, source=_source(plan.network))
+    rows, columns = np.nonzero(C) if C.ndim == 2 else (np.arange(len(C)),) * 2
+    biased = np.flatnonzero(b)
+    matrix = scipy.sparse.csr_array(
+        (
+            np.append(C[rows, columns] if C.ndim == 2 else C, b[biased]),
+            (np.append(rows, biased), np.append(out.indices()[columns], np.full(len(biased), one.offset))),
+        ),
+        shape=(len(b), registers.width),
+    )
+    built = build(registers, segments, matrix, source=_source(plan.network))
     return replace(built, budget=Budget(plan.box.low, plan.box.high, *parts), probes=tuple(probes))
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.bounds.deviation import none
+from integraph.bounds.deviation import norm as euclidean
 from integraph.constructions.budget import Parts, outputs, through
 from integraph.constructions.layers import Plan, Stretch, finish
 from integraph.constructions.recipes import Recipe
@@ -51,6 +52,7 @@ def seat(recipes: Sequence[Recipe]) -> tuple[int, tuple[Seating, ...]]:
     return count, tuple(found)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # infinite is an answer
 def error(plan: Plan, rates: Sequence[Rate]) -> Parts:
     """What the construction promises with these rates."""
     count, seats = seat([s.recipe for s in plan.stretches])
@@ -71,7 +73,7 @@ def error(plan: Plan, rates: Sequence[Rate]) -> Parts:
                 dirt[at.banks[role], :n] = end
             for role, norm in passed.norms.items():
                 bank = at.banks[role]
-                norms[bank] = np.exp(-r3) * (norm + np.linalg.norm(dirt[bank, n:]))
+                norms[bank] = np.exp(-r3) * (norm + euclidean(dirt[bank, n:]))
             dirt[np.arange(count) != at.out] *= np.exp(-r3)
         constant = float(np.exp(-(r3 if layer.recipe.stages else r1))) + float(dirt.max())
         z, e = layer.values, passed.e

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph import gadgets
+from integraph.bounds.perturbation import RELU
 from integraph.program import Block, Index, Ref, View
 from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
@@ -41,8 +42,8 @@ class Recipe:
 
     @property
     def loaded(self) -> tuple[str, ...]:
-        """Roles that start at a multiple of x."""
-        return tuple(role for role, (scale, _) in self.starts.items() if np.any(scale != 0))
+        """Roles that start at a multiple of x, which for a unit of a rectifier may be 0·x."""
+        return tuple(role for role, (scale, _) in self.starts.items() if np.ndim(scale) or scale != 0)
 
 
 def _one(gadget: gadgets.Gadget, *roles: str) -> tuple[Stage]:
@@ -109,9 +110,11 @@ RECIPES: dict[str, Recipe] = {
 
 def rectifier(slope: Floats, low: Floats, high: Floats, k: float) -> Recipe:
     """ReLU (slope 0) and leaky ReLU. Units that cannot switch are part of the affine map: x, or slope·x; the others run
-    s' = k(s − cx)(x − s) from (1 + c)x/2, within 0.2785/|k| of the true function."""
-    switching = switches(slope, low, high)
-    scale = np.where(switching, 0.5 * (1.0 + slope), np.where(low >= 0, 1.0, slope))
+    s' = k(s − cx)(x − s) from (1 + c)x/2, within 0.2785/|k| of the true function. A slope so close to 1 that (1 + c)x/2
+    is within that from the start does not run either."""
+    switching = switches(slope, low, high, k)
+    both = (low < 0) & (high > 0)
+    scale = np.where(both, 0.5 * (1.0 + slope), np.where(low >= 0, 1.0, slope))
 
     def run(r: Roles) -> tuple[Block, ...]:
         if not switching.any():
@@ -124,9 +127,15 @@ def rectifier(slope: Floats, low: Floats, high: Floats, k: float) -> Recipe:
     return Recipe({"x": ARGUMENT, "s": (scale, 0.0)}, (run,), "s")
 
 
-def switches(slope: Floats, low: Floats, high: Floats) -> Bits:
-    """Units whose argument can have either sign on the box, and to which that makes a difference."""
-    found: Bits = (low < 0) & (high > 0) & (slope != 1.0)
+def bend(slope: Floats, low: Floats, high: Floats) -> Floats:
+    """How far (1 + c)x/2 is from the leaky ReLU of slope c, for arguments of either sign; else 0."""
+    found: Floats = np.where((low < 0) & (high > 0), 0.5 * np.abs(1.0 - slope) * np.maximum(-low, high), 0.0)
+    return found
+
+
+def switches(slope: Floats, low: Floats, high: Floats, k: float) -> Bits:
+    """Units that bend by more than a steepness of k leaves open."""
+    found: Bits = bend(slope, low, high) > RELU / k
     return found
 
 

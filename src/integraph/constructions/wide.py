@@ -13,6 +13,7 @@ from integraph.constructions.layers import Plan, finish
 from integraph.program import Program
 
 
+@np.errstate(over="ignore", invalid="ignore")  # infinite is an answer
 def error(plan: Plan, r: float) -> Parts:
     """What the construction promises; r = ∞ keeps all registers, and then nothing is left to forget."""
     residue = 0.0

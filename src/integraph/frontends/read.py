@@ -27,8 +27,6 @@ def network(source: Any, inputs: int | None = None) -> Network:
 
     `inputs` is how many numbers a torch module takes, where its layers do not tell.
     """
-    if inputs is not None and (not isinstance(inputs, int) or inputs < 1):
-        raise UsageError(f"inputs = {inputs!r}: needs an integer ≥ 1")
     if inputs is not None and not _is(source, "torch", ("Module",)):
         raise UsageError(f"inputs = {inputs} is for torch modules: a {type(source).__name__} says it by itself")
     if isinstance(source, Network):

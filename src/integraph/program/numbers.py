@@ -27,7 +27,7 @@ def numbers(given: Any, what: str, error: type[IntegraphError] = UsageError) -> 
 
 def _odd(array: np.ndarray[Any, Any]) -> bool:
     """Objects that float() would take but that are no numbers."""
-    return any(isinstance(item, str | bytes | complex) for item in array.flat)
+    return any(item is None or isinstance(item, str | bytes | complex) for item in array.flat)
 
 
 def real(given: Any, what: str, error: type[IntegraphError] = UsageError) -> float:

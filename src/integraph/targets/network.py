@@ -133,11 +133,14 @@ def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[s
         if not isinstance(part, Sequence) or isinstance(part, str) or len(part) not in (2, 3):
             raise SourceError(f"layer {number} is {type(part).__name__}: needs (A, b, activation), or (A, b) if linear")
         A, b, name = (*part, None)[:3]
-        slope = LEAK
+        slope = None
         if isinstance(name, tuple) and len(name) == 2:
             name, slope = name
         try:
-            found.append(Layer(A, 0.0 if b is None else b, name, slope if known(name) == "leaky_relu" else 0.0))
+            leaks = known(name) == "leaky_relu"
+            if slope is not None and not leaks:
+                raise SourceError(f"({name!r}, {slope!r}): only leaky_relu has a slope")
+            found.append(Layer(A, 0.0 if b is None else b, name, (LEAK if slope is None else slope) if leaks else 0.0))
         except SourceError as error:
             raise SourceError(f"layer {number}: {error}") from None
     return Network(tuple(found), source, tuple(notes))

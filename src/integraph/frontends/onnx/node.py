@@ -11,7 +11,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.affine import times
 from integraph.frontends.extras import need
-from integraph.frontends.onnx_tensors import Array, finite
+from integraph.frontends.onnx.tensors import Array, finite
 from integraph.frontends.trace import Operand, Traced, Tracer
 
 OFTEN = 60  # letters of a name that are shown

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from integraph.errors import FileError, SourceError
-from integraph.frontends.keras_graph import Part, foreign
+from integraph.frontends.keras.graph import Part, foreign
 from integraph.program.numbers import numbers
 
 LEAK = 0.2  # of the activation "leaky_relu", where nothing is said

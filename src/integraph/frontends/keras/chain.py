@@ -10,9 +10,9 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.affine import Function
 from integraph.frontends.chain import Step, dense, scaling
-from integraph.frontends.keras_activations import Chosen
-from integraph.frontends.keras_graph import Part
-from integraph.frontends.keras_weights import Weights
+from integraph.frontends.keras.activations import Chosen
+from integraph.frontends.keras.graph import Part
+from integraph.frontends.keras.weights import Weights
 from integraph.program.views import Floats
 from integraph.targets.merge import Map
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from integraph.errors import FileError, SourceError
-from integraph.frontends.keras_weights import Place
+from integraph.frontends.keras.weights import Place
 
 MODELS = ("Sequential", "Functional", "Model")
 TOP = Place((), ())

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import torch_export, torch_graph, torch_layers
 from integraph.frontends.extras import need
+from integraph.frontends.torch import export, graph, layers
 from integraph.targets import Network
 
 
@@ -24,12 +24,12 @@ def read(module: Any, inputs: int | None = None) -> Network:
     _check(torch, module)
     source = f"PyTorch {type(module).__name__}"
     with torch.no_grad():
-        if torch_layers.plain(torch, module):
-            count = torch_layers.size(module) if inputs is None else int(inputs)
+        if layers.plain(torch, module):
+            count = layers.size(module) if inputs is None else int(inputs)
             if count is not None:
-                return torch_layers.trace(module, count, source)
-        program, shape, notes = torch_export.export(torch, module, None if inputs is None else int(inputs))
-        network = torch_graph.trace(torch, program, shape, source)
+                return layers.trace(module, count, source)
+        program, shape, notes = export.export(torch, module, None if inputs is None else int(inputs))
+        network = graph.trace(torch, program, shape, source)
         return replace(network, notes=(*network.notes, *notes))
 
 

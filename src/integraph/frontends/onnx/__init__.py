@@ -1,6 +1,6 @@
 """ONNX files → networks: opset 6 to 28, float32 and float64, weights exactly as stored, nothing executed or fetched.
 
-The graph is walked node by node (`onnx_ops`), from the one input to the one output; nodes that the output does not need
+The graph is walked node by node (`ops`), from the one input to the one output; nodes that the output does not need
 are left out. What is no feedforward net is refused at the node where that shows.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 from integraph.errors import FileError, SourceError, UsageError
 from integraph.frontends.extras import need
-from integraph.frontends.onnx_node import Node, attributes, show
-from integraph.frontends.onnx_ops import DOMAINS
-from integraph.frontends.onnx_tensors import decode, type_name, whole
+from integraph.frontends.onnx.node import Node, attributes, show
+from integraph.frontends.onnx.ops import DOMAINS
+from integraph.frontends.onnx.tensors import decode, type_name, whole
 from integraph.frontends.trace import Operand, Traced, Tracer
 from integraph.targets import Network
 

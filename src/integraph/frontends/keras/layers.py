@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import FileError, SourceError
-from integraph.frontends import keras_activations as activations
-from integraph.frontends.keras_chain import Chain
-from integraph.frontends.keras_graph import Part, want
-from integraph.frontends.keras_weights import Weights
+from integraph.frontends.keras import activations as activations
+from integraph.frontends.keras.chain import Chain
+from integraph.frontends.keras.graph import Part, want
+from integraph.frontends.keras.weights import Weights
 from integraph.program.numbers import numbers
 from integraph.program.views import Floats
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx_node import Node
-from integraph.frontends.onnx_tensors import KINDS, decode, finite, type_name
+from integraph.frontends.onnx.node import Node
+from integraph.frontends.onnx.tensors import KINDS, decode, finite, type_name
 from integraph.frontends.trace import Operand, Traced
 
 FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64, "FLOAT16": np.float16}

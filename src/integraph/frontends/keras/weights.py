@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from integraph.errors import FileError
-from integraph.frontends.hdf5 import Group
+from integraph.frontends.keras.hdf5 import Group
 from integraph.program.views import Floats
 
 

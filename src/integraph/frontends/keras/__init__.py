@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from integraph.errors import FileError, IntegraphError
-from integraph.frontends import keras_layers
-from integraph.frontends.archive import members
 from integraph.frontends.chain import network
-from integraph.frontends.hdf5 import TEXT, Group, opened
-from integraph.frontends.keras_graph import parts
-from integraph.frontends.keras_weights import Named, Numbered, Weights
+from integraph.frontends.keras import layers
+from integraph.frontends.keras.archive import members
+from integraph.frontends.keras.graph import parts
+from integraph.frontends.keras.hdf5 import TEXT, Group, opened
+from integraph.frontends.keras.weights import Named, Numbered, Weights
 from integraph.targets import Network
 
 LARGEST = 2 << 30
@@ -62,7 +62,7 @@ def _model_config(root: Group) -> str:
 
 
 def _network(config: str | bytes, weights: Weights, path: Path) -> Network:
-    chain = keras_layers.read(parts(_parsed(config)), weights)
+    chain = layers.read(parts(_parsed(config)), weights)
     return network(chain.steps, chain.features, f"Keras file {path.name}", chain.notes)
 
 

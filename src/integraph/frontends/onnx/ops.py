@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx_node import Node
-from integraph.frontends.onnx_shapes import (
+from integraph.frontends.onnx.node import Node
+from integraph.frontends.onnx.shapes import (
     cast,
     concat,
     constant,
@@ -27,7 +27,7 @@ from integraph.frontends.onnx_shapes import (
     transposed,
     unsqueeze,
 )
-from integraph.frontends.onnx_tensors import Array, finite
+from integraph.frontends.onnx.tensors import Array, finite
 from integraph.frontends.trace import Operand, Traced, broadcast
 
 Rule = Callable[[Node], Operand]
