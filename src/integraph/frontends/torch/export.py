@@ -122,8 +122,8 @@ def _borrowed(torch: Any, module: Any) -> Iterator[None]:
 
 def _cause(torch: Any, module: Any, reason: Exception) -> str:
     """One line: what went wrong, and where in the user's code."""
-    home = os.path.dirname(torch.__file__)
-    frames = [f for f in traceback.extract_tb(reason.__traceback__) if not f.filename.startswith((home, __file__, "<"))]
+    others = (os.path.dirname(torch.__file__), os.path.dirname(__file__), "<")  # not the user's code
+    frames = [f for f in traceback.extract_tb(reason.__traceback__) if not f.filename.startswith(others)]
     frames = [f for f in frames if os.sep + "contextlib.py" not in f.filename]
     at = f" at {os.path.basename(frames[-1].filename)} line {frames[-1].lineno}: {frames[-1].line}" if frames else ""
     if "DataDependent" in type(reason).__name__ or "data-dependent" in str(reason):

@@ -186,8 +186,8 @@ def _named(node: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 def _where(torch: Any, node: Any, number: int) -> str:
     """op 3 aten.cos (layer 'net.1', model.py line 12: x = torch.cos(x)), as far as torch tells."""
     layers = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values() if path]
-    home = os.path.dirname(torch.__file__)
-    frames = [f for f in FRAME.findall(node.meta.get("stack_trace") or "") if not f[0].startswith(home)]
+    others = (os.path.dirname(torch.__file__), os.path.dirname(__file__))  # not the user's code
+    frames = [f for f in FRAME.findall(node.meta.get("stack_trace") or "") if not f[0].startswith(others)]
     facts = [f"layer {layers[-1]!r}"] if layers else []
     if frames:
         path, line, code = frames[-1]
