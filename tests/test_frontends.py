@@ -79,7 +79,7 @@ def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
     path.write_bytes(f"cos\nsystem\n(S'touch {tmp_path / 'owned'}'\ntR.".encode())
     for name in ("net.pkl", "net.pt", "net.joblib", "net", "net.keras", "net.h5"):
         path = path.rename(tmp_path / name)
-        with pytest.raises(FileError):
+        with pytest.raises((FileError, UsageError)):  # without h5py it does not come to opening Keras files
             network(path)
     assert [found.name for found in tmp_path.iterdir()] == ["net.h5"]
 

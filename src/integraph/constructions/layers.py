@@ -146,6 +146,7 @@ def _folded(A: Floats, b: Floats, gain: float, offset: float) -> tuple[Floats, F
 
 def finish(
     plan: Plan,
+    how: str,
     registers: Registers,
     segments: Sequence[Segment],
     out: View,
@@ -153,7 +154,7 @@ def finish(
     probes: Sequence[Probe],
     parts: tuple[float, float, float],
 ) -> Program:
-    """The program whose outputs are C·out + b, b carried by the register `one` that holds 1."""
+    """The program whose outputs are C·out + b, b carried by the register `one` that holds 1; `how` names the method."""
     C, b = plan.readout.C, plan.readout.b
     rows, columns = np.nonzero(C) if C.ndim == 2 else (np.arange(len(C)),) * 2
     biased = np.flatnonzero(b)
@@ -164,9 +165,6 @@ def finish(
         ),
         shape=(len(b), registers.width),
     )
-    built = build(registers, segments, matrix, source=_source(plan.network))
+    source = f"{repr(plan.network).removeprefix('Network ')}, {how}"
+    built = build(registers, segments, matrix, source=source)
     return replace(built, budget=Budget(plan.box.low, plan.box.high, *parts), probes=tuple(probes))
-
-
-def _source(network: Network) -> str:
-    return repr(network).removeprefix("Network ")

@@ -105,7 +105,7 @@ def construct(plan: Plan, rates: Sequence[Rate]) -> Program:
             segments.append(segment(f"forget {layer.number}", *_forget(at, banks, r3, last)))
         filled = layer.units
     out = banks[seats[-1].out][:filled]
-    return finish(plan, registers, segments, out, _spare(seats[-1], banks), probes, error(plan, rates))
+    return finish(plan, "narrow", registers, segments, out, _spare(seats[-1], banks), probes, error(plan, rates))
 
 
 def _width(plan: Plan) -> int:
@@ -161,4 +161,4 @@ def _affine(plan: Plan) -> Program:
     registers = Registers()
     x = registers.inputs("x", plan.network.inputs)
     one = registers.new("one")
-    return finish(plan, registers, [segment("constant", ramp(one, b=1.0))], x, one, [], error(plan, []))
+    return finish(plan, "narrow", registers, [segment("constant", ramp(one, b=1.0))], x, one, [], error(plan, []))

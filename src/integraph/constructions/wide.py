@@ -52,4 +52,5 @@ def construct(plan: Plan, r: float) -> Program:
     ends = [n for n, node in enumerate(nodes, 1) if n == len(nodes) or isinstance(nodes[n], Affine)]
     for layer, n in zip(plan.stretches, ends, strict=True):
         probes.append(layer.probe(built.ready[n], built.values[n]))
-    return finish(plan, built.registers, built.segments, built.values[value], built.one, probes, error(plan, r))
+    how, out = "wide with decay" if math.isfinite(r) else "wide", built.values[value]
+    return finish(plan, how, built.registers, built.segments, out, built.one, probes, error(plan, r))
