@@ -11,7 +11,7 @@ import pytest
 import integraph
 from frameworks import FRAMEWORKS
 from integraph.errors import IntegraphError
-from networks import EVERY, random_network
+from networks import EVERY, points, random_network
 
 CASES = [(f, name) for f, (_, names) in FRAMEWORKS.items() for name in EVERY if names is None or name in names]
 SIZES = {"sin": (1, 5, 1), "tanh": (20, 3, 6, 2, 4, 3, 5, 2), "gelu": (3, 7, 2, 1), "relu": (2, 6, 3, 1)}
@@ -42,6 +42,20 @@ def test_every_framework(framework: str, name: str, tmp_path: Path) -> None:
     if not approximate and framework == "torch":
         assert np.abs(narrow(x[:2], "oracle") - true[:2]).max() <= 1e-5
     assert integraph.compare(wide, source, x).largest <= 1e-11 * scale + 10 * wide.budget.approximation
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize(("weight", "box"), [(500.0, (0.0, 1.0)), (1.0, (-500.0, 500.0)), (2.0, (0.25, 0.25))])
+def test_large_weights_and_odd_boxes(framework: str, weight: float, box: tuple[float, float], tmp_path: Path) -> None:
+    """Weights up to 500, sides of width 1000 and 0."""
+    source, values = FRAMEWORKS[framework][0](random_network((3, 6, 4, 2), "tanh", seed=5, weight=weight), tmp_path)
+    sides = np.array([box, (0.0, 1.0), box])
+    x = points(sides, 40)
+    true = wanted(values, x)
+    scale = max(1.0, float(np.abs(true).max())) * max(1.0, weight)
+    assert np.abs(integraph.compile(source, method="wide", box=sides)(x) - true).max() <= 1e-12 * scale
+    narrow = integraph.compile(source, eps=1e-4, box=sides)
+    assert np.abs(narrow(x) - true).max() <= narrow.budget.total <= 1e-4
 
 
 def test_a_trained_net_on_real_data() -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.torch.ops import ALIASES, RULES, SHAPES, SUPPORTED, Call, dense
+from integraph.frontends.torch.call import Call, dense
+from integraph.frontends.torch.ops import ALIASES, RULES, SHAPES, SUPPORTED
 from integraph.frontends.trace import Traced, Tracer
 from integraph.targets import Network
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.torch.ops import RULES, Call
+from integraph.frontends.torch.call import Call
+from integraph.frontends.torch.ops import RULES
 from integraph.frontends.trace import Tracer
 from integraph.targets import Network
 

@@ -6,63 +6,19 @@ Numbers in the code of `forward` are taken as written (0.1 is the double), weigh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.trace import Traced, Tracer
+from integraph.frontends.torch.call import Call, array
+from integraph.frontends.torch.products import add_product, inner, linear, product
+from integraph.frontends.trace import Traced
 from integraph.program.views import Floats
 
 THRESHOLD = 20.0  # of torch's softplus; below it, the jump to the linear part is not a rounding any more
 
-Rule = Callable[["Call"], Traced]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One operation: its arguments by name, tensors and numbers as they are, computed ones `Traced`."""
-
-    tracer: Tracer
-    where: str
-    args: Mapping[str, Any]
-    notes: list[str] = field(default_factory=list)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.args.get(name)
-
-    def operand(self, name: str) -> Any:
-        """Traced as it is, anything else as an array."""
-        given = self.args[name]
-        return given if isinstance(given, Traced) else array(given)
-
-    def traced(self, name: str = "self") -> Traced:
-        given = self.args[name]
-        if not isinstance(given, Traced):
-            raise SourceError(f"{self.where}: {name} is a constant, only other arguments depend on the input")
-        return given
-
-    def constant(self, name: str) -> Floats:
-        given = self.args[name]
-        if isinstance(given, Traced):
-            raise SourceError(
-                f"{self.where}: {name} depends on the input, from {given.where}; in a feedforward net it is a constant"
-            )
-        return array(given)
-
-
-def array(given: Any) -> Floats:
-    """A tensor or a number of torch as float64, exactly."""
-    return np.asarray(dense(given).double().numpy() if hasattr(given, "detach") else given, np.float64)
-
-
-def dense(tensor: Any) -> Any:
-    """The tensor without its gradient, if it holds its numbers one by one."""
-    if tensor.is_complex() or tensor.is_quantized or str(tensor.layout) != "torch.strided":
-        raise SourceError(f"a tensor is {tensor.dtype}, {tensor.layout}: weights are real and torch.strided")
-    return tensor.detach()
+Rule = Callable[[Call], Traced]
 
 
 def activation(name: str, argument: str = "self") -> Rule:
@@ -168,89 +124,32 @@ def _channels(vector: Floats, x: Traced) -> Floats:
     return vector.reshape(-1, *(1 for _ in x.shape[2:])) if len(x.shape) > 1 else vector
 
 
-def _linear(call: Call) -> Traced:
-    x, W = call.traced("input"), call.constant("weight")
-    bias = None if call["bias"] is None else call.constant("bias")
-    return call.tracer.dense(_row(call, x), W if W.ndim == 2 else W[None], bias, call.where)
-
-
-def _inner(call: Call) -> Traced:
-    """Last axis with last axis."""
-    left = isinstance(call["self"], Traced)
-    x, W = ("self", "other") if left else ("other", "self")
-    return _linear(Call(call.tracer, call.where, {"input": call[x], "weight": call[W]}))
-
-
-def _product(call: Call, left: str = "self", right: str = "other") -> Traced:
-    """Matrix products with one constant factor, whichever side it is on."""
-    a, b = call.operand(left), call.operand(right)
-    if isinstance(a, Traced) and isinstance(b, Traced):
-        raise SourceError(
-            f"{call.where} multiplies two computed tensors, from {a.where} and {b.where}: one must be a constant"
-        )
-    if isinstance(a, Traced):
-        return call.tracer.dense(_row(call, a), _matrix(call, b).T if b.ndim > 1 else b[None], None, call.where)
-    if isinstance(b, Traced):
-        if len(b.shape) > 1 and b.shape[-1] != 1:
-            raise SourceError(
-                f"{call.where} multiplies a constant with shape {b.shape}: needs one column, or the input on the left"
-            )
-        return call.tracer.dense(b, _matrix(call, a), None, call.where)
-    raise SourceError(f"{call.where}: its product has no factor that depends on the input")
-
-
-def _add_product(call: Call, left: str, right: str) -> Traced:
-    """beta·self + alpha·left@right."""
-    alpha, beta = (1.0 if call[n] is None else float(call[n]) for n in ("alpha", "beta"))
-    found = _product(call, left, right)
-    if alpha != 1:
-        found = call.tracer.mul(found, np.array(alpha), call.where)
-    return call.tracer.add(found, beta * call.constant("self").ravel(), call.where)
-
-
-def _row(call: Call, x: Traced) -> Traced:
-    if not x.shape or x.shape[-1] != x.features:
-        raise SourceError(
-            f"{call.where} acts on the last axis only of shape {x.shape}: flatten the features into one axis first"
-        )
-    return x
-
-
-def _matrix(call: Call, weights: Floats) -> Floats:
-    """(1, …, 1, m, n) as (m, n); a vector as one row."""
-    if weights.ndim < 2:
-        return weights.reshape(1, -1)
-    if math.prod(weights.shape[:-2]) != 1:
-        raise SourceError(f"{call.where} multiplies by weights of shape {weights.shape}: one matrix is supported")
-    return weights.reshape(weights.shape[-2:])
-
-
 def _copy(call: Call) -> Traced:
     return call.traced()
 
 
 RULES: dict[str, Rule] = {
     "add": _add,
-    "addmm": lambda call: _add_product(call, "mat1", "mat2"),
-    "addmv": lambda call: _add_product(call, "mat", "vec"),
+    "addmm": lambda call: add_product(call, "mat1", "mat2"),
+    "addmv": lambda call: add_product(call, "mat", "vec"),
     "atan": activation("arctan"),
     "batch_norm": _batch_norm,
-    "bmm": lambda call: _product(call, "self", "mat2"),
+    "bmm": lambda call: product(call, "self", "mat2"),
     "clone": _copy,
     "contiguous": _copy,
     "detach": _copy,
     "div": _divide,
-    "dot": lambda call: _product(call, "self", "tensor"),
+    "dot": lambda call: product(call, "self", "tensor"),
     "erf": activation("erf"),
     "exp": activation("exp"),
     "gelu": _gelu,
-    "inner": _inner,
+    "inner": inner,
     "leaky_relu": _leaky_relu,
-    "linear": _linear,
-    "matmul": _product,
-    "mm": lambda call: _product(call, "self", "mat2"),
+    "linear": linear,
+    "matmul": product,
+    "mm": lambda call: product(call, "self", "mat2"),
     "mul": _multiply,
-    "mv": lambda call: _product(call, "self", "vec"),
+    "mv": lambda call: product(call, "self", "vec"),
     "neg": lambda call: call.tracer.neg(call.traced(), call.where),
     "pow": _power,
     "prelu": _prelu,
