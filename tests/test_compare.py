@@ -9,12 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import integraph
 from integraph import Index, Program, Registers, View, build, segment
 from integraph.comparison import Comparison, Row, compare
 from integraph.errors import EscapeError, IntegraphError, UsageError
 from integraph.gadgets import affine, exp, ln, ramp, tanh
 from integraph.program import Budget, Probe
 from integraph.targets import Layer, Network, from_layers
+from networks import random_network
 from tanh_net import compile_net, random_net
 
 MODULE = importlib.import_module("integraph.comparison")  # not the function of that name
@@ -137,7 +139,31 @@ def test_the_promise_is_shown() -> None:
     program, net = pair()
     program = replace(program, budget=Budget([-1.0, -1.0], [1.0, 1.0], 1e-9, 0.0, 0.0))
     assert str(compare(program, net, points())).endswith("promised error of the outputs ≤ 1e-09")
-    assert "≤ 1e-09, but 1 of the inputs are outside its box" in str(compare(program, net, [[0.0, 0.0], [1.5, 0.0]]))
+    assert "≤ 1e-09, but 1 of the inputs is outside its box" in str(compare(program, net, [[0.0, 0.0], [1.5, 0.0]]))
+
+
+@pytest.mark.parametrize("wrong", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"method": "wide"}, {"method": "wide", "free": "decay"}], ids=str)
+def test_a_changed_layer_is_found_in_a_compiled_net(options: dict[str, str], wrong: int) -> None:
+    """What a program may be off is no fault: the layer that was changed is named, and the promise is broken."""
+    net = random_network((3, 6, 5, 4, 2), "tanh", seed=1)
+    program = integraph.compile(net, **options)
+    x = np.random.default_rng(0).uniform(size=(50, 3))
+    good = compare(program, net, x)
+    assert "grows most" not in str(good)
+    assert "MORE" not in str(good)
+    layers = [
+        (layer.A, layer.b + (0.01 if n == wrong else 0.0), layer.activation) for n, layer in enumerate(net.layers, 1)
+    ]
+    bad = compare(program, layers, x)
+    assert bad.origin.label == f"layer {wrong}"
+    assert f"it grows most at layer {wrong}" in str(bad)
+    assert "they differ by MORE" in str(bad)
+
+
+def test_notes_of_the_reader_are_shown() -> None:
+    net = replace(random_network((2, 3, 1), "tanh"), notes=("1/3 was rounded",))
+    assert "when the network was read: 1/3 was rounded" in str(compare(integraph.compile(net), net, [[0.5, 0.5]]))
 
 
 def scalar(name: str, weight: float) -> tuple[Program, Network]:

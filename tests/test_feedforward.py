@@ -141,10 +141,11 @@ def test_any_slope(slope: float) -> None:
 
 
 @pytest.mark.parametrize("bound", ["tight", "paper"])
-def test_both_bounds_promise(bound: str) -> None:
-    network = random_network((3, 6, 6, 2), "tanh", seed=2)
+@pytest.mark.parametrize("output", ["identity", "tanh", "sigmoid"])
+def test_both_bounds_promise(bound: str, output: str) -> None:
+    network = random_network((3, 6, 6, 2), "tanh", seed=2, output=output)
     program = feedforward(network, 1e-6, bound=bound)
-    assert (program.width, program.depth) == (18, 6)
+    assert (program.width, program.depth) == (18, 6 if output == "identity" else 9)
     assert seen(program, network, np.tile(UNIT, (3, 1))) <= program.budget.total <= 1e-6
 
 
@@ -222,6 +223,10 @@ def test_one_pair_is_a_box_for_all_inputs() -> None:
     budget = feedforward(network, box=(-2, 3)).budget
     assert budget.low.tolist() == [-2.0] * 3
     assert budget.high.tolist() == [3.0] * 3
+    low, high = np.array([-2.0, 0.0, 1.0]), np.array([3.0, 0.0, 4.0])
+    for box in ((low, high), np.stack([low, high], 1), list(zip(low, high, strict=True)), np.stack([low, high])):
+        given = feedforward(network, box=box).budget
+        assert (given.low.tolist(), given.high.tolist()) == (low.tolist(), high.tolist())
     default = feedforward(network).budget
     assert (default.low.tolist(), default.high.tolist()) == ([0.0] * 3, [1.0] * 3)
 
@@ -234,6 +239,18 @@ def promised(network: Network, eps: float, options: dict[str, str]) -> Program |
         if "cannot be promised" in str(refused) or "steeper" in str(refused):
             return None
         raise
+
+
+def test_two_inputs_and_two_ways_to_write_a_box() -> None:
+    """A list is of pairs, a tuple of two arrays is lows and highs; what could be either is refused."""
+    network = random_network((2, 4, 1), "tanh")
+    pairs = feedforward(network, box=[(-1, 0), (2, 3)]).budget
+    arrays = feedforward(network, box=(np.array([-1.0, 2.0]), np.array([0.0, 3.0]))).budget
+    assert pairs.low.tolist() == arrays.low.tolist() == [-1.0, 2.0]
+    assert pairs.high.tolist() == arrays.high.tolist() == [0.0, 3.0]
+    with pytest.raises(UsageError, match="sides of width 0 only"):
+        feedforward(network, box=([-1, -1], [1, 1]))
+    assert feedforward(network, box=[(0.5, 0.5), (0.5, 0.5)]).budget.high.tolist() == [0.5, 0.5]
 
 
 @settings(max_examples=60, deadline=None)
@@ -376,7 +393,8 @@ def test_probes_show_the_layers() -> None:
         ({"box": [1, 0]}, "low ≤ high"),
         ({"box": [[0, 1], [2, 1]]}, "side 1 of the box"),
         ({"box": [0, math.inf]}, "finite"),
-        ({"box": [[0, 1]] * 3}, "shape"),
+        ({"box": [[0, 1]] * 3}, "the box has shape"),
+        ({"box": {"x": (0, 1)}}, "the box must be numbers"),
         ({"box": "unit"}, "the box must be numbers"),
     ],
 )

@@ -37,10 +37,15 @@ def test_a_network_is_itself() -> None:
     assert network(net) is net
 
 
-@pytest.mark.parametrize("source", [None, 3, 1.5, b"bytes", {"a": 1}, {1, 2}, object(), len, np.zeros((2, 2)), int])
+@pytest.mark.parametrize("source", [None, 3, 1.5, b"bytes", {}, {1, 2}, object(), len, np.zeros((2, 2)), int])
 def test_anything_else_is_refused_with_the_list(source: Any) -> None:
     with pytest.raises(UsageError, match=r"cannot read a network from \w+: accepted are a Network, a list of"):
         network(source)
+
+
+def test_weights_without_their_module() -> None:
+    with pytest.raises(UsageError, match="dict of weights is no network"):
+        network({"0.weight": A, "0.bias": b})
 
 
 @pytest.mark.parametrize("source", [[], [3], ["abc"], [(A,)], [(A, b, "mystery")], [(A, b), (A, b)], [(A, [1.0, 2.0])]])
@@ -50,15 +55,17 @@ def test_bad_lists(source: Any) -> None:
 
 
 FILES = {
-    "net.pt": (b"PK\x03\x04", "is a pickle.*torch.load"),
-    "net.pth": (b"\x80\x02", "is a pickle.*never opened here.*pass the module"),
-    "net.PKL": (b"\x80\x02", "is a pickle.*pass the estimator"),
-    "net.joblib": (b"\x80\x02", "is a pickle.*joblib.load"),
+    "net.pt": (b"PK\x03\x04", "pickle.*torch.load"),
+    "net.pth": (b"\x80\x02", "never opened here.*pass the module"),
+    "net.PKL": (b"\x80\x02", "pickle.*pass the estimator"),
+    "net.joblib": (b"\x80\x02", "pickle.*joblib.load"),
     "net.pb": (b"\x08\x01", "TensorFlow file.*save the model as .keras"),
     "net.tflite": (b"TFL3", "TensorFlow file"),
     "net.keras": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer.*git lfs pull"),
     "net.onnx": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
     "net": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
+    "net.pt2": (b"PK\x03\x04", "can run code"),
+    "net.safetensors": (b"\x10", "integraph.load reads a program"),
     "net.txt": (b"hello", r"starts with b'hello'.*read are .onnx, .keras, .h5 and .hdf5"),
     "empty": (b"", r"starts with b''"),
 }

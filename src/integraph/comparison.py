@@ -25,6 +25,7 @@ from integraph.targets import Network
 
 MEMORY = 50_000_000  # numbers held at once: 400 MB
 EPSILON = float(np.finfo(np.float64).eps)
+ROUNDING = 1e-12  # of evaluating network and flow, which no promise speaks of
 OTHER = "compare a program with the network that it was compiled from"
 HEADER = ("where", "after segment", "difference", "input", "neuron", "network", "program")
 
@@ -56,6 +57,7 @@ class Comparison:
     rows: tuple[Row, ...]
     inputs: int
     notes: tuple[str, ...] = ()
+    promised: float = 0.0  # the program's own bound of its error at the outputs, 0 if it has none
 
     @property
     def worst(self) -> Row:
@@ -69,11 +71,12 @@ class Comparison:
 
     @property
     def origin(self) -> Row:
-        """Where the difference grows most, from row to row and from rounding: the first place to look at."""
+        """Where the difference grows most, from row to row and from what is promised: the first place to look at."""
         if not math.isfinite(self.largest):
             return self.worst  # the first of its kind
         before = [0.0, *(row.difference for row in self.rows)]
-        floors = [max(last, EPSILON, EPSILON * abs(row.network)) for last, row in zip(before, self.rows, strict=False)]
+        least = max(EPSILON, self.promised)
+        floors = [max(last, least, EPSILON * abs(row.network)) for last, row in zip(before, self.rows, strict=False)]
         growths = [row.difference / floor for row, floor in zip(self.rows, floors, strict=True)]
         return self.rows[growths.index(max(growths))]
 
@@ -83,7 +86,8 @@ class Comparison:
         table = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         many = f"{self.inputs:,} input{'s' * (self.inputs != 1)}"
         found = f"{many}: the largest difference is {self.largest:.3g}, at {self.worst.label}"
-        begins = "" if self.origin is self.worst else f"; it grows most at {self.origin.label}"
+        usual = max(self.promised, EPSILON * max(1.0, abs(self.worst.network)) * 1e3)
+        begins = "" if self.largest <= usual else f"; it grows most at {self.origin.label}"
         return "\n".join([found + begins, *table, *self.notes])
 
 
@@ -126,7 +130,8 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
             ]
             rows.append(_row(program, "output", program.depth - 1, layers[-1], flow.outputs[part], first))
         found = [max(pair, key=lambda row: row.size) for pair in zip(found, rows, strict=True)] if found else rows
-    return Comparison(tuple(found), len(x), tuple(_notes(program, net, probes, x)))
+    promised = 0.0 if program.budget is None else program.budget.total
+    return Comparison(tuple(found), len(x), tuple(_notes(program, net, probes, x, found[-1])), promised)
 
 
 def _network(source: Any) -> Network:
@@ -207,7 +212,7 @@ def _row(program: Program, label: str, segment: int, wanted: Floats, got: Floats
     return Row(label, segment, name, size, n + first, neuron, net, own)
 
 
-def _notes(program: Program, net: Network, probes: list[Seen], x: Floats) -> Iterator[str]:
+def _notes(program: Program, net: Network, probes: list[Seen], x: Floats, output: Row) -> Iterator[str]:
     if not program.probes:
         yield "the program has no probes: only its outputs are compared"
     else:
@@ -220,5 +225,8 @@ def _notes(program: Program, net: Network, probes: list[Seen], x: Floats) -> Ite
             yield f"not a layer of the network, so not compared: {', '.join(others)}"
     if program.budget is not None:
         outside = np.count_nonzero(((x < program.budget.low) | (x > program.budget.high)).any(1))
-        where = f", but {outside:,} of the inputs are outside its box" if outside else ""
-        yield f"promised error of the outputs ≤ {program.budget.total:.3g}{where}"
+        where = f", but {outside:,} of the inputs {'is' if outside == 1 else 'are'} outside its box" if outside else ""
+        kept = output.difference <= program.budget.total + ROUNDING * max(1.0, abs(output.network))
+        verdict = "" if kept or outside else ": they differ by MORE, this is not the network that was compiled"
+        yield f"promised error of the outputs ≤ {program.budget.total:.3g}{where}{verdict}"
+    yield from (f"when the network was read: {note}" for note in net.notes)

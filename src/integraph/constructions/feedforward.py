@@ -54,13 +54,22 @@ def feedforward(
 
 
 def interval(box: ArrayLike | None, inputs: int) -> Interval:
-    """[0, 1]^d, or one pair (low, high) for all inputs, or one for each."""
+    """[0, 1]^d, or one pair (low, high) for all inputs, or one for each, or two arrays (low, high)."""
     if box is None:
         return Interval(np.zeros(inputs), np.ones(inputs))
     given = numbers(box, "the box")
-    if given.shape not in ((2,), (inputs, 2)):
-        raise UsageError(f"the box has shape {given.shape}: needs (low, high) for all inputs, or {inputs} such pairs")
-    sides = np.broadcast_to(given, (inputs, 2))
+    if given.shape not in ((2,), (inputs, 2), (2, inputs)):
+        raise UsageError(
+            f"the box has shape {given.shape}: needs (low, high) for all inputs, {inputs} such pairs, or two arrays of "
+            f"{inputs}, the lows and the highs"
+        )
+    arrays = isinstance(box, tuple) and all(isinstance(part, np.ndarray) for part in box)  # (X.min(0), X.max(0))
+    if given.shape == (2, 2) and not arrays and (given[:, 0] == given[:, 1]).all() and (given[0] != given[1]).any():
+        raise UsageError(
+            f"the box {given.tolist()} has sides of width 0 only: for lows and highs give a tuple of two numpy arrays, "
+            f"for pairs a list of (low, high)"
+        )
+    sides = np.broadcast_to(given.T if given.shape == (2, inputs) and (inputs != 2 or arrays) else given, (inputs, 2))
     for n, (low, high) in enumerate(sides.tolist()):
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise UsageError(f"side {n} of the box is [{low}, {high}]: needs finite low ≤ high")
@@ -69,7 +78,7 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:
     chosen = _steep(network, box, eps, lambda p: narrow.error(p, _uniform(p, LARGEST_RATE)))
-    r = _rate(lambda r: narrow.error(chosen, _uniform(chosen, r)), eps)
+    r = _rate(lambda r: narrow.error(chosen, _uniform(chosen, r)), eps, chosen)
     return narrow.construct(chosen, _uniform(chosen, r))
 
 
@@ -77,12 +86,12 @@ def _uniform(chosen: Plan, r: float) -> list[narrow.Rate]:
     return [(r, r)] * len(chosen.stretches)
 
 
-def _rate(error: Callable[[float], Parts], eps: float) -> float:
+def _rate(error: Callable[[float], Parts], eps: float, chosen: Plan) -> float:
     """The smallest rate, to a hundredth, at which the whole budget is at most ε."""
     low, high = 0.0, FORGET
     while not error(high).total <= eps:
         if high >= LARGEST_RATE:
-            raise _unreachable(eps, error(high))
+            raise _unreachable(eps, error(high), chosen)
         low, high = high, min(2 * high, LARGEST_RATE)
     while high - low > 0.01:
         middle = 0.5 * (low + high)
@@ -117,14 +126,15 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
             "use bound='tight'"
         )
     weights = [*(abs(part).max() for s in chosen.stretches for part in (s.A, s.b)), 0.0]
-    readout = np.abs(chosen.readout.C).sum(1) + 2 * np.abs(chosen.readout.b)  # the register that holds 1 is off by 2δ
+    C = np.abs(chosen.readout.C)
+    readout = (C.sum(1) if C.ndim == 2 else C) + 2 * np.abs(chosen.readout.b)  # the register that holds 1 is off by 2δ
     width = max([network.inputs, *(s.units for s in chosen.stretches)])
     found = theorem2.rates(
         float(max(weights)), width, len(chosen.stretches), float(box.size.max()), float(readout.max()), eps
     )
     pairs = [(rate.r1, rate.r3) for rate in found]
     if not narrow.error(chosen, pairs).total <= eps:
-        raise _unreachable(eps, narrow.error(chosen, pairs))
+        raise _unreachable(eps, narrow.error(chosen, pairs), chosen)
     return narrow.construct(chosen, pairs)
 
 
@@ -132,15 +142,17 @@ def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
     r = math.inf if free == "keep" else FORGET
     chosen = _steep(network, box, eps, lambda p: wide.error(p, r))
     if not wide.error(chosen, math.inf).total <= eps:
-        raise _unreachable(eps, wide.error(chosen, math.inf))
+        raise _unreachable(eps, wide.error(chosen, math.inf), chosen)
     if free == "decay" and not wide.error(chosen, r).total <= eps:
-        r = _rate(lambda r: wide.error(chosen, r), eps)
+        r = _rate(lambda r: wide.error(chosen, r), eps, chosen)
     return wide.construct(chosen, r)
 
 
-def _unreachable(eps: float, budget: Parts) -> UsageError:
+def _unreachable(eps: float, budget: Parts, chosen: Plan) -> UsageError:
+    k = max([0.0, *(float(s.steepness.max()) for s in chosen.stretches)])
+    steep = f" (steepness k = {k:.2g}, times which rounding may not reach 1)" if k else ""
     return UsageError(
         f"eps = {eps:g} cannot be promised: rounding of the controls to float64 alone may cost {budget.rounding:.2g}, "
-        f"rectifiers {budget.approximation:.2g}, what decay leaves {budget.residue:.2g}: ask for a larger eps or a "
-        "smaller box"
+        f"rectifiers {budget.approximation:.2g}{steep}, what decay leaves {budget.residue:.2g}: ask for a larger eps "
+        "or a smaller box"
     )

@@ -27,12 +27,13 @@ NOWHERE = View(0, (0,), (1,))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Affine:
-    """A·source + b."""
+    """A·source + b. Registers are named by the role they have and `tag`, or the number of the node."""
 
     label: str
     source: int
     A: Floats
     b: Floats
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,7 @@ class Apply:
     label: str
     source: int
     recipe: Recipe
+    tag: str = ""
 
 
 Node = Affine | Apply
@@ -114,14 +116,14 @@ def _groups(inputs: int, nodes: Sequence[Node], ready: Sequence[int], output: in
         if isinstance(node, Affine):
             sizes.append(len(node.A))
             if number in read:
-                groups[number, "value"] = Group(f"mu{number}", sizes[-1], end, max(end, last[number]))
+                groups[number, "value"] = Group(f"mu{node.tag or number}", sizes[-1], end, max(end, last[number]))
             continue
         sizes.append(sizes[node.source])
         for role, (_, shift) in node.recipe.starts.items():
             loaded = role in node.recipe.loaded or shift != 0.0
             first = ready[node.source] + (0 if loaded else 1)
             final = max(end, last[number]) if role == node.recipe.out else end
-            groups[number, role] = Group(f"{role}{number}", sizes[-1], first, final)
+            groups[number, role] = Group(f"{role}{node.tag or number}", sizes[-1], first, final)
     return groups
 
 

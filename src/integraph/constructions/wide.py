@@ -43,9 +43,10 @@ def construct(plan: Plan, r: float) -> Program:
     nodes: list[Node] = []
     value = 0
     for layer in plan.stretches:
-        nodes.append(Affine(f"affine {layer.number}", value, layer.A, layer.b))
+        tag = str(layer.number)
+        nodes.append(Affine(f"affine {tag}", value, layer.A, layer.b, tag))
         if layer.recipe.stages:
-            nodes.append(Apply(f"{layer.name} {layer.number}", len(nodes), layer.recipe))
+            nodes.append(Apply(f"{layer.name} {tag}", len(nodes), layer.recipe, tag))
         value = len(nodes)
     built = schedule(plan.network.inputs, nodes, value, constant=bool(plan.readout.b.any()), r=r)
     probes = []

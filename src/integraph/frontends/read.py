@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ ACCEPTED = (
 )
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
 KERAS = (".keras", ".h5", ".hdf5")
-PICKLES = dict.fromkeys((".pt", ".pth", ".ckpt"), "torch.load(path), and pass the module") | dict.fromkeys(
+TORCH = "torch.load(path, weights_only=False), and pass the module; a state_dict goes into one with load_state_dict"
+PICKLES = dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt"), TORCH) | dict.fromkeys(
     (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
 )
 TENSORFLOW = (".pb", ".tflite")
@@ -40,6 +41,8 @@ def network(source: Any, inputs: int | None = None) -> Network:
             return reader(source) if inputs is None else reader(source, inputs)
     if hasattr(source, "coefs_") and hasattr(source, "intercepts_"):
         return _sklearn(source)
+    if isinstance(source, Mapping) and source:
+        raise UsageError(f"a {type(source).__name__} of weights is no network: put them into the module that has them")
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {ACCEPTED}")
 
 
@@ -57,13 +60,15 @@ def _file(source: str | os.PathLike[str]) -> Network:
     suffix = path.suffix.lower()
     if suffix in PICKLES:
         raise FileError(
-            f"{path.name} is a pickle, which can run code when it is opened, so it is never opened here: if you trust "
+            f"{path.name} can run code when it is opened (pickle), so it is never opened here: if you trust "
             f"it, load it yourself with {PICKLES[suffix]}"
         )
     if suffix in TENSORFLOW:
         raise FileError(
             f"{path.name} is a TensorFlow file, which is not read: save the model as .keras, or convert it to .onnx"
         )
+    if suffix == ".safetensors":
+        raise FileError(f"{path.name} holds tensors or a compiled program, no network: integraph.load reads a program")
     if start.startswith(LFS):
         raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
     if suffix == ".onnx":

@@ -21,7 +21,7 @@ def numbers(given: Any, what: str, error: type[IntegraphError] = UsageError) -> 
         if array.dtype.kind not in "biufO" or (array.size and array.dtype.kind == "O" and _odd(array)):
             raise TypeError(f"they are {array.dtype if array.dtype.kind != 'O' else type(array.flat[0]).__name__}")
         return np.asarray(array, np.float64)
-    except (TypeError, ValueError, OverflowError) as reason:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as reason:  # the last is torch's, of gradients
         raise error(f"{what} must be numbers that float64 holds: {reason}") from None
 
 

@@ -34,17 +34,18 @@ def rate(program: Program) -> float:
 
 def short(program: Program) -> str:
     depth = f"D = {program.depth} segment{'s' * (program.depth != 1)}"
+    terms = f"{program.terms:,} term{'s' * (program.terms != 1)}"
     return (
         f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
-        f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {program.terms:,} terms\n"
+        f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {terms}\n"
         f"    {', '.join(_errors(program)) or 'error: not measured yet'}"
     )
 
 
 def _errors(program: Program) -> list[str]:
-    promised = None if program.budget is None else program.budget.total
-    bounds = (("promised", promised), ("proven", program.proven))
-    known = [f"{what} error ≤ {e:.3g}" for what, e in bounds if e is not None]
+    budget = program.budget
+    known = [] if budget is None else [f"promised error ≤ {budget.total:.3g} for x in {_box(budget.low, budget.high)}"]
+    known += [] if program.proven is None else [f"proven error ≤ {program.proven:.3g}"]
     return known + ([f"seen error {program.seen:.3g}"] if program.seen is not None else [])
 
 

@@ -53,7 +53,8 @@ def whole(tensor: Any, what: str) -> None:
     """A tensor holds all its numbers itself."""
     if tensor.data_location == need("onnx", "onnx").TensorProto.EXTERNAL or tensor.external_data:
         raise FileError(
-            f"{what} is stored in another file, which is not opened: save the model with its weights inside"
+            f"{what} is stored in another file, which is not opened: export with external_data=False, or pass what "
+            "onnx.load(path) returns"
         )
     if tensor.HasField("segment"):
         raise SourceError(f"{what} is stored in segments: only whole tensors are read")

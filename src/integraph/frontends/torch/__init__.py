@@ -52,7 +52,14 @@ def _unwrapped(torch: Any, module: Any) -> Any:
 def _check(torch: Any, module: Any) -> None:
     """A module that torch.export can trace, with weights that can be read."""
     name = type(module).__name__
-    for part in module.modules():
+    nn = torch.nn
+    others = (nn.modules.conv._ConvNd, nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention, nn.Embedding, nn.EmbeddingBag)
+    for path, part in module.named_modules():
+        if isinstance(part, others):
+            raise SourceError(
+                f"{name} has {path or 'as itself'} {type(part).__name__}: a feedforward net has dense layers and "
+                "activations, no convolution, recurrence, attention or table"
+            )
         if isinstance(part, torch.jit.ScriptModule):
             raise SourceError(
                 f"{name} has a ScriptModule, which torch.export does not trace: use the module it was made from"
