@@ -149,13 +149,15 @@ def test_keras_models_in_memory_are_to_be_saved() -> None:
         network(model)
 
 
-def test_what_looks_like_a_perceptron_is_one() -> None:
+def test_what_only_looks_like_a_perceptron_is_refused() -> None:
+    """Its predict may do anything."""
+
     class Net:
         coefs_, intercepts_ = (A.T, LAST.T), (b, np.zeros(1))
         activation, out_activation_ = "tanh", "identity"
 
-    X = np.random.default_rng(0).normal(size=(9, 2))
-    np.testing.assert_allclose(network(Net())(X), by_hand(X), rtol=1e-15)
+    with pytest.raises(UsageError, match="cannot read a network from Net"):
+        network(Net())
 
 
 def test_no_framework_is_imported_to_tell_types_apart() -> None:

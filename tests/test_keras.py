@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from integraph.errors import SourceError
+from integraph.errors import FileError, SourceError
 from integraph.frontends import network
 from integraph.targets import Network
 
@@ -420,4 +420,18 @@ def test_dropout_in_training_mode_is_refused(keras: Any, tmp_path: Path) -> None
     x = keras.Input((2,))
     model = keras.Model(x, keras.layers.Dropout(0.5)(keras.layers.Dense(2)(x), training=True))
     with pytest.raises(SourceError, match=r"is called with .*training.*: True"):
+        network(save(model, tmp_path / "net.keras"))
+
+
+def test_lora_is_joined_or_refused(keras: Any, tmp_path: Path) -> None:
+    model = stack(keras, 3, [lambda: keras.layers.Dense(4, activation="tanh"), lambda: keras.layers.Dense(2)])
+    model.layers[0].enable_lora(2)
+    shaken(model, 3)
+    with pytest.raises(FileError, match="LoRA"):
+        network(save(model, tmp_path / "net.h5"))
+
+
+def test_inputs_that_are_rounded_are_refused(keras: Any, tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((3,), dtype="int32"), keras.layers.Dense(2)])
+    with pytest.raises(SourceError, match="takes int32"):
         network(save(model, tmp_path / "net.keras"))

@@ -378,3 +378,36 @@ def test_no_bytes_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, 
     except IntegraphError as error:
         found = error
     assert isinstance(found, Network) or len(str(found)) < 1000
+
+
+def test_normalisation_in_training_by_its_outputs() -> None:
+    b = Builder(9)
+    more = [b.number(np.ones(3)) for _ in range(4)]
+    b.nodes.append(helper.make_node(BN, ["x", *more], ["y", "m", "v", "sm", "sv"]))
+    with pytest.raises(SourceError, match="5 outputs, so it is in training mode"):
+        read(b.model("y", ("N", 3)))
+
+
+def test_an_attribute_twice() -> None:
+    b = Builder()
+    output = b.node("LeakyRelu", "x", alpha=0.1)
+    b.nodes[0].attribute.append(helper.make_attribute("alpha", 0.2))
+    with pytest.raises(SourceError, match="attribute alpha twice"):
+        read(b.model(output, ("N", 3)))
+
+
+def test_rows_of_a_fixed_batch_stay_where_they_are() -> None:
+    b = Builder()
+    rows = b.node("Transpose", b.node("Reshape", "x", b.number([-1, 2], np.int64)), perm=[1, 0])
+    output = b.node("MatMul", b.node("Reshape", rows, b.number([-1, 4], np.int64)), b.number(np.eye(4)))
+    with pytest.raises(SourceError):
+        read(b.model(output, (2, 4)))
+
+
+def test_long_graphs_do_not_carry_all_their_notes() -> None:
+    b, value = Builder(), "x"
+    for _ in range(3000):
+        value = b.node("Mul", value, b.number(0.9))
+    network = read(b.model(value, ("N", 2)))
+    assert len(network.notes) < 100
+    np.testing.assert_allclose(network([1.0, 0.0]), [0.9**3000, 0.0], rtol=1e-10)

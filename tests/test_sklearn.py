@@ -236,3 +236,28 @@ def test_a_subclass_of_a_scaler_may_do_anything() -> None:
     mine = type("StandardScaler", (StandardScaler,), {"transform": lambda self, X, copy=None: np.sin(X)})
     with pytest.raises(SourceError, match="the step StandardScaler is not one we read"):
         network(fit(make_pipeline(mine(), regressor()), X3, Y3))
+
+
+def test_subclasses_are_refused() -> None:
+    """Their predict may do anything."""
+
+    class Doubled(MLPRegressor):
+        def predict(self, X: Any) -> Any:
+            return 2 * super().predict(X)
+
+    X, y = data(3)
+    model = fit(Doubled(hidden_layer_sizes=(4,), max_iter=20), X, y)
+    with pytest.raises(SourceError, match="Doubled is not scikit-learn's own class"):
+        network(model)
+
+
+def test_what_counts_is_what_was_fitted() -> None:
+    """Parameters may be set after fit; predict goes by the fitted attributes, and so do we."""
+    X, y = data(3)
+    model = fit(TransformedTargetRegressor(regressor(), transformer=StandardScaler()), X, 5 * y + 3)
+    model.set_params(transformer=None)
+    same(network(model), model, X)
+    model = fit(TransformedTargetRegressor(regressor(), func=np.sinh, inverse_func=np.arcsinh), X, y)
+    model.set_params(func=None, inverse_func=None)
+    with pytest.raises(SourceError, match="with func is not read"):
+        network(model)

@@ -17,6 +17,7 @@ from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 
 DEGREE = 3
+MANY = 16  # notes of one value
 THRESHOLD = 20.0  # above, softplus and the identity differ by less than e^−20 = 2e-9
 TOLERANCE = 2e-7  # of constants such as √2: what float32 leaves of them, after a product or two
 
@@ -189,6 +190,7 @@ def _match(x: Value, pattern: Pattern, where: str) -> Form | None:
     s = pattern.gain * q / a
     back = times(s, a)
     exact = plain and back is not None and np.array_equal(back, pattern.gain * q)
+    exact = exact and np.array_equal(r, q if pattern.shifted else 0.0 * q)
     why = "1/k rounded to float64" if plain else f"its constants matched within {TOLERANCE:g}"
     notes = () if exact else (f"{where}: read as {pattern.activation}(k·x)/k, {why}",)
     return Form(pattern.activation, 0.0, a, np.zeros_like(a), s, x.r[0], (x.notes if plain else ()) + notes)
@@ -209,7 +211,9 @@ def _same(x: Value, y: Value) -> bool:
 
 
 def _joint(x: Value, y: Value) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(x.notes + y.notes))
+    """The notes of both, only the first where there are very many: a value stays small however long its graph is."""
+    found = tuple(dict.fromkeys(x.notes + y.notes))
+    return found if len(found) <= MANY else (*found[:MANY], "and more of the same")
 
 
 def _product(p: Floats, q: Floats, where: str) -> tuple[Floats, bool]:

@@ -39,8 +39,6 @@ def network(source: Any, inputs: int | None = None) -> Network:
     for package, names, reader in OBJECTS:
         if _is(source, package, names):
             return reader(source) if inputs is None else reader(source, inputs)
-    if hasattr(source, "coefs_") and hasattr(source, "intercepts_"):
-        return _sklearn(source)
     if isinstance(source, Mapping) and source:
         raise UsageError(f"a {type(source).__name__} of weights is no network: put them into the module that has them")
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {ACCEPTED}")

@@ -32,19 +32,18 @@ def read(estimator: Any) -> Network:
 def _steps(estimator: Any, notes: list[str]) -> list[Step]:
     """What the estimator's predict does, in order."""
     name = _name(estimator)
+    if not type(estimator).__module__.startswith("sklearn."):
+        raise SourceError(
+            f"{name} is not scikit-learn's own class, so its predict may do anything: pass the estimator inside, or "
+            "a list of (A, b, activation)"
+        )
     if name == "Pipeline":
         *scalers, last = [part for _, part in estimator.steps] or [None]
         before = [step for part in scalers for step in _transform(part, notes)]
         return before + _steps(last, notes)
     if name == "TransformedTargetRegressor":
-        inner = _fitted(estimator, "regressor_")
-        if estimator.func is not None or estimator.inverse_func is not None:
-            raise SourceError(
-                "TransformedTargetRegressor with func is not read: give it a scaler as transformer, or compile "
-                "its regressor_ and apply inverse_func to the outputs"
-            )
-        after = [] if estimator.transformer is None else _inverse(estimator.transformer_, notes)
-        return _steps(inner, notes) + after
+        inner, transformer = _fitted(estimator, "regressor_"), _fitted(estimator, "transformer_")
+        return _steps(inner, notes) + _undone(transformer, notes)
     if hasattr(estimator, "best_estimator_"):
         raise SourceError(f"{name} is a search: pass its best_estimator_")
     if not hasattr(estimator, "hidden_layer_sizes") and not hasattr(estimator, "coefs_"):
@@ -111,6 +110,18 @@ def _inverse(scaler: Any, notes: list[str]) -> list[Step]:
         return [_divided(_fitted(scaler, "min_"), _fitted(scaler, "scale_"), name, notes)]
     mean, scale = SCALERS[name](scaler)
     return [scaling(scale, mean, name)]
+
+
+def _undone(transformer: Any, notes: list[str]) -> list[Step]:
+    """What a TransformedTargetRegressor was fitted with: a scaler, or functions, which without any are the identity."""
+    if _name(transformer) != "FunctionTransformer":
+        return _inverse(transformer, notes)
+    if transformer.func is not None or transformer.inverse_func is not None:
+        raise SourceError(
+            "TransformedTargetRegressor with func is not read: give it a scaler as transformer, or compile "
+            "its regressor_ and apply inverse_func to the outputs"
+        )
+    return []
 
 
 def _divided(mean: Floats, scale: Floats, name: str, notes: list[str]) -> Step:

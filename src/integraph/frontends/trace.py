@@ -58,8 +58,9 @@ Operand = Traced | np.ndarray[Any, Any]
 class Tracer:
     """Builds a network from nodes in order. Notes say what was rounded."""
 
-    def __init__(self, source: str, budget: int = BUDGET) -> None:
+    def __init__(self, source: str, budget: int = BUDGET, rows: int = 1) -> None:
         self.source = source
+        self._rows = rows  # of the batch that the graph is written for; more than one must stay where they are
         self._left = budget
         self._linked: dict[int, tuple[Value, Anchor]] = {}  # values that became anchors; the value keeps its id alive
 
@@ -170,6 +171,7 @@ class Tracer:
             raise SourceError(
                 f"{where} gives shape {tuple(shape)} to {a.features} features of shape {a.shape} (batch of 1)"
             )
+        self._keeps_rows(not wanted or wanted[0] == 1, where)
         return replace(a, shape=tuple(wanted), where=where)
 
     def transpose(self, a: Traced, perm: Sequence[int], where: str) -> Traced:
@@ -177,6 +179,7 @@ class Tracer:
         order = [int(n) for n in perm]
         if sorted(order) != list(range(len(a.shape))):
             raise SourceError(f"{where} permutes axes by {order}, the tensor has shape {a.shape}")
+        self._keeps_rows(order[:1] in ([], [0]), where)
         shape = tuple(a.shape[n] for n in order)
         index = np.arange(a.features).reshape(a.shape).transpose(order).ravel()
         if (index[1:] > index[:-1]).all():
@@ -185,6 +188,10 @@ class Tracer:
         matrix = np.zeros((a.features, a.features))
         matrix[np.arange(a.features), index] = 1.0
         return replace(self.dense(a, matrix, None, where), shape=shape)
+
+    def _keeps_rows(self, kept: bool, where: str) -> None:
+        if self._rows > 1 and not kept:
+            raise SourceError(f"{where} moves the {self._rows} rows of the batch that the graph is written for")
 
     def network(self, output: Traced) -> Network:
         """The layers from the input to that value."""

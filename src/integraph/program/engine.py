@@ -127,7 +127,7 @@ def first_able(program: Program) -> Engine:
 
 def named(program: Program, name: str) -> Engine:
     """The engine asked for, if it exists and can run the program."""
-    if name not in _ENGINES:
+    if not isinstance(name, str) or name not in _ENGINES:
         raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}")
     if not _ENGINES[name].can(program):
         able = [e.name for e in _ENGINES.values() if e.can(program)]

@@ -17,7 +17,7 @@ from integraph.program.numbers import numbers
 from integraph.program.views import Floats
 
 MOST = 10_000  # layers
-WIDEST = 1 << 24  # inputs
+WIDEST = 1 << 20  # inputs
 SMALLEST = 1e-7  # Keras' own epsilon: Normalization divides by no less
 IDLE = {  # do nothing once the model is trained
     "ActivityRegularization",
@@ -56,6 +56,9 @@ def read(parts: Iterable[Part], weights: Weights) -> Chain:
 def _input(chain: Chain, part: Part) -> None:
     given = part.config.get("batch_shape", part.config.get("batch_input_shape"))
     sizes = given[1:] if isinstance(given, list) else None
+    kind = part.config.get("dtype") if part.kind == "InputLayer" else None
+    if isinstance(kind, str) and "float" not in kind:
+        raise SourceError(f"{part} takes {kind}: Keras rounds what comes in, and a network takes real numbers")
     if not sizes or not all(type(n) is int and n > 0 for n in sizes):
         raise SourceError(f"{part} has shape {given}: every size but that of the batch must be known")
     shape = tuple(sizes)

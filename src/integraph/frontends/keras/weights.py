@@ -61,6 +61,10 @@ class Named:
     def read(self, place: Place, variables: Sequence[str]) -> list[Floats]:
         group = self.root.open(f"model_weights/{place.names[0]}")
         found = [self._one(group, place, name) if group else None for name in variables]
+        if any(_variable(path).startswith("lora_") for path in self.paths.get(place.names[0], ())):
+            raise FileError(
+                f"layer {str(place)!r} has LoRA weights beside its kernel: save as .keras, which joins them"
+            )
         return [_there(array, self.root, place, name) for array, name in zip(found, variables, strict=True)]
 
     def _one(self, group: Group, place: Place, name: str) -> Floats | None:

@@ -43,7 +43,7 @@ def read(source: Any, max_bytes: int = 2 << 30) -> Network:
     if len(shape) < 2 or shape[0] == 1:
         return _Walk(model, name, size).network(shape)
     try:
-        found = _Walk(model, name, size).network((1, *shape[1:]))
+        found = _Walk(model, name, size, shape[0]).network((1, *shape[1:]))
     except SourceError as reason:
         try:
             return _Walk(model, name, size).network(shape)
@@ -109,12 +109,12 @@ def _checked(graph: Any) -> Any:
 class _Walk:
     """From the input to the output: tensors by name, constants decoded when they are asked for."""
 
-    def __init__(self, model: Any, name: str, size: int) -> None:
+    def __init__(self, model: Any, name: str, size: int, rows: int = 1) -> None:
         self.graph = model.graph
         self.opset = _opset(model)
         self.functions = {(f.domain, f.name) for f in model.functions}
         self.stored = {tensor.name: tensor for tensor in self.graph.initializer}
-        self.tracer = Tracer(name, UNFOLD + 2 * size)
+        self.tracer = Tracer(name, UNFOLD + 2 * size, rows)
         self.notes: list[str] = []
         self.values: dict[str, Operand] = {}
 
@@ -155,6 +155,8 @@ class _Walk:
         for name in proto.output:
             if name in self.values or name in self.stored:
                 raise SourceError(f"{where} writes tensor {show(name)}, which exists already")
+        if proto.op_type == "BatchNormalization" and self.opset < 14 and any(proto.output[1:]):
+            raise SourceError(f"{where} has {len(proto.output)} outputs, so it is in training mode: save for inference")
         if not self.wanted.isdisjoint(proto.output[1:]):
             raise SourceError(f"{where}: its second output is used, only the first is supported")
         self.values[proto.output[0]] = rules[proto.op_type](node)

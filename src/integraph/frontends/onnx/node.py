@@ -106,6 +106,8 @@ def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:
                 f"{where} has {len(proto.input)} operands, opset {opset} says {schema.min_input} to {schema.max_input}"
             )
     for attribute in proto.attribute:
+        if attribute.name in found:
+            raise SourceError(f"{where} has the attribute {show(attribute.name)} twice")
         known = schema.attributes.get(attribute.name) if schema else None
         if (schema and (known is None or int(known.type) != attribute.type)) or attribute.ref_attr_name:
             raise SourceError(

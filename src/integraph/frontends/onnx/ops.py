@@ -66,7 +66,10 @@ def arithmetic(n: Node) -> Operand:
     if a.dtype.kind == "f":
         n.notes.append(f"{n.where}: constants combined in float64")
     with np.errstate(over="ignore", invalid="ignore"):
-        return finite(np.asarray(FOLD[n.operator](a, b)), n.where)
+        found = finite(np.asarray(FOLD[n.operator](a, b)), n.where)
+    if found.dtype.kind == "i" and found.size and np.abs(found).max() >= 2**31:
+        raise SourceError(f"{n.where} makes an integer of 2³¹ or more, which a file of 32-bit integers would wrap")
+    return found
 
 
 def _aligned(n: Node) -> Operand:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from integraph.errors import SourceError, UsageError
+from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.frontends.extras import need
 from integraph.frontends.torch import export, graph, layers
+from integraph.frontends.torch.trial import trial
 from integraph.targets import Network
+
+WRAPPERS = {"DataParallel": "module", "DistributedDataParallel": "module", "OptimizedModule": "_orig_mod"}
+LOCK = RLock()
 
 
 def read(module: Any, inputs: int | None = None) -> Network:
@@ -18,35 +23,60 @@ def read(module: Any, inputs: int | None = None) -> Network:
 
     `inputs` is how many numbers the network takes, needed only where no weight tells it."""
     torch = need("torch", "torch")
+    with LOCK:  # modules are borrowed and logging is silenced: one at a time
+        return _read(torch, module, inputs)
+
+
+def _read(torch: Any, module: Any, inputs: int | None) -> Network:
     if inputs is not None and (isinstance(inputs, bool) or not isinstance(inputs, int | np.integer) or inputs < 1):
         raise UsageError(f"inputs = {inputs!r}: the number of inputs is an integer ≥ 1")
     module = _unwrapped(torch, module)
     _check(torch, module)
     source = f"PyTorch {type(module).__name__}"
     with torch.no_grad():
-        if layers.plain(torch, module):
-            count = layers.size(module) if inputs is None else int(inputs)
-            if count is not None:
-                return layers.trace(module, count, source)
-        program, shape, notes = export.export(torch, module, None if inputs is None else int(inputs))
-        network = graph.trace(torch, program, shape, source)
-        return replace(network, notes=(*network.notes, *notes))
+        network, shape, notes = _plain(torch, module, inputs, source) or _traced(torch, module, inputs, source)
+        with export.borrowed(torch, module):
+            notes += trial(torch, module, network, shape, export.dtype(torch, module))
+    return replace(network, notes=(*network.notes, *notes))
+
+
+Found = tuple[Network, tuple[int, ...], list[str]]  # the network, the shape of one input, notes
+
+
+def _plain(torch: Any, module: Any, inputs: int | None, source: str) -> Found | None:
+    """From attributes, if they tell all."""
+    try:
+        if not layers.plain(torch, module):
+            return None
+        count = layers.size(module) if inputs is None else int(inputs)
+        return None if count is None else (layers.trace(module, count, source), (1, count), [])
+    except IntegraphError:
+        raise
+    except (AttributeError, TypeError, ValueError, RecursionError):  # attributes that were tampered with
+        return None
+
+
+def _traced(torch: Any, module: Any, inputs: int | None, source: str) -> Found:
+    program, shape, notes = export.export(torch, module, None if inputs is None else int(inputs))
+    return graph.trace(torch, program, shape, source), shape, notes
 
 
 def _unwrapped(torch: Any, module: Any) -> Any:
-    """The module inside torch.compile, DataParallel and DistributedDataParallel."""
-    wrappers = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
+    """The module inside torch.compile, DataParallel and DistributedDataParallel, if they do nothing of their own."""
     while True:
         if not isinstance(module, torch.nn.Module):
             raise UsageError(f"needs a torch.nn.Module, got {type(module).__name__}")
+        if isinstance(module, torch.jit.ScriptModule):
+            raise SourceError("a ScriptModule cannot be traced by torch.export: use the module it was made from")
         if "_modules" not in vars(module):
             raise SourceError(f"__init__ of {type(module).__name__} did not call super().__init__()")
-        if "_orig_mod" in module._modules:
-            module = module._orig_mod
-        elif isinstance(module, wrappers):
-            module = module.module
-        else:
+        kind = type(module)
+        inside = WRAPPERS.get(kind.__name__) if kind.__module__.startswith("torch.") else None
+        if inside is None:
             return module
+        if any(getattr(module, hooks, None) for hooks in layers.HOOKS):
+            raise SourceError(f"the {kind.__name__} around the module has hooks: pass the module inside")
+        module = module._modules[inside]
 
 
 def _check(torch: Any, module: Any) -> None:

@@ -28,7 +28,7 @@ def export(torch: Any, module: Any, inputs: int | None) -> tuple[Any, Shape, lis
     if not sizes:
         raise SourceError(f"{_name(module)} has no weights that would tell how many inputs it takes: {FIX}")
     first = None
-    with _borrowed(torch, module):
+    with borrowed(torch, module):
         for shape in [shape for d in sizes for shape in ((1, d), (d,))]:
             try:
                 program = _export(torch, module, shape).run_decompositions({})
@@ -45,7 +45,7 @@ def export(torch: Any, module: Any, inputs: int | None) -> tuple[Any, Shape, lis
 
 
 def _export(torch: Any, module: Any, shape: Shape) -> Any:
-    example = torch.zeros(shape, dtype=_dtype(torch, module), device="cpu")
+    example = torch.zeros(shape, dtype=dtype(torch, module), device="cpu")
     return torch.export.export(module, (example,), strict=False)
 
 
@@ -70,7 +70,8 @@ def candidates(module: Any) -> list[int]:
     return [n for n in found if n > 1][:TRIES] + [1] * (1 in found)
 
 
-def _dtype(torch: Any, module: Any) -> Any:
+def dtype(torch: Any, module: Any) -> Any:
+    """The precision of the module's numbers."""
     kinds = (t.dtype for t in (*module.parameters(), *module.buffers()))
     return next((kind for kind in kinds if kind.is_floating_point), torch.get_default_dtype())
 
@@ -91,14 +92,13 @@ def _check_signature(module: Any) -> None:
 
 
 @contextlib.contextmanager
-def _borrowed(torch: Any, module: Any) -> Iterator[None]:
+def borrowed(torch: Any, module: Any) -> Iterator[None]:
     """Eval mode, no gradients, no noise; afterwards every attribute, flag and random state is as before."""
     before = [(m, dict(vars(m)), {name: dict(vars(m)[name]) for name in STATE}) for m in list(module.modules())]
     off = logging.root.manager.disable
     with (
         warnings.catch_warnings(),
-        contextlib.redirect_stderr(io.StringIO()),
-        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),  # torch writes whole graphs there
         torch.random.fork_rng(devices=[]),
         torch.inference_mode(False),
         torch.no_grad(),
@@ -113,11 +113,15 @@ def _borrowed(torch: Any, module: Any) -> Iterator[None]:
         finally:
             logging.disable(off)
             for m, attributes, state in before:
-                vars(m).clear()
-                vars(m).update(attributes)
+                _restore(vars(m), attributes)
                 for name, entries in state.items():
-                    vars(m)[name].clear()
-                    vars(m)[name].update(entries)
+                    _restore(vars(m)[name], entries)
+
+
+def _restore(now: dict[str, Any], before: dict[str, Any]) -> None:
+    now.update(before)
+    for name in now.keys() - before.keys():
+        del now[name]
 
 
 def _cause(torch: Any, module: Any, reason: Exception) -> str:

@@ -173,7 +173,9 @@ def widened(torch: Any, tensor: Any) -> Any:
 
 
 def _op(node: Any) -> str:
-    name: str = node.target._schema.name.split("::")[-1]
+    space, _, name = str(node.target._schema.name).partition("::")
+    if space != "aten":
+        return f"{space}::{name}"  # somebody's own, whatever it is called
     return ALIASES.get(name, name)
 
 

@@ -78,5 +78,5 @@ def _flat(module: Any, path: str) -> Iterator[tuple[str, Any]]:
     if type(module).__name__ != "Sequential":
         yield path, module
         return
-    for name, child in module.named_children():
+    for name, child in module._modules.items():  # a layer may be there twice
         yield from _flat(child, f"{path}.{name}" if path else name)
