@@ -324,7 +324,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
     "batch shape 0": (layer(0, "config", "batch_shape", [None, 0]), "must be known"),
     "other inputs": (layer(0, "config", "batch_shape", [None, 5]), r"needs \(5, 4\)"),
     "wide": (layer(0, "config", "batch_shape", [None, 10**6]), r"needs \(1000000, 4\)"),
-    "very wide": (layer(0, "config", "batch_shape", [None, 10**5, 10**5]), "at most 16777216 inputs are accepted"),
+    "very wide": (layer(0, "config", "batch_shape", [None, 10**5, 10**5]), "at most 1048576 inputs are accepted"),
     "nothing but scaling": (
         lambda config: config["config"]["layers"].__delitem__(slice(1, 7)),
         "nothing that is a network",
