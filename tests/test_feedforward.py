@@ -250,7 +250,7 @@ def test_two_inputs_and_two_ways_to_write_a_box() -> None:
     assert pairs.high.tolist() == arrays.high.tolist() == [0.0, 3.0]
     with pytest.raises(UsageError, match="sides of width 0 only"):
         feedforward(network, box=([-1, -1], [1, 1]))
-    assert feedforward(network, box=[(0.5, 0.5), (0.5, 0.5)]).budget.high.tolist() == [0.5, 0.5]
+    assert feedforward(network, box=[(0.5, 0.5), (0.7, 0.7)]).budget.high.tolist() == [0.5, 0.7]
 
 
 @settings(max_examples=60, deadline=None)

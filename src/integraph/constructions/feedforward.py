@@ -64,10 +64,10 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
             f"{inputs}, the lows and the highs"
         )
     arrays = isinstance(box, tuple) and all(isinstance(part, np.ndarray) for part in box)  # (X.min(0), X.max(0))
-    if given.shape == (2, 2) and not arrays and (given[:, 0] == given[:, 1]).all() and (given[0] != given[1]).any():
+    if isinstance(box, tuple) and given.shape == (2, 2) and not arrays and (given[:, 0] == given[:, 1]).all():
         raise UsageError(
-            f"the box {given.tolist()} has sides of width 0 only: for lows and highs give a tuple of two numpy arrays, "
-            f"for pairs a list of (low, high)"
+            f"the box {box} has sides of width 0 only: for lows and highs give a tuple of two numpy arrays, for pairs "
+            "a list of (low, high)"
         )
     sides = np.broadcast_to(given.T if given.shape == (2, inputs) and (inputs != 2 or arrays) else given, (inputs, 2))
     for n, (low, high) in enumerate(sides.tolist()):

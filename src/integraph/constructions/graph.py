@@ -57,7 +57,6 @@ class Group:
     size: int
     first: int
     last: int
-    slot: int = -1
     view: View = NOWHERE
 
 
@@ -83,8 +82,9 @@ def schedule(inputs: int, nodes: Sequence[Node], output: int, *, constant: bool,
     registers = _registers(groups, slots, extra=constant and not reuse)
     blocks: dict[int, list[Block]] = defaultdict(list)
     values = _emit(nodes, ready, groups, blocks)
-    for group, _ in _followed(groups):
-        blocks[group.last + 1].append(decay(group.view, r=r))
+    for sharing in slots:
+        for group in sharing[:-1]:  # all but the last make room
+            blocks[group.last + 1].append(decay(group.view, r=r))
     one = View(0 if reuse else registers.width - 1, (1,), (1,))
     if constant:
         blocks[x.last + 1 if reuse else 0].append(relax(one, r=r, v=1.0) if reuse else ramp(one, b=1.0))
@@ -127,50 +127,37 @@ def _groups(inputs: int, nodes: Sequence[Node], ready: Sequence[int], output: in
     return groups
 
 
-def _slots(groups: dict[tuple[int, str], Group], r: float) -> list[int]:
-    """Gives every group but the input a slot, and returns their sizes: the smallest free one that is large enough, else
-    the largest, which grows."""
+def _slots(groups: dict[tuple[int, str], Group], r: float) -> list[list[Group]]:
+    """Which groups share registers, in the order of time; the input has its own. A group gets the smallest free slot
+    that is large enough, else the largest, which grows, else a new one."""
+    slots: list[list[Group]] = []
     sizes: list[int] = []
-    free: list[int] = []  # the segment from which a slot can be written again
     for group in sorted(list(groups.values())[1:], key=lambda g: (g.first, -g.size)):
-        open_slots = [n for n in range(len(sizes)) if free[n] <= group.first]
-        fitting = [n for n in open_slots if sizes[n] >= group.size]
-        if open_slots:
-            group.slot = min(fitting, key=sizes.__getitem__) if fitting else max(open_slots, key=sizes.__getitem__)
-        else:
-            group.slot = len(sizes)
-            sizes.append(0)
-            free.append(0)
-        sizes[group.slot] = max(sizes[group.slot], group.size)
-        free[group.slot] = group.last + 2 if math.isfinite(r) else ALWAYS
-    return sizes
+        free = [n for n, sharing in enumerate(slots) if sharing[-1].last + 2 <= group.first] if math.isfinite(r) else []
+        fitting = [n for n in free if sizes[n] >= group.size]
+        if not free:
+            slots.append([group])
+            sizes.append(group.size)
+            continue
+        chosen = min(fitting, key=sizes.__getitem__) if fitting else max(free, key=sizes.__getitem__)
+        slots[chosen].append(group)
+        sizes[chosen] = max(sizes[chosen], group.size)
+    return slots
 
 
-def _registers(groups: dict[tuple[int, str], Group], slots: Sequence[int], extra: bool) -> Registers:
-    """Names are those of the groups; a slot that several share is named after all of them."""
+def _registers(groups: dict[tuple[int, str], Group], slots: Sequence[Sequence[Group]], extra: bool) -> Registers:
+    """Names are those of the groups; a slot that several share is named after the first and the last."""
     registers = Registers()
     x = groups[0, "value"]
     x.view = registers.inputs("x", x.size)
-    for number, size in enumerate(slots):
-        sharing = [g for g in groups.values() if g.slot == number]
+    for sharing in slots:
         name = sharing[0].name if len(sharing) == 1 else f"{sharing[0].name}…{sharing[-1].name}"
-        view = registers.new(name, size)
+        view = registers.new(name, max(group.size for group in sharing))
         for group in sharing:
             group.view = view[: group.size]
     if extra:
         registers.new("one")
     return registers
-
-
-def _followed(groups: dict[tuple[int, str], Group]) -> list[tuple[Group, Group]]:
-    """Groups whose slot is used again, with the group that comes next."""
-    found = []
-    latest: dict[int, Group] = {}
-    for group in sorted(list(groups.values())[1:], key=lambda g: (g.first, -g.size)):
-        if group.slot in latest:
-            found.append((latest[group.slot], group))
-        latest[group.slot] = group
-    return found
 
 
 def _emit(
