@@ -280,3 +280,12 @@ def test_a_program_without_segments() -> None:
     found = compare(program, from_layers([([[1.0, 2.5]], None)]), [[1.0, 1.0], [0.0, 4.0]])
     assert (found.largest, found.worst.input, found.worst.segment) == (2.0, 1, -1)
     assert "none" in str(found)
+
+
+def test_cancellation_is_no_fault() -> None:
+    """Terms of 1e9 that cancel: the difference is rounding, and nobody is accused."""
+    rng = np.random.default_rng(3)
+    A = 1e3 * rng.choice([-1.0, 1.0], (1, 20))
+    net = from_layers([(A, [-float((A * 1e6).sum())])])
+    program = integraph.compile(net, box=(1e6 - 3e-3, 1e6 + 3e-3))
+    assert "MORE" not in str(compare(program, net, rng.uniform(1e6 - 3e-3, 1e6 + 3e-3, (3000, 20))))

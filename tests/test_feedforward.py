@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -151,8 +152,6 @@ def test_both_bounds_promise(bound: str, output: str) -> None:
 
 def test_the_rates_of_the_paper() -> None:
     """By the printed formulas, in 400 digits: δ₀ is far below float64."""
-    import mpmath
-
     M, width, depth, c, eps = 2.0, 64, 3, 5.0, 1e-6
     found = theorem2.rates(M, width, depth, 1.0, c, eps)
     with mpmath.workdps(3000):
@@ -337,6 +336,25 @@ def test_slopes_close_to_one(slope: float) -> None:
         feedforward(
             from_layers([([[1.0]], [0.0], ("leaky_relu", 1 - 1e-8)), ([[1.0]], None)], "net"), 1e-9, box=(-30, 30)
         )
+
+
+def test_a_promise_at_the_edge_of_blowing_up() -> None:
+    """SiLU from a start that is off by almost 1: what is left of 1 decides about the error."""
+    X = 1808.0424142564552
+    network = from_layers([([[0.0]], [0.0], "silu"), ([[0.0]], [0.0], "silu"), ([[1e-9]], None)])
+    program = feedforward(network, 40.0, box=(-X, X))
+    with mpmath.workdps(50):
+        r = mpmath.mpf(program.rate)
+        left = -mpmath.exp(-2 * r) * mpmath.mpf(X)  # of x, where the second SiLU starts
+        error = abs(left / (1 + left)) * mpmath.mpf(1e-9)
+    assert error <= program.budget.total
+
+
+def test_the_steepness_is_a_round_number() -> None:
+    """So that the controls do not depend on the last bit of a matrix product."""
+    program = feedforward(random_network((3, 5, 5, 1), "relu", seed=3), 1e-5)
+    (k,) = {float(b.tensors["k"]) for s in program.segments for b in s.blocks if b.op.name == "relu"}
+    assert k == pytest.approx(float(f"{k:.1e}"), rel=1e-14)
 
 
 def test_many_outputs_with_an_activation() -> None:

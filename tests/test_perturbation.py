@@ -11,7 +11,7 @@ import pytest
 from integraph import Registers, build, segment
 from integraph.bounds import lemma5
 from integraph.bounds.intervals import Interval, affine, steepest, values
-from integraph.bounds.perturbation import KAPPA, RELU, WRONG
+from integraph.bounds.perturbation import KAPPA, RELU, WRONG, over
 from integraph.constructions.recipes import RECIPES, Recipe, rectifier
 from integraph.errors import UsageError
 from integraph.gadgets import tanh
@@ -124,6 +124,15 @@ def _in_registers(name: str, M: np.ndarray) -> np.ndarray:
     recipe = RECIPES[name]
     argument = 2 * M if name == "sigmoid" else M  # its register has x/2
     return (activation(name).value(argument) - recipe.offset) / recipe.gain
+
+
+@pytest.mark.parametrize("distance", [1e-6, 1e-9, 1e-14])
+def test_close_to_the_pole_the_bound_is_above(distance: float) -> None:
+    """size/(1 − small) with a `small` that is rounded: whatever its last bits were, the bound is not below."""
+    small = 1.0 - distance
+    true = Fraction(1) / (1 - Fraction(small) * (1 + Fraction(1, 2**53)))
+    found = over(np.array(1.0), np.array(small))
+    assert found == np.inf or Fraction(float(found)) >= true > 0 or true < 0
 
 
 def test_a_start_too_wrong_has_no_bound() -> None:

@@ -13,6 +13,7 @@ from integraph import Program, Registers, build, segment
 from integraph.errors import UsageError
 from integraph.gadgets import affine, decay, ln, raw
 from integraph.program import ONE, Budget, summary
+from integraph.program.summary import above
 from random_programs import programs
 from tanh_net import compile_net, random_net
 
@@ -52,7 +53,9 @@ def test_rate_of_decays() -> None:
 
 def test_repr_shows_what_is_promised() -> None:
     assert "not measured yet" in repr(net())
-    assert re.search(r"promised error ≤ 1e-06 for x in \[.*, proven error ≤ 2e-06, seen error 3e-08$", repr(budgeted()))
+    assert re.search(
+        r"promised error ≤ 1.01e-06 for x in \[.*, proven error ≤ 2e-06, seen error 3e-08$", repr(budgeted())
+    )
     assert "promised" not in repr(budgeted().rescale_time(1.0))
 
 
@@ -68,7 +71,7 @@ def test_the_table() -> None:
     assert found["stiffness"].startswith(f"{program.stiffness(corners):.4g} (of 5 inputs")
     assert "the budget's box" in found["stiffness"]
     assert found["error budget"] == "1e-07 approximation + 9e-07 residue + 1e-15 control rounding"
-    assert found["promised error"] == "≤ 1e-06 for x in [-1, 1] × [0, 2]"
+    assert found["promised error"] == "≤ 1.01e-06 for x in [-1, 1] × [0, 2]"
     assert (found["proven error"], found["seen error"]) == ("≤ 2e-06", "3e-08")
     bare = lines(net().summary(points=3))
     assert bare["promised error"] == "no budget: nothing is promised"
@@ -129,3 +132,12 @@ def test_stiffness_is_skipped_with_words(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_points_of_a_summary(points: object) -> None:
     with pytest.raises(UsageError, match="integer ≥ 2"):
         net().summary(points=points)
+
+
+@pytest.mark.parametrize(
+    "bound", [1e-6, 1e-9, 9.87654e-10, 0.00047619, 0.0, 1.0, 123456.0, 0.0432098, 9.999e-7, 5e-324]
+)
+def test_a_printed_bound_holds(bound: float) -> None:
+    """Three digits, never below the bound, and not more than one unit of the third above."""
+    shown = float(above(bound))
+    assert bound <= shown <= bound * 1.0101 + 1e-323

@@ -20,8 +20,9 @@ from integraph.errors import UsageError
 from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches
 from integraph.program.engine import inputs
+from integraph.program.summary import above
 from integraph.program.views import Floats
-from integraph.targets import Network
+from integraph.targets import Layer, Network
 
 MEMORY = 50_000_000  # numbers held at once: 400 MB
 EPSILON = float(np.finfo(np.float64).eps)
@@ -119,11 +120,13 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
     probes = _probes(program, net)
     stages = list(_stages(program, probes))
     found: list[Row] = []
+    noise = 1.0  # the largest terms that are summed up anywhere
     size = max(1, MEMORY // (3 * program.width + 2 * sum(net.sizes)))
     for first in range(0, len(x), size):
         part = slice(first, first + size)
         with np.errstate(all="ignore"):  # what is not finite is shown
             layers = net.values(x[part])
+            noise = max(noise, *(_terms(layer, z) for layer, z in zip(net.layers, [x[part], *layers], strict=False)))
             rows = [
                 _row(program, probe.label, probe.segment, layers[layer], got, first)
                 for (probe, layer), got in _seen(program, stages, given[part], first, flow.engine)
@@ -131,7 +134,9 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
             rows.append(_row(program, "output", program.depth - 1, layers[-1], flow.outputs[part], first))
         found = [max(pair, key=lambda row: row.size) for pair in zip(found, rows, strict=True)] if found else rows
     promised = 0.0 if program.budget is None else program.budget.total
-    return Comparison(tuple(found), len(x), tuple(_notes(program, net, probes, x, found[-1])), promised)
+    return Comparison(
+        tuple(found), len(x), tuple(_notes(program, net, probes, x, found[-1], ROUNDING * noise)), promised
+    )
 
 
 def _network(source: Any) -> Network:
@@ -212,7 +217,12 @@ def _row(program: Program, label: str, segment: int, wanted: Floats, got: Floats
     return Row(label, segment, name, size, n + first, neuron, net, own)
 
 
-def _notes(program: Program, net: Network, probes: list[Seen], x: Floats, output: Row) -> Iterator[str]:
+def _terms(layer: Layer, z: Floats) -> float:
+    """The size of what a layer sums up: rounding is relative to that, not to what is left after cancelling."""
+    return float((np.abs(layer.A) @ np.abs(z).max(0) + np.abs(layer.b)).max())
+
+
+def _notes(program: Program, net: Network, probes: list[Seen], x: Floats, output: Row, noise: float) -> Iterator[str]:
     if not program.probes:
         yield "the program has no probes: only its outputs are compared"
     else:
@@ -226,7 +236,7 @@ def _notes(program: Program, net: Network, probes: list[Seen], x: Floats, output
     if program.budget is not None:
         outside = np.count_nonzero(((x < program.budget.low) | (x > program.budget.high)).any(1))
         where = f", but {outside:,} of the inputs {'is' if outside == 1 else 'are'} outside its box" if outside else ""
-        kept = output.difference <= program.budget.total + ROUNDING * max(1.0, abs(output.network))
+        kept = output.difference <= program.budget.total + noise
         verdict = "" if kept or outside else ": they differ by MORE, this is not the network that was compiled"
-        yield f"promised error of the outputs ≤ {program.budget.total:.3g}{where}{verdict}"
+        yield f"promised error of the outputs ≤ {above(program.budget.total)}{where}{verdict}"
     yield from (f"when the network was read: {note}" for note in net.notes)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from integraph.bounds.intervals import UP
 from integraph.program.views import Floats
 
 APPROXIMATION, RESIDUE, ROUNDING = range(3)
 DECOMPOSED = 1024  # the largest matrix that is decomposed: a quarter of a second
-UP = 1 + 1e-12  # more than the few thousand roundings of a bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)

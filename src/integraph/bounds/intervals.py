@@ -13,6 +13,7 @@ from integraph.program.views import Floats
 from integraph.targets import Activation
 
 U = 2.0**-53  # half an ulp of 1
+UP = 1 + 1e-12  # more than the few thousand roundings of a bound
 SLACK = 1024 * U  # activations are good to a few ulp, Gaussians to x² of them
 
 

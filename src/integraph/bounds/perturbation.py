@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from integraph.bounds.intervals import Interval
+from integraph.bounds.intervals import UP, Interval
 from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 
@@ -45,7 +45,8 @@ Wrong = tuple[Floats, dict[str, Floats]]
 
 
 def over(size: Floats, small: Floats) -> Floats:
-    """size/(1 − small), infinite where small ≥ 1."""
+    """size/(1 − small), infinite where small ≥ 1; `small` is rounded up first, because near 1 its last bits are all."""
+    small = small * UP
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(small < 1, size / np.maximum(1.0 - small, 1e-300), np.inf)
 

@@ -15,15 +15,18 @@ from typing import NamedTuple
 import numpy as np
 
 from integraph.bounds import intervals
-from integraph.bounds.deviation import APPROXIMATION, RESIDUE, ROUNDING, UP, Deviation
+from integraph.bounds.deviation import APPROXIMATION, RESIDUE, ROUNDING, Deviation
 from integraph.bounds.deviation import norm as euclidean
-from integraph.bounds.intervals import Interval, U
+from integraph.bounds.intervals import UP, Interval, U
 from integraph.bounds.perturbation import WRONG, over
 from integraph.constructions.layers import Readout, Stretch
 from integraph.program.views import Floats
 
 CONTROL = 5 * U  # a stored control is weight · start scale · r/(1 − e^−r): two factors and two products are rounded
 CONSTANTS = 8 * U  # and what an activation itself has of them, relative to its value or to 1
+
+
+SMALLEST = 2e-323  # what a control below the normal numbers may be off by
 
 
 class Parts(NamedTuple):
@@ -54,8 +57,9 @@ def through(
     """One layer: affine map, then activation from registers that hold ρ; `norms` bounds the norms of ρ[role]."""
     recipe = layer.recipe
     norm = {role: min(float(euclidean(rho[role])), (norms or {}).get(role, np.inf)) for role in recipe.starts}
-    size = np.abs(layer.A) @ (z.size + e.total) + np.abs(layer.b)
-    lost = CONTROL * size + layer.lost
+    inside = z.size + e.total
+    size = np.abs(layer.A) @ inside + np.abs(layer.b)
+    lost = CONTROL * size + layer.lost + SMALLEST * (1.0 + inside.sum())
     delta = e.through(layer.A, layer.norm).plus(RESIDUE, rho[recipe.argument], norm[recipe.argument])
     delta = delta.plus(ROUNDING, lost)
     M = layer.argument.widened(delta.total)

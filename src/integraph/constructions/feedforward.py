@@ -106,6 +106,7 @@ def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], 
     """The plan whose rectifiers are steep enough that their part of the budget is at most ε/2."""
     chosen, k = plan(network, box), 1.0
     while k <= LARGEST_STEEPNESS:
+        k = _coarse(k)
         chosen = steeper(chosen, k)
         found = error(chosen).approximation
         if found <= 0.5 * eps:
@@ -117,13 +118,19 @@ def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], 
     )
 
 
+def _coarse(k: float) -> float:
+    """Rounded up to two digits, so that the last bit of a matrix product does not decide about the controls."""
+    unit = 10.0 ** (math.floor(math.log10(k)) - 1)
+    return math.ceil(k / unit) * unit
+
+
 def _paper(network: Network, box: Interval, eps: float) -> Program:
     chosen = plan(network, box)
     other = [s for s in chosen.stretches if s.f.name != "tanh"]
     if other:
+        kind = {"identity": "an affine map by itself"}.get(other[0].f.name, other[0].f.name)
         raise UsageError(
-            f"layer {other[0].number} is {other[0].f.name}: the paper's bound is for tanh and sigmoid: "
-            "use bound='tight'"
+            f"layer {other[0].number} is {kind}: the paper's bound is for tanh and sigmoid; use bound='tight'"
         )
     weights = [*(abs(part).max() for s in chosen.stretches for part in (s.A, s.b)), 0.0]
     C = np.abs(chosen.readout.C)
@@ -132,7 +139,7 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
     found = theorem2.rates(
         float(max(weights)), width, len(chosen.stretches), float(box.size.max()), float(readout.max()), eps
     )
-    pairs = [(rate.r1, rate.r3) for rate in found]
+    pairs = [(math.ceil(100 * rate.r1) / 100, math.ceil(100 * rate.r3) / 100) for rate in found]
     if not narrow.error(chosen, pairs).total <= eps:
         raise _unreachable(eps, narrow.error(chosen, pairs), chosen)
     return narrow.construct(chosen, pairs)

@@ -18,6 +18,7 @@ from integraph.errors import SourceError
 from integraph.program import Budget, Probe, Program, Registers, Segment, View, build, tensor
 from integraph.program.views import Floats
 from integraph.targets import Activation, Layer, Network, activation
+from integraph.targets.merge import sum_error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +102,8 @@ def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: I
     if layer.activation == "softplus":  # without its ln 2
         offset = flow["recipe"].offset
         values = Interval(values.low - offset, values.high - offset).widened(4 * U * (1.0 + values.size))
-    worst = np.maximum(np.square(argument.size), values.size)  # squares of arguments are registers too
+    power = 3 if layer.activation == "gelu_tanh" else 2  # of arguments that are registers too
+    worst = np.maximum(argument.size**power, values.size)
     if not np.isfinite(worst).all():
         unit = int(np.flatnonzero(~np.isfinite(worst))[0])
         raise SourceError(
@@ -138,10 +140,18 @@ def _folded(A: Floats, b: Floats, gain: float, offset: float) -> tuple[Floats, F
     """A(gain·z + offset) + b as a map of z, and a bound of how much b was rounded. Gains are powers of 2."""
     if offset == 0.0:
         return tensor(A if gain == 1.0 else gain * A), b, np.zeros(len(b))
-    total = np.sum(A.astype(np.longdouble), 1) * np.longdouble(offset) + b
     size = np.abs(A).sum(1) * abs(offset) + np.abs(b)
-    lost = (4 * U + A.shape[1] * float(np.finfo(np.longdouble).eps)) * size
-    return tensor(gain * A), total.astype(np.float64), lost
+    return tensor(gain * A), offset * _row_sums(A) + b, 8 * U * size
+
+
+def _row_sums(A: Floats) -> Floats:
+    """Sums with their rounding errors added up beside them: as good as rounded once, and the same on every machine."""
+    total, errors = np.zeros(len(A)), np.zeros(len(A))
+    for column in A.T:
+        added = total + column
+        errors += sum_error(total, column, added)
+        total = added
+    return total + errors
 
 
 def finish(

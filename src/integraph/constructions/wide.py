@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from integraph.bounds.deviation import UP, none
+from integraph.bounds.deviation import none
+from integraph.bounds.intervals import UP
 from integraph.constructions.budget import Parts, outputs, through
 from integraph.constructions.graph import Affine, Apply, Node, schedule
 from integraph.constructions.layers import Plan, finish

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,8 +45,10 @@ def short(program: Program) -> str:
 
 def _errors(program: Program) -> list[str]:
     budget = program.budget
-    known = [] if budget is None else [f"promised error ≤ {budget.total:.3g} for x in {_box(budget.low, budget.high)}"]
-    known += [] if program.proven is None else [f"proven error ≤ {program.proven:.3g}"]
+    known = (
+        [] if budget is None else [f"promised error ≤ {above(budget.total)} for x in {_box(budget.low, budget.high)}"]
+    )
+    known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
     return known + ([f"seen error {program.seen:.3g}"] if program.seen is not None else [])
 
 
@@ -80,8 +83,8 @@ def table(program: Program, points: int) -> str:
     else:
         parts = f"{budget.approximation:.3g} approximation + {budget.residue:.3g} residue"
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
-        rows.append(("promised error", f"≤ {budget.total:.3g} for x in {_box(budget.low, budget.high)}"))
-    rows.append(("proven error", "not proven" if program.proven is None else f"≤ {program.proven:.3g}"))
+        rows.append(("promised error", f"≤ {above(budget.total)} for x in {_box(budget.low, budget.high)}"))
+    rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
     rows.append(("seen error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 
@@ -114,9 +117,23 @@ def _inputs(program: Program) -> Floats:
     return np.concatenate([(0.5 * low + 0.5 * high)[None], np.where(upper, high, low)])
 
 
+def above(bound: float) -> str:
+    """Three digits, rounded up: a bound that is printed holds too."""
+    near = f"{bound:.3g}"
+    if float(near) >= bound:
+        return near
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(bound)):.3g}"
+
+
+def _exactly(x: float) -> str:
+    short = f"{x:g}"
+    return short if float(short) == x else repr(x)
+
+
 def _box(low: Floats, high: Floats) -> str:
     """`[0, 1]^2`, or the first intervals one by one."""
-    sides = [f"[{a:g}, {b:g}]" for a, b in zip(low[: SIDES + 1].tolist(), high[: SIDES + 1].tolist(), strict=True)]
+    some = zip(low[: SIDES + 1].tolist(), high[: SIDES + 1].tolist(), strict=True)
+    sides = [f"[{_exactly(a)}, {_exactly(b)}]" for a, b in some]
     if len(low) and (low == low[0]).all() and (high == high[0]).all():
         return sides[0] if len(low) == 1 else f"{sides[0]}^{len(low)}"
     more = [f"… ({len(low)} intervals)"] if len(low) > SIDES else []

@@ -32,7 +32,7 @@ def _exact_product(A: Floats, B: Floats, start: Floats) -> Floats | None:
         if (_product_error(left, right, product) != 0).any():
             return None
         added = total + product
-        if (_sum_error(total, product, added) != 0).any():
+        if (sum_error(total, product, added) != 0).any():
             return None
         total = added
     return total if np.isfinite(total).all() else None
@@ -55,7 +55,7 @@ def _product_error(a: Floats, b: Floats, product: Floats) -> Floats:
     return a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
 
 
-def _sum_error(a: Floats, b: Floats, total: Floats) -> Floats:
+def sum_error(a: Floats, b: Floats, total: Floats) -> Floats:
     """a + b − fl(a + b), exactly (Knuth)."""
     part = total - a
     return (a - (total - part)) + (b - part)
