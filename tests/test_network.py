@@ -120,7 +120,7 @@ def test_names() -> None:
     assert activation("leaky_relu", layer.slope).value(np.full(3, -1.0)).tolist() == [-0.1, -0.2, -0.3]
 
 
-small = st.floats(-8, 8, width=16)
+small = st.integers(-1000, 1000).map(float)
 anything = st.floats(-1e6, 1e6)
 
 
@@ -137,7 +137,7 @@ def test_merging_is_exact_or_refused(data: st.DataObject, kind: st.SearchStrateg
     A2, b2, A1, b1 = draw(m, k), draw(m), draw(k, n), draw(k)
     found = merge((A2, b2), (A1, b1))
     if found is None:
-        assert kind is anything or np.abs(A2).max() > 0
+        assert kind is anything, "small whole numbers always merge"
         return
     for i in range(m):
         for j in range(n):

@@ -83,7 +83,7 @@ def sin(M: Interval, rho: Sizes) -> Wrong:
 
 def exp(M: Interval, rho: Sizes) -> Wrong:
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(rho["z"] > 0, rho["z"] * np.exp(M.high), 0.0), {"x": M.size}
+        return np.where(rho["z"] == 0, 0.0, rho["z"] * np.exp(M.high)), {"x": M.size}  # 0·∞ is 0, NaN stays NaN
 
 
 def gaussian(M: Interval, rho: Sizes) -> Wrong:

@@ -71,7 +71,7 @@ def through(
     }
     left, _ = wrong_start(M, {**rho, **extra})
     wrong, ends = wrong_start(M, {**rounded, **extra})
-    roundoff = np.where(wrong > left, wrong - left, 0.0) + _leaks(layer, M)
+    roundoff = np.where(wrong <= left, 0.0, wrong - left) + _leaks(layer, M)  # NaN is no 0
     if recipe.stages:
         roundoff = roundoff + CONSTANTS * (1.0 + layer.values.size)
     after = delta.times(intervals.steepest(layer.f, M)).plus(RESIDUE, left, _together(layer, M, norm, extra))

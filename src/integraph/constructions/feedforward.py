@@ -108,6 +108,8 @@ def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], 
     while k <= LARGEST_STEEPNESS:
         k = _coarse(k)
         chosen = steeper(chosen, k)
+        if not any(s.near.any() for s in chosen.stretches):
+            return chosen  # no rectifier, or none that can switch
         found = error(chosen).approximation
         if found <= 0.5 * eps:
             return chosen
@@ -139,7 +141,7 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
     found = theorem2.rates(
         float(max(weights)), width, len(chosen.stretches), float(box.size.max()), float(readout.max()), eps
     )
-    pairs = [(math.ceil(100 * rate.r1) / 100, math.ceil(100 * rate.r3) / 100) for rate in found]
+    pairs = [(float(np.ceil(100 * rate.r1) / 100), float(np.ceil(100 * rate.r3) / 100)) for rate in found]
     if not narrow.error(chosen, pairs).total <= eps:
         raise _unreachable(eps, narrow.error(chosen, pairs), chosen)
     return narrow.construct(chosen, pairs)

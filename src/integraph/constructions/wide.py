@@ -35,7 +35,7 @@ def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
         passed = through(layer, z, e, dict.fromkeys(layer.recipe.starts, np.full(layer.units, residue)))
         z, e = layer.values, passed.e
         sizes = [z.size + e.total, *passed.ends.values()]
-        largest = max(largest, *(UP * float(size.max()) + residue for size in sizes))
+        largest = float(np.max([largest, *(UP * size.max() + residue for size in sizes)]))  # NaN stays NaN
     return outputs(plan.readout, e, residue), largest
 
 
