@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,3 +24,12 @@ def _same_numbers(request: pytest.FixtureRequest) -> None:
 def path(tmp_path: Path) -> Path:
     """Where a test may write a program."""
     return tmp_path / "program.integraph"
+
+
+@pytest.fixture
+def seeded_torch() -> Iterator[None]:
+    """For tests that make modules: the same weights in any order of tests."""
+    torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'integraph[torch]'")
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        yield
