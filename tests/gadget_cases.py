@@ -172,6 +172,10 @@ def _wild_line(imaginary: str, *others: str) -> Draw:
     return draw
 
 
+def _partition(rng: Generator, t: float, n: int) -> Values:
+    return {name: rng.normal(0, 1, (*shape, n)) for name, shape in (("lam", (2, 4)), ("mu", (2, 3)), ("x", (2,)))}
+
+
 def _matrix(target: str, operand: str, lanes: int = 2) -> Draw:
     return lambda rng, t, n: {target: rng.normal(0, 1, (lanes, n)), operand: rng.normal(0, 1, (3, n))}
 
@@ -248,6 +252,26 @@ CASES = (
         _wild_softmax,
         shapes={"a": (1, 3), "u": (1, 3), "m": (1,), "s": (1, 3)},
         sums=("m",),
+    ),
+    Case(
+        "partition",
+        gadgets.partition,
+        _partition,
+        None,
+        {"a": [[2.0], [3.0]], "b": [-1.0, 0.0, -2.5]},
+        {"lam": (2, 4), "mu": (2, 3), "x": (2,)},
+        ("lam", "mu"),
+    ),
+    Case(
+        "partition plain",
+        gadgets.partition,
+        lambda rng, t, n: {
+            "lam": rng.normal(size=(1, 2, n)),
+            "mu": rng.normal(size=(1, 1, n)),
+            "x": rng.normal(size=(1, n)),
+        },
+        shapes={"lam": (1, 2), "mu": (1, 1)},
+        sums=("lam", "mu"),
     ),
     Case("decay", gadgets.decay, _any("z"), None, {"r": 12.5}),
     Case("relax", gadgets.relax, _any("z"), None, {"r": 12.5, "v": -0.75}, sums=("z",)),

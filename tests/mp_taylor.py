@@ -13,6 +13,9 @@ from integraph import Program
 DIGITS, ORDER, TOLERANCE = 50, 44, 1e-34  # a step's truncation error, relative to each component
 
 
+Term = tuple[int, int, int, mpf | float]  # (i, j, k, value)
+
+
 class Escape(ArithmeticError):
     """The solution blows up; `time` says when, to about 1e-6 of the duration."""
 
@@ -22,15 +25,18 @@ class Escape(ArithmeticError):
 
 
 def integrate(
-    terms: Sequence[tuple[int, int, int, float]],
+    terms: Sequence[Term],
     start: Sequence[mpf | float],
     duration: float,
     *,
     digits: int = DIGITS,
     order: int = ORDER,
     tolerance: float = TOLERANCE,
+    shortest: float = 1e-6,
 ) -> list[mpf]:
-    """y(duration) of y_i' = Σ value·y_j·y_k, index −1 being the constant 1, from y(0) = start."""
+    """y(duration) of y_i' = Σ value·y_j·y_k, index −1 being the constant 1, from y(0) = start.
+
+    A step below `shortest` times the duration is taken for an escape."""
     with mp.workdps(digits):
         y = [mpf(v) for v in start]
         system = _system(terms, y)
@@ -38,7 +44,7 @@ def integrate(
         while t < end:
             series = _series(system, y, order)
             h = _step(series, float(end - t), tolerance)
-            if h < 1e-6 * duration:
+            if h < shortest * duration:
                 raise Escape(float(t))
             step = end - t if h >= float(end - t) else mpf(h)
             for i, coefficients in series.items():
@@ -50,14 +56,14 @@ def integrate(
 System = tuple[dict[int, mpf], dict[int, list[tuple[mpf, int]]], dict[int, list[tuple[mpf, int, int]]]]
 
 
-def _system(terms: Sequence[tuple[int, int, int, float]], y: list[mpf]) -> System:
+def _system(terms: Sequence[Term], y: list[mpf]) -> System:
     """Constants, linear and quadratic parts of the registers that move; the others are numbers."""
     moving = {i for i, *_ in terms}
     constant = {i: mpf(0) for i in moving}
     linear: dict[int, list[tuple[mpf, int]]] = {i: [] for i in moving}
     quadratic: dict[int, list[tuple[mpf, int, int]]] = {i: [] for i in moving}
     for i, j, k, value in terms:
-        c = mpf(float(value))
+        c = mpf(value)
         left = []
         for r in (j, k):
             if r in moving:

@@ -16,7 +16,7 @@ from integraph.program import Block, Ref, operations
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, -1e-310, 1e-160, 1e60, -3e40])
 ELEMENTWISE = sorted((op for op in operations() if isinstance(op, Elementwise)), key=lambda op: op.name)
-OTHERS = ("affine", "product", "monomial", "drain", "softmax", "raw")
+OTHERS = ("affine", "product", "monomial", "drain", "softmax", "partition", "raw")
 
 
 class Maker:
@@ -114,6 +114,11 @@ class Maker:
         shift = {"c": self.small(rows)} if self.rng.random() < 0.5 else {}
         lanes = (*rows, n)
         return gadgets.softmax(self.fresh(lanes), self.fresh(lanes), self.fresh(rows), self.old(width, lanes), **shift)
+
+    def partition(self, width: int) -> Block:
+        rows, n = self.shape(self.pick(0, 1, 2)), int(self.rng.integers(1, 4))
+        form = {name: self.small((*rows, n)) for name in ("a", "b") if self.rng.random() < 0.5}
+        return gadgets.partition(self.fresh((*rows, n + 1)), self.fresh((*rows, n)), self.old(width, rows), **form)
 
     def raw(self, width: int) -> Block:
         y, n = self.fresh(self.shape(1)), int(self.rng.integers(0, 4))

@@ -122,7 +122,7 @@ def test_a_compiled_net_survives_its_file(tmp_path: Path) -> None:
 
 def test_the_example_by_hand_is_the_same_program() -> None:
     """Theorem 2 out of gadgets, in examples/tanh_net.py, and by the construction: the same eq. (1)."""
-    from integraph.constructions.feedforward import interval
+    from integraph.constructions.box import interval
     from integraph.constructions.layers import plan
     from integraph.constructions.narrow import construct
     from tanh_net import RATE, compile_net, random_net

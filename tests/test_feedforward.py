@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from integraph.bounds import theorem2
-from integraph.constructions.feedforward import feedforward, interval
+from integraph.constructions.box import interval
+from integraph.constructions.feedforward import feedforward
 from integraph.constructions.layers import plan, steeper
 from integraph.constructions.narrow import error
 from integraph.targets import from_layers

@@ -19,6 +19,7 @@ from integraph.errors import SpecError
 from integraph.gadgets import affine, decay, drain, monomial, product, ramp, raw, softmax, tanh
 from integraph.program import ONE, Block, bands, lowering
 from integraph.program.order import Nested, distinct, ordered
+from lemma4 import slow_partition
 from random_programs import ELEMENTWISE, Maker, programs
 
 Slow = Iterator[tuple[int, int, int, float]]
@@ -95,8 +96,8 @@ def slow_elementwise(block: Block) -> Slow:
                 yield int(registers[target][lane]), j, k, value
 
 
-SLOW = {"affine": slow_sums, "product": slow_sums, "monomial": slow_sums, "drain": slow_drain}
-SLOW |= {"softmax": slow_softmax, "raw": slow_raw} | {op.name: slow_elementwise for op in ELEMENTWISE}
+SLOW = {"affine": slow_sums, "product": slow_sums, "monomial": slow_sums, "drain": slow_drain, "raw": slow_raw}
+SLOW |= {"softmax": slow_softmax, "partition": slow_partition} | {op.name: slow_elementwise for op in ELEMENTWISE}
 
 
 def slow(program: Program) -> dict[tuple[int, int, int, int], list[float]]:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from integraph import Program
 from integraph.bounds.perturbation import WRONG, tanh
 from integraph.constructions import wide
-from integraph.constructions.feedforward import feedforward, interval
+from integraph.constructions.box import interval
+from integraph.constructions.feedforward import feedforward
 from integraph.constructions.layers import plan
 from integraph.constructions.narrow import error
 from integraph.errors import SourceError, UsageError

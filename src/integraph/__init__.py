@@ -1,9 +1,12 @@
 """Integraph: quadratic neural ODEs as programs, to compile, build, run, store and explain."""
 
 from integraph import flow, gadgets
+from integraph.bounds.partition_of_unity import Partition
+from integraph.bounds.sobolev import Sobolev
 from integraph.comparison import Comparison, compare
 from integraph.compiler import compile
-from integraph.frontends import network
+from integraph.constructions.plans import Plan
+from integraph.frontends import function, network
 from integraph.program import (
     Budget,
     Index,
@@ -18,20 +21,25 @@ from integraph.program import (
     segment,
     tensor,
 )
-from integraph.targets import Layer, Network
+from integraph.smooth import plan, sobolev_norm
+from integraph.targets import Function, Layer, Network
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Budget",
     "Comparison",
+    "Function",
     "Index",
     "Layer",
     "Network",
+    "Partition",
+    "Plan",
     "Probe",
     "Program",
     "Registers",
     "Segment",
+    "Sobolev",
     "Status",
     "View",
     "__version__",
@@ -39,9 +47,12 @@ __all__ = [
     "compare",
     "compile",
     "flow",
+    "function",
     "gadgets",
     "load",
     "network",
+    "plan",
     "segment",
+    "sobolev_norm",
     "tensor",
 ]

@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike
 from integraph.bounds import theorem2
 from integraph.bounds.intervals import Interval
 from integraph.constructions import narrow, wide
+from integraph.constructions.box import interval
 from integraph.constructions.budget import Parts
 from integraph.constructions.layers import Plan, plan, steeper
 from integraph.errors import UsageError
 from integraph.program import Program
-from integraph.program.numbers import numbers, real
+from integraph.program.numbers import real
 from integraph.targets import Network
 
 METHODS, BOUNDS, FREES = ("narrow", "wide"), ("tight", "paper"), ("keep", "decay")
@@ -51,29 +52,6 @@ def feedforward(
     if method == "wide":
         return _wide(network, cube, tolerance, free)
     return _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
-
-
-def interval(box: ArrayLike | None, inputs: int) -> Interval:
-    """[0, 1]^d, or one pair (low, high) for all inputs, or one for each, or two arrays (low, high)."""
-    if box is None:
-        return Interval(np.zeros(inputs), np.ones(inputs))
-    given = numbers(box, "the box")
-    if given.shape not in ((2,), (inputs, 2), (2, inputs)):
-        raise UsageError(
-            f"the box has shape {given.shape}: needs (low, high) for all inputs, {inputs} such pairs, or two arrays of "
-            f"{inputs}, the lows and the highs"
-        )
-    arrays = isinstance(box, tuple) and all(isinstance(part, np.ndarray) for part in box)  # (X.min(0), X.max(0))
-    if isinstance(box, tuple) and given.shape == (2, 2) and not arrays and (given[:, 0] == given[:, 1]).all():
-        raise UsageError(
-            f"the box {box} has sides of width 0 only: for lows and highs give a tuple of two numpy arrays, for pairs "
-            "a list of (low, high)"
-        )
-    sides = np.broadcast_to(given.T if given.shape == (2, inputs) and (inputs != 2 or arrays) else given, (inputs, 2))
-    for n, (low, high) in enumerate(sides.tolist()):
-        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-            raise UsageError(f"side {n} of the box is [{low}, {high}]: needs finite low ≤ high")
-    return Interval(sides[:, 0].copy(), sides[:, 1].copy())
 
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:

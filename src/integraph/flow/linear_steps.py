@@ -13,6 +13,7 @@ from integraph.program import Block, Index, View
 from integraph.program.views import Floats
 
 NORMAL = 1e-290  # factors below lose digits or are 0
+GATHERED = 64  # registers a lane may read before a sum over a copy is faster
 
 Step = Callable[[], bool]
 
@@ -107,6 +108,47 @@ def product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[boo
         np.multiply(out, factor, out=out)
 
     return _accumulate(z.of(states), contract, None, fresh)
+
+
+def bilinear(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    """One matrix product over x for all lanes and all of v, then a sum over v."""
+    z, x, v = block.targets[0], *block.operands
+    if not (isinstance(z, View) and isinstance(x, View) and isinstance(v, View) and z.contiguous):
+        return None
+    left, right, w = x.of(states), v.of(states), _times(t, block.tensors["w"])
+    lanes, reads, others = w.shape
+    matrix = np.ascontiguousarray(w.transpose(0, 2, 1)).reshape(lanes * others, reads)
+    half = np.empty((lanes * others, states.shape[1]))
+    multiply, halves = _matrix_product(matrix, left), half.reshape(lanes, others, states.shape[1])
+
+    def contract(out: Floats) -> None:
+        multiply(half)
+        np.einsum("ksb,sb->kb", halves, right, out=out)
+
+    return _accumulate(z.of(states), contract, None, fresh)
+
+
+def monomial(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    """Lanes that read a few registers each: gathered one column of the operand after the other."""
+    z, l = block.targets[0], block.operands[0]
+    if not (isinstance(z, View) and z.contiguous) or l.shape[-1] > GATHERED:
+        return None
+    reads, target = l.indices(), z.of(states)
+    weights = np.broadcast_to(t * block.tensors["w"], l.shape)
+    columns = [(reads[..., r], weights[..., r, None]) for r in range(l.shape[-1]) if weights[..., r].any()]
+    bias = t * np.broadcast_to(block.tensors.get("b", np.zeros(())), z.shape)[..., None]
+    exponent, part = np.empty_like(target), np.empty_like(target)
+
+    def step() -> bool:
+        exponent[...] = bias
+        for registers, weight in columns:
+            np.take(states, registers, axis=0, out=part)
+            np.multiply(part, weight, out=part)
+            np.add(exponent, part, out=exponent)
+        target[...] = FLOAT.grow(target, exponent)
+        return bool(np.isfinite(target).all())
+
+    return step
 
 
 def decay(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:

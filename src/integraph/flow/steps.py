@@ -102,6 +102,8 @@ _PLAIN = {"k": np.ones(()), "c": np.zeros(())}
 
 _FAST: dict[str, Binder] = {
     "affine": linear_steps.affine,
+    "bilinear": linear_steps.bilinear,
+    "monomial": linear_steps.monomial,
     "product": linear_steps.product,
     "decay": linear_steps.decay,
     "relax": linear_steps.decay,

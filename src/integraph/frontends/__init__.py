@@ -1,5 +1,6 @@
-"""From what people have (ONNX, PyTorch, scikit-learn, Keras, plain arrays) to targets."""
+"""From what people have (nets, formulas, functions, tables) to targets."""
 
-from integraph.frontends.read import network
+from integraph.frontends.function import function
+from integraph.frontends.read import is_network, network
 
-__all__ = ["network"]
+__all__ = ["function", "is_network", "network"]

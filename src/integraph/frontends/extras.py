@@ -7,7 +7,13 @@ from types import ModuleType
 
 from integraph.errors import UsageError
 
-READS = {"h5py": "Keras files", "onnx": "ONNX", "sklearn": "scikit-learn estimators", "torch": "PyTorch modules"}
+READS = {
+    "h5py": "Keras files",
+    "onnx": "ONNX",
+    "sklearn": "scikit-learn estimators",
+    "sympy": "sympy expressions",
+    "torch": "PyTorch modules",
+}
 
 
 def need(package: str, extra: str) -> ModuleType:

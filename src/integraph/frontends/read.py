@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from integraph.errors import FileError, UsageError
+from integraph.frontends.sympy_reader import is_sympy
 from integraph.targets import Network, from_layers
 
 ACCEPTED = (
@@ -21,6 +23,7 @@ PICKLES = dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt"), TORCH) | dict.fromkeys
     (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
 )
 TENSORFLOW = (".pb", ".tflite")
+FILE = r"\.[A-Za-z]\w*$"  # how a path ends and a formula does not
 
 
 def network(source: Any, inputs: int | None = None) -> Network:
@@ -44,9 +47,18 @@ def network(source: Any, inputs: int | None = None) -> Network:
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {ACCEPTED}")
 
 
+def is_network(source: Any) -> bool:
+    """Whether a source is meant as a network: anything but formulas, functions, tables and sympy expressions."""
+    if isinstance(source, str):
+        return bool(re.search(FILE, source)) or Path(source).suffix.lower() in (*KERAS, *PICKLES, *TENSORFLOW)
+    if isinstance(source, list | tuple):
+        return not any(isinstance(part, str) or is_sympy(part) for part in source)
+    return isinstance(source, Network | os.PathLike) or any(_is(source, *kind[:2]) for kind in OBJECTS)
+
+
 def _is(source: Any, package: str, names: tuple[str, ...]) -> bool:
     """Whether an object is of one of these classes, without importing the package."""
-    return any(cls.__module__.split(".")[0] == package and cls.__name__ in names for cls in type(source).__mro__)
+    return any(str(cls.__module__).split(".")[0] == package and cls.__name__ in names for cls in type(source).__mro__)
 
 
 def _file(source: str | os.PathLike[str]) -> Network:

@@ -3,6 +3,7 @@
 from integraph.gadgets.affine import affine
 from integraph.gadgets.arctan import arctan
 from integraph.gadgets.asinh import asinh
+from integraph.gadgets.bilinear import bilinear
 from integraph.gadgets.decay import decay
 from integraph.gadgets.drain import drain
 from integraph.gadgets.erf import erf
@@ -15,6 +16,7 @@ from integraph.gadgets.leaky_relu import leaky_relu
 from integraph.gadgets.ln import ln
 from integraph.gadgets.log_cosh import log_cosh
 from integraph.gadgets.monomial import monomial
+from integraph.gadgets.partition import partition
 from integraph.gadgets.power import power
 from integraph.gadgets.product import product
 from integraph.gadgets.ramp import ramp
@@ -37,6 +39,7 @@ __all__ = [
     "affine",
     "arctan",
     "asinh",
+    "bilinear",
     "decay",
     "drain",
     "erf",
@@ -48,6 +51,7 @@ __all__ = [
     "ln",
     "log_cosh",
     "monomial",
+    "partition",
     "power",
     "product",
     "ramp",

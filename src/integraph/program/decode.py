@@ -19,6 +19,7 @@ from integraph.errors import FileError, SpecError
 from integraph.program.annotations import PARTS, Budget, Probe
 from integraph.program.bands import bound
 from integraph.program.block import Block, Tensor, operation
+from integraph.program.engine import DOUBLE
 from integraph.program.program import Program
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
@@ -40,7 +41,7 @@ class Limits:
 def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> Program:
     """The program, which has passed the spec; raises FileError or SpecError."""
     top = checked(dict, document, "the document")
-    if set(top) != set(KEYS):
+    if set(top) - {"bits"} != set(KEYS):
         raise FileError(f"the document has the keys {_show(sorted(top))}, needs {', '.join(KEYS)}")
     registers = _registers(top["registers"], limits.registers)
     reader = _Reader(tensors, registers.width, limits.terms)
@@ -62,6 +63,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
         None if top["seen"] is None else _float(top["seen"], "the seen error"),
         budget,
         probes,
+        checked(int, top.get("bits", DOUBLE), "the number of bits"),
     )
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from integraph.program.program import Program
 
 
+DOUBLE = 53  # bits of float64
+
+
 class Status(Enum):
     """How the flow of one input ended; the value is the message."""
 
@@ -112,29 +115,47 @@ class Engine(Protocol):
 
 
 _ENGINES: dict[str, Engine] = {}
+_BITS: dict[str, float] = {}
 
 
-def plug(engine: Engine) -> Engine:
-    """Make an engine known by name."""
-    _ENGINES[engine.name] = engine
+def plug(engine: Engine, bits: float = DOUBLE) -> Engine:
+    """Make an engine known by name; `bits` is the highest precision that it works in."""
+    _ENGINES[engine.name], _BITS[engine.name] = engine, bits
     return engine
 
 
+def able(program: Program) -> list[Engine]:
+    """The engines that can run the program, in the order in which they were plugged in."""
+    return [engine for engine in _ENGINES.values() if _BITS[engine.name] >= program.bits and engine.can(program)]
+
+
 def first_able(program: Program) -> Engine:
-    """The first engine plugged in that can run the program."""
-    return next(engine for engine in _ENGINES.values() if engine.can(program))
+    """The first of them."""
+    found = able(program)
+    if not found:
+        raise UsageError(
+            f"no engine can run this program: it needs {program.bits} bits and has a block without a closed form, and "
+            "only closed forms run in more than float64"
+        )
+    return found[0]
 
 
 def named(program: Program, name: str) -> Engine:
     """The engine asked for, if it exists and can run the program."""
     if not isinstance(name, str) or name not in _ENGINES:
         raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}")
-    if not _ENGINES[name].can(program):
-        able = [e.name for e in _ENGINES.values() if e.can(program)]
+    engine, others = _ENGINES[name], " or ".join(repr(e.name) for e in able(program))
+    if program.bits > _BITS[name]:
+        instead = f"use engine={others}" if others else "no engine can"
         raise UsageError(
-            f"engine {name!r} cannot run this program (a block has no closed form): use {' or '.join(able)}"
+            f"engine {name!r} works in float64 ({DOUBLE} bits); this program needs {program.bits} bits, because it "
+            f"takes logarithms of numbers that are smaller than rounding: {instead}, or compile with method='remark' "
+            "or 'lean', which are stable in float64"
         )
-    return _ENGINES[name]
+    if not engine.can(program):
+        instead = f"use {others}" if others else "no engine can"
+        raise UsageError(f"engine {name!r} cannot run this program (a block has no closed form): {instead}")
+    return engine
 
 
 def finite(array: Floats) -> bool:

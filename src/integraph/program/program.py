@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from integraph.errors import SpecError, UsageError
 from integraph.program import dynamics, lowering, spec, summary, transform
 from integraph.program.annotations import Budget, Probe
-from integraph.program.engine import Engine, Flow, Options, first_able, inputs, named
+from integraph.program.engine import DOUBLE, Engine, Flow, Options, first_able, inputs, named
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
@@ -63,6 +63,7 @@ class Program:
     seen: float | None = None
     budget: Budget | None = None  # what the construction promises
     probes: tuple[Probe, ...] = ()  # where values of the source can be seen
+    bits: int = DOUBLE  # the precision that its flow needs
 
     def __post_init__(self) -> None:
         self.registers.close()
@@ -169,7 +170,7 @@ class Program:
         states: bool = False,
         times: ArrayLike | None = None,
     ) -> Flow:
-        """Run an engine (`exact`, `taylor`, `oracle`; by default the first that can) and say how each input ended.
+        """Run `exact`, `taylor`, `oracle` or `precise` (by default the first that can) and say how each input ended.
 
         `rtol` is relative to each register, and not finer than rounding whatever it says."""
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))

@@ -6,6 +6,7 @@
     scales     tensor or null                        source, proven, seen as in Program
     budget     [low, high, approximation, residue, rounding] or null; low and high are tensors
     probes     [[label, segment, registers, scale, shift], …]
+    bits       the precision that the flow needs, where that is more than 53
 
 A reference to registers is [offset, shape, strides], or the name of an int64 tensor that lists them. A float is its
 hexadecimal text, which is exact.
@@ -20,6 +21,7 @@ import numpy as np
 from integraph.program.annotations import PARTS
 from integraph.program.block import Block, Tensor
 from integraph.program.decode import checked
+from integraph.program.engine import DOUBLE
 from integraph.program.program import Program
 from integraph.program.views import Index, Ref
 
@@ -71,4 +73,6 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
         else [name(budget.low), name(budget.high), *(float(getattr(budget, part)).hex() for part in PARTS)],
         "probes": [[p.label, p.segment, place(p.ref), p.scale.hex(), p.shift.hex()] for p in program.probes],
     }
+    if program.bits > DOUBLE:
+        document["bits"] = program.bits
     return document, tensors

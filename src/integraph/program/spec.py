@@ -6,6 +6,7 @@
 4. frozen operands: what a block reads is not written in the same segment, except by the block itself as a target
 5. reachable read-out: every register read out is an input or is written by some segment
 6. annotations that speak of this program: a box of its inputs, probes of its registers after its segments
+7. a precision that can be had: 53 … 1 000 000 bits
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from integraph.errors import SpecError
 from integraph.program.annotations import Budget, Probe
 from integraph.program.block import Block
+from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
 from integraph.program.order import distinct
 from integraph.program.segment import Segment
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 FREE, ADDED, OWNED = 0, 1, 2
 FACTORS = 4  # tensor entries in a control, at most: k·c·a·b
+MAX_BITS = 1_000_000
 SAFE = math.log(1e300)  # of a control; leaves room for small factors and sums
 
 
@@ -38,6 +41,9 @@ def check(program: Program) -> None:
         raise SpecError(f"{program.inputs} inputs do not fit in {program.width} registers")
     if program.readout.shape != (program.outputs, program.width) or program.outputs < 1:
         raise SpecError(f"read-out has shape {program.readout.shape}: needs (outputs ≥ 1, {program.width})")
+    bits = program.bits
+    if not isinstance(bits, int) or isinstance(bits, bool) or not DOUBLE <= bits <= MAX_BITS:
+        raise SpecError(f"bits = {bits!r}: the precision of a flow is an integer from {DOUBLE} to {MAX_BITS}")
     _finite(program.readout.data, "the read-out")
     if program.scales is not None:
         _finite(program.scales, "the state scales")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import FlowError, UsageError
+from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
 from integraph.program.terms import ONE
 from integraph.program.views import Floats
@@ -36,9 +37,10 @@ def rate(program: Program) -> float:
 def short(program: Program) -> str:
     depth = f"D = {program.depth} segment{'s' * (program.depth != 1)}"
     terms = f"{program.terms:,} term{'s' * (program.terms != 1)}"
+    needs = f", needs {program.bits} bits" if program.bits > DOUBLE else ""
     return (
         f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
-        f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {terms}\n"
+        f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {terms}{needs}\n"
         f"    {', '.join(_errors(program)) or 'error: not measured yet'}"
     )
 
@@ -78,6 +80,8 @@ def table(program: Program, points: int) -> str:
         ("largest rate", f"{program.rate:.4g}"),
         ("stiffness", _stiffness(program, points)),
     ]
+    if program.bits > DOUBLE:
+        rows.append(("precision", f"{program.bits} bits: more than float64 has"))
     if budget is None:
         rows.append(("promised error", "no budget: nothing is promised"))
     else:
@@ -90,6 +94,8 @@ def table(program: Program, points: int) -> str:
 
 
 def _stiffness(program: Program, points: int) -> str:
+    if program.bits > DOUBLE:
+        return f"not computed: the flow needs {program.bits} bits; stiffness(x) does it"
     if program.terms > MANY_TERMS:
         return f"not computed: more than {MANY_TERMS:,} terms; stiffness(x) does it"
     if points * program.depth * program.width > MAX_PATH:

@@ -1,13 +1,15 @@
 """Programs from programs: composition, other units of time and state, the inverse flow.
 
-What was known of the old controls is not known of the new ones, which are rounded anew: `proven` and `budget` are
-dropped, and probes too where registers change their number or their units.
+What was known of the old controls is not known of new ones that are rounded anew: `proven` and `budget` are dropped,
+and probes too where registers change their number or their units.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import insort
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import SpecError, UsageError
 from integraph.program.block import Block, operation
+from integraph.program.engine import DOUBLE
 from integraph.program.numbers import numbers, real
 from integraph.program.segment import Segment
 from integraph.program.terms import positions
@@ -75,7 +78,8 @@ def then(first: Program, second: Program) -> Program:
         scales = np.concatenate(parts)
     middle = Segment("hand over", (carry,))
     name = f"{first.source}, then {second.source}"
-    return type(first)(registers, (*first.segments, middle, *moved), matrix, scales, name)
+    bits = max(first.bits, second.bits)
+    return type(first)(registers, (*first.segments, middle, *moved), matrix, scales, name, bits=bits)
 
 
 def _shift(block: Block, by: int) -> Block:
@@ -84,19 +88,72 @@ def _shift(block: Block, by: int) -> Block:
 
 
 def rescale_time(program: Program, horizon: float) -> Program:
+    horizon = _horizon(program, horizon)
+    found = _paced(program, _evenly(program, horizon))
+    if program.bits > DOUBLE and not _same_flow(program, found):
+        good = math.ldexp(program.horizon, round(math.log2(horizon / program.horizon)))
+        raise UsageError(
+            f"horizon {horizon:g}: duration times rate of a segment would be rounded, and this program needs "
+            f"{program.bits} bits: choose {program.horizon:g} times a power of 2, such as {good:g}"
+        )
+    return found
+
+
+def with_horizon(program: Program, horizon: float) -> Program:
+    """The same flow in that time, with durations that are powers of 2 where equal ones would round the controls."""
+    horizon = _horizon(program, horizon)
+    found = _paced(program, _evenly(program, horizon))
+    halves = _halves(horizon, program.depth)
+    if not _same_flow(program, found) and halves and len({s.duration for s in program.segments}) == 1:
+        return _paced(program, halves)
+    return rescale_time(program, horizon)
+
+
+def _horizon(program: Program, horizon: float) -> float:
     horizon = real(horizon, "the horizon")
     if not (math.isfinite(horizon) and horizon > 0):
         raise UsageError(f"the horizon must be finite and > 0, got {horizon}")
     if not program.segments:
         raise UsageError("a program without segments has horizon 0 and cannot be rescaled")
+    return horizon
+
+
+def _evenly(program: Program, horizon: float) -> list[float]:
+    """All durations by one factor."""
     factor = horizon / program.horizon
     durations = [s.duration * factor for s in program.segments]
     rest = float(horizon - np.sum(durations[:-1], dtype=np.longdouble))
     if abs(rest - durations[-1]) < 1e-6 * durations[-1]:
         durations[-1] = rest  # what rounding left, so that T is what was asked for
+    return durations
+
+
+def _halves(horizon: float, count: int) -> list[float]:
+    """Powers of 2 that add up to the horizon, as equal as they can be; none if it has more binary digits than that."""
+    mantissa, exponent = math.frexp(horizon)
+    digits = int(math.ldexp(mantissa, 53))
+    parts = [math.ldexp(1.0, exponent - 53 + n) for n in range(54) if digits >> n & 1]
+    while 0 < len(parts) < count:
+        half = parts.pop() / 2  # of the largest
+        insort(parts, half)
+        insort(parts, half)
+    return parts[::-1] if len(parts) == count else []
+
+
+def _paced(program: Program, durations: list[float]) -> Program:
+    """What is promised of the controls holds for the new ones if no rounding made them another flow."""
     pairs = zip(program.segments, durations, strict=True)
     segments = tuple(replace(s, duration=d, rate=s.rate * (s.duration / d) if d > 0 else s.rate) for s, d in pairs)
-    return replace(program, segments=segments, proven=None, budget=None)
+    found = replace(program, segments=segments)
+    return found if _same_flow(program, found) else replace(found, proven=None, budget=None)
+
+
+def _same_flow(old: Program, new: Program) -> bool:
+    """Whether duration times rate is the same in every segment, in real arithmetic."""
+    return all(
+        Fraction(a.duration) * Fraction(a.rate) == Fraction(b.duration) * Fraction(b.rate)
+        for a, b in zip(old.segments, new.segments, strict=True)
+    )
 
 
 def rescale_states(program: Program, scales: ArrayLike) -> Program:

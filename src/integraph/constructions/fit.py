@@ -1,0 +1,53 @@
+"""The sum Σ φ_k P_k of a choice, before it becomes a program: its coefficients, and the error that is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.bounds.partition_of_unity import Partition
+from integraph.constructions.local import Local, local, values
+from integraph.constructions.powers import CENTRE
+from integraph.constructions.samples import Samples
+from integraph.constructions.task import Task
+from integraph.program.views import Floats
+from integraph.targets.multi_index import count
+
+SAMPLES = 4096  # points at which the error is looked at,
+WORK = 1e9  # but no more products than that
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    local: Local
+    seen: float  # the largest error at the sample points, NaN where f has no values
+
+
+def fitted(
+    task: Task, n: int, N: int, c: float, spread: float, centre: float = CENTRE, slopes: Floats | None = None
+) -> Fit:
+    """`slopes` are bounds of sup |f^(α)|/α! on the cube for |α| ≤ n, where they are known."""
+    d, outputs = task.function.inputs, task.function.outputs
+    known = np.zeros((count(d, n + 1), outputs)) if slopes is None else slopes
+    samples = Samples(task.function, task.cube, known)
+    reach = max(abs(centre), abs(1.0 - centre))
+    found = local(samples, d, N, n, spread, centre, reach)
+    return Fit(found, _seen(task, samples, found, Partition(N, c), n, centre))
+
+
+def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: int, centre: float) -> float:
+    """Random points, half of them on faces of the cube, where errors like to be large."""
+    if task.function.table is not None:
+        return float("nan")
+    d = task.function.inputs
+    size = max(64, min(SAMPLES, int(WORK / found.coefficients.size)))
+    rng = np.random.default_rng(SEED)
+    t = rng.random((size, d))
+    face = rng.integers(0, d, size // 2)
+    t[np.arange(size // 2), face] = rng.integers(0, 2, size // 2)
+    x = task.cube.back(t)
+    exact, _ = samples.at(x)
+    at = np.clip(task.cube.forth(x), 0.0, 1.0)
+    return float(np.max(np.abs(values(found.coefficients, partition, n, at, centre) - exact)))

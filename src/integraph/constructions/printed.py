@@ -1,0 +1,70 @@
+"""Theorem 1 as printed and as remarked: bootstrap (Lemma 4), then products, then sums.
+
+As printed the logarithms are of ψ_k, and the flow needs `required_bits(c)` bits. As remarked they are of ψ_k + 1, and
+float64 does, at the price of Π((ψ + 1) − 1) multiplied out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from integraph.bounds.intervals import UP, U
+from integraph.constructions.bootstrap import Layout, bootstrap, required_bits
+from integraph.constructions.local import Local
+from integraph.constructions.plans import Choice
+from integraph.constructions.products import Products, collect, expand, products
+from integraph.constructions.task import Task
+from integraph.gadgets import affine, ramp
+from integraph.program import Registers, Segment, View, segment
+from integraph.program.engine import DOUBLE
+from integraph.program.views import Floats
+from integraph.targets.multi_index import below
+
+DELTA = {"paper": 0.5, "remark": 1.25}  # the Remark asks for Δ > 1
+
+
+def construct(task: Task, choice: Choice, found: Local) -> tuple[Registers, list[Segment], View, int, Floats]:
+    """Registers, segments, where the outputs are, the bits the flow needs, and what rounding costs each output."""
+    d, m, N = task.function.inputs, task.function.outputs, choice.N
+    registers, entry = Registers(), []
+    if task.read_in:
+        x = registers.inputs("x", d)
+        alpha = registers.new("alpha", d)
+        entry.append(segment("read in", affine(alpha, x, w=task.cube.scale, b=task.cube.shift)))
+    else:
+        alpha = registers.inputs("alpha", d)
+    lam, beta, mu = registers.new("lam", N + 1, d), registers.new("beta", d), registers.new("mu", N + 1, d)
+    at, acc = Layout(alpha, lam, beta, mu), registers.new("acc", m)
+    remark = choice.method == "remark"
+    terms, lost = expand(found.coefficients) if remark else (collect(found.coefficients), np.zeros((1, m)))
+    summed, relative = products(at, acc, terms)
+    segments = [*entry, *bootstrap(at, choice.c, DELTA[choice.method], plus_one=remark), *summed]
+    if not len(terms):  # f = 0, and the sum is written all the same
+        step = segments[len(entry)]
+        segments[len(entry)] = replace(step, blocks=(*step.blocks, ramp(acc, b=0.0)))
+    if not remark:
+        return registers, segments, acc, required_bits(choice.c), relative * found.size
+    powers = (1.0 + DELTA["remark"]) ** below(d, choice.order).sum(1)
+    return registers, segments, acc, DOUBLE, powers @ lost + _remark(terms, found, choice, d, relative)
+
+
+def _remark(terms: Products, found: Local, choice: Choice, d: int, relative: float) -> Floats:
+    """What the rounded controls of step 2 and of the products cost, for every output.
+
+    Step 2 with controls off by U relatively: ‖e^{tA}‖ ≤ 2 and |λ| ≤ 5 on the way, ‖A‖, ‖b‖ ≤ L = ln 2 + H_N, so ψ is
+    off by at most 12 L U; ‖B‖, ‖κ‖ ≤ 2L + 3, so μ is not cleared but for c((2L + 3)·12 L + 6(2L + 3))U. Together they
+    move ln(ψ_k + 1) by η, that is ψ_k by 2η, and the sum over all cells by (1 + 2(N + 1)η)^d − 1, times the largest
+    |P_k|. What is left of μ also stays in the lanes, which do not start at 1 exactly: a relative error of every term.
+    The controls c², 2cγ_k and γ_k² of step 1 are exact, because c/N is a multiple of 1/8.
+    """
+    L = math.log(2.0) + sum(1.0 / k for k in range(1, choice.N + 1))
+    psi, left = 12 * L * U, choice.c * (2 * L + 3) * (12 * L + 6) * U
+    moved = math.expm1(d * math.log1p(2 * (choice.N + 1) * (psi + left)))
+    reach = 2.0**d * (1.0 + DELTA["remark"]) ** terms.exponents.sum(1)
+    everything: Floats = reach @ np.abs(terms.coefficients)
+    lanes = math.expm1(2 * left) + relative
+    total: Floats = UP * (moved * found.size + lanes * everything)
+    return total

@@ -1,0 +1,70 @@
+"""Theorem 1 for any function: the program of a plan, with what it promises and what is seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from integraph.bounds import moments
+from integraph.bounds.intervals import UP, U
+from integraph.constructions import lean, printed
+from integraph.constructions.fit import fitted
+from integraph.constructions.local import Local
+from integraph.constructions.planner import plan
+from integraph.constructions.plans import TERMS, Choice, megabytes
+from integraph.constructions.powers import CENTRE
+from integraph.constructions.task import Task
+from integraph.errors import UsageError
+from integraph.program import Budget, Program, build
+from integraph.program.engine import DOUBLE
+from integraph.program.summary import above
+from integraph.program.views import Floats
+from integraph.targets.multi_index import below, count, of_degree
+
+
+def sobolev(task: Task) -> Program:
+    """A program within ε of the function on the box, by its own budget; or only as far as can be seen."""
+    choice = plan(task).chosen
+    if choice.terms > TERMS:
+        raise UsageError(
+            f"{choice.method}: {choice.terms} terms, W = {choice.width}, D = {choice.depth}, about "
+            f"{megabytes(choice.memory)}, are more than the limit of {TERMS} terms: ask for a larger eps, another "
+            "order, or method='lean'"
+        )
+    worst = task.known.within(choice.order) if task.known.anything else None
+    centre = CENTRE if choice.method == "lean" else -printed.DELTA[choice.method]
+    fit = fitted(task, choice.order, choice.N, choice.c, choice.spread, centre, worst)
+    if choice.method == "lean":
+        d, m = task.function.inputs, task.function.outputs
+        shape = lean.Shape(d, m, choice.N, choice.order, choice.right, choice.batch, task.read_in)
+        registers, segments, out = lean.construct(shape, task.cube, choice.c, fit.local.coefficients)
+        bits, controls = DOUBLE, None
+    else:
+        registers, segments, out, bits, controls = printed.construct(task, choice, fit.local)
+    source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, N = {choice.N}, c = {choice.c:g}"
+    program = replace(build(registers, segments, out, source=source), bits=bits)
+    if worst is not None:
+        program = replace(program, budget=_budget(task, choice, fit.local, worst, controls))
+    return program if math.isnan(fit.seen) else program.with_errors(seen=fit.seen)
+
+
+def _budget(task: Task, choice: Choice, found: Local, worst: Floats, controls: Floats | None) -> Budget:
+    """The moment bound, and what rounding adds: of Newton's coefficients, of their expansion, of the controls."""
+    d, n, N = task.function.inputs, choice.order, choice.N
+    M = moments.moments(n, N, choice.c / max(N, 1), choice.spread)
+    parts = moments.bound(worst[count(d, n) :] * float(max(N, 1)) ** -n, of_degree(d, n), M)
+    approximation = min(float(np.max(parts)), choice.bound)
+    newton = moments.bound(found.newton, below(d, n), M)
+    if controls is None:
+        bumps = math.expm1(lean.Bumps.error(d, N, choice.c))
+        controls = bumps * (worst[0] + approximation) + (d + 2) * U * found.size
+    rounding = UP * float(np.max(newton + found.powers + controls))
+    if not approximation + rounding <= task.eps:
+        raise UsageError(
+            f"eps = {task.eps:g} cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, "
+            f"the approximation {above(approximation)}: ask for a larger eps, a smaller order or another method"
+        )
+    box = task.cube.box
+    return Budget(box.low, box.high, approximation, 0.0, rounding)

@@ -1,0 +1,164 @@
+"""The precise engine: closed forms in as many bits as the program needs, and some more.
+
+For programs that float64 cannot follow, such as Lemma 4 as printed, and a reference for all others. Registers may leave
+the range of float64 on the way; what is asked for must fit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.flow.plan import make
+from integraph.flow.precise_functions import Precise as Functions
+from integraph.gadgets import Gadget
+from integraph.gadgets.gadget import arguments
+from integraph.program import Block, Failure, Flow, Options, Program, Status
+from integraph.program.dynamics import switches
+from integraph.program.views import Floats, Indices, mark
+
+States = NDArray[Any]  # (W, inputs), multi-precision
+GUARD = 64  # bits beyond those that the program asks for
+CHUNK = 64  # inputs
+TIMED, HALVINGS = 32, 60  # failures whose time is found, and how: each takes so many closed forms
+
+
+class Precise:
+    """Ignores `rtol`, `max_steps` and `threads`: a closed form has no step, and mpmath runs in Python, on one core."""
+
+    name = "precise"
+
+    def can(self, program: Program) -> bool:
+        return all(isinstance(b.op, Gadget) and b.op.exact for s in program.segments for b in s.blocks)
+
+    def run(self, program: Program, x: Floats, options: Options) -> Flow:
+        count = len(x)
+        outputs = np.full((count, program.outputs), np.nan)
+        final = np.full((count, program.width), np.nan)
+        path = np.full((count, len(options.times), program.width), np.nan)
+        work = make(program, options.states or bool(options.times)).work()
+        failures: list[Failure] = []
+        for first in range(0, count, CHUNK):
+            piece = slice(first, first + CHUNK)
+            run = _Run(program, work, x[piece], options, outputs[piece], final[piece], path[piece])
+            failures += run.run(first)
+        for failure in failures:
+            outputs[failure.input] = final[failure.input] = path[failure.input] = np.nan
+        failures.sort(key=lambda failure: failure.input)
+        wanted = final if options.states else None
+        return Flow(self.name, outputs, wanted, path if options.times else None, tuple(failures))
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A chunk: the blocks that count, and where to write. Inputs that fail are dropped on the way."""
+
+    program: Program
+    work: list[list[Block]]
+    x: Floats
+    options: Options
+    outputs: Floats
+    final: Floats
+    path: Floats
+
+    def run(self, first: int) -> list[Failure]:
+        """The failures, numbered from `first`."""
+        program, f = self.program, Functions(self.program.bits + GUARD)
+        scales = f.exactly(np.ones(program.width) if program.scales is None else program.scales)[:, None]
+        times, edges = np.asarray(self.options.times), switches(program)
+        states = f.exactly(np.zeros((program.width, len(self.x))))
+        states[: program.inputs] = f.exactly(self.x.T)
+        states *= scales
+        live = np.arange(len(self.x))
+        self.path[:, times == 0] = f.rounded(states / scales).T[:, None]
+        failures: list[Failure] = []
+        for number, (segment, blocks) in enumerate(zip(program.segments, self.work, strict=True)):
+            before = states.copy()
+            bad: dict[int, _Bad] = {}
+            tau = f.exactly(segment.duration) * segment.rate
+            for block in blocks:
+                _examine(f, block, advance(f, block, states, tau), states, bad)
+            for column, what in sorted(bad.items()):
+                moment = math.nan
+                if len(failures) < TIMED:
+                    within = _when(f, what, before[:, column : column + 1], segment.duration, segment.rate)
+                    moment = float(edges[number]) + within
+                name, domain = program.registers.name(what.register), getattr(what.block.op, "domain", "")
+                failures.append(
+                    Failure(first + int(live[column]), what.status, number, segment.label, name, moment, domain)
+                )
+            good = np.setdiff1d(np.arange(len(live)), list(bad))
+            before, states, live = before[:, good], states[:, good], live[good]
+            for index in np.flatnonzero((times > edges[number]) & (times < edges[number + 1])).tolist():
+                moved = before.copy()
+                for block in blocks:
+                    advance(f, block, moved, (f.exactly(times[index]) - edges[number]) * segment.rate)
+                self.path[live, index] = f.rounded(moved / scales).T
+            self.path[live[:, None], np.flatnonzero(times == edges[number + 1])] = f.rounded(states / scales).T[:, None]
+        return failures + self._end(f, states / scales, live, first)
+
+    def _end(self, f: Functions, states: States, live: Indices, first: int) -> list[Failure]:
+        """Reads out; fails where what was asked for is larger than float64 holds."""
+        program, readout = self.program, self.program.readout
+        found = f.exactly(np.zeros((program.outputs, len(live))))
+        rows = np.repeat(np.arange(program.outputs), np.diff(readout.indptr))
+        np.add.at(found, rows, f.exactly(readout.data)[:, None] * states[readout.indices])
+        self.outputs[live], self.final[live] = f.rounded(found).T, f.rounded(states).T
+        parts = [self.outputs, self.path.reshape(len(self.x), -1), *([self.final] if self.options.states else [])]
+        fine = np.logical_and.reduce(np.isfinite(np.concatenate(parts, 1)), axis=1)
+        last = program.depth - 1
+        label = program.segments[last].label if last >= 0 else ""
+        large = live[~fine[live]].tolist()
+        return [Failure(first + n, Status.OVERFLOWED, last, label, "read-out", program.horizon) for n in large]
+
+
+def advance(f: Functions, block: Block, states: States, t: Any) -> dict[str, Any]:
+    """Run the closed form in place; returns what must be > 0, by target."""
+    assert isinstance(block.op, Gadget)
+    start, operands, tensors = arguments(block, states)
+    closed = block.op.closed(f, t, start, operands, {name: f.exactly(tensor) for name, tensor in tensors.items()})
+    for ref, end in zip(block.targets, closed.ends, strict=True):
+        mark(ref, states, end)
+    return dict(closed.alive)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    status: Status
+    register: int
+    block: Block
+    role: str  # whose quantity stopped being positive; none for an overflow
+
+
+def _examine(f: Functions, block: Block, alive: dict[str, Any], states: States, bad: dict[int, _Bad]) -> None:
+    """The first thing wrong in each column, from what a block left behind."""
+    for role, ref in zip(block.op.targets, block.targets, strict=True):
+        registers = ref.indices().reshape(-1)
+        checks = [(Status.OVERFLOWED, "", f.finite(states[registers]))]
+        if role in alive:
+            quantity = np.broadcast_to(alive[role], ref.shape + states.shape[1:]).reshape(len(registers), -1)
+            checks.insert(0, (Status.ESCAPED, role, np.greater(quantity, 0)))
+        for status, what, fine in checks:
+            for column in np.flatnonzero(~fine.all(0)).tolist():
+                known = bad.get(column)
+                if known is None or (known.status is Status.OVERFLOWED and status is Status.ESCAPED):
+                    bad[column] = _Bad(status, int(registers[np.argmin(fine[:, column])]), block, what)
+
+
+def _when(f: Functions, bad: _Bad, before: States, duration: float, rate: float) -> float:
+    """When it stops, since the segment began: bisection on what must stay positive, or finite."""
+    low, high = 0.0, duration
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        states = before.copy()
+        alive = advance(f, bad.block, states, f.exactly(middle) * rate)
+        good = np.greater(alive[bad.role], 0).all() if bad.role else f.finite(states[bad.register]).all()
+        low, high = (middle, high) if good else (low, middle)
+    return high
+
+
+PRECISE = Precise()

@@ -1,0 +1,48 @@
+"""Exact rational values of the constant parts of a formula, so that an exponent is known for what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from integraph.targets.expression import CONSTANTS
+
+POWER = 1000  # largest constant exponent that front ends take
+BITS = 4096  # of a constant that is followed exactly; 1e400 has 1329
+
+
+class TooLarge(ValueError):
+    """A constant power that nobody should compute."""
+
+
+def rational(op: str, text: str, args: Sequence[Fraction | None]) -> Fraction | None:
+    """The value of a step with these arguments, None where it is not rational, or not known, or very long."""
+    if op == "number":
+        return None if text in CONSTANTS else Fraction(text)
+    if op not in ("neg", "add", "sub", "mul", "div", "power") or None in args:
+        return None
+    known = [a for a in args if a is not None]
+    found = _power(*known) if op == "power" else _value(op, *known)
+    return found if found is not None and _bits(found) <= BITS else None
+
+
+def _value(op: str, a: Fraction, b: Fraction = Fraction(0)) -> Fraction:
+    if op == "neg":
+        return -a
+    if op == "div" and not b:
+        raise ZeroDivisionError
+    return a + b if op == "add" else a - b if op == "sub" else a * b if op == "mul" else a / b
+
+
+def _power(base: Fraction, exponent: Fraction) -> Fraction | None:
+    if exponent.denominator != 1:
+        return None
+    if _bits(base) * abs(exponent) > BITS:
+        raise TooLarge
+    if not base and exponent < 0:
+        raise ZeroDivisionError
+    return Fraction(base ** int(exponent))
+
+
+def _bits(a: Fraction) -> int:
+    return max(abs(a.numerator).bit_length(), a.denominator.bit_length())

@@ -1,0 +1,30 @@
+"""Names of inputs: how they are given, and the order they have by themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from integraph.errors import UsageError
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """The key that sorts x2 before x10."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return tuple((0, int(part), part) if part[0] in "0123456789" else (1, 0, part) for part in parts)
+
+
+def names(given: str | Sequence[object]) -> tuple[str, ...]:
+    """The names in "x, y", ["x", "y"] or a list of symbols."""
+    found = tuple(given.replace(",", " ").split() if isinstance(given, str) else map(str, given))
+    if not found:
+        raise UsageError(f"variables = {given!r} names no input: leave it out, or name at least one")
+    twice = [name for name in found if found.count(name) > 1]
+    if twice:
+        raise UsageError(f"variables = {given!r} names {twice[0]} twice")
+    return found
+
+
+def numbered(d: int) -> tuple[str, ...]:
+    """What inputs without names are called: x, or x1 … xd."""
+    return ("x",) if d == 1 else tuple(f"x{n + 1}" for n in range(d))

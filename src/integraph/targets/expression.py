@@ -1,0 +1,93 @@
+"""A formula as a tape: steps in the order in which they are computed, each written once however often it is used.
+
+A step is (op, args, text): `args` are numbers of earlier steps, `text` is the literal of a number, as it was written,
+or the name of a variable; the texts "pi" and "e" are the constants. A power whose exponent is a rational number has it
+in `text` too, as "3", "-1" or "1/2", so that x^3 is known to be a product. `where` is the stretch of the source that a
+step came from, for messages. What a step means is said by an arithmetic: floats here, balls and Taylor series in
+`bounds/`, segments in `constructions/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+NUMBER, VARIABLE = "number", "variable"
+CONSTANTS = ("pi", "e")
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "power": "^", "neg": "-"}
+FUNCTIONS = (  # of one argument
+    "exp", "expm1", "ln", "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+    "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus", "abs",
+)  # fmt: skip
+CHOICES = ("min", "max")  # of two arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    op: str
+    args: tuple[int, ...] = ()
+    text: str = ""
+    where: tuple[int, int] = field(default=(0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """`outputs` are numbers of steps; `variables` are the inputs, in order; `source` is the text for people."""
+
+    variables: tuple[str, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+    source: str = ""
+
+
+class Arithmetic(Protocol):
+    """How steps are computed. Values are whatever it likes: arrays, balls, series."""
+
+    def number(self, text: str) -> Any: ...
+    def apply(self, step: Step, args: Sequence[Any]) -> Any: ...
+
+
+class Tape:
+    """Collects steps; an equal step is not written twice."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self.variables = tuple(variables)
+        self.steps: list[Step] = []
+        self._known: dict[Step, int] = {}
+
+    def add(self, op: str, *args: int, text: str = "", where: tuple[int, int] = (0, 0)) -> int:
+        step = Step(op, args, text, where)
+        found = self._known.get(step)
+        if found is None:
+            found = self._known[step] = len(self.steps)
+            self.steps.append(step)
+        return found
+
+    def expression(self, outputs: Sequence[int], source: str = "") -> Expression:
+        """What the outputs need of the tape."""
+        needed = set(outputs)
+        for number in range(len(self.steps) - 1, -1, -1):
+            if number in needed:
+                needed.update(self.steps[number].args)
+        place = {number: new for new, number in enumerate(sorted(needed))}
+        steps = [replace(self.steps[n], args=tuple(place[a] for a in self.steps[n].args)) for n in place]
+        return Expression(self.variables, tuple(steps), tuple(place[n] for n in outputs), source)
+
+
+def evaluate(expression: Expression, arithmetic: Arithmetic, inputs: Sequence[Any]) -> list[Any]:
+    """The outputs, with `inputs` for the variables. A value is dropped after its last use."""
+    last = {n: number for number, step in enumerate(expression.steps) for n in step.args}
+    keep = set(expression.outputs)
+    values: dict[int, Any] = {}
+    for number, step in enumerate(expression.steps):
+        if step.op == NUMBER:
+            values[number] = arithmetic.number(step.text)
+        elif step.op == VARIABLE:
+            values[number] = inputs[expression.variables.index(step.text)]
+        else:
+            values[number] = arithmetic.apply(step, [values[n] for n in step.args])
+        for n in set(step.args):
+            if last[n] == number and n not in keep:
+                del values[n]
+    return [values[n] for n in expression.outputs]

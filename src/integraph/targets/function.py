@@ -1,0 +1,73 @@
+"""A function on a box: what Theorem 1 compiles. It knows its values, or its formula, or a table of its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.program.views import Floats
+from integraph.targets import floats
+from integraph.targets.expression import Expression
+
+Alpha = tuple[int, ...]
+NAME = 60  # characters of a formula that name it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """f^(α), in the units of the box, at the (N + 1)^d nodes that divide its sides equally: α → array (N+1, …, N+1,
+    outputs), for all |α| < n."""
+
+    N: int
+    order: int
+    derivatives: Mapping[Alpha, Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """f: ℝ^d → ℝ^m. With an expression everything is known; with values, errors are only seen; a table has neither."""
+
+    inputs: int
+    outputs: int
+    name: str
+    variables: tuple[str, ...]
+    expression: Expression | None = None
+    values: Callable[[Floats], Floats] | None = None  # (B, d) → (B, m); raises SourceError where it is not finite
+    derivative: Callable[[Alpha, Floats], Floats] | None = None  # f^(α): (α, (B, d)) → (B, m)
+    table: Table | None = None
+
+    def __repr__(self) -> str:
+        kind = "formula" if self.expression else "table of derivatives" if self.table else "function"
+        return f"{kind} {self.name}: {self.inputs} inputs ({', '.join(self.variables)}), {self.outputs} outputs"
+
+
+def from_expression(expression: Expression) -> Function:
+    """The function that a formula is."""
+    source = expression.source
+    name = source if len(source) <= NAME else source[: NAME - 1] + "…"
+
+    def values(x: Floats) -> Floats:
+        return finite(floats.values(expression, x), x, name, expression.variables)
+
+    return Function(len(expression.variables), len(expression.outputs), name, expression.variables, expression, values)
+
+
+def finite(found: Floats, x: Floats, name: str, variables: tuple[str, ...]) -> Floats:
+    """The values (B, m) at points (B, d), or a SourceError that names the first point where they are not finite."""
+    good = np.isfinite(found)
+    if not good.all():
+        row, column = (int(n) for n in np.argwhere(~good)[0])
+        which = f"output {column + 1} of {name}" if found.shape[1] > 1 else name
+        raise SourceError(
+            f"{which} is {found[row, column]} at {point(x[row], variables)}: it must be finite on the whole box; "
+            "choose another box"
+        )
+    return found
+
+
+def point(x: Floats, variables: tuple[str, ...]) -> str:
+    """x = 0.5, y = 1"""
+    return ", ".join(f"{name} = {value:.12g}" for name, value in zip(variables, x, strict=True))
