@@ -23,7 +23,7 @@ from integraph.bounds.series import taylor
 from integraph.errors import UsageError
 from integraph.program.views import Floats, Indices
 from integraph.targets.expression import NUMBER, VARIABLE, Expression
-from integraph.targets.multi_index import below, count, of_degree
+from integraph.targets.multi_index import below, count, of_degree, rank
 
 ROUNDED = 1e-13  # more than the sums of a form can lose
 Q = 2  # the order of the remainder

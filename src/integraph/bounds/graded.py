@@ -16,7 +16,7 @@ from integraph.bounds.ball_functions import integer_power
 from integraph.bounds.balls import TINY, Ball, quiet
 from integraph.bounds.intervals import U
 from integraph.program.views import Floats, Indices
-from integraph.targets.multi_index import below, count, of_degree
+from integraph.targets.multi_index import below, count, of_degree, rank
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,7 +39,7 @@ class Partition:
     @property
     def steps(self) -> Floats:
         """γ_1 … γ_N, where one function hands over to the next."""
-        found: Floats = (2.0 * np.arange(1, self.N + 1) - 1.0) / (2.0 * max(self.N, 1))
+        found: Floats = np.arange(1.0, 2.0 * self.N, 2.0) / (2.0 * max(self.N, 1))
         return found
 
     def support(self, k: int) -> tuple[float, float]:
