@@ -1,4 +1,4 @@
-"""`make demo`: compile a tanh net to a quadratic ODE, run it with two engines, compare, save, load, draw."""
+"""`make demo`: compile a tanh net and a formula to quadratic ODEs, run them with two engines, save, load, draw."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.table import Table
 import integraph
 from picture import draw
 from tanh_net import random_net
+from theorem1 import report
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +64,8 @@ def main() -> None:
     for text in (program.summary(), program.describe(), table, repr(integraph.compare(program, net, x))):
         console.print(text, highlight=False, soft_wrap=True)
         console.print()
+    console.print(report(), highlight=False, markup=False, soft_wrap=True)
+    console.print()
     square = (SIDE, SIDE)
     draw(program, (0.3, 0.8), values["exact"].reshape(square), error["taylor"].reshape(square), out / "demo.png")
     console.print(f"program: {file} ({file.stat().st_size / 1024:.0f} kB)   picture: {out / 'demo.png'}")

@@ -194,6 +194,18 @@ CASES = (
         shapes={"x": (1, 3), "v": (1, 3)},
         sums=("z",),
     ),
+    Case(
+        "bilinear",
+        gadgets.bilinear,
+        lambda rng, t, n: {role: rng.normal(size=(size, n)) for role, size in (("z", 2), ("x", 3), ("v", 4))},
+        None,
+        {
+            "w": np.array([0.5, -2.0, 1.25])[:, None] * np.array([1.0, -0.75, 0.0, 3.0])
+            + np.array([1.0, -1.5])[:, None, None]
+        },
+        {"z": (2,), "x": (3,), "v": (4,)},
+        ("z",),
+    ),
     Case("exp", gadgets.exp, _any("z", "x", size=5)),
     Case("exp affine", gadgets.exp, _any("z", "x"), None, {"a": -1.5, "b": 2.0}),
     Case("monomial", gadgets.monomial, _matrix("z", "l"), None, {"w": W, "b": B}, {"z": (2,), "l": (3,)}),

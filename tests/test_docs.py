@@ -54,10 +54,39 @@ def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+def shown(text: str) -> list[str]:
+    """What a page says that its code prints: its blocks of text."""
+    return re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def alike(word: str, other: str) -> bool:
+    """The same word, or numbers that differ by less than a tenth: a bound may get tighter before a page does."""
+    try:
+        return math.isclose(float(word), float(other), rel_tol=0.1)
+    except ValueError:
+        return word == other
+
+
+def printed(block: str, output: str) -> bool:
+    """Whether the words of the block come one after the other in the output."""
+    wanted, words = block.split(), output.split()
+    starts = range(len(words) - len(wanted) + 1)
+    return any(all(map(alike, wanted, words[start:])) for start in starts)
+
+
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
-def test_code_runs(page: Path, tmp_path: Path) -> None:
-    result = run(page.read_text(), tmp_path)
+def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
+    text = page.read_text()
+    result = run(text, tmp_path)
     assert result.returncode == 0, result.stderr
+    assert [block for block in shown(text) if not printed(block, result.stdout)] == []
+
+
+def test_output_is_shown_somewhere() -> None:
+    assert len(shown((ROOT / "docs" / "functions.md").read_text())) >= 4
+    assert shown("```text\nfirst\n```\n\n```python\nx\n```\n\n```text\nsecond\n```\n") == ["first\n", "second\n"]
+    assert printed("error ≤ 1.0e-3 for x", "an error ≤ 0.00102\nfor x in …")
+    assert not any(printed(block, "error ≤ 1.2e-3 for x") for block in ("error ≤ 1.0e-3", "for y", "x in", "≤ for"))
 
 
 def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
@@ -69,7 +98,7 @@ def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
 
 
 def test_some_pages_have_code() -> None:
-    assert {page.name for page in WITH_CODE} >= {"README.md", "api.md", "extending.md"}
+    assert {page.name for page in WITH_CODE} >= {"README.md", "api.md", "extending.md", "functions.md", "networks.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -231,7 +260,18 @@ def test_a_wrong_signature_is_noticed(wrong: str) -> None:
     assert differs("Program.rhs", wrong)
 
 
-@pytest.mark.parametrize("cls", [integraph.Program, integraph.Registers, program.Flow], ids=lambda cls: cls.__name__)
+DOCUMENTED = (
+    integraph.Program,
+    integraph.Registers,
+    program.Flow,
+    integraph.Function,
+    integraph.Partition,
+    integraph.Plan,
+    integraph.Sobolev,
+)
+
+
+@pytest.mark.parametrize("cls", DOCUMENTED, ids=lambda cls: cls.__name__)
 def test_api_lists_every_member(cls: type) -> None:
     members = {n for n in (*vars(cls), *getattr(cls, "__dataclass_fields__", ())) if not n.startswith("_")}
     listed = set(re.findall(rf"`{cls.__name__}\.(\w+)[`(]", API))

@@ -39,6 +39,13 @@ def nodes(n: int, which: str, spread: float, more: int = 0) -> Floats:
     return found
 
 
+def all_nodes(n: int, N: int, spread: float, more: int = 0) -> Floats:
+    """τ of all cells, (N + 1, n + more)."""
+    found = np.tile(nodes(n, side(min(1, N), N), spread, more), (N + 1, 1))
+    found[0], found[N] = (nodes(n, side(k, N), spread, more) for k in (0, N))
+    return found
+
+
 @lru_cache(maxsize=256)
 def chebyshev(n: int, more: int = 0) -> Floats:
     """The zeros of T_n in Leja's order, each as far from those before it as possible; then `more` points between."""

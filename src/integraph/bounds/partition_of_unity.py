@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import UsageError
 from integraph.program.views import Floats
@@ -55,14 +55,24 @@ class Partition:
 
     def __call__(self, x: ArrayLike) -> Floats:
         """ψ_0(x) … ψ_N(x), shape (N + 1, …)."""
-        s = self.N * np.asarray(x, np.float64)
-        if self.N == 0:
-            return np.ones((1, *s.shape))
-        k = np.arange(1, self.N + 1, dtype=np.float64).reshape(-1, *(1,) * s.ndim)
-        u = 2.0 * self.kappa * ((s - k) + 0.5)  # twice z_k = c(x − γ_k)
-        rising, falling = sigmoid(u), sigmoid(-u)
-        inner = rising[:-1] * falling[1:] * -math.expm1(-2.0 * self.kappa)
-        found: Floats = np.concatenate([falling[:1], inner, rising[-1:]])
+        points = np.asarray(x, np.float64)
+        return self.some(points, np.arange(self.N + 1).reshape(-1, *(1,) * points.ndim))
+
+    def some(self, x: Floats, k: NDArray[np.int64]) -> Floats:
+        """ψ_k(x) for some k only; shapes broadcast."""
+        distance = max(self.N, 1) * x - k
+        rising = np.where(k > 0, sigmoid(2.0 * self.kappa * (distance + 0.5)), 1.0)
+        falling = np.where(k < self.N, sigmoid(-2.0 * self.kappa * (distance - 0.5)), 1.0)
+        both = np.where((k > 0) & (k < self.N), -math.expm1(-2.0 * self.kappa), 1.0)
+        found: Floats = rising * falling * both
+        return found
+
+    def near(self, x: Floats) -> NDArray[np.int64]:
+        """The functions that matter at x, (…, as many): all others are below 1e−20 there."""
+        reach = math.ceil(0.5 + 46.0 / (2.0 * self.kappa)) if self.N else 1
+        many = min(2 * reach, self.N + 1)
+        first = np.clip(np.floor(self.N * x).astype(np.int64) - reach + 1, 0, self.N + 1 - many)
+        found: NDArray[np.int64] = first[..., None] + np.arange(many)
         return found
 
 

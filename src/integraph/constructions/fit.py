@@ -14,8 +14,7 @@ from integraph.constructions.task import Task
 from integraph.program.views import Floats
 from integraph.targets.multi_index import count
 
-SAMPLES = 4096  # points at which the error is looked at,
-WORK = 1e9  # but no more products than that
+SAMPLES = 4096  # points at which the error is looked at
 SEED = 0
 
 
@@ -42,11 +41,9 @@ def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: i
     if task.function.table is not None:
         return float("nan")
     d = task.function.inputs
-    size = max(64, min(SAMPLES, int(WORK / found.coefficients.size)))
-    rng = np.random.default_rng(SEED)
-    t = rng.random((size, d))
-    face = rng.integers(0, d, size // 2)
-    t[np.arange(size // 2), face] = rng.integers(0, 2, size // 2)
+    rng, half = np.random.default_rng(SEED), np.arange(SAMPLES // 2)
+    t = rng.random((SAMPLES, d))
+    t[half, rng.integers(0, d, len(half))] = rng.integers(0, 2, len(half))
     x = task.cube.back(t)
     exact, _ = samples.at(x)
     at = np.clip(task.cube.forth(x), 0.0, 1.0)

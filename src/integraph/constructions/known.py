@@ -15,6 +15,8 @@ from integraph.targets.multi_index import below, count, factorials
 
 LADDER = {1: (1, 2, 4, 6, 8, 10, 12, 14, 16), 2: (1, 2, 4, 6, 8, 10), 3: (1, 2, 4, 6, 8), 4: (1, 2, 4, 6)}
 FURTHER = {1: 4, 2: 3, 3: 2}  # orders beyond n that help to judge a fit of order n
+BUDGET = 2**26  # products to find a bound
+LOOSE = 1.3  # a bound of a derivative, against what is seen: N grows only with its n-th root
 LARGEST = {1: 40, 2: 24, 3: 14, 4: 10}  # the highest order a user may ask for
 
 
@@ -49,16 +51,16 @@ class Known:
 
     def within(self, n: int) -> Floats:
         """For |α| ≤ n, from the lowest order that was looked at and is high enough."""
-        d = self.function.inputs
-        known = [n, *(m for m, (_, top, _) in self._found.items() if top >= n)]
-        return self.upto(known[-1])[0][: count(d, n + 1)]
+        enough = [m for m, (_, top, _) in self._found.items() if top >= n]
+        return self.upto(min(enough, default=n))[0][: count(self.function.inputs, n + 1)]
 
     def _upto(self, n: int) -> tuple[Floats, int, str]:
         d, why = self.function.inputs, ""
         if self.norm is not None:
             found = np.full((count(d, n + 1), self.function.outputs), self.norm)
         else:
-            bounds = sobolev.derivative_bounds(self.function, n, self.cube.box.low, self.cube.box.high)
+            box = self.cube.box
+            bounds = sobolev.derivative_bounds(self.function, n, box.low, box.high, loose=LOOSE, budget=BUDGET)
             found, why = bounds.upper, bounds.why
         with np.errstate(over="ignore", invalid="ignore"):
             unit = (self.cube.widths ** below(d, n + 1)).prod(1) / factorials(d, n + 1)

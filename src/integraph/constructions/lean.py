@@ -101,8 +101,8 @@ class Bumps:
 
     @staticmethod
     def error(d: int, N: int, c: float) -> float:
-        """By how much ln φ of a cell in d dimensions can be off."""
-        return 0.5 * d * _grid(d, N, c) if N else 0.0
+        """By how much ln φ of a cell in d dimensions can be off: half a step of the grid, and what came before."""
+        return d * _grid(d, N, c) if N else 0.0
 
 
 def _grid(d: int, N: int, c: float) -> float:

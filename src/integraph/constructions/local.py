@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.bounds.intervals import UP, U
-from integraph.bounds.nodes import nodes, side
+from integraph.bounds.nodes import all_nodes, nodes, side
 from integraph.bounds.partition_of_unity import Partition
 from integraph.constructions.samples import Pair, Samples
 from integraph.program.views import Floats
@@ -80,17 +80,21 @@ def _differences(N: int, n: int, spread: float, more: int) -> Matrix:
 def _expansion(N: int, n: int, spread: float, centre: float) -> Matrix:
     """Columns i: the coefficients of ω_i(N t − k) in powers of y = t − centre; a factor is N y + b."""
     scale = float(max(N, 1))
-    E, plain, moved = (np.zeros((N + 1, n, n)) for _ in range(3))
-    for k in range(N + 1):
-        b = scale * centre - k - nodes(n, side(k, N), spread)
-        off = 4 * U * (np.abs(b) + scale)
-        for rows, factors in ((E[k], b), (plain[k], np.abs(b)), (moved[k], np.abs(b) + off)):
-            rows[0, 0] = 1.0
-            for i in range(1, n):
-                rows[i] = factors[i - 1] * rows[i - 1]
-                rows[i, 1:] += scale * rows[i - 1, :-1]
-    off = (moved - plain) + 8 * n * U * moved
-    return E.transpose(0, 2, 1), off.transpose(0, 2, 1)
+    b = scale * centre - np.arange(N + 1)[:, None] - all_nodes(n, N, spread)
+    off = 4 * U * (np.abs(b) + scale)
+    E, plain, moved = (_multiplied(scale, factors) for factors in (b, np.abs(b), np.abs(b) + off))
+    return E, (moved - plain) + 8 * n * U * moved
+
+
+def _multiplied(scale: float, b: Floats) -> Floats:
+    """Columns i: Π_{l<i} (scale·y + b_l) in powers of y, for every row of b."""
+    cells, n = b.shape
+    found = np.zeros((cells, n, n))
+    found[:, 0, 0] = 1.0
+    for i in range(1, n):
+        found[:, :, i] = b[:, i - 1, None] * found[:, :, i - 1]
+        found[:, 1:, i] += scale * found[:, :-1, i - 1]
+    return found
 
 
 def _along(d: int, n: int, matrix: Matrix, cells: slice, x: Floats, e: Floats) -> tuple[Floats, Floats]:
@@ -123,16 +127,18 @@ def _apply(matrix: Floats, array: Floats, d: int, axis: int) -> Floats:
 
 
 def values(coefficients: Floats, partition: Partition, n: int, t: Floats, centre: float) -> Floats:
-    """Σ_k φ_k(t) P_k(t) at points (B, d) of the cube, plainly: what the flow computes."""
-    d, outputs = t.shape[1], coefficients.shape[-1]
-    by_output = np.moveaxis(coefficients, -2, -1)
-    flat, found = by_output.reshape(-1, by_output.shape[-1]), np.empty((len(t), outputs))
-    chunk = max(1, SLAB * coefficients.shape[-2] // coefficients.size)
+    """Σ_k φ_k(t) P_k(t) at points (B, d) of the cube, plainly: what the flow computes. Cells that do not matter at a
+    point are left out."""
+    d, (M, outputs) = t.shape[1], coefficients.shape[-2:]
+    near = partition.near(t)  # (B, d, cells in one direction)
+    found = np.empty((len(t), outputs))
+    chunk = max(1, SLAB // (near.shape[2] ** d * M * outputs))
     for first in range(0, len(t), chunk):
-        part = t[first : first + chunk]
+        part, cells = t[first : first + chunk], near[first : first + chunk]
         powers = np.prod((part[:, None, :] - centre) ** below(d, n), axis=2)
-        total = (flat @ powers.T).reshape(*by_output.shape[:-1], len(part))  # (N+1, …, outputs, chunk)
+        places = tuple(cells[:, j].reshape(len(part), *(1,) * j, -1, *(1,) * (d - 1 - j)) for j in range(d))
+        total = np.einsum("b...mo,bm->b...o", coefficients[places], powers)
         for j in range(d):
-            total = np.einsum("kb,k...b->...b", partition(part[:, j]), total)
-        found[first : first + chunk] = total.T
+            total = np.einsum("bk,bk...->b...", partition.some(part[:, j, None], cells[:, j]), total)
+        found[first : first + chunk] = total
     return found

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from integraph.bounds import moments, theorem1
+from integraph.bounds.intervals import U
 from integraph.bounds.sobolev import derivative_bounds
 from integraph.constructions import judged, plans
 from integraph.constructions.fit import fitted
@@ -30,8 +32,10 @@ KAPPAS = (6.0, 8.0, 12.0, 16.0, 24.0, 40.0)  # c/N: steeper bumps overlap less, 
 SPREADS = (0.5, 0.55, 0.6, 0.65, 0.75)
 TAYLOR = 0.0
 ROOM = 1 - 2.0**-10  # of ε for the approximation, the rest for rounding
+RISK = 0.25  # of ε that rounding may be expected to cost before the search for higher orders ends
 TRIED = 4  # times fewer cells than the moment bound asks for, at most
 PATIENCE = 2  # orders without a better choice before the search ends
+EVALUATIONS = 300_000  # of a function without a formula, for one fit
 SEEN = (16.0, 0.55)  # κ and spread where no bound tells
 
 
@@ -60,6 +64,8 @@ def _lean(task: Task, by: str) -> list[Choice]:
     reach = math.inf  # the smallest ε that any order reaches within the limit
     best, since = None, 0
     for n, worst in task.known.orders(task.order):
+        if found and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
+            break
         chosen = _cells(task, n, worst, best)
         if isinstance(chosen, float):
             reach = min(reach, chosen)
@@ -158,6 +164,11 @@ class Judge:
         return known
 
 
+def _rounding(worst: Floats, d: int, n: int) -> float:
+    """About what float64 loses when polynomials of order n are written in powers of t − ½ of the whole cube."""
+    return 16 * n * U * float(np.max(worst[: count(d, n)].sum(0)))
+
+
 def bound(leading: Floats, d: int, n: int, N: int, kappa: float, spread: float) -> float:
     """The moment bound, the largest over the outputs; `leading` is sup |f^(α)|/α! for |α| = n, on the cube."""
     M = moments.moments(n, N, kappa, spread)
@@ -197,13 +208,11 @@ def _printed(task: Task) -> list[Choice]:
     found: list[Choice] = []
     best, since, refused = None, 0, None
     for n, norm in _norms(task):
-        scale = max(norm, 1.0)
         try:
-            chosen = theorem1.paper(task.function.inputs, n, task.eps * ROOM / scale, task.gamma)
+            found.append(_size(task, n, max(norm, 1.0), task.eps))
         except UsageError as reason:
             refused = reason
             continue
-        found.append(plans.printed(task.method, chosen, task.function.outputs, task.read_in, scale))
         now = _best(found, "size", None)
         since, best = (0 if now != best else since + 1), now
         if since >= PATIENCE:
@@ -212,6 +221,21 @@ def _printed(task: Task) -> list[Choice]:
         assert refused is not None
         raise refused
     return found
+
+
+def would_fit(task: Task, n: int) -> float:
+    """An ε, as small as doubling finds it, for which order n as printed stays within the limit of terms."""
+    norm = next(norm for order, norm in _norms(replace(task, order=n)) if order == n)
+    eps, scale = task.eps, max(norm, 1.0)
+    while _size(task, n, scale, eps).terms > TERMS:
+        eps *= 2.0
+    return eps
+
+
+def _size(task: Task, n: int, scale: float, eps: float) -> Choice:
+    f = task.function
+    chosen = theorem1.paper(f.inputs, n, eps * ROOM / scale, task.gamma)
+    return plans.printed(task.method, chosen, f.outputs, task.read_in, scale)
 
 
 def _norms(task: Task) -> Iterator[tuple[int, float]]:
@@ -260,8 +284,8 @@ def _seen(task: Task) -> list[Choice]:
     """For every order the fewest cells at which no more than ε/2 is seen."""
     d, outputs = task.function.inputs, task.function.outputs
     found: list[Choice] = []
-    limit, reach = TERMS, math.inf
-    for n in (task.order,) if task.order is not None else ladder(d):
+    limit, reach = EVALUATIONS, math.inf
+    for n in (task.order,) if task.order is not None else reversed(ladder(d)):
         most = min(_most(d, n, outputs), int((limit / (count(d, n) * outputs)) ** (1 / d)))
         low, high, seen = -1, 0, math.inf
         while high <= most:
@@ -277,7 +301,7 @@ def _seen(task: Task) -> list[Choice]:
             good = 2 * fitted(task, n, middle, SEEN[0] * max(middle, 1), SEEN[1]).seen <= task.eps
             low, high = (low, middle) if good else (middle, high)
         found += plans.lean(d, outputs, n, high, SEEN[0] * max(high, 1), SEEN[1], task.read_in, math.nan)
-        limit = min(limit, found[-1].terms)
+        limit = min(limit, found[-1].coefficients)
     if not found:
         raise _too_large(task, reach)
     return found

@@ -55,13 +55,14 @@ def _remark(terms: Products, found: Local, choice: Choice, d: int, relative: flo
     """What the rounded controls of step 2 and of the products cost, for every output.
 
     Step 2 with controls off by U relatively: ‖e^{tA}‖ ≤ 2 and |λ| ≤ 5 on the way, ‖A‖, ‖b‖ ≤ L = ln 2 + H_N, so ψ is
-    off by at most 12 L U; ‖B‖, ‖κ‖ ≤ 2L + 3, so μ is not cleared but for c((2L + 3)·12 L + 6(2L + 3))U. Together they
-    move ln(ψ_k + 1) by η, that is ψ_k by 2η, and the sum over all cells by (1 + 2(N + 1)η)^d − 1, times the largest
-    |P_k|. What is left of μ also stays in the lanes, which do not start at 1 exactly: a relative error of every term.
+    off by at most 12 L U; ‖B‖, ‖κ‖ ≤ 2L + 3 and their products with c and c γ_k are off by 3U, so μ is not cleared but
+    for c (2L + 3)(12 L + 36)U. Together they move ln(ψ_k + 1) by η, that is ψ_k by 2η, and the sum over all cells by
+    (1 + 2(N + 1)η)^d − 1, times the largest |P_k|. What is left of μ also stays in the lanes, which do not start at 1
+    exactly: a relative error of every term.
     The controls c², 2cγ_k and γ_k² of step 1 are exact, because c/N is a multiple of 1/8.
     """
     L = math.log(2.0) + sum(1.0 / k for k in range(1, choice.N + 1))
-    psi, left = 12 * L * U, choice.c * (2 * L + 3) * (12 * L + 6) * U
+    psi, left = 12 * L * U, choice.c * (2 * L + 3) * (12 * L + 36) * U
     moved = math.expm1(d * math.log1p(2 * (choice.N + 1) * (psi + left)))
     reach = 2.0**d * (1.0 + DELTA["remark"]) ** terms.exponents.sum(1)
     everything: Floats = reach @ np.abs(terms.coefficients)

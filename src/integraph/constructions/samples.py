@@ -8,7 +8,7 @@ import numpy as np
 
 from integraph.bounds import sobolev
 from integraph.bounds.intervals import U
-from integraph.bounds.nodes import nodes, side
+from integraph.bounds.nodes import all_nodes
 from integraph.bounds.series import taylor
 from integraph.constructions.unit_cube import UnitCube
 from integraph.errors import SourceError, UsageError
@@ -52,7 +52,7 @@ class Samples:
     def _values(self, cells: slice, N: int, n: int, spread: float, more: int) -> Pair:
         d, scale = self.function.inputs, max(N, 1)
         alphas, K = below(d, n + more), np.arange(N + 1)
-        place = np.array([(k + nodes(n, side(int(k), N), spread, more)) / scale for k in K])  # (N + 1, n + more)
+        place = (K[:, None] + all_nodes(n, N, spread, more)) / scale  # (N + 1, n + more)
         lead = (len(K[cells]), *(N + 1,) * (d - 1))
         points = np.empty((*lead, len(alphas), d))
         for j in range(d):

@@ -12,7 +12,7 @@ from integraph.bounds.intervals import UP, U
 from integraph.constructions import lean, printed
 from integraph.constructions.fit import fitted
 from integraph.constructions.local import Local
-from integraph.constructions.planner import plan
+from integraph.constructions.planner import plan, would_fit
 from integraph.constructions.plans import TERMS, Choice, megabytes
 from integraph.constructions.powers import CENTRE
 from integraph.constructions.task import Task
@@ -30,8 +30,8 @@ def sobolev(task: Task) -> Program:
     if choice.terms > TERMS:
         raise UsageError(
             f"{choice.method}: {choice.terms} terms, W = {choice.width}, D = {choice.depth}, about "
-            f"{megabytes(choice.memory)}, are more than the limit of {TERMS} terms: ask for a larger eps, another "
-            "order, or method='lean'"
+            f"{megabytes(choice.memory)}, are more than the limit of {TERMS} terms: eps = "
+            f"{above(would_fit(task, choice.order))} would fit, or method='lean'"
         )
     worst = task.known.within(choice.order) if task.known.anything else None
     centre = CENTRE if choice.method == "lean" else -printed.DELTA[choice.method]
@@ -43,7 +43,8 @@ def sobolev(task: Task) -> Program:
         bits, controls = DOUBLE, None
     else:
         registers, segments, out, bits, controls = printed.construct(task, choice, fit.local)
-    source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, N = {choice.N}, c = {choice.c:g}"
+    cells = f"N = {choice.N}, c = {choice.c:g}" if choice.N else "N = 0"
+    source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, {cells}"
     program = replace(build(registers, segments, out, source=source), bits=bits)
     if worst is not None:
         program = replace(program, budget=_budget(task, choice, fit.local, worst, controls))

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from integraph import gadgets
 from integraph.gadgets.functions import FLOAT
-from integraph.program import Block, Index, View
+from integraph.program import Block, Index, Ref, View
 from integraph.program.views import Floats
 
 NORMAL = 1e-290  # factors below lose digits or are 0
@@ -21,19 +22,42 @@ Step = Callable[[], bool]
 def affine(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
     """Matrix products where all lanes of the last axis read the same registers; else only diagonal maps."""
     z, x = block.targets[0], block.operands[0]
-    if not (isinstance(z, View) and isinstance(x, View) and z.contiguous):
+    if not (isinstance(z, View) and z.contiguous):
         return None
     w = _times(t, block.tensors["w"])
     bias = t * block.tensors["b"][..., None] if "b" in block.tensors else None
     target = z.of(states)
     if x.shape[-1] == 1:
-        diagonal = x.of(states)[..., 0, :]
-        return _accumulate(target, lambda out: np.multiply(w, diagonal, out=out), bias, fresh)
-    if x.strides[-2:-1] != (0,):
+        diagonal = _single(x, states)
+        return _accumulate(target, lambda out: np.multiply(w, diagonal(), out=out), bias, fresh)
+    if not isinstance(x, View) or x.strides[-2:-1] != (0,):
         return None
     source = View(x.offset, x.shape[:-2] + x.shape[-1:], x.strides[:-2] + x.strides[-1:]).of(states)
     matrix = np.broadcast_to(w, np.broadcast_shapes(w.shape, x.shape[-2:]))
     return _accumulate(target, _matrix_product(matrix, source), bias, fresh)
+
+
+def _single(x: Ref, states: Floats) -> Callable[[], Floats]:
+    """What lanes read that read one register each: in place, or gathered."""
+    if isinstance(x, View):
+        fixed = x.of(states)[..., 0, :]
+        return lambda: fixed
+    registers = x.indices()[..., 0]
+    return lambda: states[registers]
+
+
+def ramp(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    """One sum."""
+    z = block.targets[0]
+    if not isinstance(z, View):
+        return None
+    target, gain = z.of(states), t * block.tensors["b"][..., None]
+
+    def step() -> bool:
+        np.add(target, gain, out=target)
+        return math.isfinite(np.add.reduce(target, axis=None))
+
+    return step
 
 
 def compiles() -> bool:
@@ -88,20 +112,20 @@ def _accumulate(target: Floats, compute: Callable[[Floats], object], bias: Float
 def product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
     """Lane by lane, or a sum over r without ever forming lanes × r."""
     z, x, v = block.targets[0], *block.operands
-    if not (isinstance(z, View) and isinstance(x, View) and isinstance(v, View) and z.contiguous):
+    if not (isinstance(z, View) and z.contiguous):
         return None
-    left, right, scale = x.of(states), v.of(states), t * block.tensors["w"]
+    scale = t * block.tensors["w"]
     if x.shape[-1] == 1:
-        left, right = left[..., 0, :], right[..., 0, :]  # the last axis of the weights, 1, now spreads over the inputs
+        one, other = _single(x, states), _single(v, states)
 
         def multiply(out: Floats) -> None:
-            np.multiply(left, right, out=out)
-            np.multiply(out, scale, out=out)
+            np.multiply(one(), other(), out=out)
+            np.multiply(out, scale, out=out)  # the last axis of the weights, 1, spreads over the inputs
 
         return _accumulate(z.of(states), multiply, None, fresh)
-    if scale.size != 1:
+    if scale.size != 1 or not (isinstance(x, View) and isinstance(v, View)):
         return None
-    factor = float(scale.ravel()[0])
+    left, right, factor = x.of(states), v.of(states), float(scale.ravel()[0])
 
     def contract(out: Floats) -> None:
         np.einsum("...rb,...rb->...b", left, right, out=out)
@@ -129,26 +153,55 @@ def bilinear(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bo
 
 
 def monomial(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """Lanes that read a few registers each: gathered one column of the operand after the other."""
+    """Lanes that read a few registers each: one sparse product gives all exponents."""
     z, l = block.targets[0], block.operands[0]
     if not (isinstance(z, View) and z.contiguous) or l.shape[-1] > GATHERED:
         return None
-    reads, target = l.indices(), z.of(states)
-    weights = np.broadcast_to(t * block.tensors["w"], l.shape)
-    columns = [(reads[..., r], weights[..., r, None]) for r in range(l.shape[-1]) if weights[..., r].any()]
-    bias = t * np.broadcast_to(block.tensors.get("b", np.zeros(())), z.shape)[..., None]
-    exponent, part = np.empty_like(target), np.empty_like(target)
+    lanes, reads = z.size, l.indices().ravel()
+    target = z.of(states).reshape(lanes, states.shape[1])
+    weights = np.broadcast_to(t * block.tensors["w"], l.shape).ravel()
+    used = weights != 0
+    rows = np.repeat(np.arange(lanes), l.shape[-1])[used]
+    matrix = sparse.csr_array((weights[used], (rows, reads[used])), (lanes, len(states)))
+    bias = t * np.broadcast_to(block.tensors.get("b", np.zeros(())), z.shape).reshape(lanes, 1)
 
     def step() -> bool:
-        exponent[...] = bias
-        for registers, weight in columns:
-            np.take(states, registers, axis=0, out=part)
-            np.multiply(part, weight, out=part)
-            np.add(exponent, part, out=exponent)
+        exponent = matrix @ states
+        np.add(exponent, bias, out=exponent)
         target[...] = FLOAT.grow(target, exponent)
-        return bool(np.isfinite(target).all())
+        return math.isfinite(np.add.reduce(target, axis=None))
 
     return step
+
+
+def log_cosh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    """l = ln cosh(t·x) from 0, where nobody reads m: near 0 as ln(1 + 2 sinh²), further out as |x| − ln 2 + …"""
+    (_, l), x = block.targets, block.operands[0]
+    if live[0] or not fresh or not all(isinstance(ref, View) for ref in (l, x)):
+        return None
+    source, target = x.of(states), l.of(states)
+    a, b = (np.asarray(t * block.tensors.get(name, one))[..., None] for name, one in _AFFINE.items())
+    size, far = np.empty(target.shape), np.empty(target.shape)
+
+    def step() -> bool:
+        np.multiply(source, a, out=size)
+        np.add(size, b, out=size)
+        np.abs(size, out=size)
+        np.multiply(size, -2.0, out=far)
+        np.exp(far, out=far)
+        np.add(far, 1.0, out=far)
+        np.log(far, out=far)
+        np.add(far, size - LN2, out=far)
+        near = size < 1.0
+        far[near] = np.log1p(2.0 * np.sinh(0.5 * size[near]) ** 2)
+        target[...] = far
+        return math.isfinite(np.add.reduce(far, axis=None))
+
+    return step
+
+
+_AFFINE = {"a": np.ones(()), "b": np.zeros(())}
+LN2 = math.log(2.0)
 
 
 def decay(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:

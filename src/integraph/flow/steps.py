@@ -102,8 +102,10 @@ _PLAIN = {"k": np.ones(()), "c": np.zeros(())}
 
 _FAST: dict[str, Binder] = {
     "affine": linear_steps.affine,
+    "ramp": linear_steps.ramp,
     "bilinear": linear_steps.bilinear,
     "monomial": linear_steps.monomial,
+    "log_cosh": linear_steps.log_cosh,
     "product": linear_steps.product,
     "decay": linear_steps.decay,
     "relax": linear_steps.decay,

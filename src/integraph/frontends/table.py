@@ -44,7 +44,9 @@ def read_table(given: Mapping[Any, Any], variables: str | Sequence[object] | Non
     called = numbered(d) if variables is None else names(variables)
     if len(called) != d:
         raise SourceError(f"the table has {d} inputs, variables names {len(called)}: {', '.join(called)}")
-    return Function(d, shape[d] if len(shape) > d else 1, f"of degree {order - 1}", called, table=table)
+    return Function(
+        d, shape[d] if len(shape) > d else 1, f"table of derivatives up to order {order - 1}", called, table=table
+    )
 
 
 def _alpha(key: Any) -> Alpha:

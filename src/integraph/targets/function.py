@@ -40,8 +40,8 @@ class Function:
     table: Table | None = None
 
     def __repr__(self) -> str:
-        kind = "formula" if self.expression else "table of derivatives" if self.table else "function"
-        return f"{kind} {self.name}: {self.inputs} inputs ({', '.join(self.variables)}), {self.outputs} outputs"
+        kind = "formula " if self.expression else "" if self.table else "function "
+        return f"{kind}{self.name}: {self.inputs} inputs ({', '.join(self.variables)}), {self.outputs} outputs"
 
 
 def from_expression(expression: Expression) -> Function:
