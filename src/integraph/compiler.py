@@ -46,8 +46,8 @@ def compile(
     **Functions** (Theorem 1): a formula or a list of them, sympy expressions, a Python function (with `derivatives`, if
     there are any), a table of derivatives. `method` is "lean", "remark" or "paper". `order` is n, `width` the largest
     W; the planner chooses what is not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a
-    Python function is only seen, unless `norm` bounds its derivatives up to the order. `variables` names the inputs in
-    order, `inputs` says how many a single parameter holds.
+    Python function is only seen, unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the
+    inputs in order, `inputs` says how many a single parameter holds.
     """
     if is_network(source):
         given = {"order": order, "width": width, "gamma": gamma, "norm": norm, "variables": variables}

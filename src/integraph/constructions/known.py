@@ -30,7 +30,8 @@ def further(d: int) -> int:
 
 
 class Known:
-    """Bounds for rising orders; `norm` is the user's word for all derivatives of order ≤ n, in the units of the box."""
+    """Bounds for rising orders; `norm` is the user's word for all derivatives in the units of the box: up to the order
+    asked for, or of every order."""
 
     def __init__(self, function: Function, cube: UnitCube, norm: float | None) -> None:
         self.function, self.cube, self.norm = function, cube, norm
@@ -75,14 +76,14 @@ class Known:
         d = self.function.inputs
         if order is not None and order > LARGEST.get(d, max(ladder(d))):
             raise UsageError(f"order = {order}: for {d} inputs it may be at most {LARGEST.get(d, max(ladder(d)))}")
-        rungs = ladder(d) if order is None else (order,)
+        rungs, more = ladder(d) if order is None else (order,), further(d) if self.norm is None or order is None else 0
         done = 0 if order is None else order - 1
         for rung in rungs:
-            worst, top, why = self.upto(rung + further(d))
+            worst, top, why = self.upto(rung + more)
             if top < rung:  # what is unknown at high orders may have stopped the search before the lower ones were good
                 worst, top, why = self.upto(rung)
             for n in range(done + 1, min(rung, top) + 1):
-                yield n, worst[: count(d, min(n + further(d), top) + 1)]
+                yield n, worst[: count(d, min(n + more, top) + 1)]
             if top < rung:
                 if top < done + 1 and (done == 0 or order is not None):
                     raise SourceError(

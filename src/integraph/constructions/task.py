@@ -45,7 +45,7 @@ def task(
     gamma: float = 0.5,
     norm: float | None = None,
 ) -> Task:
-    """`norm` is the user's bound of all derivatives up to the order, where there is no formula to bound them."""
+    """`norm` is the user's bound of all derivatives up to `order`, or of every order, where there is no formula."""
     if not isinstance(method, str) or method not in METHODS:
         raise UsageError(f"method = {method!r}: a function is compiled by {', '.join(map(repr, METHODS))}")
     tolerance, share = real(eps, "eps"), real(gamma, "gamma")
@@ -60,6 +60,8 @@ def task(
         raise UsageError(f"width = {width} belongs to method='lean': {method!r} has the width of the theorem")
     if method != "lean" and function.table is not None:
         raise UsageError(f"method = {method!r}: a table of derivatives fixes N, so it is compiled by method='lean'")
+    if norm is not None and function.expression is not None:
+        raise UsageError(f"norm = {norm}: the derivatives of a formula are bounded by itself; leave it out")
     cube = unit_cube(box)
     known = Known(function, cube, None if norm is None else real(norm, "norm"))
     return Task(function, cube, tolerance, method, order, width, share, known)
