@@ -63,7 +63,8 @@ def derivative_bounds(
     found = cover(function.expression, n, low, high, loose, budget)
     why = "" if found.dead is None else trouble(function.expression, *found.dead, n + 1)
     alphas, factor = below(len(low), n + 1), factorials(len(low), n + 1)[:, None]
-    lower, upper = found.lower * factor * (1 - ROUNDED), found.upper * factor * (1 + ROUNDED)
+    with np.errstate(over="ignore"):
+        lower, upper = found.lower * factor * (1 - ROUNDED), found.upper * factor * (1 + ROUNDED)
     return Sobolev(n, low, high, alphas, lower, upper, why)
 
 

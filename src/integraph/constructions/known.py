@@ -60,7 +60,7 @@ class Known:
         if self.norm is not None:
             found = np.full((count(d, n + 1), self.function.outputs), self.norm)
         else:
-            box = self.cube.box
+            box = self.cube.outer
             bounds = sobolev.derivative_bounds(self.function, n, box.low, box.high, loose=LOOSE, budget=BUDGET)
             found, why = bounds.upper, bounds.why
         with np.errstate(over="ignore", invalid="ignore"):

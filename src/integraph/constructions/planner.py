@@ -64,6 +64,11 @@ def _lean(task: Task, by: str) -> list[Choice]:
     reach = math.inf  # the smallest ε that any order reaches within the limit
     best, since = None, 0
     for n, worst in task.known.orders(task.order):
+        if not task.eps >= U * float(np.max(worst[0])):
+            raise UsageError(
+                f"eps = {task.eps:g}: {task.function.name} is as large as {above(float(np.max(worst[0])))}, of which "
+                f"float64 keeps {U:.2g}: ask for a larger eps"
+            )
         if found and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
             break
         chosen = _cells(task, n, worst, best)

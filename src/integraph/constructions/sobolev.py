@@ -23,10 +23,29 @@ from integraph.program.summary import above
 from integraph.program.views import Floats
 from integraph.targets.multi_index import below, count, of_degree
 
+TRIES = 4  # orders, the cheapest first, until rounding leaves room for ε
+
+
+class RoundingError(UsageError):
+    """A choice that would do in real arithmetic, and does not in float64."""
+
 
 def sobolev(task: Task) -> Program:
     """A program within ε of the function on the box, by its own budget; or only as far as can be seen."""
-    choice = plan(task).chosen
+    cheapest: dict[int, Choice] = {}
+    for choice in plan(task).alternatives:
+        cheapest.setdefault(choice.order, choice)
+    refused: list[RoundingError] = []
+    for choice in list(cheapest.values())[:TRIES]:
+        try:
+            return compiled(task, choice)
+        except RoundingError as reason:
+            refused.append(reason)
+    raise refused[0]
+
+
+def compiled(task: Task, choice: Choice) -> Program:
+    """The program of one choice."""
     if choice.terms > TERMS:
         raise UsageError(
             f"{choice.method}: {choice.terms} terms, W = {choice.width}, D = {choice.depth}, about "
@@ -63,7 +82,7 @@ def _budget(task: Task, choice: Choice, found: Local, worst: Floats, controls: F
         controls = bumps * (worst[0] + approximation) + (d + 2) * U * found.size
     rounding = UP * float(np.max(newton + found.powers + controls))
     if not approximation + rounding <= task.eps:
-        raise UsageError(
+        raise RoundingError(
             f"eps = {task.eps:g} cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, "
             f"the approximation {above(approximation)}: ask for a larger eps, a smaller order or another method"
         )

@@ -41,6 +41,15 @@ class UnitCube:
         """How far t(back(t)) can be from t, in the cube: rounding, and the corners that are not in the box."""
         return float(LOST * U * (1.0 + np.abs(self.shift).max()))
 
+    @property
+    def outer(self) -> Interval:
+        """The box, and what of the cube is beyond it by roundings."""
+        sides = np.stack([self.box.low, self.box.high, self.scale, self.shift], 1)
+        corner = np.array([_corners(*side) for side in sides.tolist()])
+        room = self.lost * (self.box.high - self.box.low)
+        low = np.where(corner[:, 0], self.box.low, self.box.low - room)
+        return Interval(low, np.where(corner[:, 1], self.box.high, self.box.high + room))
+
     def back(self, t: Floats) -> Floats:
         """Points of the box, for points (…, d) of the cube."""
         found: Floats = np.clip((t - self.shift) / self.scale, self.box.low, self.box.high)
@@ -50,6 +59,11 @@ class UnitCube:
         """t of points (B, d), in float64."""
         found: Floats = x * self.scale + self.shift
         return found
+
+
+def _corners(low: float, high: float, scale: float, shift: float) -> list[bool]:
+    """Whether the ends of a side are exactly at 0 and at 1."""
+    return [Fraction(scale) * Fraction(end) + Fraction(shift) == at for end, at in ((low, 0), (high, 1))]
 
 
 def unit_cube(box: Interval) -> UnitCube:

@@ -14,6 +14,8 @@ from integraph.program import Block, Index, Ref, View
 from integraph.program.views import Floats
 
 NORMAL = 1e-290  # factors below lose digits or are 0
+SUBNORMAL = float(np.finfo(np.float64).tiny)  # numbers below have lost digits, and slow down all that is done with them
+LN2 = math.log(2.0)
 GATHERED = 64  # registers a lane may read before a sum over a copy is faster
 
 Step = Callable[[], bool]
@@ -153,7 +155,7 @@ def bilinear(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bo
 
 
 def monomial(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """Lanes that read a few registers each: one sparse product gives all exponents."""
+    """Lanes that read a few registers each: one sparse product gives all exponents. What falls below 2.2e-308 is 0."""
     z, l = block.targets[0], block.operands[0]
     if not (isinstance(z, View) and z.contiguous) or l.shape[-1] > GATHERED:
         return None
@@ -168,7 +170,9 @@ def monomial(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bo
     def step() -> bool:
         exponent = matrix @ states
         np.add(exponent, bias, out=exponent)
-        target[...] = FLOAT.grow(target, exponent)
+        grown = FLOAT.grow(target, exponent)
+        grown[np.abs(grown) < SUBNORMAL] = 0.0
+        target[...] = grown
         return math.isfinite(np.add.reduce(target, axis=None))
 
     return step
@@ -201,7 +205,6 @@ def log_cosh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bo
 
 
 _AFFINE = {"a": np.ones(()), "b": np.zeros(())}
-LN2 = math.log(2.0)
 
 
 def decay(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:

@@ -47,7 +47,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Budget:
-    """A bound of |source − exact flow of the stored controls| for every x with low ≤ x ≤ high, in its three parts."""
+    """A bound of |source − exact flow of the stored controls| for every x with low ≤ x ≤ high, in its three parts.
+
+    Where the flow needs more than 53 bits, the controls are meant to as many, not as float64 stores them."""
 
     low: Floats
     high: Floats
