@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import integraph
+from gallery import FUNCTIONS, VARIABLES
 from integraph import Partition, Program
 from integraph.bounds import theorem1
 from integraph.bounds.series import taylor
@@ -21,7 +22,6 @@ from integraph.smooth import to_task
 from integraph.targets import Function
 from integraph.targets.multi_index import below, count, factorials
 from measure import clock, race, show, verdict
-from smooth_functions import FUNCTIONS, VARIABLES
 from theorem1_pictures import slope, sweep
 
 Floats = NDArray[np.float64]
@@ -33,16 +33,19 @@ TIGHT = 10.0  # bound against measured error
 POINTS = 30_000  # on a grid, and as many at random
 WORST = 300  # points near which the error is looked for again
 ORDERS = {1: (1, 2, 4, 8), 2: (2, 4, 8), 3: (2, 4, 8)}
-SPEED = ("exp(-9*((x - 0.5)^2 + (y - 0.4)^2 + (z - 0.6)^2))", 3e-3, 4, 12)  # formula, ε, order, N
+SPEED = ("exp(-9*((x - 0.5)^2 + (y - 0.4)^2 + (z - 0.6)^2))", 5e-3, 4)  # formula; ε such that N = 12; order
 INPUTS = 100_000
 CHUNK = 1024  # points at which plain numpy is fastest
 
 
 def main() -> None:
     sizes()
-    show("the paper's W and D, and lean's W, as powers of ε (fitted over the smaller half of ε)", *slopes())
+    show("exponents of ε: W and D of the paper, W of lean", *slopes())
     with threadpool_limits(1):
-        show(f"order 4, N = 12, d = 3: {INPUTS:,} points, one thread", *speed())
+        show(f"d = 3, {INPUTS:,} points, one thread", *speed())
+
+
+COLUMNS = ("function", "n", "N", "W × D", "lean", "n", "N", "W × D", "paper", "ratio", "bound", "error", "ratio")
 
 
 def sizes() -> None:
@@ -50,46 +53,16 @@ def sizes() -> None:
     medians: list[tuple[object, ...]] = []
     times: list[tuple[object, ...]] = []
     for d, functions in FUNCTIONS.items():
-        rows, ratios, slacks, seconds = [], [], [], {}
-        kept = True
-        for name, formula in functions.items():
-            function = integraph.function(formula, variables=VARIABLES[d])
-            start = time.perf_counter()
-            program = integraph.compile(function, EPS)
-            seconds[name] = time.perf_counter() - start
-            paper = papers(function)
-            bound, error = program.budget.total, largest_error(program, function)
-            size = program.width * program.depth
-            ratios.append(paper.size / size)
-            slacks.append(bound / error)
-            kept &= error <= bound <= EPS
-            order, N = program.source.split("order ")[1].split(", c")[0].split(", N = ")
-            ours = (order, N, f"{program.width} × {program.depth}", size)
-            theirs = (paper.n, paper.N, f"{paper.width} × {paper.depth}", f"{paper.size:.3g}")
-            errors = (f"{bound:.1e}", f"{error:.1e}", f"{bound / error:.1f}")
-            rows.append((name, *ours, *theirs, f"{ratios[-1]:.3g}", *errors))
-        columns = (
-            "function",
-            "n",
-            "N",
-            "W × D",
-            "lean",
-            "n",
-            "N",
-            "W × D",
-            "paper",
-            "paper/lean",
-            "bound",
-            "error",
-            "ratio",
-        )
-        show(f"W·D for ε = {EPS:g}, d = {d}", columns, rows)
-        smaller, slack = median(ratios), median(slacks)
-        always = "always" if kept else "NOT ALWAYS"
+        found = {name: measured(integraph.function(text, variables=VARIABLES[d])) for name, text in functions.items()}
+        title = f"n, N, W × D and W·D of lean, then of the paper; bound and error: ε = {EPS:g}, d = {d}"
+        show(title, COLUMNS, [(name, *one.row()) for name, one in found.items()])
+        smaller, slack = median(one.smaller for one in found.values()), median(one.slack for one in found.values())
+        always = "always" if all(one.kept for one in found.values()) else "NOT ALWAYS"
         goals = (verdict(smaller, SIZES[d], at_least=True), f"{slack:.2f}", verdict(slack, TIGHT), always)
-        medians.append((d, len(rows), f"{smaller:.3g}", *goals))
-        slowest = max(seconds, key=lambda name: seconds[name])
-        times.append((d, f"{sum(seconds.values()):.1f} s", f"{seconds[slowest]:.1f} s ({slowest})"))
+        medians.append((d, len(found), f"{smaller:.3g}", *goals))
+        slowest = max(found, key=lambda name: found[name].seconds)
+        total = sum(one.seconds for one in found.values())
+        times.append((d, f"{total:.1f} s", f"{found[slowest].seconds:.1f} s ({slowest})"))
     columns = ("d", "functions", "paper/lean", "target", "bound/error", "target", "error ≤ bound ≤ ε")
     show(f"medians, ε = {EPS:g}", columns, medians)
     show("compile times of these functions", ("d", "all", "slowest"), times)
@@ -104,6 +77,48 @@ class Paper(NamedTuple):
     @property
     def size(self) -> int:
         return self.width * self.depth
+
+
+class Measured(NamedTuple):
+    program: Program
+    seconds: float  # to compile
+    error: float
+    paper: Paper
+
+    @property
+    def size(self) -> int:
+        return self.program.width * self.program.depth
+
+    @property
+    def smaller(self) -> float:
+        return self.paper.size / self.size
+
+    @property
+    def bound(self) -> float:
+        assert self.program.budget is not None
+        return self.program.budget.total
+
+    @property
+    def slack(self) -> float:
+        return self.bound / self.error
+
+    @property
+    def kept(self) -> bool:
+        return self.error <= self.bound <= EPS
+
+    def row(self) -> tuple[object, ...]:
+        program, paper = self.program, self.paper
+        n, N = program.source.split("order ")[1].split(", c")[0].split(", N = ")
+        ours = (n, N, f"{program.width} × {program.depth}", self.size)
+        theirs = (paper.n, paper.N, f"{paper.width} × {paper.depth}", f"{paper.size:.3g}")
+        return (*ours, *theirs, f"{self.smaller:.3g}", f"{self.bound:.1e}", f"{self.error:.1e}", f"{self.slack:.1f}")
+
+
+def measured(function: Function) -> Measured:
+    start = time.perf_counter()
+    program = integraph.compile(function, EPS)
+    seconds = time.perf_counter() - start
+    return Measured(program, seconds, largest_error(program, function), papers(function))
 
 
 def papers(function: Function) -> Paper:
@@ -162,13 +177,13 @@ def slopes() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
 
 
 def speed() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    formula, eps, n, N = SPEED
+    formula, eps, n = SPEED
     function = integraph.function(formula)
     programs: list[Program] = []
     seconds = clock(lambda: programs.append(integraph.compile(function, eps, order=n)))
     program = programs[0]
     chosen = integraph.plan(function, eps, order=n).chosen
-    assert chosen.N == N, f"N = {chosen.N}: another ε is needed"
+    N = chosen.N
     task = to_task(
         function, eps, box=None, method="lean", order=n, width=None, gamma=0.5, norm=None,
         variables=None, inputs=None, derivatives=None,
@@ -179,9 +194,11 @@ def speed() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     difference = np.abs(program(x)[:, 0] - plain(x)).max()
     best = race({"numpy": lambda: plain(x), "exact": lambda: program.flow(x, "exact")}, seconds=5.0)
     ratio = best["exact"] / best["numpy"]
-    sizes = (program.width, program.depth, program.terms, f"{seconds:.1f} s")
+    sizes = (n, N, program.width, program.depth, program.terms, f"{seconds:.1f} s")
     times = (f"{1e6 * best[name] / INPUTS:.2f}" for name in ("numpy", "exact"))
     columns = (
+        "n",
+        "N",
         "W",
         "D",
         "terms",
@@ -190,7 +207,7 @@ def speed() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         "exact µs/point",
         "ratio",
         "target",
-        "largest difference",
+        "difference",
     )
     return columns, [(*sizes, *times, f"{ratio:.2f}", verdict(ratio, 3), f"{difference:.1e}")]
 

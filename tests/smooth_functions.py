@@ -44,12 +44,11 @@ class Smooth:
         return np.stack([np.broadcast_to(part, len(x)) for part in parts], 1)
 
     def error(self, program: Program, engine: str | None = None, count: int = 600) -> float:
-        """The largest that is seen, less what float64 may lose on a box that is far from 0."""
+        """The largest that is seen, less what float64 may lose: of values, and of the digits of x."""
         x = self.points(count)
-        wanted, (low, high) = self.values(x), self.sides().T
-        far = 1 + np.abs(x).max() / (high - low).min()
-        error = float(np.abs(program(x, engine) - wanted).max())
-        return error - FLOAT * far * (1 + float(np.abs(wanted).max()))
+        wanted = self.values(x)
+        lost = FLOAT * (1 + np.abs(wanted).max()) + np.abs(self.values(x * (1 + 4e-15)) - wanted).max()
+        return float(np.abs(program(x, engine) - wanted).max() - lost)
 
 
 SMOOTH = [
@@ -68,5 +67,5 @@ SMOOTH = [
     Smooth("two outputs", ["sin(x*y)", "x - y^2"], lambda x, y: (np.sin(x * y), x - y * y), 1e-4, (-1.0, 1.0)),
     Smooth("ten outputs", [f"cos({k}*x)" for k in range(10)], lambda x: tuple(np.cos(k * x) for k in range(10)), 1e-4),
     Smooth("space", "sin(x + 2*y - z)", lambda x, y, z: np.sin(x + 2 * y - z), 2e-2),
-    Smooth("five", "a*b + c*d*e", lambda a, b, c, d, e: a * b + c * d * e, 1e-6),
+    Smooth("five", "p*q + r*s*t", lambda p, q, r, s, t: p * q + r * s * t, 1e-6),
 ]

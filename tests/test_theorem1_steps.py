@@ -95,7 +95,7 @@ def test_monomials_gathered_products_diagonals_and_ramps(seed: int, t: float, co
 
 
 def test_monomials_beyond_the_exponents_of_float64() -> None:
-    """1e-200·e^800 is a number though e^800 is none; 0 stays 0; e^−2000 is 0; what overflows is not content."""
+    """1e-200·e^800 is a number though e^800 is none; 0 stays 0; e^−2000 is 0, and so is e^−720; overflow is seen."""
     r = Registers()
     x, z = r.inputs("x", 1), r.inputs("z", 4)
     states = np.array([[800.0], [1e-200], [0.0], [1e300], [1.0]])
@@ -104,7 +104,9 @@ def test_monomials_beyond_the_exponents_of_float64() -> None:
         end = fast(block, states)[1:, 0]
         wanted = float(mp.exp(800) * mpf(1e-200))
         assert end == pytest.approx([wanted, 0.0, 0.0, 0.0], rel=1e-12)
-        states[1:] = 1.0
+        states[0] = 288.0  # 2.5·288 = 720: e^−720 is subnormal
+        assert fast(block, states)[3:, 0] == pytest.approx([float(mp.exp(-720) * mpf(1e300)), 0.0], rel=1e-12, abs=0.0)
+        states[:] = [[800.0], [1.0], [1.0], [1.0], [1.0]]
         step = steps._FAST["monomial"](block, states, 1.0, False, (True,))
         assert step is not None
         assert not step()

@@ -83,7 +83,7 @@ def _below(at: Ball) -> Floats:
     return np.maximum(found, 0.0) * (1 - ROUNDED)
 
 
-def _boxes(expression: Expression, n: int, budget: int) -> int:
+def _boxes(expression: Expression, n: int) -> int:
     """How many boxes the budget allows, halved ones too."""
     d = len(expression.variables)
     products = comb(2 * d + n + Q, 2 * d)
@@ -95,16 +95,16 @@ def _boxes(expression: Expression, n: int, budget: int) -> int:
     numbers = {number for number, step in enumerate(expression.steps) if step.op == NUMBER}
     scaled = sum(step.op == "mul" and not numbers.isdisjoint(step.args) for step in expression.steps)
     costly = sum(step.op not in CHEAP for step in expression.steps) - scaled
-    return max(START, min(BOXES, budget // (products * max(costly, 1))))
+    return max(START, min(BOXES, BUDGET // (products * max(costly, 1))))
 
 
 class _Search:
     """The boxes that still need halving, and what is known from those that do not."""
 
-    def __init__(self, expression: Expression, n: int, low: Floats, high: Floats, loose: float, budget: int) -> None:
+    def __init__(self, expression: Expression, n: int, low: Floats, high: Floats, loose: float) -> None:
         self.expression, self.n, self.low, self.high, self.loose = expression, n, low, high, loose
         self.sides = np.where(high > low, high - low, 1.0)
-        self.budget = _boxes(expression, n, budget)
+        self.budget = _boxes(expression, n)
         self.lows = self.highs = np.empty((0, len(low)))
         shape = (count(len(low), n + 1), len(expression.outputs))
         self.lower, self.upper = np.zeros(shape), np.zeros(shape)
@@ -174,7 +174,7 @@ class _Search:
 
 def cover(expression: Expression, n: int, low: Floats, high: Floats, loose: float, budget: int = BUDGET) -> Cover:
     """Until upper ≤ loose·lower everywhere, or the budget is spent. With loose = ∞ only dead ends are looked for."""
-    search = _Search(expression, n, low, high, loose, budget)
+    search = _Search(expression, n, low, high, loose)
     if len(low) <= CORNERS:
         search.look(np.where(np.array(list(product((False, True), repeat=len(low)))), high, low))
     lows, highs = _grid(low, high)

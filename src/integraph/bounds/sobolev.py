@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.bounds.cover import BUDGET, cover
+from integraph.bounds.cover import cover
 from integraph.bounds.trouble import trouble
 from integraph.errors import SourceError
 from integraph.program.views import Floats
@@ -51,16 +51,13 @@ class Sobolev:
         return f"W^({self.order},∞) norm between {lower:.6g} and {upper:.6g}\n{self.table()}"
 
 
-def derivative_bounds(
-    function: Function, n: int, low: Floats, high: Floats, *, loose: float = 1.1, budget: int = BUDGET
-) -> Sobolev:
-    """Bounds of sup |f^(α)| for |α| ≤ n over low…high (d,); with a formula upper ≤ loose·lower is aimed at, as far as
-    the budget of products goes."""
+def derivative_bounds(function: Function, n: int, low: Floats, high: Floats, *, loose: float = 1.1) -> Sobolev:
+    """Bounds of sup |f^(α)| for |α| ≤ n over low…high (d,); with a formula upper ≤ loose·lower is aimed at."""
     low, high = np.asarray(low, float), np.asarray(high, float)
     if function.expression is None:
         seen = _seen(function, n, low, high)
         return Sobolev(n, low, high, below(len(low), n + 1), seen, np.full_like(seen, np.inf), NO_FORMULA)
-    found = cover(function.expression, n, low, high, loose, budget)
+    found = cover(function.expression, n, low, high, loose)
     why = "" if found.dead is None else trouble(function.expression, *found.dead, n + 1)
     alphas, factor = below(len(low), n + 1), factorials(len(low), n + 1)[:, None]
     with np.errstate(over="ignore"):

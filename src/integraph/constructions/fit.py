@@ -15,6 +15,8 @@ from integraph.program.views import Floats
 from integraph.targets.multi_index import count
 
 SAMPLES = 4096  # points at which the error is looked at
+PER_CELL = 16  # in every direction, where nothing but the error that is seen tells how good a fit is,
+WORK = 20_000_000  # but no more products than that
 SEED = 0
 
 
@@ -22,6 +24,11 @@ SEED = 0
 class Fit:
     local: Local
     seen: float  # the largest error at the sample points, NaN where f has no values
+
+    @property
+    def likely(self) -> float:
+        """What is seen, and what rounding of the controls can add to it."""
+        return self.seen + float(np.max(self.local.powers))
 
 
 def fitted(
@@ -44,7 +51,18 @@ def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: i
     rng, half = np.random.default_rng(SEED), np.arange(SAMPLES // 2)
     t = rng.random((SAMPLES, d))
     t[half, rng.integers(0, d, len(half))] = rng.integers(0, 2, len(half))
+    if not task.known.anything:
+        t = np.concatenate([t, _in_cells(rng, d, partition, found.coefficients.shape[-2] * task.function.outputs)])
     x = task.cube.back(t)
     exact, _ = samples.at(x)
     at = np.clip(task.cube.forth(x), 0.0, 1.0)
     return float(np.max(np.abs(values(found.coefficients, partition, n, at, centre) - exact)))
+
+
+def _in_cells(rng: np.random.Generator, d: int, partition: Partition, each: int) -> Floats:
+    """One point in every part of a grid that is finer than the cells: a kink that no node sees is in one of them."""
+    reach = partition.near(np.full((1, d), 0.5)).shape[2] ** d
+    parts = min(PER_CELL * max(partition.N, 1), int((WORK / (reach * each)) ** (1 / d)))
+    corners = np.stack(np.unravel_index(np.arange(parts**d), (parts,) * d), -1)
+    found: Floats = (corners + rng.random(corners.shape)) / max(parts, 1)
+    return found

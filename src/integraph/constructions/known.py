@@ -15,7 +15,6 @@ from integraph.targets.multi_index import below, count, factorials
 
 LADDER = {1: (1, 2, 4, 6, 8, 10, 12, 14, 16), 2: (1, 2, 4, 6, 8, 10), 3: (1, 2, 4, 6, 8), 4: (1, 2, 4, 6)}
 FURTHER = {1: 4, 2: 3, 3: 2}  # orders beyond n that help to judge a fit of order n
-BUDGET = 2**26  # products to find a bound
 LOOSE = 1.3  # a bound of a derivative, against what is seen: N grows only with its n-th root
 LARGEST = {1: 40, 2: 24, 3: 14, 4: 10}  # the highest order a user may ask for
 
@@ -61,7 +60,7 @@ class Known:
             found = np.full((count(d, n + 1), self.function.outputs), self.norm)
         else:
             box = self.cube.outer
-            bounds = sobolev.derivative_bounds(self.function, n, box.low, box.high, loose=LOOSE, budget=BUDGET)
+            bounds = sobolev.derivative_bounds(self.function, n, box.low, box.high, loose=LOOSE)
             found, why = bounds.upper, bounds.why
         with np.errstate(over="ignore", invalid="ignore"):
             unit = (self.cube.widths ** below(d, n + 1)).prod(1) / factorials(d, n + 1)

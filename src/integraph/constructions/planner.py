@@ -286,7 +286,7 @@ def _of_table(task: Task) -> Choice:
 
 
 def _seen(task: Task) -> list[Choice]:
-    """For every order the fewest cells at which no more than ε/2 is seen."""
+    """For every order the fewest cells at which no more than ε/2 is seen, rounding included."""
     d, outputs = task.function.inputs, task.function.outputs
     found: list[Choice] = []
     limit, reach = EVALUATIONS, math.inf
@@ -294,7 +294,7 @@ def _seen(task: Task) -> list[Choice]:
         most = min(_most(d, n, outputs), int((limit / (count(d, n) * outputs)) ** (1 / d)))
         low, high, seen = -1, 0, math.inf
         while high <= most:
-            seen = fitted(task, n, high, SEEN[0] * max(high, 1), SEEN[1]).seen
+            seen = fitted(task, n, high, SEEN[0] * max(high, 1), SEEN[1]).likely
             reach = min(reach, 2 * seen)
             if 2 * seen <= task.eps:
                 break
@@ -303,7 +303,7 @@ def _seen(task: Task) -> list[Choice]:
             continue
         while high - low > 1:
             middle = (low + high) // 2
-            good = 2 * fitted(task, n, middle, SEEN[0] * max(middle, 1), SEEN[1]).seen <= task.eps
+            good = 2 * fitted(task, n, middle, SEEN[0] * max(middle, 1), SEEN[1]).likely <= task.eps
             low, high = (low, middle) if good else (middle, high)
         found += plans.lean(d, outputs, n, high, SEEN[0] * max(high, 1), SEEN[1], task.read_in, math.nan)
         limit = min(limit, found[-1].coefficients)
