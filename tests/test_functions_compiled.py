@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ def test_the_sizes_of_theorem_1(formula: str, d: int, n: int, eps: float, gamma:
         assert program.width == 2 * (N + 2) * d + 1
         full = 7 + 2 * math.ceil(M * cells**d / ((N + 2) * d))
         assert program.depth == full
+        assert integraph.plan(formula, 1.001 * eps, order=n, method=method, gamma=gamma).chosen.depth == full
         other = integraph.compile(formula, 1.001 * eps, order=n, method=method, gamma=gamma, box=(0, 0.5))
         assert (other.width, other.depth) == (program.width + d, program.depth + 1)
 
@@ -127,6 +129,20 @@ def test_tiny_tolerances(eps: float) -> None:
             for t, y in zip(x[:, 0].tolist(), program(x)[:, 0].tolist(), strict=True)
         )
     assert error <= program.budget.total + 4e-16
+
+
+@pytest.mark.parametrize("method", ["lean", "remark"])
+@pytest.mark.parametrize("box", [(0.0, 1.0), (-1.1, 2.3), (30.1, 30.6)])
+def test_the_promise_in_real_arithmetic(method: str, box: tuple[float, float]) -> None:
+    """The stored controls in 200 bits: a cubic is exact but for their rounding, and that is promised, nothing else."""
+    program = replace(integraph.compile("x^3 - x/3", 0.1, box=box, order=4, method=method), bits=200)
+    assert program.budget is not None
+    assert program.budget.approximation <= 1e-30
+    x = np.random.default_rng(2).uniform(*box, (4, 1))
+    for t, y in zip(x[:, 0].tolist(), program(x)[:, 0].tolist(), strict=True):
+        with mp.workprec(200):
+            wanted = mpf(t) ** 3 - mpf(t) / 3
+            assert abs(mpf(y) - wanted) <= program.budget.total + abs(wanted) * 2.0**-53
 
 
 def test_tolerances_below_rounding_are_refused() -> None:

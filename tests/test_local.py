@@ -18,7 +18,7 @@ from integraph.bounds.intervals import Interval
 from integraph.bounds.nodes import nodes, side
 from integraph.constructions.judged import affordable, judged, sizes
 from integraph.constructions.known import Known
-from integraph.constructions.local import Local, local, newton, values
+from integraph.constructions.local import Local, _differences, _expansion, local, newton, values
 from integraph.constructions.planner import bound
 from integraph.constructions.samples import Samples
 from integraph.constructions.unit_cube import UnitCube, unit_cube
@@ -157,6 +157,24 @@ def test_coefficients_are_as_good_as_they_say(
     assert found.size == pytest.approx(size, rel=1e-9)
     assert found.powers[0] <= 1e-11 * (N + 1) ** n * max(found.size[0], 1)
     assert found.newton[0, 0] <= 1e-10
+
+
+@pytest.mark.parametrize(("N", "n", "spread", "centre"), [(3, 8, 0.55, 0.5), (5, 6, 0.75, -1.25), (0, 5, 0.5, 0.5)])
+def test_matrices_are_as_good_as_they_say(N: int, n: int, spread: float, centre: float) -> None:
+    """Divided differences and expansions, entry by entry."""
+    D, E = _differences(N, n, spread, 0), _expansion(N, n, spread, centre)
+    scale = max(N, 1)
+    with mp.workdps(60):
+        for k in range(N + 1):
+            (tau,) = offsets((k,), N, n, spread)
+            for i in range(n):
+                for l in range(i + 1):
+                    wanted = 1 / math.prod((tau[l] - tau[m] for m in range(i + 1) if m != l), start=mpf(1))
+                    assert abs(mpf(float(D[0][k, i, l])) - wanted) <= D[1][k, i, l]
+                line = polynomial([scale * mpf(centre) - k - tau[l] for l in range(i)], scale)
+                for power, wanted in enumerate(line):
+                    assert abs(mpf(float(E[0][k, power, i])) - wanted) <= E[1][k, power, i]
+    assert (D[1] <= 1e-14 * np.abs(D[0])).all()
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.55])

@@ -206,7 +206,7 @@ def looked_at(f: Callable[[np.ndarray], np.ndarray], n: int, N: int) -> Fit:
 
 
 def test_a_kink_between_the_nodes_is_seen() -> None:
-    """At 276.6 of 922 cells it is in a tenth of a cell that has no node, and there are few points in a tenth of a cell."""
+    """At 276.6 of 922 cells it is in a tenth of a cell without a node, where few random points come."""
     assert looked_at(lambda x: np.abs(x - 0.3), 2, 922).seen >= 5e-5
     assert looked_at(lambda x: np.where(x > 0.3, 1.0, 0.0), 1, 798).seen >= 0.5
 

@@ -172,7 +172,7 @@ class _Search:
         return found
 
 
-def cover(expression: Expression, n: int, low: Floats, high: Floats, loose: float, budget: int = BUDGET) -> Cover:
+def cover(expression: Expression, n: int, low: Floats, high: Floats, loose: float) -> Cover:
     """Until upper ≤ loose·lower everywhere, or the budget is spent. With loose = ∞ only dead ends are looked for."""
     search = _Search(expression, n, low, high, loose)
     if len(low) <= CORNERS:
