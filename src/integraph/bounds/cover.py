@@ -27,6 +27,7 @@ from integraph.targets.multi_index import below, count, of_degree, rank
 
 ROUNDED = 1e-13  # more than the sums of a form can lose
 Q = 2  # the order of the remainder
+FEWEST = 8  # boxes, however costly they are
 START = 64  # boxes at most to start with
 AT_ONCE = 512  # boxes halved in one round
 BOXES = 2**15  # in all, at most
@@ -95,7 +96,7 @@ def _boxes(expression: Expression, n: int) -> int:
     numbers = {number for number, step in enumerate(expression.steps) if step.op == NUMBER}
     scaled = sum(step.op == "mul" and not numbers.isdisjoint(step.args) for step in expression.steps)
     costly = sum(step.op not in CHEAP for step in expression.steps) - scaled
-    return max(START, min(BOXES, BUDGET // (products * max(costly, 1))))
+    return max(FEWEST, min(BOXES, BUDGET // (products * max(costly, 1))))
 
 
 class _Search:

@@ -54,5 +54,5 @@ def chebyshev(n: int, more: int = 0) -> Floats:
     for candidates, count in ((points, n), (np.linspace(-1.0, 1.0, FINE), n + more)):
         while len(found) < count:
             distance = np.abs(candidates[:, None] - found).prod(1)
-            found.append(candidates[np.argmax(np.round(distance, 12))])  # a tie is not decided by the last bit
+            found.append(candidates[np.argmax(np.round(distance / distance.max(), 9))])  # ties: not by the last bit
     return np.array(found)

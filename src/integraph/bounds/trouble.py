@@ -46,7 +46,7 @@ def trouble(expression: Expression, low: Floats, high: Floats, n: int) -> str:
         box = hull(at_low[:, None], at_high[:, None])
         evaluate(expression, watch, [variable(len(low), n, i, box[i]) for i in range(len(low))])
         if watch.step is not None:
-            what = "has no finite derivative" if watch.value else "is not finite"
+            what = "is not smooth" if watch.value else "is not finite"
             text = _text(expression, watch.step)
             return f"{text} {what} {word} {_place(expression, watch.step, at_low, at_high)}"
     return ""

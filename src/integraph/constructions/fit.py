@@ -14,7 +14,8 @@ from integraph.constructions.task import Task
 from integraph.program.views import Floats
 from integraph.targets.multi_index import count
 
-SAMPLES = 4096  # points at which the error is looked at
+SAMPLES, FEWEST = 4096, 64  # points at which the error is looked at; fewer where one costs much,
+MOST_WORK = 400_000_000  # products in all
 PER_CELL = 16  # in every direction, where nothing but the error that is seen tells how good a fit is,
 WORK = 20_000_000  # but no more products than that
 SEED = 0
@@ -24,6 +25,7 @@ SEED = 0
 class Fit:
     local: Local
     seen: float  # the largest error at the sample points, NaN where f has no values
+    asked: int  # values of f
 
     @property
     def likely(self) -> float:
@@ -40,29 +42,32 @@ def fitted(
     samples = Samples(task.function, task.cube, known)
     reach = max(abs(centre), abs(1.0 - centre))
     found = local(samples, d, N, n, spread, centre, reach)
-    return Fit(found, _seen(task, samples, found, Partition(N, c), n, centre))
+    seen, points = _seen(task, samples, found, Partition(N, c), n, centre)
+    return Fit(found, seen, points + found.coefficients.size // outputs)
 
 
-def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: int, centre: float) -> float:
-    """Random points, half of them on faces of the cube, where errors like to be large."""
+def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: int, centre: float) -> tuple[float, int]:
+    """Random points, half of them on faces of the cube, where errors like to be large; and how many."""
     if task.function.table is not None:
-        return float("nan")
+        return float("nan"), 0
     d = task.function.inputs
-    rng, half = np.random.default_rng(SEED), np.arange(SAMPLES // 2)
-    t = rng.random((SAMPLES, d))
+    each = found.coefficients.shape[-2] * task.function.outputs
+    near = partition.near(np.full((1, d), 0.5)).shape[2] ** d * each  # coefficients that matter at a point
+    size = max(FEWEST, min(SAMPLES, MOST_WORK // near))
+    rng, half = np.random.default_rng(SEED), np.arange(size // 2)
+    t = rng.random((size, d))
     t[half, rng.integers(0, d, len(half))] = rng.integers(0, 2, len(half))
     if not task.known.anything:
-        t = np.concatenate([t, _in_cells(rng, d, partition, found.coefficients.shape[-2] * task.function.outputs)])
+        t = np.concatenate([t, _in_cells(rng, d, partition, near)])
     x = task.cube.back(t)
     exact, _ = samples.at(x)
     at = np.clip(task.cube.forth(x), 0.0, 1.0)
-    return float(np.max(np.abs(values(found.coefficients, partition, n, at, centre) - exact)))
+    return float(np.max(np.abs(values(found.coefficients, partition, n, at, centre) - exact))), len(x)
 
 
-def _in_cells(rng: np.random.Generator, d: int, partition: Partition, each: int) -> Floats:
+def _in_cells(rng: np.random.Generator, d: int, partition: Partition, near: int) -> Floats:
     """One point in every part of a grid that is finer than the cells: a kink that no node sees is in one of them."""
-    reach = partition.near(np.full((1, d), 0.5)).shape[2] ** d
-    parts = min(PER_CELL * max(partition.N, 1), int((WORK / (reach * each)) ** (1 / d)))
+    parts = min(PER_CELL * max(partition.N, 1), int((WORK / near) ** (1 / d)))
     corners = np.stack(np.unravel_index(np.arange(parts**d), (parts,) * d), -1)
     found: Floats = (corners + rng.random(corners.shape)) / max(parts, 1)
     return found

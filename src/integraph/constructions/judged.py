@@ -31,7 +31,7 @@ def affordable(d: int, n: int, more: int, outputs: int) -> int:
 def sizes(samples: Samples, n: int, more: int, N: int, spread: float) -> Floats:
     """|c_{k,α}| for n ≤ |α| < n + more, from above, (cells, …, exponents, …, outputs): exponents padded to a cube."""
     d = samples.function.inputs
-    c, off = newton(samples, d, slice(0, N + 1), N, n, spread, more)
+    c, off = newton(samples, d, (slice(0, N + 1),) * d, N, n, spread, more)
     flat = np.ravel_multi_index(tuple(below(d, n + more).T), (n + more,) * d)
     total = np.zeros((*(N + 1,) * d, (n + more) ** d, samples.outputs))
     total[..., flat[count(d, n) :], :] = (np.abs(c) + off)[..., count(d, n) :, :]

@@ -24,6 +24,10 @@ def ladder(d: int) -> tuple[int, ...]:
     return LADDER.get(d, (1, 2, 3, 4))
 
 
+def largest(d: int) -> int:
+    return LARGEST.get(d, max(ladder(d)))
+
+
 def further(d: int) -> int:
     return FURTHER.get(d, 1)
 
@@ -73,8 +77,6 @@ class Known:
     def orders(self, order: int | None) -> Iterator[tuple[int, Floats]]:
         """(n, bounds for |α| ≤ n and some orders further) for the order asked for, or for all n, rung by rung."""
         d = self.function.inputs
-        if order is not None and order > LARGEST.get(d, max(ladder(d))):
-            raise UsageError(f"order = {order}: for {d} inputs it may be at most {LARGEST.get(d, max(ladder(d)))}")
         rungs, more = ladder(d) if order is None else (order,), further(d) if self.norm is None or order is None else 0
         done = 0 if order is None else order - 1
         for rung in rungs:

@@ -8,19 +8,20 @@ small where the cell matters; what is wrong with a power of t − centre counts 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from integraph.bounds.intervals import UP, U
 from integraph.bounds.nodes import all_nodes, nodes, side
 from integraph.bounds.partition_of_unity import Partition
-from integraph.constructions.samples import Pair, Samples
+from integraph.constructions.samples import Cells, Pair, Samples
 from integraph.program.views import Floats
-from integraph.targets.multi_index import below
+from integraph.targets.multi_index import below, count
 
-SLAB = 1 << 21  # numbers that are worked on at a time
+BLOCK = 1 << 21  # numbers that are worked on at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,53 +35,59 @@ class Local:
 
 
 def local(samples: Samples, d: int, N: int, n: int, spread: float, centre: float, reach: float) -> Local:
-    """All cells, for |t − centre| ≤ reach; in slabs of the first axis, so that what is padded stays small."""
-    E = _expansion(N, n, spread, centre)
+    """All cells, for |t − centre| ≤ reach; block by block."""
     powers = reach ** below(d, n).sum(1)
-    found, worst = [], []
-    for cells in _slabs(d, N, n, samples.outputs):
+    found, worst = np.empty((*(N + 1,) * d, len(powers), samples.outputs)), []
+    for cells in _blocks(d, N, n, samples.outputs):
         x, e = newton(samples, d, cells, N, n, spread)
         newton_error = e.max(tuple(range(d)))
-        x, e = _along(d, n, E, cells, x, np.zeros_like(e))
+        x, e = _along(d, n, lambda part: _expansion(N, n, spread, centre, part), cells, x, np.zeros_like(e))
         sums = [np.einsum("...mo,m->...o", part, powers).max(tuple(range(d))) for part in (e, np.abs(x))]
-        found.append(x)
+        found[cells] = x
         worst.append((newton_error, *sums))
     parts = (UP * np.max(part, axis=0) for part in zip(*worst, strict=True))
-    return Local(np.concatenate(found), *parts)
+    return Local(found, *parts)
 
 
-def newton(samples: Samples, d: int, cells: slice, N: int, n: int, spread: float, more: int = 0) -> Pair:
+def newton(samples: Samples, d: int, cells: Cells, N: int, n: int, spread: float, more: int = 0) -> Pair:
     """Newton's coefficients for |α| < n + more, in units of a cell, and how far each may be off."""
     x, e = samples.newton(cells, N, n, spread, more)
-    return _along(d, n + more, _differences(N, n, spread, more), cells, x, e) if spread else (x, e)
+    if not spread:
+        return x, e
+    return _along(d, n + more, lambda part: _differences(N, n, spread, more, part), cells, x, e)
 
 
-def _slabs(d: int, N: int, n: int, outputs: int) -> Iterator[slice]:
-    step = max(1, SLAB // ((N + 1) ** (d - 1) * n**d * outputs))
-    for first in range(0, N + 1, step):
-        yield slice(first, min(first + step, N + 1))
+def _blocks(d: int, N: int, n: int, outputs: int) -> Iterator[Cells]:
+    """Blocks of cells, thin in the first directions, so that neither they nor their matrices take much memory."""
+    M = count(d, n)
+    room, most = BLOCK // (M * outputs), max(1, BLOCK // M**2)
+    steps = [max(1, min(N + 1, most, room // (N + 1) ** (d - 1 - axis))) for axis in range(d)]
+    return product(*([slice(k, min(k + step, N + 1)) for k in range(0, N + 1, step)] for step in steps))
 
 
-Matrix = tuple[Floats, Floats]  # (N+1, n, n): one for each k, and how far its entries may be off
+Matrix = tuple[Floats, Floats]  # (cells, n, n): one for each k, and how far its entries may be off
 
 
-def _differences(N: int, n: int, spread: float, more: int) -> Matrix:
+def _differences(N: int, n: int, spread: float, more: int, part: slice) -> Matrix:
     """D_il = Π_{m≤i, m≠l} 1/(τ_l − τ_m): divided differences from values."""
-    D = np.zeros((N + 1, n + more, n + more))
-    for k in {0, min(1, N), N}:
+    kinds = {k: np.zeros((n + more, n + more)) for k in (0, min(1, N), N)}  # the ends, and all between
+    for k, D in kinds.items():
         tau = nodes(n, side(k, N), spread, more)
         for i in range(n + more):
             gaps = tau[: i + 1, None] - tau[None, : i + 1]
             np.fill_diagonal(gaps, 1.0)
-            D[k, i, : i + 1] = 1.0 / gaps.prod(1)
-    D[2:N] = D[1:2]
-    return D, 4 * (n + more) * U * np.abs(D)
+            D[i, : i + 1] = 1.0 / gaps.prod(1)
+    found = np.tile(kinds[min(1, N)], (part.stop - part.start, 1, 1))
+    for k in (0, N):
+        if part.start <= k < part.stop:
+            found[k - part.start] = kinds[k]
+    return found, 4 * (n + more) * U * np.abs(found)
 
 
-def _expansion(N: int, n: int, spread: float, centre: float) -> Matrix:
+def _expansion(N: int, n: int, spread: float, centre: float, part: slice) -> Matrix:
     """Columns i: the coefficients of ω_i(N t − k) in powers of y = t − centre; a factor is N y + b."""
     scale = float(max(N, 1))
-    b = scale * centre - np.arange(N + 1)[:, None] - all_nodes(n, N, spread)
+    b = (scale * centre - np.arange(N + 1)[:, None] - all_nodes(n, N, spread))[part]
     off = 4 * U * (np.abs(b) + scale)
     E, plain, moved = (_multiplied(scale, factors) for factors in (b, np.abs(b), np.abs(b) + off))
     return E, (moved - plain) + 8 * n * U * moved
@@ -97,33 +104,28 @@ def _multiplied(scale: float, b: Floats) -> Floats:
     return found
 
 
-def _along(d: int, n: int, matrix: Matrix, cells: slice, x: Floats, e: Floats) -> tuple[Floats, Floats]:
-    """The matrix of its k along every axis; exponents are padded to a cube, in which those of degree ≥ n stay 0."""
-    values, off = matrix
+def _along(d: int, n: int, matrices: Callable[[slice], Matrix], cells: Cells, x: Floats, e: Floats) -> Pair:
+    """The matrix of its k along every axis, one axis after the other. Exponents of degree < n stay among themselves,
+    because D is lower and E upper triangular."""
     alphas = below(d, n)
-    flat = np.ravel_multi_index(tuple(alphas.T), (n,) * d)
-    lead, outputs = x.shape[:d], x.shape[-1]
-    padded = [np.zeros((*lead, n**d, outputs)) for _ in range(2)]
-    for array, given in zip(padded, (x, e), strict=True):
-        array[..., flat, :] = given
-    x, e = (array.reshape(*lead, *(n,) * d, outputs) for array in padded)
     for axis in range(d):
-        chosen = cells if axis == 0 else slice(None)
-        v, o = values[chosen], off[chosen]
+        others = np.delete(alphas, axis, 1)
+        alike = (others[:, None] == others).all(2)
+        at = alphas[:, axis]
+        v, o = (np.where(alike, part[:, at[:, None], at], 0.0) for part in matrices(cells[axis]))
         size = np.abs(v)
         x, e = (
-            _apply(v, x, d, axis),
-            _apply(size + o, e, d, axis) + _apply(o + 2 * (n + 2) * U * size, np.abs(x), d, axis),
+            _apply(v, x, axis),
+            _apply(size + o, e, axis) + _apply(o + 2 * (n + 2) * U * size, np.abs(x), axis),
         )
-    x, e = (array.reshape(*lead, n**d, outputs)[..., flat, :] for array in (x, e))
     return x, UP * e
 
 
-def _apply(matrix: Floats, array: Floats, d: int, axis: int) -> Floats:
-    """matrix[k] along the exponent axis, for every k of the cell axis of the same number."""
-    moved = np.moveaxis(array, (axis, d + axis), (0, 1))
-    found = matrix @ moved.reshape(*moved.shape[:2], -1)
-    return np.moveaxis(found.reshape(moved.shape), (0, 1), (axis, d + axis))
+def _apply(matrix: Floats, array: Floats, axis: int) -> Floats:
+    """matrix[k] to the exponents, for every k of a cell axis."""
+    moved = np.moveaxis(np.moveaxis(array, axis, 0), -2, -1)  # exponents last, for one matrix product
+    found = moved.reshape(len(matrix), -1, moved.shape[-1]) @ matrix.transpose(0, 2, 1)
+    return np.moveaxis(np.moveaxis(found.reshape(moved.shape), -1, -2), 0, axis)
 
 
 def values(coefficients: Floats, partition: Partition, n: int, t: Floats, centre: float) -> Floats:
@@ -132,7 +134,7 @@ def values(coefficients: Floats, partition: Partition, n: int, t: Floats, centre
     d, (M, outputs) = t.shape[1], coefficients.shape[-2:]
     near = partition.near(t)  # (B, d, cells in one direction)
     found = np.empty((len(t), outputs))
-    chunk = max(1, SLAB // (near.shape[2] ** d * M * outputs))
+    chunk = max(1, BLOCK // (near.shape[2] ** d * M * outputs))
     for first in range(0, len(t), chunk):
         part, cells = t[first : first + chunk], near[first : first + chunk]
         powers = np.prod((part[:, None, :] - centre) ** below(d, n), axis=2)

@@ -1,7 +1,7 @@
 """Which order, how many cells, how steep: the cheapest choice whose bound is below ε.
 
 `lean` by the moment bound, `remark` and `paper` by the formulas of the theorem for f/‖f‖. Without bounds of the
-derivatives fits are tried until the error that is seen is at most ε/2.
+derivatives fits are tried (`trials`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from integraph.bounds import moments, theorem1
 from integraph.bounds.intervals import U
 from integraph.bounds.sobolev import derivative_bounds
 from integraph.constructions import judged, plans
-from integraph.constructions.fit import fitted
 from integraph.constructions.known import further, ladder
-from integraph.constructions.lean import Shape
 from integraph.constructions.plans import TERMS, Choice, Plan
 from integraph.constructions.samples import Samples
 from integraph.constructions.task import Task
+from integraph.constructions.trials import seen
 from integraph.errors import UsageError
 from integraph.program.summary import above
 from integraph.program.views import Floats
@@ -35,8 +34,6 @@ ROOM = 1 - 2.0**-10  # of ε for the approximation, the rest for rounding
 RISK = 0.25  # of ε that rounding may be expected to cost before the search for higher orders ends
 TRIED = 4  # times fewer cells than the moment bound asks for, at most
 PATIENCE = 2  # orders without a better choice before the search ends
-EVALUATIONS = 300_000  # of a function without a formula, for one fit
-SEEN = (16.0, 0.55)  # κ and spread where no bound tells
 
 
 def plan(task: Task) -> Plan:
@@ -49,7 +46,7 @@ def plan(task: Task) -> Plan:
     elif task.known.anything:
         found = _lean(task, by)
     else:
-        found = _seen(task)
+        found = seen(task)
     return plans.choose(task.function.name, task.eps, found, by, task.width)
 
 
@@ -91,7 +88,7 @@ def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choic
 
     Fewer cells than the moment bound asks for are only looked for where they would be better than the best so far."""
     d, outputs, goal = task.function.inputs, task.function.outputs, task.eps * ROOM
-    most = _most(d, n, outputs)
+    most = plans.most(d, n, outputs)
     if most < 0:
         return math.inf
     leading = worst[count(d, n) : count(d, n + 1)]
@@ -190,16 +187,6 @@ def _fewest(leading: Floats, d: int, n: int, kappa: float, spread: float, eps: f
     return max(6, math.ceil(cells)) if cells <= most else most + 1
 
 
-def _most(d: int, n: int, outputs: int) -> int:
-    """The largest N within the limit of terms; −1 if one cell is too much."""
-    low, high = -1, int((TERMS / (count(d, n) * outputs)) ** (1 / d)) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        fits = Shape(d, outputs, middle, n, 0, (middle + 1) ** d, True).terms <= TERMS
-        low, high = (middle, high) if fits else (low, middle)
-    return low
-
-
 def _too_large(task: Task, reach: float) -> UsageError:
     fits = f"eps ≥ {above(reach)} would fit" if math.isfinite(reach) else "no eps would: there are too many inputs"
     return UsageError(
@@ -229,10 +216,10 @@ def _printed(task: Task) -> list[Choice]:
 
 
 def would_fit(task: Task, n: int) -> float:
-    """An ε, as small as doubling finds it, for which order n as printed stays within the limit of terms."""
+    """An ε, as small as doubling finds it, for which order n as printed stays within the limit; ∞ if there is none."""
     norm = next(norm for order, norm in _norms(replace(task, order=n)) if order == n)
     eps, scale = task.eps, max(norm, 1.0)
-    while _size(task, n, scale, eps).terms > TERMS:
+    while math.isfinite(eps) and _size(task, n, scale, eps).terms > TERMS:
         eps *= 2.0
     return eps
 
@@ -283,30 +270,3 @@ def _of_table(task: Task) -> Choice:
         raise _too_large(task, math.inf)
     best = _best(shapes, "terms" if task.width is None else "size", task.width)
     return best if best is not None else min(shapes, key=lambda choice: choice.width)
-
-
-def _seen(task: Task) -> list[Choice]:
-    """For every order the fewest cells at which no more than ε/2 is seen, rounding included."""
-    d, outputs = task.function.inputs, task.function.outputs
-    found: list[Choice] = []
-    limit, reach = EVALUATIONS, math.inf
-    for n in (task.order,) if task.order is not None else reversed(ladder(d)):
-        most = min(_most(d, n, outputs), int((limit / (count(d, n) * outputs)) ** (1 / d)))
-        low, high, seen = -1, 0, math.inf
-        while high <= most:
-            seen = fitted(task, n, high, SEEN[0] * max(high, 1), SEEN[1]).likely
-            reach = min(reach, 2 * seen)
-            if 2 * seen <= task.eps:
-                break
-            low, high = high, max(high + 1, int(1.6 * high))
-        if not 2 * seen <= task.eps:
-            continue
-        while high - low > 1:
-            middle = (low + high) // 2
-            good = 2 * fitted(task, n, middle, SEEN[0] * max(middle, 1), SEEN[1]).likely <= task.eps
-            low, high = (low, middle) if good else (middle, high)
-        found += plans.lean(d, outputs, n, high, SEEN[0] * max(high, 1), SEEN[1], task.read_in, math.nan)
-        limit = min(limit, found[-1].coefficients)
-    if not found:
-        raise _too_large(task, reach)
-    return found

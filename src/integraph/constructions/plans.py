@@ -99,6 +99,16 @@ def lean(d: int, outputs: int, n: int, N: int, c: float, spread: float, read_in:
     return found
 
 
+def most(d: int, n: int, outputs: int) -> int:
+    """The largest N within the limit of terms; −1 if one cell is too much."""
+    low, high = -1, int((TERMS / (count(d, n) * outputs)) ** (1 / d)) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = Shape(d, outputs, middle, n, 0, (middle + 1) ** d, True).terms <= TERMS
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
 def printed(method: str, chosen: theorem1.Paper, outputs: int, read_in: bool, scale: float) -> Choice:
     """The paper's construction, or its remark's."""
     d, N = chosen.d, chosen.N

@@ -17,6 +17,7 @@ from integraph.targets import Function
 from integraph.targets.multi_index import below, factorials, rank
 
 Pair = tuple[Floats, Floats]  # numbers, and how far each may be off
+Cells = tuple[slice, ...]  # a block of cells, one slice for each direction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +33,7 @@ class Samples:
     def outputs(self) -> int:
         return self.function.outputs
 
-    def newton(self, cells: slice, N: int, n: int, spread: float, more: int = 0) -> Pair:
+    def newton(self, cells: Cells, N: int, n: int, spread: float, more: int = 0) -> Pair:
         """Values f(τ_α), or for spread = 0 the coefficients f^(α)/α! in units of a cell, |α| < n + more: (cells, …, M,
         outputs)."""
         found, off = self._values(cells, N, n, spread, more) if spread else self._taylor(cells, N, n + more)
@@ -49,14 +50,14 @@ class Samples:
             steps += (alphas[:, j, None] + 1) * self.slopes[rows]
         return self.cube.lost * steps
 
-    def _values(self, cells: slice, N: int, n: int, spread: float, more: int) -> Pair:
+    def _values(self, cells: Cells, N: int, n: int, spread: float, more: int) -> Pair:
         d, scale = self.function.inputs, max(N, 1)
-        alphas, K = below(d, n + more), np.arange(N + 1)
-        place = (K[:, None] + all_nodes(n, N, spread, more)) / scale  # (N + 1, n + more)
-        lead = (len(K[cells]), *(N + 1,) * (d - 1))
+        alphas = below(d, n + more)
+        place = (np.arange(N + 1)[:, None] + all_nodes(n, N, spread, more)) / scale  # (N + 1, n + more)
+        lead = tuple(part.stop - part.start for part in cells)
         points = np.empty((*lead, len(alphas), d))
         for j in range(d):
-            rows = place[cells] if j == 0 else place
+            rows = place[cells[j]]
             shape = (*(1,) * j, len(rows), *(1,) * (d - 1 - j), len(alphas))
             points[..., j] = rows[:, alphas[:, j]].reshape(shape)
         found, off = self.at(self.cube.back(points.reshape(-1, d)))
@@ -73,11 +74,11 @@ class Samples:
         values = f.values(x)
         return values, np.zeros_like(values)
 
-    def _taylor(self, cells: slice, N: int, n: int) -> Pair:
+    def _taylor(self, cells: Cells, N: int, n: int) -> Pair:
         f, d = self.function, self.function.inputs
         alphas, scale = below(d, n), max(N, 1)
         axis = np.arange(N + 1) / scale if N else np.array([0.5])
-        grid = np.meshgrid(axis[cells], *([axis] * (d - 1)), indexing="ij")
+        grid = np.meshgrid(*(axis[part] for part in cells), indexing="ij")
         x = self.cube.back(np.stack(grid, -1).reshape(-1, d))
         if f.expression is not None:
             ball = taylor(f.expression, x, x, n)
@@ -91,7 +92,7 @@ class Samples:
         shape = (*grid[0].shape, len(alphas), self.outputs)
         return np.moveaxis(found, 0, 1).reshape(shape), np.moveaxis(off, 0, 1).reshape(shape)
 
-    def _derivatives(self, cells: slice, x: Floats, N: int, n: int) -> Floats:
+    def _derivatives(self, cells: Cells, x: Floats, N: int, n: int) -> Floats:
         """f^(α) at the centres, (M, B, outputs)."""
         f = self.function
         rows = [tuple(alpha.tolist()) for alpha in below(f.inputs, n)]

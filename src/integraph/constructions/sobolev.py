@@ -23,6 +23,7 @@ from integraph.program.summary import above
 from integraph.program.views import Floats
 from integraph.targets.multi_index import below, count, of_degree
 
+EVALUATION, EVALUATED = 1e-9, 1 + 1e-6  # what evaluating f and its fit in float64 may add to the error that is seen
 TRIES = 4  # orders, the cheapest first, until rounding leaves room for ε
 
 
@@ -47,10 +48,11 @@ def sobolev(task: Task) -> Program:
 def compiled(task: Task, choice: Choice) -> Program:
     """The program of one choice."""
     if choice.terms > TERMS:
+        enough = would_fit(task, choice.order)
+        fits = f"eps = {above(enough)} would fit" if math.isfinite(enough) else "no eps would fit"
         raise UsageError(
             f"{choice.method}: {choice.terms} terms, W = {choice.width}, D = {choice.depth}, about "
-            f"{megabytes(choice.memory)}, are more than the limit of {TERMS} terms: eps = "
-            f"{above(would_fit(task, choice.order))} would fit, or method='lean'"
+            f"{megabytes(choice.memory)}, are more than the limit of {TERMS} terms: {fits}; try another order, or lean"
         )
     worst = task.known.within(choice.order) if task.known.anything else None
     centre = CENTRE if choice.method == "lean" else -printed.DELTA[choice.method]
@@ -66,7 +68,11 @@ def compiled(task: Task, choice: Choice) -> Program:
     source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, {cells}"
     program = replace(build(registers, segments, out, source=source), bits=bits)
     if worst is not None:
-        program = replace(program, budget=_budget(task, choice, fit.local, worst, controls))
+        budget = _budget(task, choice, fit.local, worst, controls)
+        if fit.seen > EVALUATED * (budget.total + EVALUATION * float(np.max(worst[0]))):
+            cause = "a defect, please report it" if task.known.norm is None else f"norm = {task.known.norm} is not one"
+            raise UsageError(f"the error is bounded by {above(budget.total)}, and {fit.seen:.3g} is seen: {cause}")
+        program = replace(program, budget=budget)
     return program if math.isnan(fit.seen) else program.with_errors(seen=fit.seen)
 
 
@@ -79,7 +85,8 @@ def _budget(task: Task, choice: Choice, found: Local, worst: Floats, controls: F
     newton = moments.bound(found.newton, below(d, n), M)
     if controls is None:
         bumps = math.expm1(lean.Bumps.error(d, N, choice.c))
-        controls = bumps * (worst[0] + approximation) + (d + 2) * U * found.size
+        size = worst[0] + approximation + newton + found.powers
+        controls = bumps * size + (d + 2) * U * found.size
     rounding = UP * float(np.max(newton + found.powers + controls))
     if not approximation + rounding <= task.eps:
         raise RoundingError(

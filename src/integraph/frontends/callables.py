@@ -19,6 +19,8 @@ from integraph.frontends.points import Pointwise
 from integraph.program.views import Floats
 from integraph.targets.function import Function
 
+MOST = 1000  # inputs
+
 Derivative = Mapping[Any, Callable[..., Any]] | Callable[..., Any]
 
 
@@ -53,6 +55,9 @@ def read(
 def inputs_of(f: Callable[..., Any], sizes: dict[str, int | None]) -> tuple[int, tuple[str, ...]]:
     """d, from the parameters of f and from what else is known, and the names of the parameters, none for *args."""
     parameters = _parameters(f)
+    for what, size in sizes.items():
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size > MOST):
+            raise UsageError(f"{what} = {size!r}: needs an integer from 1 to {MOST}")
     known = {what: size for what, size in sizes.items() if size is not None}
     if parameters is None and not known:
         raise UsageError(f"{_name(f)} takes any number of arguments: say how many with inputs=")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from integraph.errors import UsageError
 
@@ -16,6 +16,8 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 def names(given: str | Sequence[object]) -> tuple[str, ...]:
     """The names in "x, y", ["x", "y"] or a list of symbols."""
+    if not isinstance(given, str | Iterable):
+        raise UsageError(f"variables = {given!r}: give names, as in 'x, y' or ['x', 'y']")
     found = tuple(given.replace(",", " ").split() if isinstance(given, str) else map(str, given))
     if not found:
         raise UsageError(f"variables = {given!r} names no input: leave it out, or name at least one")
