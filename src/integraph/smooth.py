@@ -69,7 +69,8 @@ def sobolev_norm(
     found, cube = on_box(source, box, variables, inputs, derivatives)
     bounds = derivative_bounds(found, int(n), cube.low, cube.high)
     if found.expression is not None and not np.isfinite(bounds.upper).all():
-        raise SourceError(f"{found.name}: its derivatives up to order {n} have no bound on the box: {bounds.why}")
+        why = bounds.why or "larger than float64 holds"
+        raise SourceError(f"{found.name}: its derivatives up to order {n} have no bound on the box: {why}")
     return bounds
 
 

@@ -48,7 +48,8 @@ def trouble(expression: Expression, low: Floats, high: Floats, n: int) -> str:
         if watch.step is not None:
             what = "is not smooth" if watch.value else "is not finite"
             text = _text(expression, watch.step)
-            return f"{text} {what} {word} {_place(expression, watch.step, at_low, at_high)}"
+            place = _place(expression, watch.step, at_low, at_high)
+            return f"{text} {what} {word} {place}" if place else f"{text} {what}"
     return ""
 
 

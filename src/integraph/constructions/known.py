@@ -15,6 +15,7 @@ from integraph.targets.multi_index import below, count, factorials
 
 LADDER = {1: (1, 2, 4, 6, 8, 10, 12, 14, 16), 2: (1, 2, 4, 6, 8, 10), 3: (1, 2, 4, 6, 8), 4: (1, 2, 4, 6)}
 FURTHER = {1: 4, 2: 3, 3: 2}  # orders beyond n that help to judge a fit of order n
+TOO_LARGE = "larger than float64 holds"
 LOOSE = 1.3  # a bound of a derivative, against what is seen: N grows only with its n-th root
 LARGEST = {1: 40, 2: 24, 3: 14, 4: 10}  # the highest order a user may ask for
 
@@ -87,8 +88,7 @@ class Known:
                 yield n, worst[: count(d, min(n + more, top) + 1)]
             if top < rung:
                 if top < done + 1 and (done == 0 or order is not None):
-                    raise SourceError(
-                        f"{self.function.name}: its derivatives of order {top + 1} have no bound on the box: {why}"
-                    )
+                    what = f"its derivatives of order {top + 1} have" if top >= 0 else "it has"
+                    raise SourceError(f"{self.function.name}: {what} no bound on the box: {why or TOO_LARGE}")
                 return
             done = rung

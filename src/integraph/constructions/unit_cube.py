@@ -70,6 +70,8 @@ def unit_cube(box: Interval) -> UnitCube:
     """The map that sends the box into [0, 1]^d, onto it but for a few roundings."""
     scale, shift = np.empty_like(box.low), np.empty_like(box.low)
     for j, (low, high) in enumerate(zip(box.low.tolist(), box.high.tolist(), strict=True)):
+        if not math.isfinite(high - low):
+            raise UsageError(f"side {j} of the box, [{low}, {high}], is wider than float64 holds: make it smaller")
         if low == high:
             raise UsageError(f"side {j} of the box is the single point {low}: give it a width, or fix that input")
         scale[j], shift[j] = _side(Fraction(low), Fraction(high), j)
@@ -90,5 +92,5 @@ def _side(low: Fraction, high: Fraction, j: int) -> tuple[float, float]:
         if 0 < scale < math.inf and Fraction(scale) * high + Fraction(shift) <= 1:
             return scale, shift
     raise UsageError(
-        f"side {j} of the box, [{float(low)}, {float(high)}], is too thin for float64: it starts too far from 0"
+        f"side {j} of the box, [{float(low)}, {float(high)}], cannot be divided into cells in float64: it is too thin, or too wide"
     )

@@ -1,0 +1,116 @@
+"""What once went wrong, or ran for ever, or took all memory, and does not any more."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import integraph
+from integraph.bounds.intervals import Interval
+from integraph.constructions.known import Known
+from integraph.constructions.unit_cube import unit_cube
+from integraph.errors import SourceError, UsageError
+
+
+@pytest.mark.parametrize("order", [1, 2, 5])
+def test_a_norm_up_to_the_order_says_nothing_of_higher_orders(order: int) -> None:
+    f, box = integraph.function(np.sin), Interval(np.zeros(1), np.ones(1))
+    ((n, worst),) = Known(f, unit_cube(box), 1.0).orders(order)
+    assert (n, len(worst)) == (order, order + 1)  # |α| ≤ n, and none beyond
+    assert {len(worst) for _, worst in Known(f, unit_cube(box), 1.0).orders(None)} > {order + 1 + 4}
+
+
+def test_a_norm_that_cannot_be_right() -> None:
+    with pytest.raises(UsageError, match=r"0\.479 is seen: norm = 0\.0 is not one"):
+        integraph.compile(lambda x: np.sin(x), 1e-2, norm=0)
+    with pytest.raises(UsageError, match="the derivatives of a formula are bounded by itself"):
+        integraph.compile("sin(x)", 1e-2, norm=1.0)
+
+
+def test_more_terms_than_any_eps_could_fit() -> None:
+    with pytest.raises(UsageError, match=r"more than the limit of 16000000 terms: no eps would fit"):
+        integraph.compile("+".join(f"x{n}" for n in range(10)), 1.0, method="remark", order=4)
+
+
+def test_many_inputs_take_little_memory() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    program = integraph.compile("x0*x1*x2*x3*x4*x5", 0.2)
+    assert program.budget is not None
+    assert program.budget.total <= 0.2
+    x = np.random.default_rng(0).random((500, 6))
+    assert np.abs(program(x)[:, 0] - x.prod(1)).max() <= program.budget.total
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_500_000  # kB
+
+
+@pytest.mark.parametrize("order", [41, 10**6])
+def test_orders_beyond_the_limit(order: int) -> None:
+    for source in (np.sin, "sin(x)"):
+        with pytest.raises(UsageError, match=rf"order = {order}: for 1 inputs it may be at most 40"):
+            integraph.compile(source, 0.1, order=order)
+
+
+def test_the_largest_order_has_nodes_apart() -> None:
+    program = integraph.compile(np.sin, 1e-3, order=40)
+    assert program.seen is not None
+    assert program.seen < 1e-12
+
+
+STRANGE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "a step": lambda x: (x * 3).astype(int),
+    "noise": lambda x: np.sin(1e9 * x),
+    "a truth": lambda x: x > 0.5,
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_searches_end(name: str) -> None:
+    start = time.process_time()
+    with pytest.raises(UsageError, match=r"not seen after \d+ values of it; the best fit is off by about"):
+        integraph.compile(STRANGE[name], 1e-3)
+    assert time.process_time() - start < 60
+
+
+def test_a_slow_function_is_not_asked_for_ever() -> None:
+    asked = 0
+
+    def slow(x: float) -> float:
+        nonlocal asked
+        asked += 1
+        return abs(float(x) - 0.3)
+
+    with pytest.raises(UsageError, match=r"not seen after \d+ values"):
+        integraph.compile(slow, 1e-9)
+    assert asked < 600_000
+
+
+@pytest.mark.parametrize("inputs", [1.5, "a", True, 10**9, 0])
+def test_inputs_are_a_number(inputs: object) -> None:
+    with pytest.raises(UsageError, match="inputs = "):
+        integraph.compile(np.sin, inputs=inputs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error", "message"),
+    [
+        ("x", {"variables": 5}, UsageError, r"variables = 5: give names"),
+        ("x", {"box": (-1e308, 1e308)}, UsageError, r"wider than float64 holds"),
+        ("1e400*x", {}, SourceError, r"it has no bound on the box: larger than float64 holds"),
+        ("(-8)^(1/3)*x", {}, SourceError, r"\(-8\)\^\(1/3\) is not finite$"),
+        ("exp(x)", {"eps": 1e-300}, UsageError, r"eps = 1e-300: exp\(x\) is as large as 2\.7.*larger eps"),
+    ],
+)
+def test_messages(source: str, options: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        integraph.compile(source, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["x^1000", "exp(-1e6*(x-0.5)^2)"])
+def test_where_high_orders_round_low_ones_are_tried(source: str) -> None:
+    program = integraph.compile(source, 1e-3)
+    assert program.budget is not None
+    assert program.seen is not None
+    assert program.seen <= program.budget.total <= 1e-3
