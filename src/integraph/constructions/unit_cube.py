@@ -91,6 +91,4 @@ def _side(low: Fraction, high: Fraction, j: int) -> tuple[float, float]:
             shift = math.nextafter(shift, math.inf)
         if 0 < scale < math.inf and Fraction(scale) * high + Fraction(shift) <= 1:
             return scale, shift
-    raise UsageError(
-        f"side {j} of the box, [{float(low)}, {float(high)}], cannot be divided into cells in float64: it is too thin, or too wide"
-    )
+    raise UsageError(f"side {j} of the box, [{float(low)}, {float(high)}], cannot be divided into cells in float64")
