@@ -114,9 +114,24 @@ def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choic
             N, verdict = middle, tried
         else:
             low = middle
-    if promising >= N:
+    if promising >= N or judge.most < N:
         verdict = judge.flattest(N, goal, verdict)
-    return plans.lean(d, outputs, n, N, verdict.kappa * max(N, 1), verdict.spread, task.read_in, verdict.bound)
+    found = _shapes(task, n, N, verdict)
+    return found if task.width is None else found + _flat(task, n, judge, goal, most)
+
+
+def _flat(task: Task, n: int, judge: Judge, goal: float, most: int) -> list[Choice]:
+    """More cells with flat bumps: those can be refilled where steep ones would underflow, so they can be narrower."""
+    flattest, d = KAPPAS[0], task.function.inputs
+    N = min(_fewest(judge.leading, d, n, flattest, spread, goal, most) for spread in SPREADS)
+    if most < N or not judge.at(N, flattest).bound <= goal:
+        return []
+    return _shapes(task, n, N, judge.at(N, flattest))
+
+
+def _shapes(task: Task, n: int, N: int, verdict: Verdict) -> list[Choice]:
+    f, c = task.function, verdict.kappa * max(N, 1)
+    return plans.lean(f.inputs, f.outputs, n, N, c, verdict.spread, task.read_in, verdict.bound)
 
 
 def _with_fewer(d: int, n: int, outputs: int, coefficients: int) -> int:
