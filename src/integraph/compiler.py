@@ -57,6 +57,8 @@ def compile(
         )
     else:
         _refuse({"bound": bound, "free": free}, "a network", "this is a function")
+        if gamma is not None and method in (None, "lean"):
+            raise UsageError(f"gamma = {gamma} is the γ of method='paper' and 'remark': leave it out")
         task = to_task(
             source, eps, box=box, method=method or "lean", order=order, width=width,
             gamma=0.5 if gamma is None else gamma, norm=norm,

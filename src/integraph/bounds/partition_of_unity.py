@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import UsageError
+from integraph.program.numbers import numbers, real
 from integraph.program.views import Floats
 
 
@@ -28,8 +29,12 @@ class Partition:
     c: float
 
     def __post_init__(self) -> None:
-        if self.N < 0 or not (math.isfinite(self.c) and self.c > 0):
-            raise UsageError(f"a partition of unity needs N ≥ 0 and a finite c > 0, got N = {self.N}, c = {self.c}")
+        whole = isinstance(self.N, int | np.integer) and not isinstance(self.N, bool)
+        c = real(self.c, "the steepness c of a partition of unity")
+        if not (whole and self.N >= 0 and math.isfinite(c) and c > 0):
+            raise UsageError(
+                f"a partition of unity needs an integer N ≥ 0 and a finite c > 0, got N = {self.N}, c = {self.c}"
+            )
 
     @property
     def kappa(self) -> float:
@@ -55,7 +60,7 @@ class Partition:
 
     def __call__(self, x: ArrayLike) -> Floats:
         """ψ_0(x) … ψ_N(x), shape (N + 1, …)."""
-        points = np.asarray(x, np.float64)
+        points = numbers(x, "the points of a partition of unity")
         return self.some(points, np.arange(self.N + 1).reshape(-1, *(1,) * points.ndim))
 
     def some(self, x: Floats, k: NDArray[np.int64]) -> Floats:

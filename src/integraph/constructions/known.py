@@ -13,7 +13,13 @@ from integraph.program.views import Floats
 from integraph.targets import Function
 from integraph.targets.multi_index import below, count, factorials
 
-LADDER = {1: (1, 2, 4, 6, 8, 10, 12, 14, 16), 2: (1, 2, 4, 6, 8, 10), 3: (1, 2, 4, 6, 8), 4: (1, 2, 4, 6)}
+LADDER = {
+    1: (1, 2, 4, 6, 8, 10, 12, 14, 16),
+    2: (1, 2, 4, 6, 8, 10),
+    3: (1, 2, 4, 6, 8),
+    4: (1, 2, 4, 6),
+    5: (1, 2, 4, 6),
+}
 FURTHER = {1: 4, 2: 3, 3: 2}  # orders beyond n that help to judge a fit of order n
 TOO_LARGE = "larger than float64 holds"
 LOOSE = 1.3  # a bound of a derivative, against what is seen: N grows only with its n-th root

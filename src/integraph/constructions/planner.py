@@ -33,7 +33,7 @@ TAYLOR = 0.0
 ROOM = 1 - 2.0**-10  # of ε for the approximation, the rest for rounding
 RISK = 0.25  # of ε that rounding may be expected to cost before the search for higher orders ends
 TRIED = 4  # times fewer cells than the moment bound asks for, at most
-PATIENCE = 2  # orders without a better choice before the search ends
+PATIENCE = 3  # orders without a better choice before the search ends
 
 
 def plan(task: Task) -> Plan:
@@ -68,7 +68,7 @@ def _lean(task: Task, by: str) -> list[Choice]:
             )
         if found and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
             break
-        chosen = _cells(task, n, worst, best)
+        chosen = _cells(task, n, worst, best if by == "terms" else None)
         if isinstance(chosen, float):
             reach = min(reach, chosen)
             continue
@@ -76,7 +76,7 @@ def _lean(task: Task, by: str) -> list[Choice]:
         now = _best(found, by, task.width)
         since = 0 if now != best else since + 1
         best = now
-        if since >= PATIENCE and best is not None:
+        if since >= PATIENCE and best is not None and by == "terms":
             break
     if not found:
         raise _too_large(task, reach)

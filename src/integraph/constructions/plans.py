@@ -47,7 +47,7 @@ class Choice:
         return (self.size, self.coefficients) if by == "size" else (self.coefficients, self.size)
 
 
-HEAD = ("", "order", "N", "c", "P", "W", "D", "W·D", "terms", "memory", "bound")
+HEAD = ("", "order", "N", "c", "P", "W", "D", "W·D", "coefficients", "terms", "memory", "bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,14 @@ class Plan:
 
     def _row(self, choice: Choice) -> tuple[str, ...]:
         mark = "→" if choice == self.chosen else ""
-        numbers = (choice.order, choice.N, f"{choice.c:g}", choice.batch, choice.width, choice.depth, choice.size)
+        steep = f"{choice.c:g}" if choice.N else ""
+        numbers = (choice.order, choice.N, steep, choice.batch, choice.width, choice.depth, choice.size)
         error = "only seen" if math.isnan(choice.bound) else above(choice.bound)
-        return (mark, *map(str, numbers), str(choice.terms), megabytes(choice.memory), error)
+        sizes = (choice.coefficients, choice.terms, megabytes(choice.memory))
+        return (mark, *map(str, (*numbers, *sizes)), error)
 
     def __repr__(self) -> str:
-        goal = "fewest terms" if self.by == "terms" else "smallest W·D"
+        goal = "fewest coefficients" if self.by == "terms" else "smallest W·D"
         return f"Plan for {self.source}, eps = {self.eps:g}, {goal} ({self.chosen.method})\n{self.table()}"
 
 

@@ -24,11 +24,16 @@ from integraph.program.views import Floats
 from integraph.targets.multi_index import below, count, of_degree
 
 EVALUATION, EVALUATED = 1e-9, 1 + 1e-6  # what evaluating f and its fit in float64 may add to the error that is seen
-TRIES = 4  # orders, the cheapest first, until rounding leaves room for ε
+TRIES = 8  # orders, the cheapest first, until rounding leaves room for ε
+ROOM = 1.5  # times the rounding of a choice is left to it when it is planned again
 
 
 class RoundingError(UsageError):
-    """A choice that would do in real arithmetic, and does not in float64."""
+    """A choice that would do in real arithmetic, and does not in float64, which costs `rounding`."""
+
+    def __init__(self, message: str, rounding: float) -> None:
+        super().__init__(message)
+        self.rounding = rounding
 
 
 def sobolev(task: Task) -> Program:
@@ -42,7 +47,20 @@ def sobolev(task: Task) -> Program:
             return compiled(task, choice)
         except RoundingError as reason:
             refused.append(reason)
-    raise refused[0]
+            again = _with_room(task, choice, reason.rounding)
+        if again is not None:
+            try:
+                return compiled(task, again)
+            except RoundingError as reason:
+                refused.append(reason)
+    raise min(refused, key=lambda reason: reason.rounding)
+
+
+def _with_room(task: Task, choice: Choice, rounding: float) -> Choice | None:
+    """The same order with more cells, so that rounding fits into ε too; None if it is most of ε."""
+    if choice.method != "lean" or task.function.table is not None or not ROOM * rounding < 0.9 * task.eps:
+        return None
+    return plan(replace(task, eps=task.eps - ROOM * rounding, order=choice.order)).chosen
 
 
 def compiled(task: Task, choice: Choice) -> Program:
@@ -91,7 +109,8 @@ def _budget(task: Task, choice: Choice, found: Local, worst: Floats, controls: F
     if not approximation + rounding <= task.eps:
         raise RoundingError(
             f"eps = {task.eps:g} cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, "
-            f"the approximation {above(approximation)}: ask for a larger eps, a smaller order or another method"
+            f"the approximation {above(approximation)}: ask for a larger eps, another order or another method",
+            rounding,
         )
     box = task.cube.box
     return Budget(box.low, box.high, approximation, 0.0, rounding)

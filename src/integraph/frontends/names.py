@@ -16,8 +16,8 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 def names(given: str | Sequence[object]) -> tuple[str, ...]:
     """The names in "x, y", ["x", "y"] or a list of symbols."""
-    if not isinstance(given, str | Iterable):
-        raise UsageError(f"variables = {given!r}: give names, as in 'x, y' or ['x', 'y']")
+    if not isinstance(given, str | Iterable) or isinstance(given, set | frozenset | dict):
+        raise UsageError(f"variables = {given!r}: give names in order, as in 'x, y' or ['x', 'y']")
     found = tuple(given.replace(",", " ").split() if isinstance(given, str) else map(str, given))
     if not found:
         raise UsageError(f"variables = {given!r} names no input: leave it out, or name at least one")

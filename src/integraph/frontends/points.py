@@ -84,8 +84,12 @@ class Pointwise:
         except Exception as reason:
             raise SourceError(
                 f"{self.name} fails at {point(where, self.variables)}: {type(reason).__name__}: {reason}"
-                f"{self.batch_failed if x.ndim == 1 else ''}"
+                f"{self.batch_failed if x.ndim == 1 else ''}{self._hint(reason)}"
             ) from reason
+
+    def _hint(self, reason: Exception) -> str:
+        one = len(self.variables) == 1 and isinstance(reason, IndexError)
+        return " (if its parameter holds several inputs, say how many: inputs=2)" if one else ""
 
     def _call(self, x: Floats) -> Any:
         """f at a batch (B, d) or a point (d,). It gets a copy, so that it may write into it."""

@@ -94,7 +94,7 @@ def rescale_time(program: Program, horizon: float) -> Program:
         good = math.ldexp(program.horizon, round(math.log2(horizon / program.horizon)))
         raise UsageError(
             f"horizon {horizon:g}: duration times rate of a segment would be rounded, and this program needs "
-            f"{program.bits} bits: choose {program.horizon:g} times a power of 2, such as {good:g}"
+            f"{program.bits} bits: choose {program.horizon!r} times a power of 2, such as {good!r}"
         )
     return found
 
