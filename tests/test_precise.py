@@ -178,7 +178,9 @@ def test_time_is_rescaled_exactly_or_not_at_all() -> None:
         faster = program.rescale_time(horizon)
         assert faster.horizon == horizon
         assert faster([-80.0])[0] == -80.0
-    with pytest.raises(UsageError, match=r"horizon 3: .*would be rounded.*needs 200 bits: choose 4 times.*such as 4"):
+    with pytest.raises(
+        UsageError, match=r"horizon 3: .*would be rounded.*needs 200 bits: choose 4\.0 times.*such as 4\.0"
+    ):
         program.rescale_time(3.0)
     assert simple().rescale_time(3.0).horizon == 3.0
     thirds = replace(simple(), segments=simple().segments[:3], readout=simple().reverse().readout[:1])

@@ -25,8 +25,10 @@ def test_a_norm_up_to_the_order_says_nothing_of_higher_orders(order: int) -> Non
 
 
 def test_a_norm_that_cannot_be_right() -> None:
-    with pytest.raises(UsageError, match=r"0\.479 is seen: norm = 0\.0 is not one"):
+    with pytest.raises(UsageError, match=r"0\.479 is seen: norm = 0\.0 is too small"):
         integraph.compile(lambda x: np.sin(x), 1e-2, norm=0)
+    with pytest.raises(UsageError, match=r"is seen: norm = 1\.0 is too small, or the values .* are not exact"):
+        integraph.compile(lambda x: ((1.5e7 + x) - 1.5e7) * 0.5, 1e-10, norm=1.0, order=4)
     with pytest.raises(UsageError, match="the derivatives of a formula are bounded by itself"):
         integraph.compile("sin(x)", 1e-2, norm=1.0)
 
@@ -114,3 +116,54 @@ def test_where_high_orders_round_low_ones_are_tried(source: str) -> None:
     assert program.budget is not None
     assert program.seen is not None
     assert program.seen <= program.budget.total <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("source", "eps", "options"),
+    [
+        ("1/(x+0.02)", 1e-6, {}),
+        ("sin(x)", 5e-11, {"order": 4}),
+        ("exp(-x*y)", 1e-10, {}),
+        ("sin(100*x)", 1e-6, {"width": 600}),
+        ("1/(1 + 25*(2*x - 1)^2)", 1e-2, {"method": "remark"}),
+    ],
+)
+def test_rounding_gets_its_share(source: str, eps: float, options: dict[str, object]) -> None:
+    program = integraph.compile(source, eps, **options)  # type: ignore[arg-type]
+    assert program.budget is not None
+    assert program.seen is not None
+    assert program.seen <= program.budget.total <= eps
+    assert program.width <= options.get("width", np.inf)
+
+
+def test_a_wider_limit_is_never_worse() -> None:
+    sizes = [integraph.plan("1/(1 + 25*(2*x - 1)^2)", 1e-4, width=w).chosen.size for w in (28, 30, 33, 40, 100)]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_polynomial_of_five_inputs_is_one_polynomial() -> None:
+    assert integraph.plan("x1*x2*x3*x4*x5", 1e-3).chosen.N == 0
+
+
+def test_a_pace_at_which_controls_underflow_promises_nothing() -> None:
+    kept = integraph.compile("exp(x)", 1e-6, horizon=2.0**20)
+    lost = integraph.compile("1e-200*x", 1e-210, horizon=2.0**450)
+    assert kept.budget is not None
+    assert lost.budget is None
+
+
+def test_a_narrow_tent_is_seen() -> None:
+    def tent(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.maximum(0.0, 1.0 - np.hypot(x - 0.37, y - 0.61) / 0.011)
+
+    with pytest.raises(UsageError, match="not seen after"):
+        integraph.compile(tent, 0.05)
+
+
+def test_inputs_have_an_order() -> None:
+    with pytest.raises(UsageError, match="give names in order"):
+        integraph.compile("x*y", variables={"x", "y"})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"gamma = 0\.3 is the γ of method='paper'"):
+        integraph.compile("x", gamma=0.3)
+    with pytest.raises(SourceError, match=r"IndexError.*say how many: inputs=2"):
+        integraph.compile(lambda x: x[0] * x[1], 1e-3)

@@ -17,6 +17,7 @@ from integraph.targets.multi_index import count
 SAMPLES, FEWEST = 4096, 64  # points at which the error is looked at; fewer where one costs much,
 MOST_WORK = 400_000_000  # products in all
 PER_CELL = 16  # in every direction, where nothing but the error that is seen tells how good a fit is,
+AT_LEAST = {1: 1024, 2: 128, 3: 32}  # in every direction, however few cells there are,
 WORK = 20_000_000  # but no more products than that
 SEED = 0
 
@@ -67,7 +68,7 @@ def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: i
 
 def _in_cells(rng: np.random.Generator, d: int, partition: Partition, near: int) -> Floats:
     """One point in every part of a grid that is finer than the cells: a kink that no node sees is in one of them."""
-    parts = min(PER_CELL * max(partition.N, 1), int((WORK / near) ** (1 / d)))
+    parts = min(max(PER_CELL * partition.N, AT_LEAST.get(d, PER_CELL)), int((WORK / near) ** (1 / d)))
     corners = np.stack(np.unravel_index(np.arange(parts**d), (parts,) * d), -1)
     found: Floats = (corners + rng.random(corners.shape)) / max(parts, 1)
     return found

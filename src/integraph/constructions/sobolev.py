@@ -23,7 +23,7 @@ from integraph.program.summary import above
 from integraph.program.views import Floats
 from integraph.targets.multi_index import below, count, of_degree
 
-EVALUATION, EVALUATED = 1e-9, 1 + 1e-6  # what evaluating f and its fit in float64 may add to the error that is seen
+EVALUATION = 1e-13  # of Σ|coefficients|: what evaluating a fit in float64 may add to the error that is seen
 TRIES = 8  # orders, the cheapest first, until rounding leaves room for ε
 ROOM = 1.5  # times the rounding of a choice is left to it when it is planned again
 
@@ -87,8 +87,10 @@ def compiled(task: Task, choice: Choice) -> Program:
     program = replace(build(registers, segments, out, source=source), bits=bits)
     if worst is not None:
         budget = _budget(task, choice, fit.local, worst, controls)
-        if fit.seen > EVALUATED * (budget.total + EVALUATION * float(np.max(worst[0]))):
-            cause = "a defect, please report it" if task.known.norm is None else f"norm = {task.known.norm} is not one"
+        if fit.seen > budget.total + EVALUATION * float(np.max(fit.local.size)):
+            cause = "a defect, please report it"
+            if task.known.norm is not None:
+                cause = f"norm = {task.known.norm} is too small, or the values of the function are not exact"
             raise UsageError(f"the error is bounded by {above(budget.total)}, and {fit.seen:.3g} is seen: {cause}")
         program = replace(program, budget=budget)
     return program if math.isnan(fit.seen) else program.with_errors(seen=fit.seen)

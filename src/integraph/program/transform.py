@@ -27,6 +27,8 @@ from integraph.program.views import Index, Ref, View, dense
 if TYPE_CHECKING:
     from integraph.program.program import Program
 
+PACE = 2.0**64  # times faster or slower, at most, for controls that stay what they are
+
 
 def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | None = None) -> scipy.sparse.csr_array:
     """The matrix C of c·y(T), sparse."""
@@ -149,9 +151,10 @@ def _paced(program: Program, durations: list[float]) -> Program:
 
 
 def _same_flow(old: Program, new: Program) -> bool:
-    """Whether duration times rate is the same in every segment, in real arithmetic."""
+    """Whether duration times rate is the same in every segment, in real arithmetic, and no control can underflow."""
     return all(
         Fraction(a.duration) * Fraction(a.rate) == Fraction(b.duration) * Fraction(b.rate)
+        and 1 / PACE <= abs(b.rate / a.rate) <= PACE
         for a, b in zip(old.segments, new.segments, strict=True)
     )
 
