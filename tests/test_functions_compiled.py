@@ -66,13 +66,13 @@ def test_the_sizes_of_theorem_1(formula: str, d: int, n: int, eps: float, gamma:
     N = math.ceil((math.factorial(n) / d**n * gamma * eps / 2**d) ** (-1 / n))
     M = count(d, n)
     for method, cells in (("paper", N + 1), ("remark", N + 2)):
-        program = integraph.compile(formula, 1.001 * eps, order=n, method=method, gamma=gamma)
+        program = integraph.compile(formula, eps, order=n, method=method, gamma=gamma)
         assert f"N = {N}," in program.source
         assert program.width == 2 * (N + 2) * d + 1
         full = 7 + 2 * math.ceil(M * cells**d / ((N + 2) * d))
         assert program.depth == full
-        assert integraph.plan(formula, 1.001 * eps, order=n, method=method, gamma=gamma).chosen.depth == full
-        other = integraph.compile(formula, 1.001 * eps, order=n, method=method, gamma=gamma, box=(0, 0.5))
+        assert integraph.plan(formula, eps, order=n, method=method, gamma=gamma).chosen.depth == full
+        other = integraph.compile(formula, eps, order=n, method=method, gamma=gamma, box=(0, 0.5))
         assert (other.width, other.depth) == (program.width + d, program.depth + 1)
 
 

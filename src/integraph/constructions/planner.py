@@ -241,7 +241,7 @@ def would_fit(task: Task, n: int) -> float:
 
 def _size(task: Task, n: int, scale: float, eps: float) -> Choice:
     f = task.function
-    chosen = theorem1.paper(f.inputs, n, eps * ROOM / scale, task.gamma)
+    chosen = theorem1.paper(f.inputs, n, eps / scale, task.gamma)
     return plans.printed(task.method, chosen, f.outputs, task.read_in, scale)
 
 
