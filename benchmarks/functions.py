@@ -33,7 +33,7 @@ TIGHT = 10.0  # bound against measured error
 POINTS = 30_000  # on a grid, and as many at random
 WORST = 300  # points near which the error is looked for again
 ORDERS = {1: (1, 2, 4, 8), 2: (2, 4, 8), 3: (2, 4, 8)}
-SPEED = ("exp(-9*((x - 0.5)^2 + (y - 0.4)^2 + (z - 0.6)^2))", 5e-3, 4)  # formula; ε such that N = 12; order
+SPEED = ("exp(-9*((x - 0.5)^2 + (y - 0.4)^2 + (z - 0.6)^2))", 3.2e-3, 4)  # formula; ε such that N = 12; order
 INPUTS = 100_000
 CHUNK = 1024  # points at which plain numpy is fastest
 
