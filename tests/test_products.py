@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integraph import Program, Registers, build
+from integraph.bounds.theorem1 import depth, width
 from integraph.constructions.bootstrap import bootstrap, layout, required_bits, slopes
-from integraph.constructions.products import NONE, Products, collect, expand, products, size
+from integraph.constructions.products import NONE, Products, collect, expand, products
 from integraph.targets.multi_index import below, count
 
 DELTA = 1.25
@@ -65,7 +66,7 @@ def test_as_printed(d: int, N: int, n: int, m: int) -> None:
     assert len(terms) == count(d, n) * (N + 1) ** d
     program, relative = compiled(terms, d, N, 9.0, plus_one=False)
     lanes = (N + 2) * d
-    assert (program.width, program.depth) == size(d, N, len(terms), m)
+    assert (program.width, program.depth) == (width(d, N, m), depth(d, N, len(terms)))
     assert (program.width, program.depth) == (2 * lanes + m, 7 + 2 * math.ceil(len(terms) / lanes))
     x = rng.uniform(size=(3, d))
     wanted, large = direct(terms, x, N, 9.0, 0.0)
@@ -80,7 +81,7 @@ def test_as_remarked(d: int, N: int, n: int, m: int) -> None:
     terms, lost = expand(a)
     assert len(terms) == count(d, n) * (N + 2) ** d
     program, _ = compiled(terms, d, N, 9.0, plus_one=True)
-    assert (program.width, program.depth) == size(d, N, len(terms), m)
+    assert (program.width, program.depth) == (width(d, N, m), depth(d, N, len(terms)))
     x = rng.uniform(size=(20, d))
     wanted, _ = direct(collect(a), x, N, 9.0, 0.0)
     _, large = direct(terms, x, N, 9.0, 1.0)

@@ -16,7 +16,6 @@ from integraph.gadgets import exp, ln, partition, ramp, tanh
 from integraph.program import Registers, Segment, View, segment
 from integraph.program.views import Floats, dense
 
-SEGMENTS = 7
 SPARE = 60  # bits beyond those that ψ − 1 takes away
 
 # Table I: after step 0, 1, …, 7, for k = 1 … N; z = c(x − γ_k), psi = ψ_k(x), or ψ_0(x) in the rows of k = 0

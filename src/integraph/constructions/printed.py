@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from integraph.bounds.intervals import UP, U
-from integraph.constructions.bootstrap import Layout, bootstrap, required_bits
+from integraph.constructions.bootstrap import bootstrap, layout, required_bits
 from integraph.constructions.local import Local
 from integraph.constructions.plans import Choice
 from integraph.constructions.products import Products, collect, expand, products
@@ -36,8 +36,7 @@ def construct(task: Task, choice: Choice, found: Local) -> tuple[Registers, list
         entry.append(segment("read in", affine(alpha, x, w=task.cube.scale, b=task.cube.shift)))
     else:
         alpha = registers.inputs("alpha", d)
-    lam, beta, mu = registers.new("lam", N + 1, d), registers.new("beta", d), registers.new("mu", N + 1, d)
-    at, acc = Layout(alpha, lam, beta, mu), registers.new("acc", m)
+    at, acc = layout(registers, alpha, N), registers.new("acc", m)
     remark = choice.method == "remark"
     terms, lost = expand(found.coefficients) if remark else (collect(found.coefficients), np.zeros((1, m)))
     summed, relative = products(at, acc, terms)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.bounds.intervals import U
-from integraph.constructions.bootstrap import SEGMENTS, Layout
+from integraph.constructions.bootstrap import Layout
 from integraph.gadgets import affine, monomial
 from integraph.program import Block, Index, Segment, View, segment
 from integraph.program.views import Floats, Indices
@@ -36,12 +36,6 @@ class Products:
 
     def __len__(self) -> int:
         return len(self.coefficients)
-
-
-def size(d: int, N: int, T: int, m: int = 1) -> tuple[int, int]:
-    """Width and depth of Theorem 1 for T terms and m outputs."""
-    lanes = (N + 2) * d
-    return 2 * lanes + m, SEGMENTS + 2 * -(-T // lanes)
 
 
 def collect(coefficients: Floats) -> Products:

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 NUMBER, VARIABLE = "number", "variable"
 CONSTANTS = ("pi", "e")
-OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "power": "^", "neg": "-"}
 FUNCTIONS = (  # of one argument
     "exp", "expm1", "ln", "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
     "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus", "abs",
