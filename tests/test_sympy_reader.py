@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError
@@ -100,7 +100,7 @@ def larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @given(st.recursive(LEAVES, larger, max_leaves=8), st.floats(-1, 1), st.floats(-1, 1))
-@settings(max_examples=50)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])  # the first draw imports sympy
 def test_random_expressions(expression: Any, a: float, b: float) -> None:
     f = function(expression, variables="x y")
     assert f.values is not None

@@ -167,3 +167,15 @@ def test_inputs_have_an_order() -> None:
         integraph.compile("x", gamma=0.3)
     with pytest.raises(SourceError, match=r"IndexError.*say how many: inputs=2"):
         integraph.compile(lambda x: x[0] * x[1], 1e-3)
+
+
+@pytest.mark.parametrize("low", [2.2250738585072014e-308, 1e-300, 1e-9])
+def test_coefficients_that_are_dust_do_not_empty_a_lane(low: float) -> None:
+    """A term of e^−700 cannot be refilled in float64: it is left out, and counted."""
+    box = [(0.0, 1.0), (low, 1.0)]
+    program = integraph.compile("exp(0.0*x/4) + 1/(2 + (0.1*y)^2)", 0.1, method="remark", box=box, order=4)
+    assert program.budget is not None
+    x = np.random.default_rng(0).random((200, 2))
+    wanted = 1.0 + 1.0 / (2.0 + (0.1 * x[:, 1]) ** 2)
+    for engine in ("exact", "taylor"):
+        assert np.abs(program(x, engine)[:, 0] - wanted).max() <= program.budget.total + 1e-12

@@ -23,6 +23,7 @@ from integraph.program.engine import DOUBLE
 from integraph.program.views import Floats
 from integraph.targets.multi_index import below
 
+DUST, TINY = 2.0**-200, 1e-200  # of the largest coefficient; of any: e^ln|a| stays a normal number
 DELTA = {"paper": 0.5, "remark": 1.25}  # the Remark asks for Δ > 1
 
 
@@ -37,17 +38,27 @@ def construct(task: Task, choice: Choice, found: Local) -> tuple[Registers, list
     else:
         alpha = registers.inputs("alpha", d)
     at, acc = layout(registers, alpha, N), registers.new("acc", m)
-    remark = choice.method == "remark"
-    terms, lost = expand(found.coefficients) if remark else (collect(found.coefficients), np.zeros((1, m)))
+    remark, reach = choice.method == "remark", 1.0 + DELTA[choice.method]
+    kept, dropped = _without_dust(found.coefficients, reach ** below(d, choice.order).sum(1))
+    terms, lost = expand(kept) if remark else (collect(kept), np.zeros((1, m)))
     summed, relative = products(at, acc, terms)
     segments = [*entry, *bootstrap(at, choice.c, DELTA[choice.method], plus_one=remark), *summed]
     if not len(terms):  # f = 0, and the sum is written all the same
         step = segments[len(entry)]
         segments[len(entry)] = replace(step, blocks=(*step.blocks, ramp(acc, b=0.0)))
     if not remark:
-        return registers, segments, acc, required_bits(choice.c), relative * found.size
-    powers = (1.0 + DELTA["remark"]) ** below(d, choice.order).sum(1)
-    return registers, segments, acc, DOUBLE, powers @ lost + _remark(terms, found, choice, d, relative)
+        return registers, segments, acc, required_bits(choice.c), dropped + relative * found.size
+    powers = reach ** below(d, choice.order).sum(1)
+    return registers, segments, acc, DOUBLE, dropped + powers @ lost + _remark(terms, found, choice, d, relative)
+
+
+def _without_dust(coefficients: Floats, powers: Floats) -> tuple[Floats, Floats]:
+    """Without coefficients so small that a lane could not be refilled after them, and what that costs each output."""
+    size = np.abs(coefficients)
+    dust = size < max(DUST * float(size.max()), TINY)
+    cells = tuple(range(coefficients.ndim - 2))
+    cost: Floats = UP * (np.where(dust, size, 0.0).sum(cells).T @ powers)
+    return np.where(dust, 0.0, coefficients), cost
 
 
 def _remark(terms: Products, found: Local, choice: Choice, d: int, relative: float) -> Floats:
