@@ -38,7 +38,7 @@ def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> list[F
         if states.shape[1] == 0:
             break
         before = states.copy()
-        bad: dict[int, _Bad] = {}
+        bad: dict[int, Bad] = {}
         with np.errstate(all="ignore"):
             for block in blocks:
                 _examine(block, advance(block, states, segment.tau), states, bad)
@@ -55,14 +55,16 @@ def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> list[F
 
 
 @dataclass(frozen=True, slots=True)
-class _Bad:
+class Bad:
+    """What went wrong with one input."""
+
     status: Status
     register: int
     block: Block
     role: str  # whose quantity stopped being positive; none for an overflow
 
 
-def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[int, _Bad]) -> None:
+def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[int, Bad]) -> None:
     """The first thing wrong in each column, from what a block left behind."""
     for role, ref in zip(block.op.targets, block.targets, strict=True):
         registers = ref.indices().reshape(-1)
@@ -75,10 +77,10 @@ def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[i
             for column, register in zip(columns.tolist(), registers[lanes].tolist(), strict=True):
                 known = bad.get(column)
                 if known is None or (known.status is Status.OVERFLOWED and status is Status.ESCAPED):
-                    bad[column] = _Bad(status, register, block, what)
+                    bad[column] = Bad(status, register, block, what)
 
 
-def _when(program: Program, number: int, bad: _Bad, before: Floats) -> float:
+def _when(program: Program, number: int, bad: Bad, before: Floats) -> float:
     """When it stops: bisection on the quantity that must stay positive, or on the register's being a float."""
     segment = program.segments[number]
     low, high = 0.0, segment.duration

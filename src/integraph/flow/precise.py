@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from integraph.flow.diagnose import Bad
 from integraph.flow.plan import make
 from integraph.flow.precise_functions import Precise as Functions
 from integraph.gadgets import Gadget
@@ -78,7 +79,7 @@ class _Run:
         failures: list[Failure] = []
         for number, (segment, blocks) in enumerate(zip(program.segments, self.work, strict=True)):
             before = states.copy()
-            bad: dict[int, _Bad] = {}
+            bad: dict[int, Bad] = {}
             tau = f.exactly(segment.duration) * segment.rate
             for block in blocks:
                 _examine(f, block, advance(f, block, states, tau), states, bad)
@@ -126,15 +127,7 @@ def advance(f: Functions, block: Block, states: States, t: Any) -> dict[str, Any
     return dict(closed.alive)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bad:
-    status: Status
-    register: int
-    block: Block
-    role: str  # whose quantity stopped being positive; none for an overflow
-
-
-def _examine(f: Functions, block: Block, alive: dict[str, Any], states: States, bad: dict[int, _Bad]) -> None:
+def _examine(f: Functions, block: Block, alive: dict[str, Any], states: States, bad: dict[int, Bad]) -> None:
     """The first thing wrong in each column, from what a block left behind."""
     for role, ref in zip(block.op.targets, block.targets, strict=True):
         registers = ref.indices().reshape(-1)
@@ -146,10 +139,10 @@ def _examine(f: Functions, block: Block, alive: dict[str, Any], states: States, 
             for column in np.flatnonzero(~fine.all(0)).tolist():
                 known = bad.get(column)
                 if known is None or (known.status is Status.OVERFLOWED and status is Status.ESCAPED):
-                    bad[column] = _Bad(status, int(registers[np.argmin(fine[:, column])]), block, what)
+                    bad[column] = Bad(status, int(registers[np.argmin(fine[:, column])]), block, what)
 
 
-def _when(f: Functions, bad: _Bad, before: States, duration: float, rate: float) -> float:
+def _when(f: Functions, bad: Bad, before: States, duration: float, rate: float) -> float:
     """When it stops, since the segment began: bisection on what must stay positive, or finite."""
     low, high = 0.0, duration
     for _ in range(HALVINGS):
