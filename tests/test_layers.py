@@ -39,6 +39,9 @@ HEAVY = (
     "keras",
     "mpmath",
     "sympy",
+    "flint",
+    "distributed",
+    "dask",
 )  # must not be imported by `import integraph`
 
 

@@ -3,6 +3,7 @@
 from integraph import flow, gadgets
 from integraph.bounds.partition_of_unity import Partition
 from integraph.bounds.sobolev import Sobolev
+from integraph.certificates import certify, check, enclose
 from integraph.comparison import Comparison, compare
 from integraph.compiler import compile
 from integraph.constructions.plans import Plan
@@ -44,8 +45,11 @@ __all__ = [
     "View",
     "__version__",
     "build",
+    "certify",
+    "check",
     "compare",
     "compile",
+    "enclose",
     "flow",
     "function",
     "gadgets",

@@ -10,10 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import stat
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,18 +24,16 @@ from integraph.program.lowering import digest
 from integraph.program.program import Program
 from integraph.program.progress import watched
 from integraph.program.schema import encode
+from integraph.program.writing import FilePath, atomic, check_path
 
 FORMAT, VERSION = "integraph program", 1
 METADATA = {"format", "version", "digest", "seal", "program"}
 MAX_HEADER = 1 << 24  # bytes of JSON: enough for some 100 000 blocks
 
-FilePath = str | os.PathLike[str]
-
 
 def save(program: Program, path: FilePath) -> None:
     """Write the file; the same program gives the same bytes. An interrupted save leaves the old file as it was."""
-    if not isinstance(path, str | os.PathLike):
-        raise FileError(f"a path is a text or a Path, got {path!r}")
+    check_path(path)
     document, tensors = encode(program)
     text = json.dumps(document, separators=(",", ":"))
     if "digest" not in program.__dict__:
@@ -47,25 +43,10 @@ def save(program: Program, path: FilePath) -> None:
     header = _header(metadata, tensors)
     if len(header) > MAX_HEADER:
         raise FileError(f"{os.fspath(path)}: the program has too many blocks for a file: use fewer, larger ones")
-    try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            raise ValueError("there is something that is not a file")
-        temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
-        try:
-            with temporary.open("xb") as file:
-                file.write(len(header).to_bytes(8, "little") + header)
-                for array in tensors.values():
-                    file.write(array.data)
-                file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot write {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from None
+    with atomic(path) as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        for array in tensors.values():
+            file.write(array.data)
 
 
 def _header(metadata: dict[str, str], tensors: Mapping[str, Tensor]) -> bytes:

@@ -1,0 +1,127 @@
+"""Proofs for users: `certify` a program, `check` a certificate, `enclose` what a program computes.
+
+The layer `certify`, and Arb with it, is loaded when the first of them is called.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import integraph.certify  # the package, before the function of its name takes that name in `integraph`
+from integraph.bounds.intervals import Interval
+from integraph.constructions.box import interval
+from integraph.errors import UsageError
+from integraph.frontends.function import function
+from integraph.frontends.read import is_network, network
+from integraph.program import Program
+from integraph.program.numbers import real
+from integraph.program.views import Floats
+from integraph.program.writing import FilePath
+from integraph.targets import Function, Network
+
+if TYPE_CHECKING:
+    from integraph.certify.certificate import Certificate
+    from integraph.certify.problem import Box
+    from integraph.certify.proof import Proof
+    from integraph.certify.replay import Checked
+
+ENGINES = ("closed", "taylor")
+
+
+def certify(
+    program: Program,
+    source: Any,
+    eps: float | None = None,
+    *,
+    box: ArrayLike | None = None,
+    gap: float | None = None,
+    boxes: int = 100_000,
+    seconds: float = 60.0,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> Proof:
+    """Prove sup |source − program| ≤ eps over the box, for the exact flow of the stored controls.
+
+    `source` is what the program was compiled from. Without `eps` the program's own promise is to be proved, without
+    `box` on the promise's box. With `gap` the bound is tightened further, until it is within a factor 1 + gap of a
+    difference that is really there. `boxes` and `seconds` limit the work: what is not proved by then is `unknown`.
+    `workers` processes share it (one for each core, when it takes longer than a second), or the dask cluster of a
+    `scheduler`.
+    """
+    from integraph.certify.proof import prove
+
+    _is_program(program)
+    target, domain, promised = _target(source), _box(program, box), _promised(program, box)
+    wanted = promised if eps is None and gap is None else eps
+    for name, value in (("eps", wanted), ("gap", gap)):
+        if value is not None and (isinstance(value, bool) or not 0 < real(value, name) < math.inf):
+            raise UsageError(f"{name} = {value}: it must be finite and > 0")
+    return prove(
+        program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised, boxes=boxes,
+        seconds=seconds, workers=workers, scheduler=scheduler, progress=progress,
+    )  # fmt: skip
+
+
+def check(certificate: Certificate | FilePath, program: Program, target: Any) -> Checked:
+    """Whether a certificate, or the file of one, is a proof about this program and this target.
+
+    Everything it claims is computed again, by a module that shares nothing with the search.
+    """
+    from integraph.certify.certificate import Certificate, load_certificate
+    from integraph.certify.replay import check as replay
+
+    _is_program(program)
+    found = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
+    return replay(found, program, _target(target))
+
+
+def enclose(
+    program: Program, box: ArrayLike | None = None, engine: str = "closed", *, bits: int = 64
+) -> tuple[Floats, Floats]:
+    """Numbers (low, high) between which every output is for every x of the box: exact flow, no rounding forgotten.
+
+    "closed" runs the closed forms of the gadgets on balls, "taylor" integrates eq. (1) from its terms alone, raw blocks
+    too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
+    """
+    from integraph.certify.enclose import enclose as run
+
+    _is_program(program)
+    if engine not in ENGINES:
+        raise UsageError(f"engine = {engine!r}: needs {' or '.join(map(repr, ENGINES))}")
+    domain = _box(program, box)
+    low, high = run(program, domain.low, domain.high, engine, bits)
+    return np.asarray(low), np.asarray(high)
+
+
+def _is_program(program: object) -> None:
+    if not isinstance(program, Program):
+        raise UsageError(f"the first argument is a program, got {type(program).__name__}: compile one first")
+
+
+def _target(source: Any) -> Network | Function:
+    return network(source) if is_network(source) else function(source)
+
+
+def _promised(program: Program, box: ArrayLike | None) -> float | None:
+    """What the construction promises for this box."""
+    budget = program.budget
+    if budget is None:
+        return None
+    asked = Interval(budget.low, budget.high) if box is None else interval(box, program.inputs)
+    inside = (asked.low >= budget.low).all() and (asked.high <= budget.high).all()
+    return budget.total if inside else None
+
+
+def _box(program: Program, box: ArrayLike | None) -> Box:
+    from integraph.certify.problem import Box
+
+    if box is None and program.budget is not None:
+        found = Interval(program.budget.low, program.budget.high)
+    else:
+        found = interval(box, program.inputs)
+    return Box(tuple(found.low.tolist()), tuple(found.high.tolist()))

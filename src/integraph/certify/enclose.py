@@ -1,0 +1,118 @@
+"""An enclosure of the outputs of a program, for all inputs of a box: closed forms on balls, block by block.
+
+It speaks of the exact flow of the stored controls. Every register is a ball, so what two registers have in common is
+forgotten: dividing the box helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from flint import arb
+
+from integraph.certify import taylor_step
+from integraph.certify.arbs import FIRST, MOST, Balls, above, below, box, precision
+from integraph.certify.ball_functions import BALLS
+from integraph.certify.problem import Point, Unprovable
+from integraph.certify.read_out import read_out
+from integraph.certify.stored import exact_program
+from integraph.gadgets import Closed, Gadget, drain
+from integraph.gadgets.functions import Arrays
+from integraph.gadgets.gadget import arguments
+from integraph.program import Block, Program, Segment
+from integraph.program.views import mark
+
+ENOUGH = 0.99  # a width that a doubling of the bits does not bring below so much of itself is final
+TRIES = 3  # precisions at which a box may fail before it counts as too wide
+
+_EXACT: WeakSet[Program] = WeakSet()  # whose controls are known to be unrounded
+
+
+def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = FIRST) -> tuple[Point, Point]:
+    """Floats (low, high) around every output, by engine "closed" or "taylor"; raises Unprovable where there are none.
+
+    The precision is raised from `bits`, or from what the program needs, as long as that helps.
+    """
+    flow: Callable[[Program, Balls], Balls] = closed if engine == "closed" else taylor_step.taylor
+    found: tuple[Point, Point] | None = None
+    width, failed, bits = np.inf, 0, max(bits, program.bits)
+    while True:
+        try:
+            with precision(bits):
+                ends = flow(program, box(low, high))
+                least, most = tuple(map(below, ends)), tuple(map(above, ends))
+        except Unprovable:
+            failed += 1
+            if found is None and (2 * bits > MOST or (low != high and failed >= TRIES)):
+                raise
+        else:
+            previous, width = width, float(np.max(np.subtract(most, least), initial=0.0))
+            if found is None or width < previous:
+                found = least, most
+            if not width < ENOUGH * previous:
+                return found
+        bits *= 2
+        if bits > MOST and found is not None:
+            return found
+
+
+def closed(program: Program, start: Balls) -> Balls:
+    """The outputs for all inputs in the balls, at the precision of the moment."""
+    if program not in _EXACT:
+        exact_program(program)
+        _EXACT.add(program)
+    scales = None if program.scales is None else BALLS.exactly(program.scales)[:, None]
+    states = BALLS.exactly(np.zeros((program.width, 1)))
+    states[: program.inputs, 0] = start
+    if scales is not None:
+        states *= scales
+    for segment in program.segments:
+        t = arb(segment.duration) * arb(segment.rate)
+        for block in segment.blocks:
+            end = _advance(segment, block, t, states)
+            _examine(program, segment, block, end, states)
+    if scales is not None:
+        states = states / scales
+    return read_out(program, states[:, 0].tolist())
+
+
+def _advance(segment: Segment, block: Block, t: arb, states: Any) -> Closed:
+    op = block.op
+    if not (isinstance(op, Gadget) and op.exact):
+        raise Unprovable(f"segment {segment.label!r}: {op.name} has no closed form: use engine='taylor'")
+    start, operands, tensors = _arguments(block, states)
+    if op is drain:
+        return _drained(block, t, start, tensors)
+    return op.closed(BALLS, t, start, operands, tensors)
+
+
+def _arguments(block: Block, states: Any) -> tuple[Arrays, Arrays, dict[str, Any]]:
+    """As the closed form takes them; floats among them are exact."""
+    start, operands, tensors = arguments(block, states)
+    return start, operands, {name: BALLS.exactly(value) for name, value in tensors.items()}
+
+
+def _drained(block: Block, t: arb, start: Arrays, tensors: dict[str, Any]) -> Closed:
+    """z' = G x + b, x' = −r x with the gain G that is stored, in place of r/(1 − e^{−r}) w."""
+    (z, x), r = start, tensors["r"]
+    gain = BALLS.exactly(drain.gain(block)).reshape(block.tensors["w"].shape)
+    reach = t * BALLS.expm1c(-t * r)
+    return Closed((z + reach * np.matmul(gain, x) + t * tensors.get("b", 0.0), BALLS.grow(x, -t * r)))
+
+
+def _examine(program: Program, segment: Segment, block: Block, end: Closed, states: Any) -> None:
+    """Writes the end values, if the solution is certain to reach them."""
+    for role, ref, value in zip(block.op.targets, block.targets, end.ends, strict=True):
+        mark(ref, states, value)
+        registers = ref.indices().reshape(-1)
+        finite = np.array([ball.is_finite() for ball in states[registers, 0]])
+        alive = np.broadcast_to(np.greater(end.alive.get(role, 1.0), 0), (*ref.shape, 1)).reshape(-1)
+        good = finite & alive.astype(np.bool_)
+        if not good.all():
+            name = program.registers.name(int(registers[np.argmin(good)]))
+            cause = "may escape" if not alive.all() else "is not known"
+            domain = f" ({block.op.domain})" if isinstance(block.op, Gadget) and block.op.domain else ""
+            raise Unprovable(f"segment {segment.label!r}: {name} {cause} for some input of the box{domain}")

@@ -1,0 +1,239 @@
+"""|network − program| on a box, layer by layer: the difference itself is carried, never two values and then subtracted.
+
+z is what a layer's registers should hold, e by how much they are off, y what every register holds. A layer x = A z + b
+is stored as W, so its argument is off by
+
+    δ = (W − A) z + W e + (what the register held before) + (b stored − b)
+
+with W exactly what the stored controls give; `activations` says what comes out. Beside its entries e has its euclidean
+norm, as in `bounds/deviation.py`: |W e| ≤ ‖W‖₂‖e‖ is smaller than row sums where layers are wide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from flint import arb
+
+from integraph.certify.arbs import ONE, ZERO, Balls, column, hull, largest, precision, size, smallest, symmetric
+from integraph.certify.arbs import box as balls
+from integraph.certify.network_form import Activate, Form, Load, Ramp, Relax, read
+from integraph.certify.network_linear import Linear, elapsed, prepare
+from integraph.certify.problem import Box, Point
+from integraph.certify.rectifiers import bend, leaky
+from integraph.program import Program
+from integraph.program.views import Indices
+from integraph.targets import Network
+
+UNKNOWN = arb.nan()
+
+
+@dataclass(eq=False)
+class NetworkDifference:
+    """One quantity: the largest difference at any output."""
+
+    program: Program
+    network: Network
+    prepared: dict[int, tuple[Linear, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    quantities = 1
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NetworkDifference, (self.program, self.network)
+
+    @cached_property
+    def form(self) -> Form:
+        return read(self.program, self.network)
+
+    def upper(self, box: Box, bits: int) -> tuple[float, ...]:
+        return (max(map(largest, self.outputs(box.low, box.high, bits))),)
+
+    def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
+        found = self.outputs(point, point, bits)
+        return ((max(map(smallest, found)), max(map(largest, found))),)
+
+    def outputs(self, low: Point, high: Point, bits: int) -> Balls:
+        """Program minus network, for each output."""
+        form = self.form
+        with precision(bits):
+            if bits not in self.prepared:
+                self.prepared[bits] = prepare(self.program, form, self.network)
+            maps = iter(self.prepared[bits])
+            map = None
+            state = State(self.program.width, balls(low, high))
+            for step in form.steps:
+                match step:
+                    case Ramp():
+                        state.ramp(step)
+                    case Relax():
+                        state.relax(step)
+                    case Load():
+                        map = next(maps)
+                        state.load(step, map)
+                    case Activate():
+                        state.activate(step, map)
+            return state.read_out(self.program, next(maps))
+
+
+class State:
+    """What is known of the registers on the way: y of all, z and e of those that hold a layer."""
+
+    def __init__(self, width: int, x: Balls) -> None:
+        self.y: Balls = [*x, *([ZERO] * (width - len(x)))]
+        self.held = list(range(len(x)))
+        self.z, self.e, self.norm = x, [ZERO] * len(x), ZERO
+        self.norms: list[tuple[frozenset[int], arb]] = []  # of registers together, where more is known than of each
+
+    def ramp(self, step: Ramp) -> None:
+        tau = elapsed(step.time)
+        for register, b in zip(step.registers.tolist(), step.b.tolist(), strict=True):
+            self.y[register] += arb(b) * tau
+        self._forget_norms(step.registers)
+
+    def relax(self, step: Relax) -> None:
+        tau = elapsed(step.time)
+        falls = {r: (-arb(r) * tau).exp() for r in set(step.r.tolist())}
+        for register, r, v in zip(step.registers.tolist(), step.r.tolist(), step.v.tolist(), strict=True):
+            self.y[register] = arb(v) + (self.y[register] - arb(v)) * falls[r]
+        changed = frozenset(step.registers.tolist())
+        inside = [(group, norm) for group, norm in self.norms if group <= changed]
+        self._forget_norms(step.registers)
+        if len(falls) == 1 and not step.v.any():
+            self.norms += [(group, (norm * next(iter(falls.values()))).upper()) for group, norm in inside]
+
+    def load(self, step: Load, map: Linear) -> None:
+        """M, δ, and how far the other roles are from what they should be for M + δ."""
+        registers = map.registers.tolist()
+        start = [self.y[r] for r in registers]
+        start_norm = self.norm_of(registers, start)
+        self._forget_norms(step.registers)
+        z, held = column(self.z), [a + b for a, b in zip(self.z, self.e, strict=True)]
+        self.M, self.kappa = (map.A * z + map.b).entries(), map.kappa
+        rounded = (map.lost * z + map.shift).entries()
+        self.delta = [a + b + c for a, b, c in zip(self._through(map), rounded, start, strict=True)]
+        apart = map.norm * self.norm + euclidean(rounded) + start_norm
+        self.delta_norm = least(euclidean(self.delta), apart)
+        self.off = {}
+        for role, other in map.others.items():
+            gained = (other.lost * column(held)).entries() if other.lost is not None else [ZERO] * len(other.scales)
+            mine = [self.y[r] for r in other.registers.tolist()]
+            theirs = [self.y[r] for r in other.arguments.tolist()]
+            parts = zip(gained, other.shift, mine, other.scales, theirs, strict=True)
+            self.off[role] = [gain + b + own - scale * their for gain, b, own, scale, their in parts]
+        if map.spare is not None:
+            loaded, W, b = map.spare
+            for register, gain, more in zip(loaded, (W * column(held)).entries(), b, strict=True):
+                self.y[register] += gain + more
+        for register, k, m, d in zip(registers, map.kappa, self.M, self.delta, strict=True):
+            self.y[register] = k * m + d
+        for role, other in map.others.items():
+            parts = zip(other.registers.tolist(), other.arguments.tolist(), other.scales, self.off[role], strict=True)
+            for register, argument, scale, off in parts:
+                self.y[register] = scale * self.y[argument] + off
+        for register, value in zip(self.held, held, strict=True):
+            self.y[register] = value * map.fall
+        constant = euclidean(map.b.entries()) + euclidean(map.shift.entries())
+        self.reach = map.norm * euclidean(held) + constant + start_norm
+        self._note(registers, self.reach)
+
+    def activate(self, step: Activate, map: Linear) -> None:
+        """z, e and the norm of e of the layer, and what its other registers hold."""
+        registers = {role: step.roles[role].tolist() for role in step.roles}
+        shifts = {role: arb(shift) for role, (_, shift) in step.recipe.starts.items()}
+        starts = {
+            role: self.off.get(role) or [self.y[r] - shifts[role] for r in registers[role]]
+            for role in registers
+            if role != step.recipe.argument
+        }
+        count = len(step.out)
+        z, e, near, slopes = [ZERO] * count, [ZERO] * count, [ZERO] * count, [ZERO]
+        reached = []
+        for lane, (unit, rule) in enumerate(zip(step.units.tolist(), map.rules, strict=True)):
+            M, delta = self.M[unit], self.delta[unit]
+            actual = M + delta
+            slope = rule.slope(hull(M, actual))
+            near[unit], bracket, ends = rule.wrong(actual, {role: eta[lane] for role, eta in starts.items()})
+            z[unit], e[unit] = rule.value(M), slope * delta + near[unit] + bracket
+            slopes.append(size(slope))
+            reached.append(actual)
+            for role in registers:  # one that no rule speaks of is not known; the result is written below
+                self.y[registers[role][lane]] = ends.get(role, UNKNOWN)
+        for unit in np.setdiff1d(np.arange(count), step.units).tolist():  # of a rectifier that does not run
+            c = arb(float(step.slopes[unit]))
+            z[unit], near[unit] = leaky(self.M[unit], c), bend(self.M[unit], map.kappa[unit], c)
+            e[unit] = self.delta[unit] + near[unit]
+            slopes.append(ONE)
+        norms = {
+            role: euclidean(eta) if role in self.off or shifts[role] != 0 else self.norm_of(registers[role], eta)
+            for role, eta in starts.items()
+        }
+        apart = euclidean(near) + highest(slopes) * self.delta_norm
+        if reached:
+            _, together, _ = map.joint.wrong(hull(*reached), {role: symmetric(n) for role, n in norms.items()})
+            apart += size(together)
+            if step.name == "tanh":  # |λ| ≤ |M̂| + |λ₀|/(1 − |λ₀|)
+                self._note(registers["lam"], self.reach + norms["lam"] / (ONE - highest([size(eta) for eta in starts["lam"]])))
+        self.held, self.z, self.e = step.out.tolist(), z, e
+        self.norm = least(euclidean(e), apart)
+        for register, a, b in zip(self.held, z, e, strict=True):
+            self.y[register] = a + b
+
+    def read_out(self, program: Program, map: Linear) -> Balls:
+        """C y − (A z + b), where the columns of C that hold the last layer are W."""
+        readout, held = program.readout, set(self.held)
+        rounded = (map.lost * column(self.z) + map.shift).entries()
+        found = [a + b for a, b in zip(self._through(map), rounded, strict=True)]
+        for row in range(program.outputs):
+            entries = slice(readout.indptr[row], readout.indptr[row + 1])
+            for register, c in zip(readout.indices[entries].tolist(), readout.data[entries].tolist(), strict=True):
+                if register not in held:
+                    found[row] += arb(c) * self.y[register]
+        return found
+
+    def _through(self, map: Linear) -> Balls:
+        """W e."""
+        each = (map.W * column(self.e)).entries()
+        return [limited(ball, row * self.norm) for ball, row in zip(each, map.rows, strict=True)]
+
+    def norm_of(self, registers: list[int], values: Balls) -> arb:
+        """Of what some registers hold, or of how far it is off if they should hold 0."""
+        found = euclidean(values)
+        for group, norm in self.norms:
+            if group.issuperset(registers):
+                found = least(found, norm)
+        return found
+
+    def _note(self, registers: list[int], norm: arb) -> None:
+        group = frozenset(registers)
+        self.norms = [(other, n) for other, n in self.norms if not other & group]
+        if norm.is_finite() and norm >= 0:
+            self.norms.append((group, norm.upper()))
+
+    def _forget_norms(self, registers: Indices) -> None:
+        changed = set(registers.tolist())
+        self.norms = [(group, norm) for group, norm in self.norms if not group & changed]
+
+
+def euclidean(values: Balls) -> arb:
+    """The norm, from above; infinite if a value is not finite."""
+    total = sum((size(v) * size(v) for v in values), ZERO)
+    return total.sqrt().upper() if total.is_finite() else arb.pos_inf()
+
+
+def least(a: arb, b: arb) -> arb:
+    """The smaller of two bounds, one of which may know nothing."""
+    return b if not a.is_finite() or (b.is_finite() and b < a) else a
+
+
+def highest(sizes: Balls) -> arb:
+    found = ZERO
+    for value in sizes:
+        found = found.max(value)
+    return found
+
+
+def limited(ball: arb, bound: arb) -> arb:
+    """The ball, or all numbers of at most this size, if that is less."""
+    return ball if not bound.is_finite() or (ball.is_finite() and size(ball) <= bound) else symmetric(bound.upper())

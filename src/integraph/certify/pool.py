@@ -1,0 +1,177 @@
+"""Processes of this machine that divide boxes.
+
+The first second of a search is done here; only then are processes started (spawned, so that no thread or lock of this
+one is copied). Each gets the problem once and then jobs in batches. A batch that is lost with its process is done
+again, by another process and in the end here: what is wrong with a job itself then shows here. They do not import the
+script that runs, so it needs no `if __name__ == "__main__"`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from math import inf
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from types import ModuleType
+from typing import Any
+
+from integraph.certify.division import Halves, Job, divide
+from integraph.certify.problem import Problem
+
+PATIENCE = 1.0  # seconds of work before processes are started
+BATCHES = 4  # per process and round, so that none waits long for the last one
+LOSSES = 8  # processes that may be lost before all is done here
+
+
+@dataclass(eq=False, slots=True)
+class _Worker:
+    process: SpawnProcess
+    pipe: Connection
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class Pool:
+    def __init__(self, problem: Problem, workers: int | None = None) -> None:
+        self._problem, self._wanted = problem, workers or os.cpu_count() or 1
+        self._team: list[_Worker] = []
+        self._losses, self._begun = 0, time.monotonic()
+
+    @property
+    def pids(self) -> list[int | None]:
+        return [worker.process.pid for worker in self._team]
+
+    def run(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
+        """In the order of the jobs; ends early at the deadline."""
+        for number, job in enumerate(jobs):
+            now = time.monotonic()
+            if now >= deadline:
+                return
+            if self._wanted > 1 and len(jobs) - number > 1 and now >= self._begun + PATIENCE:
+                yield from self._shared(jobs[number:], deadline)
+                return
+            yield divide(self._problem, job)
+
+    def _shared(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
+        size = -(-len(jobs) // (BATCHES * self._wanted))
+        batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
+        waiting = deque(range(len(batches)))
+        busy: dict[Any, tuple[_Worker, int]] = {}  # by pipe
+        done: dict[int, list[Halves]] = {}
+        try:
+            for number in range(len(batches)):
+                while number not in done:
+                    self._hire(len(waiting) + len(busy))
+                    idle = [worker for worker in self._team if worker.pipe not in busy]
+                    for worker, batch in zip(idle, [*waiting], strict=False):
+                        if self._tell(worker, batches[batch]):
+                            waiting.remove(batch)
+                            busy[worker.pipe] = worker, batch
+                    left = deadline - time.monotonic()
+                    if left <= 0:
+                        return
+                    if not self._team and self._losses > LOSSES:
+                        waiting.remove(number)
+                        done[number] = [divide(self._problem, job) for job in batches[number]]
+                    for pipe in wait([*busy], None if left == inf else left) if busy else ():
+                        worker, batch = busy.pop(pipe)
+                        try:
+                            done[batch] = worker.pipe.recv()
+                        except (EOFError, OSError):
+                            self._lose(worker)
+                            waiting.appendleft(batch)
+                yield from done.pop(number)
+        finally:
+            for worker, _ in busy.values():  # whoever still works works for nobody
+                self._dismiss(worker)
+
+    def _hire(self, needed: int) -> None:
+        """As many as are wanted and can have work."""
+        while len(self._team) < min(self._wanted, needed) and self._losses <= LOSSES:
+            try:
+                self._team.append(_start())
+            except (OSError, ValueError, AssertionError) as error:  # no process may be started from here
+                self._refuse(error)
+                return
+            try:
+                self._team[-1].pipe.send(self._problem)
+            except OSError:
+                self._lose(self._team[-1])
+            except Exception as error:  # whatever the problem's own classes raise when they are sent
+                self._dismiss(self._team[-1])
+                self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        self._losses = LOSSES + 1
+        warnings.warn(f"the proof goes on with one process, others cannot help: {error}", RuntimeWarning, stacklevel=2)
+
+    def _tell(self, worker: _Worker, batch: Sequence[Job]) -> bool:
+        try:
+            worker.pipe.send(batch)
+        except OSError:
+            self._lose(worker)
+            return False
+        return True
+
+    def _lose(self, worker: _Worker) -> None:
+        self._losses += 1
+        self._dismiss(worker)
+
+    def _dismiss(self, worker: _Worker) -> None:
+        self._team.remove(worker)
+        worker.end()
+
+    def close(self) -> None:
+        while self._team:
+            self._dismiss(self._team[-1])
+
+
+def _start() -> _Worker:
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    process = SpawnProcess(target=_serve, args=(there,), daemon=True)
+    try:
+        with _alone():
+            process.start()
+    except BaseException:
+        here.close()
+        raise
+    finally:
+        there.close()
+    return _Worker(process, here)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """What starts here hears no Ctrl-C, which is ours to answer, and knows no main script, which it would run."""
+    main, mask = sys.modules["__main__"], None
+    if hasattr(signal, "pthread_sigmask"):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _serve(pipe: Connection) -> None:
+    """A process's life: the problem, then batches, until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(Exception):
+        problem: Problem = pipe.recv()
+        while True:
+            batch: Sequence[Job] = pipe.recv()
+            pipe.send([divide(problem, job) for job in batch])

@@ -1,0 +1,43 @@
+"""What is proved: bounds of the sizes of some quantities on a box, and at a point.
+
+A problem is data that a process can be sent; what it prepares (balls cannot be sent) it prepares where it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+Point = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """low ≤ x ≤ high; floats, which are exact numbers."""
+
+    low: Point
+    high: Point
+
+    def split(self, axis: int, at: float) -> tuple[Box, Box]:
+        """Both halves have `at` in common."""
+        cut = self.low[:axis] + (at,) + self.low[axis + 1 :], self.high[:axis] + (at,) + self.high[axis + 1 :]
+        return Box(self.low, cut[1]), Box(cut[0], self.high)
+
+    @property
+    def centre(self) -> Point:
+        return tuple(min(max(0.5 * a + 0.5 * b, a), b) for a, b in zip(self.low, self.high, strict=True))
+
+
+class Unprovable(Exception):
+    """This cannot be proved, whatever the box, and why."""
+
+
+class Problem(Protocol):
+    @property
+    def quantities(self) -> int: ...
+
+    def upper(self, box: Box, bits: int) -> tuple[float, ...]:
+        """For each quantity a number ≥ sup |q| on the box; ∞ where nothing is known, never NaN."""
+
+    def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
+        """For each quantity numbers (low, high) with low ≤ |q(point)| ≤ high; (0, ∞) where nothing is known."""

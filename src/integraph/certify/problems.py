@@ -1,0 +1,43 @@
+"""Which problem a proof of a program solves, by what the program was compiled from."""
+
+from __future__ import annotations
+
+from integraph.certify.network_difference import NetworkDifference
+from integraph.certify.problem import Box, Problem, Unprovable
+from integraph.certify.smooth_difference import SmoothDifference
+from integraph.program import Program
+from integraph.program.engine import DOUBLE
+from integraph.targets import Function, Network
+from integraph.targets.digest import digest
+
+ARB = "the balls of Arb enclose what they should"
+REAL = "the flow is that of the stored controls in real arithmetic; evaluating it in float64 adds rounding of its own"
+
+
+def problem(program: Program, target: Network | Function, box: Box) -> Problem:
+    """|target − program| on the box and its parts, as data."""
+    if isinstance(target, Network):
+        return NetworkDifference(program, target)
+    if target.expression is None:
+        kind = "a table" if target.table is not None else "a Python function"
+        raise Unprovable(f"{target.name} is {kind}, which is known at points only: give a formula")
+    return SmoothDifference(program, target.expression, box)
+
+
+def assumed(program: Program, target: Network | Function) -> tuple[str, ...]:
+    """What a proof takes for granted."""
+    found = [ARB, REAL]
+    if program.bits > DOUBLE:
+        found.append(f"the controls of the partition are those of {program.bits} bits, not as float64 stores them")
+    if isinstance(target, Network) and target.notes:
+        found += [f"the network as it was read: {note}" for note in target.notes]
+    return tuple(found)
+
+
+def digests(program: Program, target: Network | Function) -> tuple[str, str]:
+    """The hashes of what a proof is about."""
+    if isinstance(target, Function):
+        if target.expression is None:
+            raise Unprovable(f"{target.name} has no formula")
+        return f"{program.digest}-{program.bits}", digest(target.expression)
+    return f"{program.digest}-{program.bits}", digest(target)

@@ -1,0 +1,131 @@
+"""The proof of a program: search, and what it found, as a result and as a certificate."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+from integraph.certify.arbs import FIRST
+from integraph.certify.certificate import Certificate, rounded, rounded_up
+from integraph.certify.problem import Box, Point, Unprovable
+from integraph.certify.problems import assumed, digests, problem
+from integraph.certify.search import Found, search
+from integraph.certify.seen import seen
+from integraph.certify.tree import Leaf
+from integraph.program import Program
+from integraph.program.summary import above
+from integraph.targets import Function, Network
+
+SAMPLES, TERMS = 512, 2_000_000  # points that are looked at, and points times terms
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Proof:
+    """`status` is proved, refuted or unknown: whether |target − program| ≤ eps for every x of the box.
+
+    lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is what the
+    construction says, `proven` is upper, `seen` the largest difference that was found. Without a certificate nothing is
+    proved, and `reason` says why.
+    """
+
+    status: str
+    eps: float | None
+    upper: float
+    lower: float
+    point: Point | None
+    promised: float | None
+    seen: float | None
+    boxes: int
+    precision: int
+    seconds: float
+    assumed: tuple[str, ...]
+    reason: str
+    certificate: Certificate | None = field(repr=False, default=None)
+
+    @property
+    def proven(self) -> float:
+        return self.upper
+
+    def __repr__(self) -> str:
+        rows = [
+            ("status", self.status + (f": {self.reason}" if self.reason else "")),
+            ("asked", "nothing" if self.eps is None else f"≤ {self.eps:.4g}"),
+            ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
+            ("proven", f"≤ {above(self.upper)}" if math.isfinite(self.upper) else "nothing"),
+            ("seen", "nothing" if self.seen is None else f"{self.seen:.4g}{_where(self.point)}"),
+            ("work", f"{self.boxes} boxes, {self.precision} bits, {self.seconds:.2g} s"),
+            *(("assumed", text) for text in self.assumed),
+        ]
+        return "\n".join(f"{name:<10}{text}" for name, text in rows)
+
+
+def _where(point: Point | None) -> str:
+    if point is None or len(point) > 8:
+        return ""
+    return f" at x = ({', '.join(f'{x:.6g}' for x in point)})"
+
+
+def prove(
+    program: Program,
+    target: Network | Function,
+    box: Box,
+    *,
+    eps: float | None,
+    gap: float | None,
+    promised: float | None,
+    boxes: int,
+    seconds: float,
+    workers: int | None,
+    scheduler: str | None,
+    progress: bool,
+) -> Proof:
+    """Look where the difference is largest, then bound it."""
+    begun = time.monotonic()
+    granted = assumed(program, target)
+    try:
+        solved = problem(program, target, box)
+        hashes = digests(program, target)
+    except Unprovable as why:
+        return unproved(str(why), eps, promised, granted, time.monotonic() - begun)
+    samples = max(min(SAMPLES, TERMS // max(program.terms, 1)), 16)
+    largest = seen(solved, box, samples, FIRST)
+    found = search(
+        solved, box, goal=eps, gap=gap, boxes=boxes, seconds=seconds, workers=workers, scheduler=scheduler,
+        progress=progress, known=[largest.point],
+    )  # fmt: skip
+    return _result(found, largest.low, hashes, box, eps, promised, granted, time.monotonic() - begun)
+
+
+def unproved(reason: str, eps: float | None, promised: float | None, granted: tuple[str, ...], seconds: float) -> Proof:
+    return Proof("unknown", eps, math.inf, 0.0, None, promised, None, 0, 0, seconds, granted, reason)
+
+
+def _result(
+    found: Found, seen: float, hashes: tuple[str, str], box: Box, eps: float | None, promised: float | None,
+    granted: tuple[str, ...], seconds: float,
+) -> Proof:  # fmt: skip
+    tree = rounded(found.tree)
+    upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
+    (lower,), (point,) = found.lower, found.points
+    certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
+    return Proof(
+        certificate.status, eps, upper, lower, point, promised, max(seen, lower), found.boxes, found.bits, seconds,
+        granted, _reason(found, certificate), certificate if upper < math.inf or lower > 0 else None,
+    )  # fmt: skip
+
+
+ENDS = {
+    "boxes": "the budget of boxes is exhausted",
+    "seconds": "the budget of time is exhausted",
+    "interrupted": "it was interrupted",
+    "stuck": "the boxes cannot be divided further",
+}
+
+
+def _reason(found: Found, certificate: Certificate) -> str:
+    """Why the search ended where it did, if that needs a reason."""
+    if certificate.status != "unknown" and found.stopped not in ENDS:
+        return ""
+    parts = [ENDS.get(found.stopped, ""), found.why if not found.upper[0] < math.inf else ""]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,102 @@
+"""The check of a certificate: everything it claims, computed again, with nothing of the search.
+
+The tree must divide the box; on every leaf the bound, computed anew with the bits the leaf names, must be what is
+written or less; the claim must be the largest of them; at the point the difference must be as large as claimed; program
+and target must be those whose hashes are written.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+from integraph.certify.arbs import MOST
+from integraph.certify.certificate import Certificate
+from integraph.certify.problem import Problem, Unprovable
+from integraph.certify.problems import assumed, digests, problem
+from integraph.certify.tree import leaves
+from integraph.program import Program
+from integraph.targets import Function, Network
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """True if the certificate holds; else `reason` says what does not."""
+
+    holds: bool
+    reason: str
+    boxes: int
+    seconds: float
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else f"does not hold: {self.reason}"
+        return f"the certificate {verdict} ({self.boxes} boxes, {self.seconds:.2g} s)"
+
+
+class Broken(Exception):
+    """What does not hold."""
+
+
+def check(certificate: Certificate, program: Program, target: Network | Function) -> Checked:
+    """Whether it is a proof of what it claims of this program and this target."""
+    begun = time.monotonic()
+    count = [0]
+    try:
+        _check(certificate, program, target, count)
+        reason = ""
+    except (Broken, Unprovable) as broken:
+        reason = str(broken)
+    return Checked(not reason, reason, count[0], time.monotonic() - begun)
+
+
+def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:
+    _need(certificate.intact, "the seal is not that of its contents")
+    for what, hash, found in zip(
+        ("program", "target"), (certificate.program, certificate.target), digests(program, target), strict=True
+    ):
+        _need(hash == found, f"it speaks of another {what}")
+    _need(certificate.assumed == assumed(program, target), "what it assumes is not what such a proof assumes")
+    box, numbers = certificate.box, (*certificate.box.low, *certificate.box.high)
+    _need(len(box.low) == len(box.high) == program.inputs, f"its box is not one of {program.inputs} inputs")
+    sides = zip(box.low, box.high, strict=True)
+    _need(all(map(math.isfinite, numbers)) and all(a <= b for a, b in sides), "its box is empty or infinite")
+    solved = problem(program, target, box)
+    try:
+        parts = leaves(certificate.tree, box)
+    except ValueError as error:
+        raise Broken(str(error)) from None
+    highest = 0.0
+    for number, (part, leaf) in enumerate(parts, 1):
+        count[0] = number
+        _need(2 <= leaf.bits <= MOST, f"leaf {number} has {leaf.bits} bits")
+        _need(len(leaf.uppers) == 1 and leaf.uppers[0] >= 0, f"leaf {number} has no bound")
+        (found,) = solved.upper(part, leaf.bits)
+        _need(found <= leaf.uppers[0], f"on leaf {number} the bound is {found!r}, not {leaf.uppers[0]!r}")
+        highest = max(highest, leaf.uppers[0])
+    _need(certificate.upper == highest, f"it claims {certificate.upper!r}, its leaves prove {highest!r}")
+    _point(certificate, solved)
+
+
+def _point(certificate: Certificate, solved: Problem) -> None:
+    """The lower bound, which says how good the upper one is, or refutes."""
+    if certificate.point is None:
+        _need(certificate.lower == 0, "it claims a lower bound and no point")
+        return
+    sides = zip(certificate.box.low, certificate.point, certificate.box.high, strict=True)
+    _need(all(a <= x <= b for a, x, b in sides), "its point is outside of its box")
+    bits = max(node.bits for node in certificate.tree if hasattr(node, "bits"))
+    while bits <= MOST:
+        ((low, _),) = solved.at(certificate.point, bits)
+        if certificate.lower <= low:
+            return
+        bits *= 2
+    raise Broken(f"at its point the difference is not shown to be {certificate.lower!r}")
+
+
+def _need(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Broken(otherwise)

@@ -1,0 +1,51 @@
+"""A divided box as data: what was proved on each part of it.
+
+A tree is written in preorder: a `Split` is followed by its lower half and then by its upper half, a `Leaf` ends a
+branch. The parts are not written down: they follow from the root box, and together they cover it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from integraph.certify.problem import Box
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The box is divided across an axis; both halves have `at` in common."""
+
+    axis: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The quantities are at most `uppers` on this part, evaluated with so many bits."""
+
+    bits: int
+    uppers: tuple[float, ...]
+
+
+Tree = tuple[Split | Leaf, ...]
+
+
+def leaves(tree: Tree, root: Box) -> list[tuple[Box, Leaf]]:
+    """The parts of the root box, which they cover; ValueError where the tree does not divide this box."""
+    found, waiting = [], [root]
+    for number, node in enumerate(tree):
+        if not waiting:
+            raise ValueError(f"node {number} of {len(tree)} belongs to no box")
+        box = waiting.pop()
+        if isinstance(node, Leaf):
+            found.append((box, node))
+            continue
+        if not 0 <= node.axis < len(box.low):
+            raise ValueError(f"node {number} divides axis {node.axis} of a box of {len(box.low)} axes")
+        if not box.low[node.axis] < node.at < box.high[node.axis]:
+            raise ValueError(f"node {number} divides axis {node.axis} at {node.at!r}, which is not inside its box")
+        lower, upper = box.split(node.axis, node.at)
+        waiting += [upper, lower]
+    if waiting:
+        raise ValueError(f"the tree ends after {len(tree)} nodes, {len(waiting)} boxes before it is complete")
+    return found

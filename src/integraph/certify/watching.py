@@ -1,0 +1,44 @@
+"""A search seen from outside: a bar on stderr, for a person at a terminal, once it takes longer than a moment."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from integraph.certify.division import Values
+
+Show = Callable[[Values, Values, int], None]
+AFTER = 1.0  # seconds
+
+
+@contextmanager
+def watching(wanted: bool, boxes: int) -> Iterator[Show]:
+    """`with watching(True, budget) as show: … show(upper, lower, boxes)`."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda upper, lower, done: None
+        return
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        update: Callable[..., None] | None = None
+
+        def show(upper: Values, lower: Values, done: int) -> None:
+            nonlocal update
+            if update is None:
+                if time.monotonic() < begun + AFTER:
+                    return
+                update = stack.enter_context(_bar(boxes))
+            update(completed=done, description=f"proving: ≤ {max(upper):.3g}, ≥ {max(lower):.3g}, {done} boxes")
+
+        yield show
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[..., None]]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("proving", total=total)
+        yield lambda **shown: bar.update(task, **shown)

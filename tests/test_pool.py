@@ -1,0 +1,218 @@
+"""A pool finds what one process finds, whatever happens to its processes, and leaves none behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from integraph.certify import pool
+from integraph.certify.problem import Box
+from integraph.certify.search import Found, search
+from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
+
+SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
+TESTS = Path(__file__).parent
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are started from the first box on."""
+    monkeypatch.setattr(pool, "PATIENCE", 0.0)
+
+
+def same(found: Found, other: Found) -> bool:
+    """In all but the time it took."""
+    return dataclasses.replace(found, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
+
+
+def pids(log: Path) -> set[int]:
+    return {int(line) for line in log.read_text().split()} if log.exists() else set()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def gone(found: set[int], within: float = 5.0) -> bool:
+    last = time.monotonic() + within
+    while any(map(alive, found)) and time.monotonic() < last:
+        time.sleep(0.02)
+    return not any(map(alive, found))
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(
+    ("problem", "box", "options"),
+    [
+        (Waves(), SQUARE, {"gap": 1e-3}),
+        (Waves(), SQUARE, {"goal": 2.0923, "gap": 1e-5}),
+        (Waves(), SQUARE, {"goal": 2.09}),
+        (Bumpy(), SQUARE, {"gap": 0.02, "boxes": 3000}),
+        (Capricious(), UNIT, {"gap": 0.01, "boxes": 700}),
+        (Pole(), Box((-1.0,), (1.0,)), {"goal": 1e9, "boxes": 1000}),
+    ],
+)
+def test_the_same_tree_as_in_one_process(problem: Waves, box: Box, options: dict[str, float]) -> None:
+    alone = search(problem, box, workers=1, **options)  # type: ignore[arg-type]
+    for workers in (2, 3):
+        assert same(search(problem, box, workers=workers, **options), alone)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_others_do_the_work_and_go(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    found = search(Slow(0.0, str(log)), UNIT, gap=1e-4, workers=2)
+    assert same(found, search(Slow(), UNIT, gap=1e-4, workers=1))
+    others = pids(log) - {os.getpid()}
+    assert len(others) == 2
+    assert gone(others)
+
+
+def test_short_searches_and_one_worker_need_no_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log"
+    search(Slow(0.0, str(log)), UNIT, gap=1e-3, workers=2)
+    monkeypatch.setattr(pool, "PATIENCE", 0.0)
+    search(Slow(0.0, str(log)), UNIT, gap=1e-3, workers=1)
+    assert pids(log) == {os.getpid()}
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_killed_worker_loses_no_box(tmp_path: Path) -> None:
+    log, killed = tmp_path / "log", set()
+
+    def kill() -> None:
+        last = time.monotonic() + 30
+        while len(killed) < 2 and time.monotonic() < last:
+            for pid in pids(log) - {os.getpid()} - killed:
+                killed.add(pid)
+                os.kill(pid, signal.SIGKILL)
+                break
+            time.sleep(0.1)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = search(Slow(0.003, str(log)), UNIT, gap=1e-4, workers=2)
+    killer.join()
+    assert len(killed) == 2
+    assert len(pids(log) - {os.getpid()} - killed) >= 1, "others took over"
+    assert same(found, search(Slow(), UNIT, gap=1e-4, workers=1))
+    assert gone(pids(log) - {os.getpid()})
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("times", [1, 4, 10_000])
+def test_workers_that_die_of_their_boxes(tmp_path: Path, times: int) -> None:
+    mark = tmp_path / "mark"
+    problem = Deadly(here=os.getpid(), mark=str(mark), times=times)
+    found = search(problem, UNIT, gap=1e-2, workers=2)
+    assert mark.stat().st_size >= min(times, pool.LOSSES)
+    assert same(found, search(Slow(), UNIT, gap=1e-2, workers=1))
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_mistake_in_a_problem_shows_here() -> None:
+    with pytest.raises(RuntimeError, match="a mistake"):
+        search(Faulty(), UNIT, gap=1e-3, workers=2)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_problem_that_cannot_be_sent() -> None:
+    problem = Waves()
+    problem.lock = threading.Lock()  # type: ignore[attr-defined]
+    with pytest.warns(RuntimeWarning, match="one process"):
+        found = search(problem, SQUARE, gap=0.01, workers=2)
+    assert same(found, search(Waves(), SQUARE, gap=0.01, workers=1))
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_time_budget_ends_the_pool(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    begun = time.monotonic()
+    found = search(Slow(0.05, str(log)), UNIT, gap=1e-9, workers=2, seconds=3.0)
+    assert found.stopped == "seconds"
+    assert time.monotonic() - begun < 5
+    assert gone(pids(log) - {os.getpid()})
+    assert found.upper[0] >= 1.656
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {tests!r})
+from integraph.certify import pool
+from integraph.certify.problem import Box
+from integraph.certify.search import search
+from toy_problems import Slow
+pool.PATIENCE = 0.0
+{more}
+print("begins", flush=True)
+found = search({problem}, Box((0.0,), (1.0,)), gap=1e-4, workers=2)
+print(found.stopped, found.upper[0])
+"""
+
+
+def script(folder: Path, problem: str, more: str = "") -> subprocess.Popen[str]:
+    path = folder / "script.py"
+    path.write_text(SCRIPT.format(tests=str(TESTS), problem=problem, more=more))
+    return subprocess.Popen(
+        [sys.executable, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_a_script_without_a_guard(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    running = script(tmp_path, f"Slow(0.0, {str(log)!r})")
+    out, err = running.communicate(timeout=60)
+    expected = search(Slow(), UNIT, gap=1e-4, workers=1)
+    assert (out.split(), err) == (["begins", "gap", str(expected.upper[0])], "")
+    assert len(pids(log)) == 3, "this one and two workers"
+
+
+def test_a_problem_of_the_script_itself_is_proved_by_one_process(tmp_path: Path) -> None:
+    running = script(tmp_path, "Own()", "class Own(Slow): pass")
+    out, err = running.communicate(timeout=60)
+    expected = search(Slow(), UNIT, gap=1e-4, workers=1)
+    assert out.split() == ["begins", "gap", str(expected.upper[0])]
+    assert "RuntimeWarning" in err
+    assert "Traceback" not in err
+
+
+def begun(log: Path, count: int) -> set[int]:
+    last = time.monotonic() + 30
+    while len(pids(log)) < count and time.monotonic() < last:
+        time.sleep(0.02)
+    return pids(log)
+
+
+def test_an_interrupt_ends_the_workers_and_keeps_the_bound(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    running = script(tmp_path, f"Slow(0.05, {str(log)!r})")
+    everyone = begun(log, 3)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all
+    out, err = running.communicate(timeout=20)
+    assert out.split()[1] == "interrupted"
+    assert float(out.split()[2]) >= 1.656
+    assert err == ""
+    assert len(everyone) == 3
+    assert gone(everyone)
+
+
+def test_workers_end_when_nobody_asks_any_more(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    running = script(tmp_path, f"Slow(0.05, {str(log)!r})")
+    everyone = begun(log, 3)
+    running.kill()
+    running.communicate(timeout=20)
+    assert len(everyone) == 3
+    assert gone(everyone)
