@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 import sympy
 from flint import arb, fmpq
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_series import MP, REAL, along, formula, tapes
 
 from integraph.certify import jets
 from integraph.certify.arbs import Balls, box, interval, precision
 from integraph.certify.jet_functions import coefficients, power, real_power
 from integraph.certify.jets import taylor
 from integraph.program.views import Floats
-from integraph.targets.expression import FUNCTIONS, Expression
+from integraph.targets.expression import FUNCTIONS, Expression, Tape
 from integraph.targets.multi_index import below, count
+from test_series import MP, REAL, along, formula, tapes
 
 DIGITS = 40
 CLOSE = mpmath.mpf(10) ** -22  # what mpmath's own differences lose, relative to the size
@@ -71,10 +71,10 @@ def test_coefficients_over_a_narrow_ball_are_nearly_their_range(name: str) -> No
     for middle in np.linspace(low, high, 9)[1:-1]:
         ends = (float(middle) - 0.02, float(middle) + 0.02)
         with precision(64):
-            found = coefficients(name, interval(*ends), 4)
+            found = coefficients(name, interval(*ends), 6)[:5]
         values = [[float(c) for c in MP.taylor(real(name), MP.mpf(x), 4)] for x in np.linspace(*ends, 9)]
         for c, seen in zip(found, np.array(values).T, strict=True):
-            assert float(c.rad()) <= 1.7 * np.ptp(seen) / 2 + 1e-4 * np.abs(seen).max() + 1e-12, (name, middle)
+            assert float(c.rad()) <= 1.7 * np.ptp(seen) / 2 + 3e-3 * np.abs(seen).max() + 1e-12, (name, middle)
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -179,7 +179,6 @@ def test_random_formulas_over_boxes(
     with precision(64):
         wide = taylor(expression, box(low, high), 4)[0]
         thin = taylor(expression, box(x, x), 4)[0]
-    assume(all(c.is_finite() for c in wide))  # thin: always
     for found in (wide, thin):
         assert_along(found, expression, x, d, 4)
     with precision(160):
@@ -210,7 +209,7 @@ def test_each_function_in_three_variables(name: str) -> None:
         assert_along(found, expression, x, v, 4)
 
 
-@pytest.mark.parametrize("text", ["min(x, y)", "max(x*y, y-3)", "abs(x*y-2)", "min(max(x, y), abs(y))"])
+@pytest.mark.parametrize("text", ["min(x, y)", "max(x*y, y-3)", "abs(x*y-2)", "min(max(x, y), abs(x))"])
 def test_choices_off_the_kink(text: str) -> None:
     expression, x = formula(text, "x y"), np.array([0.5, 1.25])
     with precision(64):
@@ -229,9 +228,16 @@ def test_a_decimal_is_what_is_written() -> None:
         assert not power_found.overlaps(arb(2) ** arb(0.1))
         assert pi_e.overlaps(arb.pi() + arb.const_e())
         assert float(pi_e.rad()) < 1e-58
-    with precision(64):
-        assert taylor(formula("1e-4000 + 0*x"), [arb(0)], 0)[0][0].contains(arb("1e-4000"))
-        assert not taylor(formula("1e4000*x"), [arb(0)], 0)[0][0].is_finite()
+
+
+def test_a_number_far_outside_of_float64_is_nearly_0_or_unknown() -> None:
+    for text, known in (("1e-4000", True), ("-3E-401", True), ("1e4000", False)):
+        tape = Tape(("x",))
+        expression = tape.expression([tape.add("number", text=text)])
+        with precision(64):
+            found = taylor(expression, [arb(0)], 1)[0]
+            assert [c.is_finite() for c in found] == [known, known]
+            assert not known or (found[0].contains(arb(text)) and found[1] == 0)
 
 
 @pytest.mark.parametrize(
@@ -250,13 +256,16 @@ def test_outside_of_the_domain_nothing_is_known(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["abs(x)", "min(x, 2*x)", "max(x, -x)", "sqrt(abs(x))", "cbrt(x)", "sqrt(x^2)", "abs(x^3)*y", "max(x*y, x)",
-     "cbrt(x^2)", "(x^2)^(1/2)", "(x*x)^0.25", "sqrt(x*x) + y"],
+     "cbrt(x^2)", "(x^2)^(1/2)", "(x*x)^0.25", "sqrt(x*x) + y", "y - abs(x)", "y^3 + abs(x)",
+     "exp(abs(x))", "asin(abs(x) + y/2)^2", "y/(1 + abs(x))", "asin(1 - x^2)", "acos(x^4 - 1)"],
 )  # fmt: skip
 def test_a_kink_has_a_value_and_no_derivative(text: str) -> None:
-    for low, high in ((0.0, 0.0), (-0.5, 0.5)):
-        with precision(64):
-            value, *rest = taylor(formula(text, "x y"), [interval(low, high), arb(1)], 3)[0]
+    with precision(64):
+        value, *rest = taylor(formula(text, "x y"), [arb(0), arb(1)], 3)[0]
         assert value.is_finite()
+        assert not any(c.is_finite() for c in rest)
+        value, *rest = taylor(formula(text, "x y"), [interval(-0.5, 0.5), arb(1)], 3)[0]
+        assert value.is_finite() or "sqrt" in text or "^" in text  # the square of a wide ball reaches a little below 0
         assert not any(c.is_finite() for c in rest)
 
 
@@ -310,9 +319,9 @@ def test_many_variables() -> None:
     with precision(64):
         found = taylor(expression, [arb(0.5)] * 12, 2)[0]
     assert len(found) == count(12, 3)
-    e = mpmath.exp(mpmath.mpf(1) / 2)
+    e = MP.exp(MP.mpf(1) / 2)
     for c, alpha in zip(found, below(12, 3), strict=True):
         k, own = int(alpha.sum()), int(alpha[3])
         scale = math.prod(math.factorial(int(a)) for a in alpha)
-        wanted = e / 12**k * (mpmath.mpf(1) / 2 + (12 * own)) / scale
+        wanted = e / 12**k * (MP.mpf(1) / 2 + 12 * own) / scale
         assert holds(c, wanted), alpha

@@ -186,6 +186,7 @@ def test_precision_is_raised_deep_in_the_tree() -> None:
     found = search(Deep(), UNIT, gap=0.01, known=[(1.0,)])
     assert found.stopped == "gap"
     assert FIRST < found.bits <= 256
+    proves(found, Deep(), UNIT)
     assert 1 <= found.upper[0] <= 1.01
 
 

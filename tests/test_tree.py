@@ -17,7 +17,7 @@ from integraph.certify.growth import Node, harvest, middle, over
 from integraph.certify.problem import Box, Point
 from integraph.certify.search import search, urgency
 from integraph.certify.tree import Leaf, Split, Tree, leaves
-from toy_problems import Stated, Waves
+from toy_problems import Cancelling, Stated, Waves
 
 NAN, INF = math.nan, math.inf
 UNIT, SQUARE = Box((0.0,), (1.0,)), Box((0.0, 0.0), (1.0, 2.0))
@@ -106,6 +106,7 @@ def test_divisions_that_bring_nothing_are_left_out() -> None:
     kept = harvest(grown(part(2.0), part(1.0), part(1.5), part(0.5), part(0.5)))
     assert kept == (HALF, Leaf(64, (1.0,)), Leaf(64, (1.5,))), "1.5 needs no quarters"
     assert len(harvest(grown(part(2.0), part(1.0), part(0.7), part(0.5), part(0.5)))) == 5
+    assert harvest(grown(part(1.8), part(1.0), part(1.5), part(2.0), part(0.5))) == kept, "2.0 is no reason for 1.8"
 
 
 def test_bounds_are_largest_over_parts() -> None:
@@ -148,6 +149,15 @@ def test_both_halves_are_bounded() -> None:
     assert found.boxes == 2
     quiet = divide(Waves(), Job(SQUARE, 0, 0.5, part(3.0), (0.0,), (5.0,)))
     assert quiet.lower.centre is quiet.upper.centre is None
+
+
+def test_halves_that_are_no_better_get_more_bits() -> None:
+    problem, box = Cancelling(), Box((-1.0,), (1.0,))
+    found = divide(problem, Job(box, 0, 0.0, part(*problem.upper(box, 64)), (0.0,), (0.0,)))
+    assert (found.lower.bits, found.upper.bits, found.boxes) == (128, 128, 4)
+    assert [found.lower.uppers, found.upper.uppers] == [problem.upper(half, 128) for half in box.split(0, 0.0)]
+    content = divide(problem, Job(box, 0, 0.0, part(*problem.upper(box, 64)), (1e99,), (0.0,)))
+    assert (content.lower.bits, content.boxes) == (64, 2)
 
 
 class _Silly(Stated):

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import integraph.certify  # the package, before the function of its name takes that name in `integraph`
 from integraph.bounds.intervals import Interval
+from integraph.certify.problem import Box  # loads the package, before a function takes its name in `integraph`
 from integraph.constructions.box import interval
-from integraph.errors import UsageError
+from integraph.errors import IntegraphError, UsageError
 from integraph.frontends.function import function
 from integraph.frontends.read import is_network, network
 from integraph.program import Program
+from integraph.program.engine import DOUBLE
 from integraph.program.numbers import real
 from integraph.program.views import Floats
 from integraph.program.writing import FilePath
@@ -25,11 +26,11 @@ from integraph.targets import Function, Network
 
 if TYPE_CHECKING:
     from integraph.certify.certificate import Certificate
-    from integraph.certify.problem import Box
     from integraph.certify.proof import Proof
     from integraph.certify.replay import Checked
 
 ENGINES = ("closed", "taylor")
+POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
 
 
 def certify(
@@ -63,7 +64,7 @@ def certify(
             raise UsageError(f"{name} = {value}: it must be finite and > 0")
     return prove(
         program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised, boxes=boxes,
-        seconds=seconds, workers=workers, scheduler=scheduler, progress=progress,
+        seconds=seconds, workers=workers, scheduler=scheduler, progress=progress, starts=_starts(program, target, domain),
     )  # fmt: skip
 
 
@@ -107,6 +108,28 @@ def _target(source: Any) -> Network | Function:
     return network(source) if is_network(source) else function(source)
 
 
+def _starts(program: Program, target: Network | Function, box: Box) -> list[tuple[float, ...]]:
+    """Where the difference looks largest in float64; none of it is believed, it only says where to look."""
+    values = target if isinstance(target, Network) else target.values
+    if values is None or program.bits > DOUBLE or program.inputs != len(box.low):
+        return []
+    rng = np.random.default_rng(0)
+    low, high = np.array(box.low), np.array(box.high)
+    x = np.concatenate([rng.uniform(size=(POINTS, len(low))), rng.integers(0, 2, (POINTS // 8, len(low)))])
+    found: list[tuple[float, ...]] = []
+    try:
+        for zoom in range(ZOOMS):
+            inside = np.clip(low + (high - low) * x, low, high)
+            off = np.abs(program(inside) - values(inside)).max(1)
+            best = x[np.argsort(np.where(np.isfinite(off), -off, 0.0), kind="stable")[:BEST]]
+            found = [tuple(point) for point in np.clip(low + (high - low) * best, low, high).tolist()]
+            near = best[:, None] + 0.3 ** (zoom + 1) * rng.normal(size=(BEST, POINTS // BEST, len(low)))
+            x = np.concatenate([best, np.clip(near.reshape(-1, len(low)), 0.0, 1.0)])
+    except IntegraphError:
+        pass  # one of them does not exist somewhere: the proof will say so
+    return found
+
+
 def _promised(program: Program, box: ArrayLike | None) -> float | None:
     """What the construction promises for this box."""
     budget = program.budget
@@ -118,8 +141,6 @@ def _promised(program: Program, box: ArrayLike | None) -> float | None:
 
 
 def _box(program: Program, box: ArrayLike | None) -> Box:
-    from integraph.certify.problem import Box
-
     if box is None and program.budget is not None:
         found = Interval(program.budget.low, program.budget.high)
     else:

@@ -6,8 +6,8 @@ at scale·M̂ + shift + η. Then
     output − f(M) = [f(M̂) − f(M)] + [output − f(M̂)],    f(M̂) − f(M) ∈ f'(hull(M, M̂))·δ
 
 and the second bracket is exact, as derived below for each flow (τ = tanh(m)/m, s = sech m at the argument m, E stands
-for a number between 1 and the exponential next to it). Balls keep signs, so that on small boxes errors cancel as they do
-in truth. `wrong` returns the bracket, in what does not depend on η and what does, and what the other roles hold at the
+for a number between 1 and the exponential next to it). Balls keep signs, so on small boxes errors cancel as they do in
+truth. `wrong` returns the bracket, in what does not depend on η and what does, and what the other roles hold at the
 end. Rectifiers and GELU's tanh form, which take parameters, have pages of their own.
 
 | flow | output − f(M̂) |
@@ -70,10 +70,23 @@ def positive(ball: arb) -> arb:
 
 
 def tanh_wrong(M: arb, eta: Roles) -> Wrong:
-    s, lam = ranges.sech(M), eta["lam"]
-    below = positive(ONE + lam * ranges.tanhc(M))
-    bracket = (s * eta["alpha"] - lam * ranges.kappa(M)) / below
-    return ZERO, bracket, {"x": M, "lam": ranges.x_tanh_x(M) + lam * s * s / below}
+    if not M.is_finite():
+        return ZERO, M, {"x": M}
+    near, far = _lemma1(M.abs_lower()), _lemma1(M.abs_upper())
+    s, tau, turned = (hull(a, b) for a, b in zip(near, far, strict=True))
+    lam, kappa = eta["lam"], ranges.kappa(M)
+    below = positive(ONE + lam * tau)
+    bracket = (s * eta["alpha"] - lam * kappa) / below
+    return ZERO, bracket, {"x": M, "lam": turned + lam * s * s / below}
+
+
+def _lemma1(x: arb) -> tuple[arb, arb, arb]:
+    """sech x, tanh(x)/x and x tanh x, which never turn for x ≥ 0, from two exponentials."""
+    if x == 0:
+        return ONE, ONE, ZERO
+    e, m = (-x).exp(), (-2 * x).expm1()
+    t = -m / (2 + m)
+    return 2 * e / (2 + m), t / x, x * t
 
 
 def silu_wrong(M: arb, eta: Roles) -> Wrong:

@@ -81,7 +81,7 @@ def above(ball: arb) -> float:
 
 def below(ball: arb) -> float:
     """A float that no number of the ball falls short of; −∞ where nothing is known."""
-    return -above(-ball)
+    return 0.0 - above(-ball)
 
 
 def largest(ball: arb) -> float:

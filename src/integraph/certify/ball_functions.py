@@ -63,8 +63,8 @@ class BallFunctions:
 
     def peak(self, x: Array, u: Array, axis: int) -> Array:
         """Any number near it: what is divided by e^peak is so above and below the bar."""
-        middles = np.frompyfunc(lambda y: max(y.mid(), ZERO) if y.is_finite() else ZERO, 1, 1)(x)
-        return np.max(middles, axis=axis, keepdims=True, initial=ZERO)
+        middles: Array = np.frompyfunc(lambda y: max(y.mid(), ZERO) if y.is_finite() else ZERO, 1, 1)(x)
+        return np.max(middles, axis=axis, keepdims=True)
 
     def normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, grown: Array) -> tuple[Array, Array]:
         n = ball_normaliser.value(t, u, m, sigma) * self.exp(-top)[..., 0, :]

@@ -21,7 +21,7 @@ INTERVALS = 256
 
 def value(t: arb, u: Array, m: Array, sigma: Array) -> Array:
     """N(t); u and sigma have the lanes on the last axis but one."""
-    bent = np.frompyfunc(_bent, 3, 1)(t, u, sigma)
+    bent: Array = np.frompyfunc(lambda a, s: _bent(t, a, s), 2, 1)(u, sigma)
     return 1 + t * m + np.sum(bent, -2)
 
 

@@ -16,11 +16,18 @@ their least value on an interval is at an end, and so is the largest, unless the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
 from flint import arb
 
-from integraph.certify.arbs import ONE, Balls, above, below
+from integraph.bounds.intervals import U
+from integraph.bounds.partition_of_unity import sigmoid
+from integraph.certify.arbs import FIRST, ONE, Balls, above, precision
 from integraph.certify.problem import Unprovable
+from integraph.program.views import Floats
+
+TINY = 1e-300  # what underflows is less
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +63,27 @@ class Bumps:
         between = [up * down * rest for up, down, rest in zip(rising, falling[1:], inner, strict=False)]
         return [falling[0], *between, rising[-1]]
 
-    def between(self, low: arb, high: arb) -> list[tuple[float, float]]:
-        """Floats around ψ_0 … ψ_N on low ≤ t ≤ high, which are numbers."""
-        pairs = list(zip(self.at(low), self.at(high), strict=True))
-        found = [(max(min(below(p), below(q)), 0.0), min(max(above(p), above(q)), 1.0)) for p, q in pairs]
-        first, last = self.z(low), self.z(high)
-        for k, gap in enumerate(self.gaps(), 1):
-            outside = first[k - 1] + first[k] > 0 or last[k - 1] + last[k] < 0
-            if not outside:
-                found[k] = found[k][0], min(above((gap / 2).tanh()), 1.0)
-        return found
+    def between(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest ψ_0 … ψ_N on intervals low ≤ t ≤ high, from below and above: (N + 1, intervals)."""
+        if not self.offsets:
+            return np.ones((1, len(low))), np.ones((1, len(low)))
+        b, (inner, tops) = np.array(self.offsets)[:, None], _between_steps(self)
+        z = [self.slope * t + b for t in (low, high)]
+        lost = 4 * U * float((self.slope * np.maximum(np.abs(low), np.abs(high)) + np.abs(b)).max())
+        if not lost < 0.01:
+            return np.zeros((self.N + 1, len(low))), np.ones((self.N + 1, len(low)))
+        ends = [np.concatenate([sigmoid(-2 * x[:1]), *_inner(x, inner), sigmoid(2 * x[-1:])]) for x in z]
+        least, most = np.minimum(*ends), np.maximum(*ends)
+        outside = (z[0][:-1] + z[0][1:] > 2 * lost) | (z[1][:-1] + z[1][1:] < -2 * lost)
+        most[1:-1] = np.where(outside, most[1:-1], np.maximum(most[1:-1], tops))
+        near_1 = 1 + 16 * lost + 64 * U  # two logistic functions of 2z, and products
+        return least / near_1, np.minimum(most * near_1 + TINY, 1.0)
+
+    def wide(self, low: arb, high: arb) -> bool:
+        """Whether an interval has more than two cells in it, on the average."""
+        if self.N < 2:
+            return False
+        return bool((high - low) * self.slope * (self.N - 1) > 2 * (arb(self.offsets[0]) - self.offsets[-1]))
 
     def constants(self) -> Balls:
         """What ln ψ_0 … ln ψ_N are without t and without ℓ."""
@@ -74,3 +92,16 @@ class Bumps:
         ln2 = arb.const_log2()
         inner = [(gap.sinh() / 2).log() for gap in self.gaps()]
         return [-ln2 - self.offsets[0], *inner, self.offsets[-1] - ln2]
+
+
+@lru_cache(maxsize=64)
+def _between_steps(bumps: Bumps) -> tuple[Floats, Floats]:
+    """1 − e^{−2(b_k − b_{k+1})} and the top of ψ_k, k = 1 … N − 1, to a rounding, as columns."""
+    with precision(FIRST):
+        inner = [above(-(-2 * gap).expm1()) for gap in bumps.gaps()]
+        tops = [above((gap / 2).tanh()) for gap in bumps.gaps()]
+    return np.array(inner)[:, None], np.array(tops)[:, None]
+
+
+def _inner(z: Floats, inner: Floats) -> list[Floats]:
+    return [sigmoid(2 * z[:-1]) * sigmoid(-2 * z[1:]) * inner] if len(inner) else []

@@ -1,13 +1,14 @@
 """What Theorem 1 computes, in its normal form: Σ_k φ_k(t) P_k(t), t = scale·x + shift, with balls for coefficients.
 
-φ_k = Π_j ψ_{k_j}(t_j) are the bumps of the stored steps, exactly, so they add up to 1. P_k = Σ_m C_km (t − centre)^m has
-in its balls whatever else the stored controls do: for every x there are numbers in the balls with which the sum is the
-output of the flow. What is said here holds for such numbers, all of them.
+φ_k = Π_j ψ_{k_j}(t_j) are the bumps of the stored steps, exactly, so they add up to 1. The balls of P_k = Σ_m C_km
+(t − centre)^m have in them whatever else the stored controls do: for every x there are numbers in the balls with which
+the sum is the output of the flow. What is said here holds for all such numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 from typing import Any
 
@@ -19,7 +20,7 @@ from integraph.bounds.intervals import UP
 from integraph.certify.arbs import ONE, ZERO, Balls, above
 from integraph.certify.bumps import Bumps
 from integraph.program.views import Floats
-from integraph.targets.multi_index import below, count
+from integraph.targets.multi_index import Alphas, below, count
 
 Objects = NDArray[Any]  # of balls
 Range = tuple[int, int]  # ψ_first … ψ_{last−1} of one variable
@@ -70,26 +71,35 @@ class Cells:
             total += part
         return np.nan_to_num(UP * total, nan=np.inf, posinf=np.inf)
 
-    def taylor(self, near: list[Range], middle: Balls) -> list[arb_mat]:
-        """For each output the coefficients of P_k, k near, about a point x, in powers of x: (cells, M)."""
-        move = self._move([t - c for t, c in zip(self.cube(middle), self.centre, strict=True)])
+    def taylor(self, near: list[Range], middle: Balls, unit: Balls) -> list[arb_mat]:
+        """For each output the coefficients of P_k, k near, in powers of (x − middle)/unit: (cells, M)."""
+        scales = [s * u for s, u in zip(self.scale, unit, strict=True)]
+        move = self._move([t - c for t, c in zip(self.cube(middle), self.centre, strict=True)], scales)
         places = tuple(slice(*ends) for ends in near)
         return [arb_mat(table[places].reshape(-1, table.shape[-1]).tolist()) * move for table in self.coefficients]
 
-    def _move(self, y: Balls) -> arb_mat:
-        """Π_j C(m_j, α_j) y_j^{m_j − α_j} scale_j^{α_j}: from powers of t − centre to those of x about a point."""
-        n, alphas = self.order, below(self.d, self.order)
-        found: Objects | None = None
-        for j, (at, scale) in enumerate(zip(y, self.scale, strict=True)):
-            powers, scales = _powers(at, n), _powers(scale, n)
+    def _move(self, y: Balls, scales: Balls) -> arb_mat:
+        """Π_j C(m_j, α_j) y_j^{m_j − α_j} scale_j^{α_j}: (y + scale·s)^m in powers of s."""
+        n, (rows, columns, m, alpha) = self.order, _pairs(self.d, self.order)
+        values: Any = ONE
+        for j, (at, scale) in enumerate(zip(y, scales, strict=True)):
+            powers, units = _powers(at, n), _powers(scale, n)
             one = np.full((n, n), ZERO, object)
-            for m in range(n):
-                for a in range(m + 1):
-                    one[m, a] = comb(m, a) * powers[m - a] * scales[a]
-            part = one[alphas[:, None, j], alphas[None, :, j]]
-            found = part if found is None else found * part
-        assert found is not None
+            for degree in range(n):
+                for a in range(degree + 1):
+                    one[degree, a] = comb(degree, a) * powers[degree - a] * units[a]
+            values = values * one[m[:, j], alpha[:, j]]
+        found = np.full((count(self.d, n),) * 2, ZERO, object)
+        found[rows, columns] = values
         return arb_mat(found.tolist())
+
+
+@lru_cache(maxsize=64)
+def _pairs(d: int, n: int) -> tuple[Alphas, Alphas, Alphas, Alphas]:
+    """The places of all α ≤ m with |m| < n, and these m and α."""
+    alphas = below(d, n)
+    rows, columns = np.nonzero((alphas[:, None] >= alphas).all(2))
+    return rows, columns, alphas[rows], alphas[columns]
 
 
 def _powers(x: arb, n: int) -> Balls:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import inf
@@ -35,43 +36,62 @@ class Cluster:
             ) from None
         self._problem, self._client = problem, _client(distributed.Client, scheduler)
         self._sent: Any = None
+        self._there = True  # does the scheduler still answer?
 
     def run(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
         """In the order of the jobs; ends early at the deadline."""
-        size = -(-len(jobs) // (BATCHES * max(1, sum(self._client.nthreads().values()))))
+        size = -(-len(jobs) // (BATCHES * self._threads()))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         asked: list[Any] = []
         try:
             for batch in batches:
                 asked.append(self._ask(batch))
             for number, batch in enumerate(batches):
-                for _ in range(TRIES):
+                found = None
+                for tried in range(TRIES):
+                    if tried:
+                        self._sent = None  # it may have been lost with the batch
+                        asked[number] = self._ask(batch)
                     left = deadline - time.monotonic()
                     if left <= 0:
                         return
-                    found = self._answer(asked[number], left)
-                    if found is not None:
+                    if asked[number] is not None and (found := _answer(asked[number], left)) is not None:
                         break
-                    if time.monotonic() < deadline:
-                        self._sent = None  # it may have been lost with the batch
-                        asked[number] = self._ask(batch)
-                yield from [divide(self._problem, job) for job in batch] if found is None else found
+                yield from self._here(batch, deadline) if found is None else found
         finally:
-            with suppress(Exception):
-                self._client.cancel(asked)
+            if self._there:
+                with suppress(Exception):
+                    self._client.cancel([future for future in asked if future is not None])
+
+    def _here(self, batch: Sequence[Job], deadline: float) -> Iterator[Halves]:
+        for job in batch:
+            if time.monotonic() >= deadline:
+                return
+            yield divide(self._problem, job)
+
+    def _threads(self) -> int:
+        try:
+            return max(1, sum(self._client.nthreads().values())) if self._there else 1
+        except Exception as error:
+            self._leave(error)
+            return 1
 
     def _ask(self, batch: Sequence[Job]) -> Any:
-        if self._sent is None:
-            self._sent = self._client.scatter(self._problem, broadcast=True, hash=False)
-        return self._client.submit(divided, self._sent, batch, pure=False)
-
-    def _answer(self, future: Any, left: float) -> list[Halves] | None:
-        """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
-        try:
-            found: list[Halves] = future.result(timeout=None if left == inf else left)
-        except Exception:
+        """A future, None where nobody can be asked."""
+        if not self._there:
             return None
-        return found
+        try:
+            if self._sent is None:
+                self._sent = self._client.scatter(self._problem, broadcast=True, hash=False)
+            return self._client.submit(divided, self._sent, batch, pure=False)
+        except Exception as error:
+            self._leave(error)
+            return None
+
+    def _leave(self, error: Exception) -> None:
+        """All that is left is done here."""
+        self._there = False
+        warnings.warn(f"one process goes on with the proof, the cluster cannot: {error}", RuntimeWarning, stacklevel=2)
 
     def close(self) -> None:
         with suppress(Exception):
@@ -81,6 +101,15 @@ class Cluster:
 def divided(problem: Problem, batch: Sequence[Job]) -> list[Halves]:
     with _one_at_a_time:
         return [divide(problem, job) for job in batch]
+
+
+def _answer(future: Any, left: float) -> list[Halves] | None:
+    """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
+    try:
+        found: list[Halves] = future.result(timeout=None if left == inf else left)
+    except Exception:
+        return None
+    return found
 
 
 def _client(Client: Any, scheduler: str) -> Any:

@@ -6,6 +6,7 @@ forgotten: dividing the box helps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
@@ -15,18 +16,18 @@ from flint import arb
 
 from integraph.certify import taylor_step
 from integraph.certify.arbs import FIRST, MOST, Balls, above, below, box, precision
+from integraph.certify.as_stored import form
 from integraph.certify.ball_functions import BALLS
 from integraph.certify.problem import Point, Unprovable
 from integraph.certify.read_out import read_out
 from integraph.certify.stored import exact_program
-from integraph.gadgets import Closed, Gadget, drain
-from integraph.gadgets.functions import Arrays
+from integraph.gadgets import Closed, Gadget
 from integraph.gadgets.gadget import arguments
 from integraph.program import Block, Program, Segment
 from integraph.program.views import mark
 
 ENOUGH = 0.99  # a width that a doubling of the bits does not bring below so much of itself is final
-TRIES = 3  # precisions at which a box may fail before it counts as too wide
+TRIES = 2  # precisions at which a box may fail before it counts as too wide
 
 _EXACT: WeakSet[Program] = WeakSet()  # whose controls are known to be unrounded
 
@@ -52,11 +53,16 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
             previous, width = width, float(np.max(np.subtract(most, least), initial=0.0))
             if found is None or width < previous:
                 found = least, most
-            if not width < ENOUGH * previous:
+            if not width < ENOUGH * previous or _neighbours(least, most):
                 return found
         bits *= 2
         if bits > MOST and found is not None:
             return found
+
+
+def _neighbours(low: Point, high: Point) -> bool:
+    """Whether floats cannot say it much better."""
+    return all(b <= math.nextafter(math.nextafter(a, math.inf), math.inf) for a, b in zip(low, high, strict=True))
 
 
 def closed(program: Program, start: Balls) -> Balls:
@@ -79,28 +85,15 @@ def closed(program: Program, start: Balls) -> Balls:
     return read_out(program, states[:, 0].tolist())
 
 
-def _advance(segment: Segment, block: Block, t: arb, states: Any) -> Closed:
+def _advance(segment: Segment, block: Block, t: Any, states: Any) -> Closed:
     op = block.op
     if not (isinstance(op, Gadget) and op.exact):
         raise Unprovable(f"segment {segment.label!r}: {op.name} has no closed form: use engine='taylor'")
-    start, operands, tensors = _arguments(block, states)
-    if op is drain:
-        return _drained(block, t, start, tensors)
-    return op.closed(BALLS, t, start, operands, tensors)
-
-
-def _arguments(block: Block, states: Any) -> tuple[Arrays, Arrays, dict[str, Any]]:
-    """As the closed form takes them; floats among them are exact."""
     start, operands, tensors = arguments(block, states)
-    return start, operands, {name: BALLS.exactly(value) for name, value in tensors.items()}
-
-
-def _drained(block: Block, t: arb, start: Arrays, tensors: dict[str, Any]) -> Closed:
-    """z' = G x + b, x' = −r x with the gain G that is stored, in place of r/(1 − e^{−r}) w."""
-    (z, x), r = start, tensors["r"]
-    gain = BALLS.exactly(drain.gain(block)).reshape(block.tensors["w"].shape)
-    reach = t * BALLS.expm1c(-t * r)
-    return Closed((z + reach * np.matmul(gain, x) + t * tensors.get("b", 0.0), BALLS.grow(x, -t * r)))
+    stored = form(block)
+    if stored is not None:
+        return stored(block, t, start, operands)
+    return op.closed(BALLS, t, start, operands, {name: BALLS.exactly(value) for name, value in tensors.items()})
 
 
 def _examine(program: Program, segment: Segment, block: Block, end: Closed, states: Any) -> None:

@@ -40,6 +40,7 @@ class _Reader:
         self.logs: dict[int, tuple[int, float, float]] = {}  # ln cosh(a·t_j + b) as (j, a, b)
         self.bump: dict[int, tuple[arb, Indices, arb]] = {}  # c, k and δ
         self.lost = set(range(program.inputs)) - set(self.entry.t)
+        self._exponents: Exponents | None = None
 
     def run(self) -> Cells:
         for _, segment in checked(self.program, self.entry.segments):
@@ -131,10 +132,10 @@ class _Reader:
 
     def _product(self, block: Block) -> None:
         x, w, _ = weighted(block)
-        v = block.operands[1].indices().reshape(x.shape)
-        for z, left, right, weights in zip(registers(block)[0], x.tolist(), v.tolist(), w.tolist(), strict=True):
+        v: Indices = block.operands[1].indices().reshape(x.shape)
+        for z, *factors in zip(registers(block)[0], x.tolist(), v.tolist(), w.tolist(), strict=True):
             total = self.target(z)
-            for one, other, weight in zip(left, right, weights, strict=True):
+            for one, other, weight in zip(*factors, strict=True):
                 self._multiply(total, one, other, weight)
 
     def _multiply(self, total: Sum, one: int, other: int, weight: float) -> None:
@@ -161,7 +162,7 @@ class _Reader:
             raise Unprovable("ln cosh does not start from 0")
         if any(register not in self.variable for register in x):
             raise Unprovable("ln cosh is taken of something that is not an input")
-        if hasattr(self, "_exponents"):
+        if self._exponents is not None:
             raise Unprovable("ln cosh is taken after bumps were made")
         self.lost.update(m)
         steps = zip(l, x, a.tolist(), b.tolist(), strict=True)
@@ -174,7 +175,7 @@ class _Reader:
     @property
     def exponents(self) -> Exponents:
         """Of the steps that were read; there are no more once this is asked for."""
-        if not hasattr(self, "_exponents"):
+        if self._exponents is None:
             found = []
             for j in range(self.d):
                 steps = [(a, b) for i, a, b in self.logs.values() if i == j]

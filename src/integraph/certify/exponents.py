@@ -85,7 +85,8 @@ class Exponents:
     def _constant(self, cells: Indices) -> Objects:
         found = np.full(len(cells), ZERO, object)
         for constants, k in zip(self.constants, cells.T, strict=True):
-            found += np.where(k == NONE, ZERO, constants[k])
+            used = k != NONE
+            found[used] += constants[k[used]]
         return found
 
     def _guess(self, form: Floats) -> Indices:

@@ -15,7 +15,7 @@ from flint import arb
 
 from integraph.certify import ranges
 from integraph.certify.activations import RULES, Roles, Rule, Wrong, sigmoid, turning
-from integraph.certify.arbs import ONE, ZERO, hull
+from integraph.certify.arbs import ONE, hull
 from integraph.targets.activations import GELU_TANH_BEND, GELU_TANH_TURN
 
 

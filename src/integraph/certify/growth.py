@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite, nextafter
+from math import isfinite
 
 from integraph.certify.division import Part, Values
 from integraph.certify.problem import Box
@@ -27,8 +27,6 @@ def middle(box: Box, root: Box) -> Split | None:
     for axis in sorted(range(len(widths)), key=lambda axis: -widths[axis]):
         low, high = box.low[axis], box.high[axis]
         at = low + (high - low) / 2 if isfinite(high - low) else low / 2 + high / 2
-        if not low < at < high:
-            at = nextafter(low, inf)
         if low < at < high:
             return Split(axis, at)
     return None

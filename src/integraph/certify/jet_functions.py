@@ -183,8 +183,6 @@ def _root_slope(a: int, b: int, p: Fraction, value: Callable[[arb], arb], sign: 
         if n == 0 or not found[0].is_finite():
             return found + [UNKNOWN] * n
         q0, q1 = a + b * ranges.square(x), 2 * b * x
-        if not q0 > 0:
-            return found + [UNKNOWN] * n
         slope = [sign * power(q0, p, 0)[0]]
         for k in range(1, n):
             term = (p.numerator + p.denominator * (1 - k)) * q1 * slope[k - 1]

@@ -14,20 +14,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 
 from integraph.certify.arbs import ONE, ZERO, Balls, column, hull, largest, precision, size, smallest, symmetric
 from integraph.certify.arbs import box as balls
-from integraph.certify.network_form import Activate, Form, Load, Ramp, Relax, read
+from integraph.certify.network_form import Form, Load, Ramp, Relax, read
 from integraph.certify.network_linear import Linear, elapsed, prepare
+from integraph.certify.network_roles import Activate
 from integraph.certify.problem import Box, Point
-from integraph.certify.rectifiers import bend, leaky
+from integraph.certify.rectifiers import bend, leaky, steps
 from integraph.program import Program
 from integraph.program.views import Indices
 from integraph.targets import Network
 
 UNKNOWN = arb.nan()
+AXES = 8  # inputs up to which derivatives of the network are carried along
 
 
 @dataclass(eq=False)
@@ -61,7 +62,7 @@ class NetworkDifference:
             if bits not in self.prepared:
                 self.prepared[bits] = prepare(self.program, form, self.network)
             maps = iter(self.prepared[bits])
-            map = None
+            map = next(maps)
             state = State(self.program.width, balls(low, high))
             for step in form.steps:
                 match step:
@@ -70,11 +71,11 @@ class NetworkDifference:
                     case Relax():
                         state.relax(step)
                     case Load():
-                        map = next(maps)
                         state.load(step, map)
                     case Activate():
                         state.activate(step, map)
-            return state.read_out(self.program, next(maps))
+                        map = next(maps)
+            return state.read_out(self.program, map)
 
 
 class State:
@@ -84,6 +85,7 @@ class State:
         self.y: Balls = [*x, *([ZERO] * (width - len(x)))]
         self.held = list(range(len(x)))
         self.z, self.e, self.norm = x, [ZERO] * len(x), ZERO
+        self.tangent = Tangent(x) if len(x) <= AXES else None
         self.norms: list[tuple[frozenset[int], arb]] = []  # of registers together, where more is known than of each
 
     def ramp(self, step: Ramp) -> None:
@@ -110,7 +112,9 @@ class State:
         start_norm = self.norm_of(registers, start)
         self._forget_norms(step.registers)
         z, held = column(self.z), [a + b for a, b in zip(self.z, self.e, strict=True)]
-        self.M, self.kappa = (map.A * z + map.b).entries(), map.kappa
+        self.M = (map.A * z + map.b).entries()
+        if self.tangent is not None:
+            self.M = self.tangent.load(map, self.M)
         rounded = (map.lost * z + map.shift).entries()
         self.delta = [a + b + c for a, b, c in zip(self._through(map), rounded, start, strict=True)]
         apart = map.norm * self.norm + euclidean(rounded) + start_norm
@@ -129,8 +133,8 @@ class State:
         for register, k, m, d in zip(registers, map.kappa, self.M, self.delta, strict=True):
             self.y[register] = k * m + d
         for role, other in map.others.items():
-            parts = zip(other.registers.tolist(), other.arguments.tolist(), other.scales, self.off[role], strict=True)
-            for register, argument, scale, off in parts:
+            both = zip(other.registers.tolist(), other.arguments.tolist(), other.scales, self.off[role], strict=True)
+            for register, argument, scale, off in both:
                 self.y[register] = scale * self.y[argument] + off
         for register, value in zip(self.held, held, strict=True):
             self.y[register] = value * map.fall
@@ -148,7 +152,7 @@ class State:
             if role != step.recipe.argument
         }
         count = len(step.out)
-        z, e, near, slopes = [ZERO] * count, [ZERO] * count, [ZERO] * count, [ZERO]
+        z, e, near, slopes = ([ZERO] * count for _ in range(4))
         reached = []
         for lane, (unit, rule) in enumerate(zip(step.units.tolist(), map.rules, strict=True)):
             M, delta = self.M[unit], self.delta[unit]
@@ -156,25 +160,31 @@ class State:
             slope = rule.slope(hull(M, actual))
             near[unit], bracket, ends = rule.wrong(actual, {role: eta[lane] for role, eta in starts.items()})
             z[unit], e[unit] = rule.value(M), slope * delta + near[unit] + bracket
-            slopes.append(size(slope))
+            slopes[unit] = slope
             reached.append(actual)
             for role in registers:  # one that no rule speaks of is not known; the result is written below
                 self.y[registers[role][lane]] = ends.get(role, UNKNOWN)
-        for unit in np.setdiff1d(np.arange(count), step.units).tolist():  # of a rectifier that does not run
+        for unit in step.still:  # of a rectifier, that do not run
             c = arb(float(step.slopes[unit]))
             z[unit], near[unit] = leaky(self.M[unit], c), bend(self.M[unit], map.kappa[unit], c)
-            e[unit] = self.delta[unit] + near[unit]
-            slopes.append(ONE)
+            e[unit], slopes[unit] = self.delta[unit] + near[unit], steps(self.M[unit], c)
         norms = {
             role: euclidean(eta) if role in self.off or shifts[role] != 0 else self.norm_of(registers[role], eta)
             for role, eta in starts.items()
         }
-        apart = euclidean(near) + highest(slopes) * self.delta_norm
+        steepest = highest([size(slope) for slope in slopes])
+        if step.still:
+            steepest = steepest.max(ONE)  # what they hold is off by δ, whatever the slope
+        apart = euclidean(near) + steepest * self.delta_norm
+        if self.tangent is not None:
+            self.tangent.activate(step, map, slopes)
         if reached:
             _, together, _ = map.joint.wrong(hull(*reached), {role: symmetric(n) for role, n in norms.items()})
             apart += size(together)
             if step.name == "tanh":  # |λ| ≤ |M̂| + |λ₀|/(1 − |λ₀|)
-                self._note(registers["lam"], self.reach + norms["lam"] / (ONE - highest([size(eta) for eta in starts["lam"]])))
+                self._note(
+                    registers["lam"], self.reach + norms["lam"] / (ONE - highest([size(eta) for eta in starts["lam"]]))
+                )
         self.held, self.z, self.e = step.out.tolist(), z, e
         self.norm = least(euclidean(e), apart)
         for register, a, b in zip(self.held, z, e, strict=True):
@@ -216,10 +226,41 @@ class State:
         self.norms = [(group, norm) for group, norm in self.norms if not group & changed]
 
 
+class Tangent:
+    """The network near the middle of the box: M ∈ M(middle) + J·(x − middle), with J its derivatives on the box."""
+
+    def __init__(self, x: Balls) -> None:
+        d = len(x)
+        self.values = [ball.mid() for ball in x]
+        self.move = column([ball - middle for ball, middle in zip(x, self.values, strict=True)])
+        self.J = arb_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
+
+    def load(self, map: Linear, M: Balls) -> Balls:
+        """M, narrower where this says more."""
+        self.values = (map.A * column(self.values) + map.b).entries()
+        self.J = map.A * self.J
+        moved = (self.J * self.move).entries()
+        known = [value + move for value, move in zip(self.values, moved, strict=True)]
+        return [b if b.rad() < a.rad() else a for a, b in zip(M, known, strict=True)]
+
+    def activate(self, step: Activate, map: Linear, slopes: Balls) -> None:
+        n = len(slopes)
+        diagonal = arb_mat(n, n)
+        for unit, slope in enumerate(slopes):
+            diagonal[unit, unit] = slope
+        self.J = diagonal * self.J
+        running = dict(zip(step.units.tolist(), map.rules, strict=True))
+        self.values = [
+            running[unit].value(M) if unit in running else leaky(M, arb(float(step.slopes[unit])))
+            for unit, M in enumerate(self.values)
+        ]
+
+
 def euclidean(values: Balls) -> arb:
     """The norm, from above; infinite if a value is not finite."""
-    total = sum((size(v) * size(v) for v in values), ZERO)
-    return total.sqrt().upper() if total.is_finite() else arb.pos_inf()
+    n = len(values)
+    total = (arb_mat(1, n, values) * arb_mat(n, 1, values))[0, 0]
+    return total.upper().sqrt().upper() if total.is_finite() else arb.pos_inf()
 
 
 def least(a: arb, b: arb) -> arb:

@@ -1,4 +1,4 @@
-"""The affine maps of a program of Theorem 2, as they should be and as they are stored, in balls: once for each precision.
+"""The affine maps of a program of Theorem 2 in balls, as they should be and as they are stored.
 
 A layer takes A(gain·z + offset) + b of the registers z before it; sigmoid, which runs as tanh, half of that. The
 argument of a unit is loaded into a register of its own. A unit of a rectifier that does not run has none: what is
@@ -17,13 +17,13 @@ from integraph.certify import rectifiers
 from integraph.certify.activations import RULES, Rule
 from integraph.certify.arbs import ZERO, Balls, column, matrix
 from integraph.certify.gelu_tanh import gelu_tanh
-from integraph.certify.network_form import RECTIFIERS, Activate, Form, Load, Time, slopes
+from integraph.certify.network_form import Form, Load, Time
+from integraph.certify.network_roles import RECTIFIERS, Activate, slopes
 from integraph.certify.problem import Unprovable
 from integraph.certify.singular import norm
 from integraph.program import Program
 from integraph.program.views import Floats, Indices
 from integraph.targets import Layer, Network
-
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +128,9 @@ def _load(layer: Layer, load: Load, run: Activate, A: arb_mat, b: arb_mat) -> Li
         if not all(register in row for register in registers.tolist()):
             raise Unprovable(f"role {role} of layer {run.number + 1} is not loaded")
         places = np.array([row[register] for register in registers.tolist()], np.int64)
-        others[role] = _other(load, registers, argument[run.units], places, rows[run.units], _scales(run, role), reach, tau)
+        others[role] = _other(
+            load, registers, argument[run.units], places, rows[run.units], _scales(run, role), reach, tau
+        )
     known = {*argument.tolist(), *(r for other in others.values() for r in other.registers.tolist())}
     rest = [n for register, n in row.items() if register not in known]
     spare = None
@@ -152,7 +154,14 @@ def _linear(
 
 
 def _other(
-    load: Load, registers: Indices, arguments: Indices, places: Indices, rows: Indices, scales: Balls, reach: arb, tau: arb
+    load: Load,
+    registers: Indices,
+    arguments: Indices,
+    places: Indices,
+    rows: Indices,
+    scales: Balls,
+    reach: arb,
+    tau: arb,
 ) -> Other:
     """How far what a role gains is from scale times what the argument gains."""
     mine, theirs = load.w[places], load.w[rows]
@@ -165,7 +174,7 @@ def _other(
         for left, right, scale in zip(mine.tolist(), theirs.tolist(), scales, strict=True)
         for x, y in zip(left, right, strict=True)
     ]
-    lost = None if all(entry == 0 for entry in flat) else arb_mat(*mine.shape, flat) * reach
+    lost = None if all(entry == 0 for entry in flat) else arb_mat(len(mine), mine.shape[1], flat) * reach
     return Other(registers, arguments, scales, lost, b)
 
 

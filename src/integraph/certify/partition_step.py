@@ -16,6 +16,7 @@ from flint import arb, arb_mat
 
 from integraph.certify.arbs import ONE, ZERO, Balls, matrix, size, symmetric
 from integraph.certify.bumps import Bumps
+from integraph.certify.cells import Objects
 from integraph.certify.problem import Unprovable
 from integraph.gadgets.partition import controls
 from integraph.program import ONE as CONSTANT
@@ -96,6 +97,8 @@ def left(step: Step, bumps: Bumps, t: arb) -> tuple[Balls, Balls]:
     return [_form(row) for row in psi], cleared
 
 
-def _form(row: Any) -> arb:
+def _form(row: Objects) -> arb:
     """Σ row·(1, tanh, …, tanh, 1)."""
-    return row[0] + row[-1] + symmetric(sum((size(ball) for ball in row[1:-1]), ZERO))
+    most = sum((size(ball) for ball in row[1:-1]), arb(0))
+    found: arb = row[0] + row[-1] + symmetric(most)
+    return found

@@ -87,11 +87,11 @@ class Pool:
                         done[number] = [divide(self._problem, job) for job in batches[number]]
                     for pipe in wait([*busy], None if left == inf else left) if busy else ():
                         worker, batch = busy.pop(pipe)
-                        try:
-                            done[batch] = worker.pipe.recv()
-                        except (EOFError, OSError):
-                            self._lose(worker)
+                        found = self._hear(worker)
+                        if found is None:
                             waiting.appendleft(batch)
+                        else:
+                            done[batch] = found
                 yield from done.pop(number)
         finally:
             for worker, _ in busy.values():  # whoever still works works for nobody
@@ -103,7 +103,7 @@ class Pool:
             try:
                 self._team.append(_start())
             except (OSError, ValueError, AssertionError) as error:  # no process may be started from here
-                self._refuse(error)
+                self._refuse(str(error))
                 return
             try:
                 self._team[-1].pipe.send(self._problem)
@@ -111,11 +111,7 @@ class Pool:
                 self._lose(self._team[-1])
             except Exception as error:  # whatever the problem's own classes raise when they are sent
                 self._dismiss(self._team[-1])
-                self._refuse(error)
-
-    def _refuse(self, error: Exception) -> None:
-        self._losses = LOSSES + 1
-        warnings.warn(f"the proof goes on with one process, others cannot help: {error}", RuntimeWarning, stacklevel=2)
+                self._refuse(str(error))
 
     def _tell(self, worker: _Worker, batch: Sequence[Job]) -> bool:
         try:
@@ -125,9 +121,30 @@ class Pool:
             return False
         return True
 
+    def _hear(self, worker: _Worker) -> list[Halves] | None:
+        try:
+            found: list[Halves] | str = worker.pipe.recv()
+        except (EOFError, OSError):
+            self._lose(worker)
+            return None
+        if isinstance(found, str):
+            self._dismiss(worker)
+            self._refuse(found)
+            return None
+        return found
+
     def _lose(self, worker: _Worker) -> None:
-        self._losses += 1
         self._dismiss(worker)
+        if self._losses == LOSSES:
+            self._refuse(f"{LOSSES + 1} of them ended before their work was done")
+        else:
+            self._losses += 1
+
+    def _refuse(self, reason: str) -> None:
+        """All that is left is done here."""
+        if self._losses <= LOSSES:
+            self._losses = LOSSES + 1
+            warnings.warn(f"one process goes on with the proof, others cannot: {reason}", RuntimeWarning, stacklevel=2)
 
     def _dismiss(self, worker: _Worker) -> None:
         self._team.remove(worker)
@@ -171,7 +188,11 @@ def _serve(pipe: Connection) -> None:
     """A process's life: the problem, then batches, until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(Exception):
-        problem: Problem = pipe.recv()
+        try:
+            problem: Problem = pipe.recv()
+        except Exception as error:
+            pipe.send(f"the problem cannot be read there, {error}")
+            return
         while True:
             batch: Sequence[Job] = pipe.recv()
             pipe.send([divide(problem, job) for job in batch])

@@ -27,7 +27,6 @@ from integraph.program import Block, Program
 from integraph.program.engine import DOUBLE
 from integraph.program.terms import concatenate
 
-
 Term = tuple[tuple[int, ...], tuple[int, ...], arb]  # n, k and a; k_j = −1 is no ψ
 
 
@@ -188,7 +187,7 @@ class _Reader:
         if b.any():
             raise Unprovable("a constant is added to a sum of products")
         for z, row, weights in zip(registers(block)[0], reads.tolist(), w.tolist(), strict=True):
-            terms = self.sums.setdefault(z, []) if z in self.sums else self._fresh(z)
+            terms = self._sum(z)
             terms += [self._term(self._holds(r), weight) for r, weight in zip(row, weights, strict=True) if weight]
 
     def _fresh(self, register: int) -> list[Term]:
@@ -196,8 +195,7 @@ class _Reader:
         if not (isinstance(held, Number) and held.ball == 0):
             raise Unprovable("a sum of products does not start from 0")
         self.held.pop(register, None)
-        self.sums[register] = found = []
-        return found
+        return self.sums.setdefault(register, [])
 
     def _sum(self, register: int) -> list[Term]:
         return self.sums[register] if register in self.sums else self._fresh(register)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from integraph.certify.arbs import FIRST
-from integraph.certify.certificate import Certificate, rounded, rounded_up
+from integraph.certify.certificate import Certificate, rounded
 from integraph.certify.problem import Box, Point, Unprovable
 from integraph.certify.problems import assumed, digests, problem
 from integraph.certify.search import Found, search
@@ -17,7 +18,7 @@ from integraph.program import Program
 from integraph.program.summary import above
 from integraph.targets import Function, Network
 
-SAMPLES, TERMS = 512, 2_000_000  # points that are looked at, and points times terms
+SAMPLES, TERMS = (16, 96), 100_000  # points that are looked at, at least and at most; points times terms
 
 
 @dataclass(frozen=True, repr=False, slots=True)
@@ -79,8 +80,9 @@ def prove(
     workers: int | None,
     scheduler: str | None,
     progress: bool,
+    starts: Sequence[Point] = (),
 ) -> Proof:
-    """Look where the difference is largest, then bound it."""
+    """Bound the difference, and look for the largest there is, at `starts` first."""
     begun = time.monotonic()
     granted = assumed(program, target)
     try:
@@ -88,13 +90,13 @@ def prove(
         hashes = digests(program, target)
     except Unprovable as why:
         return unproved(str(why), eps, promised, granted, time.monotonic() - begun)
-    samples = max(min(SAMPLES, TERMS // max(program.terms, 1)), 16)
-    largest = seen(solved, box, samples, FIRST)
+    samples = min(max(TERMS // max(program.terms, 1), SAMPLES[0]), SAMPLES[1])
+    largest = seen(solved, box, samples, FIRST, starts=starts)
     found = search(
         solved, box, goal=eps, gap=gap, boxes=boxes, seconds=seconds, workers=workers, scheduler=scheduler,
         progress=progress, known=[largest.point],
     )  # fmt: skip
-    return _result(found, largest.low, hashes, box, eps, promised, granted, time.monotonic() - begun)
+    return _result(found, largest.low, hashes, box, eps, promised, granted)
 
 
 def unproved(reason: str, eps: float | None, promised: float | None, granted: tuple[str, ...], seconds: float) -> Proof:
@@ -103,14 +105,14 @@ def unproved(reason: str, eps: float | None, promised: float | None, granted: tu
 
 def _result(
     found: Found, seen: float, hashes: tuple[str, str], box: Box, eps: float | None, promised: float | None,
-    granted: tuple[str, ...], seconds: float,
+    granted: tuple[str, ...],
 ) -> Proof:  # fmt: skip
     tree = rounded(found.tree)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     (lower,), (point,) = found.lower, found.points
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
     return Proof(
-        certificate.status, eps, upper, lower, point, promised, max(seen, lower), found.boxes, found.bits, seconds,
+        certificate.status, eps, upper, lower, point, promised, max(seen, lower), found.boxes, found.bits, found.seconds,
         granted, _reason(found, certificate), certificate if upper < math.inf or lower > 0 else None,
     )  # fmt: skip
 

@@ -69,9 +69,9 @@ def _added_exactly(segment: Segment, width: int) -> None:
         pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band]
         every, stored = concatenate(pieces), canonical(pieces, width)
         order = np.lexsort((every.k, every.j, every.i))
-        i, j, k, value = (part[order] for part in (every.i, every.j, every.k, every.value))
-        first = np.flatnonzero(np.concatenate([[True], (np.diff(i) != 0) | (np.diff(j) != 0) | (np.diff(k) != 0)]))
-        sizes = np.diff(np.append(first, len(value)))
+        key, value = np.stack([every.i, every.j, every.k])[:, order], every.value[order]
+        first = np.flatnonzero(np.append(True, (key[:, 1:] != key[:, :-1]).any(0)))
+        sizes = np.diff(first, append=len(value))
         total = value[first]
         for place in range(1, int(sizes.max(initial=1))):
             more = sizes > place

@@ -100,7 +100,7 @@ class _Run:
         self.best: list[tuple[float, Point | None]] = [(0.0, None)] * problem.quantities
         self.boxes, self.why = 0, ""
         self.phase = "one box" if goal is None and gap is None else "gap" if goal is None else "goal"
-        self.heap: list[tuple[float, float, int]] = []
+        self.heap: list[tuple[tuple[float, float], int]] = []  # the most urgent first
         self.stuck = False  # is there a box that should be halved and cannot be?
 
     @property
@@ -194,27 +194,27 @@ class _Run:
 
     def _push(self, number: int) -> None:
         if (key := urgency(self.nodes[number].part.uppers, self.enough)) is not None:
-            heappush(self.heap, (*key, number))
+            heappush(self.heap, (key, number))
 
     def _worst(self, count: int) -> list[tuple[int, Split]]:
         """The boxes to halve next; those on the heap had their urgency when they were put there, or less now."""
         found: list[tuple[int, Split]] = []
         while self.heap:
-            *then, number = self.heap[0]
+            then, number = self.heap[0]
             node = self.nodes[number]
             now = urgency(node.part.uppers, self.enough)
-            if now is not None and now == tuple(then):
-                if len(found) == count:
-                    break
+            if now is None:
+                heappop(self.heap)
+            elif now > then:
+                heapreplace(self.heap, (now, number))
+            elif len(found) == count:
+                break
+            else:
+                heappop(self.heap)
                 if (split := middle(node.box, self.box)) is None:
                     self.stuck = True
                 else:
                     found.append((number, split))
-                heappop(self.heap)
-            elif now is None:
-                heappop(self.heap)
-            else:
-                heapreplace(self.heap, (*now, number))
         return found
 
     def _take(self, number: int, split: Split, halves: Halves) -> None:

@@ -6,7 +6,7 @@ axes, with steps that halve when none leads up. Every value is an enclosure, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
@@ -33,14 +33,16 @@ class Seen:
     unknown: int
 
 
-def seen(problem: Problem, box: Box, samples: int, bits: int, quantity: int = 0) -> Seen:
-    """The largest |q| at so many samples and at most as many points above them.
+def seen(
+    problem: Problem, box: Box, samples: int, bits: int, quantity: int = 0, starts: Iterable[Point] = ()
+) -> Seen:
+    """The largest |q| at so many samples, `starts` first, and at most as many points above them.
 
     With at least so many bits: more where they do not suffice to tell the values from 0.
     """
     if samples < 1:
         raise UsageError(f"samples = {samples} must be at least 1")
-    places = list(islice(dict.fromkeys(_places(box, samples)), samples))
+    places = list(islice(dict.fromkeys([*starts, *_places(box, samples)]), samples))
     look = _Look(problem, quantity, _enough(problem, places[:PROBES], bits, quantity))
     for place in places:
         look(place)

@@ -1,8 +1,9 @@
-"""Whether the stored controls of eq. (1) are what the closed forms speak of: no product or sum that made them was rounded.
+"""Whether the stored controls of eq. (1) are what the closed forms speak of: nothing that made them was rounded.
 
 Lowering multiplies the tensors of a block, adds terms of the same registers, and multiplies by the segment's rate and
-the state scales, all in float64. Each step is done again, with what it loses; whatever loses something is named. A drain
-is exact in the gain that it stores, not in the weights. A partition is controlled by logarithms, which are rounded.
+the state scales, all in float64. Each step is done again, with what it loses; whatever loses something is named. Blocks
+with a closed form for what they store (`as_stored`) may round on the way to it. A partition is controlled by rounded
+logarithms, and has none.
 """
 
 from __future__ import annotations
@@ -14,44 +15,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from integraph.certify.as_stored import form
 from integraph.certify.problem import Unprovable
 from integraph.gadgets import Elementwise, affine, bilinear, drain, monomial, raw, softmax
 from integraph.gadgets import product as products
 from integraph.program import Block, Program, Segment, Terms
 from integraph.program.bands import bands
 from integraph.program.lowering import BATCH
-from integraph.program.terms import concatenate
-from integraph.program.views import Floats
+from integraph.program.terms import canonical, concatenate
+from integraph.program.views import Floats, Indices
 
 SPLIT = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
-VERBATIM = (affine, bilinear, drain, monomial, products, raw, softmax)  # store their tensors, or what they call gain
+VERBATIM = (affine, bilinear, drain, monomial, products, raw, softmax)  # store their tensors, or their gain, as it is
 
 
 def exact(segment: Segment, block: Block) -> None:
-    """Raises Unprovable if a control of the block is rounded, its segment's rate included."""
+    """Raises Unprovable if a control of the block is rounded, its segment's rate included. A drain stores its gain."""
     _check_products(segment, block)
-    pieces = [block.op.lower(block, role, np.arange(ref.size)) for role, ref in enumerate(block.targets)]
-    _paced(segment, _summed(segment, pieces))
+    with np.errstate(all="ignore"):  # what overflows is not exact
+        pieces = [block.op.lower(block, role, np.arange(ref.size)) for role, ref in enumerate(block.targets)]
+        _paced(segment, _summed(segment, pieces))
 
 
 def exact_program(program: Program) -> None:
-    """The same for all blocks together, and for the state scales."""
+    """The same for all blocks together, and for the state scales; but a block may round what `as_stored` reads."""
     for number, segment in enumerate(program.segments):
         for block in segment.blocks:
-            _check_products(segment, block)
+            if form(block) is None:
+                _check_products(segment, block)
         stored = program.segment_terms(number)
         for band in bands(segment.blocks, BATCH):
-            pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band]
-            found = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
+            with np.errstate(all="ignore"):
+                pieces = [_lowered(*part) for part in band]
+                found = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
             if len(found):
                 _same(segment, found, next(stored, found[:0]))
 
 
+def _lowered(block: Block, role: int, lanes: Indices) -> Terms:
+    found = block.op.lower(block, role, lanes)
+    return found if form(block) is None else canonical([found], int(max(found.i.max(), found.k.max())) + 1)
+
+
 def exact_product(a: Any, b: Any) -> tuple[Floats, NDArray[np.bool_]]:
     """The rounded product, and where it is the product."""
-    a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
-    (x, left), (y, right) = np.frexp(a), np.frexp(b)
-    head, lost = _two_product(x, y)
+    (x, left), (y, right) = np.frexp(np.asarray(a, np.float64)), np.frexp(np.asarray(b, np.float64))
+    with np.errstate(invalid="ignore"):
+        head, lost = _two_product(x, y)
     return _ldexp(head, left + right, lost == 0)
 
 
@@ -80,15 +90,15 @@ def _ldexp(head: Floats, power: Any, fine: NDArray[np.bool_]) -> tuple[Floats, N
 def _check_products(segment: Segment, block: Block) -> None:
     """Those of an elementwise block: number, tensors, then the two factors' coefficients, as it lowers them."""
     op = block.op
-    if not isinstance(op, Elementwise):
-        if op not in VERBATIM:
-            raise Unprovable(
-                f"segment {segment.label!r}: the controls of {op.name} are rounded numbers, and no closed form is known "
-                "for those: use engine='taylor'"
-            )
+    if op in VERBATIM:
         return
+    if not isinstance(op, Elementwise):
+        raise Unprovable(
+            f"segment {segment.label!r}: the controls of {op.name} are rounded numbers, for which no closed form is "
+            "known: use engine='taylor'"
+        )
     for _, number, *factors in op.equations:
-        value: Floats = np.float64(number)
+        value: Floats = np.asarray(number, np.float64)
         for name in factors:
             if name not in op.targets and name not in op.operands:
                 value = _times(segment, block, value, block.tensors[name])

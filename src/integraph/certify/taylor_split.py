@@ -6,7 +6,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,17 @@ class System:
     constant: Balls
     linear: Entries = field(default_factory=dict)  # (i, a) → coefficient of y_a
     quadratic: dict[tuple[int, int], list[tuple[int, arb]]] = field(default_factory=dict)  # (a, b) → i, coefficient
+
+    def each(self, change: Callable[[arb], arb]) -> System:
+        """With every coefficient changed."""
+        linear = {spot: change(c) for spot, c in self.linear.items()}
+        quadratic = {pair: [(i, change(c)) for i, c in rows] for pair, rows in self.quadratic.items()}
+        return System(self.registers, [change(c) for c in self.constant], linear, quadratic)
+
+    def coefficients(self) -> Iterator[arb]:
+        yield from self.constant
+        yield from self.linear.values()
+        yield from (c for rows in self.quadratic.values() for _, c in rows)
 
     def slope(self, y: Balls) -> Balls:
         """F = y'."""

@@ -1,18 +1,19 @@
 """Engine "taylor": validated Taylor integration of eq. (1) from its terms alone, raw blocks included.
 
 A step carries the middle of the balls by its Taylor polynomial, with what the majorant says of the tail, and the radii
-by a differential inequality: in the tube that no solution leaves during the step, |δ|' ≤ M|δ| with M ≥ J on the diagonal
-and M ≥ |J| beside it, so r(h) ≤ e^{Mh} r(0), component by component. What decays takes its radius along.
+by a differential inequality: in the tube that no solution leaves during the step, |δ|' ≤ M|δ| with M ≥ J on the
+diagonal and M ≥ |J| beside it, so r(h) ≤ e^{Mh} r(0), component by component. What decays takes its radius along.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, ctx
 
-from integraph.certify.arbs import ZERO, Balls, largest, precision, size, symmetric
+from integraph.certify.arbs import ONE, ZERO, Balls, largest, precision, size, symmetric
 from integraph.certify.problem import Unprovable
 from integraph.certify.read_out import read_out
 from integraph.certify.taylor_majorant import balanced, majorant, sizes
@@ -21,9 +22,11 @@ from integraph.program import Program
 from integraph.program.views import Floats
 
 STEPS = 2000  # of one system in one segment
+SHORTEST = 2.0**-24  # step, as a part of the time that is left
 ROUGH = 64  # bits for radii
 TERMS, TINY = 1000, 2.0**-40  # of the series for radii: at most so many, and what may be left out
-SHARE = 2.0**-7  # of the radius, that a tail may add
+SHARE = 2.0**-16  # of the radius, that a tail may add
+SPREAD = 128  # bits between the registers that want the longest and the shortest step
 
 
 def taylor(program: Program, start: Balls) -> Balls:
@@ -43,52 +46,69 @@ def taylor(program: Program, start: Balls) -> Balls:
     return read_out(program, states)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Flow:
+    """A system whose coefficients are balls, as its middle and the rest; rough if the rest is not tiny."""
+
+    whole: System
+    middle: System
+    rest: System
+    rough: bool
+
+
 def integrate(system: System, y: Balls, duration: float) -> Balls:
     """y(duration) from every start in the balls."""
+    rough = any(ball.rel_accuracy_bits() < ROUGH // 2 for ball in system.coefficients() if not ball.is_zero())
+    flow = _Flow(system, system.each(lambda c: c.mid()), system.each(lambda c: c - c.mid()), rough)
     left, s = arb(duration), np.ones(len(y))
     for _ in range(STEPS):
         if not left > 0:
             return y
-        y, s, h = _step(system, y, s, left)
+        y, s, h = _step(flow, y, s, left)
         left -= h
     raise Unprovable(f"{STEPS} Taylor steps are not enough: divide the box, or raise the precision")
 
 
-def _step(system: System, y: Balls, s: Floats, left: arb) -> tuple[Balls, Floats, arb]:
+def _step(flow: _Flow, y: Balls, s: Floats, left: arb) -> tuple[Balls, Floats, arb]:
     """The state after a step, the scales it used, its length."""
     radii = [size(ball - ball.mid()) for ball in y]
-    found = sizes(system, system.slope(y), system.jacobian(y))
+    slope = flow.whole.slope(y)
+    found = sizes(flow.whole, slope, flow.whole.jacobian(y))
     s = balanced(found, s)
-    limit = majorant(found, s, largest(left))
+    limit = majorant(found, s, largest(left), flow.rough)
     if limit is None:
         raise Unprovable("a rate of change is not finite: the solution may escape; divide the box")
     order = 4 + ctx.prec * 2 // 5
-    longest, k = limit.best(order, _goal(y, radii, s))
+    longest, k = limit.best(order, _goal(y, slope, radii, s, left))
+    if not longest > SHORTEST * largest(left):
+        raise Unprovable("the steps become too short: the solution may escape; divide the box")
     h = left if left <= longest else arb(_short(longest))
-    length = largest(h)
-    ratio = arb(length) / arb(limit.time[k])
+    ratio = arb(largest(h)) / arb(limit.time[k])
     tail = arb(limit.size[k]) * ratio ** (order + 1) / (1 - ratio)
-    middle = [ball.mid() for ball in y]
-    reach = limit.reach(length)
-    tube = [ball + symmetric(arb(reach) * arb(float(scale))) for ball, scale in zip(y, s, strict=True)]
-    grown = _grown(system.jacobian(tube), radii, s, h)
+    reach, scales = arb(limit.reach(largest(h))), [arb(scale) for scale in s.tolist()]
+    tube = [ball + symmetric(reach * scale) for ball, scale in zip(y, scales, strict=True)]
+    driven = [size(gap) for gap in flow.rest.slope(tube)]
+    grown = _grown(flow.whole.jacobian(tube), driven, radii, s, h)
     ends = []
-    for coefficients, scale, radius in zip(system.series(middle, order), s.tolist(), grown, strict=True):
+    series = flow.middle.series([ball.mid() for ball in y], order)
+    for coefficients, scale, radius in zip(series, scales, grown, strict=True):
         value = ZERO
         for c in reversed(coefficients):
             value = value * h + c
-        ends.append(value + symmetric(size(tail * arb(scale))) + symmetric(radius))
+        ends.append(value + symmetric(size(tail * scale) + radius))
     if not all(ball.is_finite() for ball in ends):
         raise Unprovable("a register is not known: the solution may escape; divide the box")
     return ends, s, h
 
 
-def _goal(y: Balls, radii: Balls, s: Floats) -> float:
-    """log₂ of the tail, in the norm, that neither the precision nor the radii notice."""
-    scales = [arb(scale) for scale in s.tolist()]
-    top, wide = max(_sizes(y, scales)), max(_sizes(radii, scales))
-    precise = math.log2(max(top, 1e-300)) - ctx.prec
-    return max(precise, math.log2(wide * SHARE)) if wide > 1e-300 else precise
+def _goal(y: Balls, slope: Balls, radii: Balls, s: Floats, left: arb) -> float:
+    """log₂ of the tail, in the norm, that no register notices, neither in its precision nor in its radius."""
+    goals = []
+    for ball, rate, radius, scale in zip(y, slope, radii, s.tolist(), strict=True):
+        value = max(largest(ball), min(largest(rate * left), scale), 1e-300)
+        precise, wide = math.log2(value) - ctx.prec, largest(radius) * SHARE
+        goals.append((max(precise, math.log2(wide)) if wide > 0 else precise) - math.log2(scale))
+    return max(min(goals), max(goals) - SPREAD)
 
 
 def _short(h: float) -> float:
@@ -97,27 +117,32 @@ def _short(h: float) -> float:
     return math.ldexp(math.floor(mantissa * 4096) / 4096, exponent)
 
 
-def _grown(jacobian: Entries, radii: Balls, s: Floats, h: arb) -> Balls:
-    """e^{Mh} r as e^{−ch} e^N r, where c makes N = (M + c)h nowhere negative.
+def _grown(jacobian: Entries, driven: Balls, radii: Balls, s: Floats, h: arb) -> Balls:
+    """r(h) of r' = Mr + g, as e^{−ch} e^N r where one more entry of r is 1 and drives by g; c makes N ≥ 0 everywhere.
 
-    Once n ≥ 2b with b ≥ |N| in the norm of the scales, the terms N^n r/n! at least halve: all that follow one are at most
-    as large together.
+    Once n ≥ 2b with b ≥ |N| in the norm of the scales, the terms N^n r/n! at least halve: all that follow one are at
+    most as large together.
     """
     with precision(ROUGH):
-        if not all(entry.is_finite() for entry in jacobian.values()):
-            return [arb.pos_inf()] * len(radii)
-        diagonal = [jacobian.get((i, i), ZERO).upper() for i in range(len(radii))]
+        count = len(radii)
+        if not all(entry.is_finite() for entry in (*jacobian.values(), *driven)):
+            return [arb.pos_inf()] * count
+        scales = [arb(scale) for scale in s.tolist()]
+        diagonal = [*(jacobian.get((i, i), ZERO).upper() for i in range(count)), ZERO]
         c = max(ZERO, *(-d for d in diagonal))
         entries = [(i, j, h * size(entry)) for (i, j), entry in jacobian.items() if i != j]
         entries += [(i, i, h * (d + c)) for i, d in enumerate(diagonal)]
-        scales = [arb(scale) for scale in s.tolist()]
-        rows = [ZERO] * len(radii)
+        entries += [(i, count, h * g) for i, g in enumerate(driven)]
+        push = max(_sizes(driven, scales))
+        scales.append(ONE / arb(push) if push > 0 else ONE)
+        rows = [ZERO] * (count + 1)
         for i, j, entry in entries:
             rows[i] += entry * scales[j] / scales[i]
         halving = 2 * max(map(largest, rows))
         if not halving < TERMS:
-            return [arb.pos_inf()] * len(radii)
-        total, term, n, rest = list(radii), list(radii), 0, math.inf
+            return [arb.pos_inf()] * count
+        total = term = [*radii, ONE if push > 0 else ZERO]
+        n, rest = 0, math.inf
         while n < halving or rest > TINY * max(_sizes(total, scales)):
             n += 1
             fresh = [ZERO] * len(term)
@@ -127,7 +152,7 @@ def _grown(jacobian: Entries, radii: Balls, s: Floats, h: arb) -> Balls:
             total = [x + t for x, t in zip(total, term, strict=True)]
             rest = max(_sizes(term, scales))
         fall = (-c * h).exp()
-        return [size((x + arb(rest) * scale) * fall) for x, scale in zip(total, scales, strict=True)]
+        return [size((x + arb(rest) * scale) * fall) for x, scale in zip(total[:count], scales, strict=False)]
 
 
 def _sizes(balls: Balls, scales: Balls) -> list[float]:
