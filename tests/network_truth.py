@@ -22,7 +22,8 @@ def difference(program: integraph.Program, network: integraph.Network, x: Sequen
                 for t in program.segment_terms(number)
                 for row in zip(t.i.tolist(), t.j.tolist(), t.k.tolist(), t.value.tolist(), strict=True)
             ]
-            states = integrate(rows, states, segment.duration, digits=DIGITS, shortest=1e-12)
+            if rows:
+                states = integrate(rows, states, segment.duration, digits=DIGITS, shortest=1e-12)
         readout = program.readout.toarray().tolist()
         outputs = [sum((mpf(c) * y for c, y in zip(row, states, strict=True)), mpf(0)) for row in readout]
         return [a - b for a, b in zip(outputs, values(network, x), strict=True)]

@@ -155,6 +155,20 @@ def test_bounds_are_powers_of_their_own_variables() -> None:
     assert found.upper[:, 0].tolist() == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 2), (1, 2)])
+def test_each_mixed_second_derivative_has_its_own_sides(first: int, second: int) -> None:
+    """The product of two of three variables, where the third hardly moves; around 0 it has no slope."""
+    names = ["x", "y", "z"]
+    low, high = [-(2.0**-20)] * 3, [2.0**-20] * 3
+    low[first], low[second], high[first], high[second] = -1.0, -3.0, 1.0, 3.0
+    problem = Partials(formula(f"{names[first]}*{names[second]}", "x y z"), all_of(1, 3))
+    found = problem.upper(Box(tuple(low), tuple(high)), 64)
+    wanted = [3.0, 0.0, 0.0, 0.0]
+    wanted[1 + first], wanted[1 + second] = 3.0, 1.0
+    assert np.all(np.array(found) >= wanted)
+    assert found == pytest.approx(wanted, rel=1e-6)
+
+
 @pytest.mark.parametrize(("low", "high", "n"), [((0,), (1,), 2), ((0, 0), (1, 1, 1), 2), ((0, 0), (1, 1), -1)])
 def test_a_box_of_another_dimension_is_refused(low: tuple[int, ...], high: tuple[int, ...], n: int) -> None:
     with pytest.raises(UsageError, match="as many sides"):

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from integraph.certify import jets
 from integraph.certify.arbs import Balls, box, interval, precision
-from integraph.certify.jet_functions import coefficients, power, real_power
+from integraph.certify.jet_functions import coefficients
+from integraph.certify.jet_powers import power, real_power
 from integraph.certify.jets import taylor
 from integraph.program.views import Floats
 from integraph.targets.expression import FUNCTIONS, Expression, Tape
@@ -271,6 +272,10 @@ def test_a_kink_has_a_value_and_no_derivative(text: str) -> None:
 
 def test_an_unknown_box_gives_nothing() -> None:
     for bad in (arb.nan(), arb.pos_inf(), arb(0, math.inf)):
+        for found in (*(power(bad, Fraction(p), 2) for p in (0, 2, -1, 0.5)), real_power(bad, arb.pi(), 2)):
+            assert not any(c.is_finite() for c in found)
+        for name in SMOOTH:
+            assert not any(c.is_finite() for c in coefficients(name, bad, 2))
         for text in ("x + y", "x*y", "0*x", "x^0", "tanh(x)", "max(x, y)", "sin(x)", "1/(1+x^2)"):
             with precision(64):
                 assert not any(c.is_finite() for c in taylor(formula(text, "x y"), [bad, arb(1)], 2)[0]), text

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from integraph.certify import pool
+from integraph.certify.division import Job, Part, divide
 from integraph.certify.problem import Box
 from integraph.certify.search import Found, search
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
@@ -156,10 +159,22 @@ def test_the_time_budget_ends_the_pool(tmp_path: Path) -> None:
     assert found.upper[0] >= 1.656
 
 
+@pytest.mark.usefixtures("at_once")
+def test_answers_to_jobs_that_were_given_up_are_not_those_to_others() -> None:
+    problem, part = Slow(0.01), Part(64, 64, (9.0,), None)
+    first, second = ([Job(UNIT, 0, (n + shift) / 99, part, (0.0,), (0.0,)) for n in range(9)] for shift in (1, 50))
+    with closing(pool.Pool(problem, 2)) as shared:
+        given_up = shared.run(first, math.inf)
+        assert next(given_up) == divide(problem, first[0])
+        given_up.close()  # type: ignore[attr-defined]
+        assert [*shared.run(second, math.inf)] == [divide(problem, job) for job in second]
+
+
 SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
 from integraph.certify import pool
+from integraph.certify.division import Job, Part, divide
 from integraph.certify.problem import Box
 from integraph.certify.search import search
 from toy_problems import Slow
@@ -215,6 +230,17 @@ def test_an_interrupt_ends_the_workers_and_keeps_the_bound(tmp_path: Path) -> No
     assert err == ""
     assert len(everyone) == 3
     assert gone(everyone)
+
+
+def test_an_interrupt_while_workers_start(tmp_path: Path) -> None:
+    running = script(tmp_path, "Slow(0.02)")
+    assert running.stdout is not None
+    assert running.stdout.readline() == "begins\n"
+    time.sleep(0.35)  # a few boxes; a process takes longer to start
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=20)
+    assert out.split()[0] == "interrupted"
+    assert err == ""
 
 
 def test_workers_end_when_nobody_asks_any_more(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ def certify(
     target, domain, promised = _target(source), _box(program, box), _promised(program, box)
     wanted = promised if eps is None and gap is None else eps
     for name, value in (("eps", wanted), ("gap", gap)):
-        if value is not None and (isinstance(value, bool) or not 0 < real(value, name) < math.inf):
-            raise UsageError(f"{name} = {value}: it must be finite and > 0")
+        if value is not None and (isinstance(value, bool) or not 0 <= real(value, name) < math.inf):
+            raise UsageError(f"{name} = {value}: it must be finite and ≥ 0")
     return prove(
         program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised, boxes=boxes,
         seconds=seconds, workers=workers, scheduler=scheduler, progress=progress, starts=_starts(program, target, domain),

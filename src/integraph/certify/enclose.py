@@ -18,6 +18,7 @@ from integraph.certify import taylor_step
 from integraph.certify.arbs import FIRST, MOST, Balls, above, below, box, precision
 from integraph.certify.as_stored import form
 from integraph.certify.ball_functions import BALLS
+from integraph.certify.imprecise import Imprecise
 from integraph.certify.problem import Point, Unprovable
 from integraph.certify.read_out import read_out
 from integraph.certify.stored import exact_program
@@ -45,7 +46,7 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
             with precision(bits):
                 ends = flow(program, box(low, high))
                 least, most = tuple(map(below, ends)), tuple(map(above, ends))
-        except Unprovable:
+        except Imprecise:
             failed += 1
             if found is None and (2 * bits > MOST or (low != high and failed >= TRIES)):
                 raise
@@ -108,4 +109,4 @@ def _examine(program: Program, segment: Segment, block: Block, end: Closed, stat
             name = program.registers.name(int(registers[np.argmin(good)]))
             cause = "may escape" if not alive.all() else "is not known"
             domain = f" ({block.op.domain})" if isinstance(block.op, Gadget) and block.op.domain else ""
-            raise Unprovable(f"segment {segment.label!r}: {name} {cause} for some input of the box{domain}")
+            raise Imprecise(f"segment {segment.label!r}: {name} {cause} for some input of the box{domain}")

@@ -15,13 +15,13 @@ from flint import arb
 
 from integraph.certify import ranges
 from integraph.certify.arbs import ONE, ZERO, Balls
+from integraph.certify.jet_powers import cbrt, power
 from integraph.certify.ranges import UNKNOWN, monotone
 
 Recurrence = Callable[[arb, int], Balls]
 HALF = arb(0.5)
 ACCURATE = 20  # bits of a ball that is as good as a number
 ROOT, INVERSE = Fraction(-1, 2), Fraction(-1)
-ROOTS = 64  # roots of a higher order are taken by way of the logarithm
 
 
 def thin(x: arb) -> bool:
@@ -55,69 +55,6 @@ def sharpened(found: Recurrence, x: arb, n: int) -> Balls:
     return whole[: n + 1]
 
 
-def power(x: arb, p: Fraction, n: int) -> Balls:
-    """x^p: C(p, k) x^(p−k). Of any x if p is a natural number, of x ≠ 0 if it is an integer, of x ≥ 0 otherwise."""
-    if not x.is_finite():
-        return [UNKNOWN] * (n + 1)
-    if p.denominator == 1 and p.numerator >= 0:
-        return _natural_power(x, p.numerator, min(n, p.numerator))
-    if p.denominator == 1:
-        return _from_ends(lambda y, k: _powers(y, y**p.numerator, _ball(p), k), x, n) if x != 0 else [UNKNOWN] * (n + 1)
-    return _from_ends(lambda y, k: _fractional_power(y, p, k), x, n)
-
-
-def real_power(x: arb, p: arb, n: int) -> Balls:
-    """x^p for x > 0."""
-    return _from_ends(lambda y, k: _powers(y, ranges.exp(y.log() * p), p, k), x, n) if x > 0 else [UNKNOWN] * (n + 1)
-
-
-def _ball(p: Fraction) -> arb:
-    return arb(p.numerator) / p.denominator
-
-
-def _natural_power(x: arb, p: int, n: int) -> Balls:
-    found, choices = [], 1
-    for k in range(n + 1):
-        found.append(ranges.power(x, p - k) * choices if p > k else arb(choices))
-        choices = choices * (p - k) // (k + 1)
-    return found
-
-
-def _powers(x: arb, value: arb, p: arb, n: int) -> Balls:
-    """Of a number x ≠ 0, whose power is known."""
-    found = [value]
-    for k in range(n):
-        found.append(found[-1] * (p - k) / ((k + 1) * x))
-    return found
-
-
-def _fractional_power(x: arb, p: Fraction, n: int) -> Balls:
-    """Of a number x > 0; at 0 what is left of the powers with an exponent > 0."""
-    if x == 0:
-        return [ZERO if p > k else UNKNOWN for k in range(n + 1)]
-    if not x > 0:
-        return [UNKNOWN] * (n + 1)
-    value = x.root(p.denominator) ** p.numerator if p.denominator <= ROOTS else (x.log() * _ball(p)).exp()
-    return _powers(x, value, _ball(p), n)
-
-
-def _from_ends(found: Recurrence, x: arb, n: int) -> Balls:
-    """Where every coefficient is monotone."""
-    if x.is_exact():
-        return found(x, n)
-    return [low.union(high) for low, high in zip(found(x.lower(), n), found(x.upper(), n), strict=True)]
-
-
-def _cbrt(x: arb, n: int) -> Balls:
-    third = Fraction(1, 3)
-    if x < 0:
-        return [c if k % 2 else -c for k, c in enumerate(power(-x, third, n))]
-    if x >= 0:
-        return power(x, third, n)
-    below, above = power(-x.lower(), third, 0)[0], power(x.upper(), third, 0)[0]
-    return [(-below).union(above)] + [UNKNOWN] * n
-
-
 def _cycle(signs: tuple[int, ...], pair: Balls, n: int) -> Balls:
     """Derivatives that come back: ±pair in turn, over k!."""
     found, scale = [], ONE
@@ -149,8 +86,6 @@ def _cosh(x: arb, n: int) -> Balls:
 
 def _ln(x: arb, n: int) -> Balls:
     """F' = 1/x."""
-    if not x > 0:
-        return [UNKNOWN] * (n + 1)
     return integral(ranges.log(x), power(x, INVERSE, n - 1) if n else [])
 
 
@@ -167,8 +102,7 @@ def _scaled_ln(base: int) -> Recurrence:
 
 
 def _log1p(x: arb, n: int) -> Balls:
-    found = _ln(1 + x, n)
-    return [ranges.log1p(x), *found[1:]] if found[0].is_finite() else found
+    return [ranges.log1p(x), *_ln(1 + x, n)[1:]]
 
 
 def _replaced(first: Recurrence, value: Callable[[arb], arb]) -> Recurrence:
@@ -252,7 +186,7 @@ CLOSED: dict[str, Recurrence] = {  # every coefficient is a range already
     "log2": _scaled_ln(2),
     "log10": _scaled_ln(10),
     "sqrt": lambda x, n: power(x, Fraction(1, 2), n),
-    "cbrt": _cbrt,
+    "cbrt": cbrt,
     "sin": _sin,
     "cos": _cos,
     "sinh": _sinh,

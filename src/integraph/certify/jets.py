@@ -15,18 +15,20 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from flint import arb, arb_poly, ctx
 
 from integraph.bounds.balls import rational
 from integraph.certify.arbs import ONE, ZERO, Balls, hull
-from integraph.certify.jet_functions import coefficients, power, real_power, thin
+from integraph.certify.jet_functions import coefficients, thin
+from integraph.certify.jet_powers import power, real_power
 from integraph.certify.ranges import UNKNOWN, abs_
 from integraph.certify.sparse import Sparse
 from integraph.targets.expression import Expression, Step, evaluate
 from integraph.targets.multi_index import of_degree
 
-Part = arb_poly | Sparse
+Part = Any  # arb_poly or Sparse, which add, multiply and answer alike
 Parts = list[Part]
 DENSE = 64  # coefficients per degree up to which a dense polynomial is faster
 SQUARE, INVERSE = Fraction(2), Fraction(-1)
@@ -165,10 +167,11 @@ class Jets:
 
     def chosen(self, u: Jet, v: Jet, first: arb, value: arb) -> Jet:
         """u where `first` > 0, v where it is < 0; where that is not certain the value alone is known."""
+        known = min(u.known, v.known)
         if first > 0 or first < 0:
-            found = u if first > 0 else v
-            return self.jet(value, found.parts, min(u.known, v.known))
-        return self.jet(value, u.parts or v.parts, 1 if u.parts or v.parts else self.n + 1)
+            return self.jet(value, (u if first > 0 else v).parts, known)
+        parts = u.parts or v.parts
+        return self.jet(value, parts, min(known, 1) if parts else known)
 
     def composed(self, F: Balls, u: Jet) -> Jet:
         """Σ F_k w^k, where w is u without its value. An F_k that is not finite hides all that it may move."""

@@ -12,7 +12,6 @@ norm, as in `bounds/deviation.py`: |W e| ≤ ‖W‖₂‖e‖ is smaller than r
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from flint import arb, arb_mat
 
@@ -37,6 +36,7 @@ class NetworkDifference:
 
     program: Program
     network: Network
+    form: Form = field(init=False, repr=False)
     prepared: dict[int, tuple[Linear, ...]] = field(default_factory=dict, init=False, repr=False)
 
     quantities = 1
@@ -44,9 +44,8 @@ class NetworkDifference:
     def __reduce__(self) -> tuple[object, ...]:
         return NetworkDifference, (self.program, self.network)
 
-    @cached_property
-    def form(self) -> Form:
-        return read(self.program, self.network)
+    def __post_init__(self) -> None:
+        self.form = read(self.program, self.network)
 
     def upper(self, box: Box, bits: int) -> tuple[float, ...]:
         return (max(map(largest, self.outputs(box.low, box.high, bits))),)
@@ -57,14 +56,13 @@ class NetworkDifference:
 
     def outputs(self, low: Point, high: Point, bits: int) -> Balls:
         """Program minus network, for each output."""
-        form = self.form
         with precision(bits):
             if bits not in self.prepared:
-                self.prepared[bits] = prepare(self.program, form, self.network)
+                self.prepared[bits] = prepare(self.program, self.form, self.network)
             maps = iter(self.prepared[bits])
             map = next(maps)
             state = State(self.program.width, balls(low, high))
-            for step in form.steps:
+            for step in self.form.steps:
                 match step:
                     case Ramp():
                         state.ramp(step)

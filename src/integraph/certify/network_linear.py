@@ -184,8 +184,8 @@ def _scales(run: Activate, role: str) -> Balls:
         return [2 / arb.const_sqrt_pi()] * len(run.units)
     if (run.name, role) == ("gelu", "h"):
         return [1 / (2 * arb.pi()).sqrt()] * len(run.units)
-    if run.name in ("relu", "leaky_relu"):
-        return [(arb(1) + arb(c)) / 2 for c in run.parameters["c"].tolist()]
+    if run.name in RECTIFIERS:
+        return [(arb(1) + arb(c)) / 2 for c in run.slopes[run.units].tolist()]
     return [arb(0.5)] * len(run.units)  # softplus, silu and gelu's z start from x/2
 
 

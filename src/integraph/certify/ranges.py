@@ -152,10 +152,10 @@ def _kappa(x: arb) -> arb:
 
 def power(x: arb, n: int) -> arb:
     """x^n."""
-    if n < 0:
-        return 1 / power(x, -n)
+    if n < 0 and x.contains(0):
+        return UNKNOWN
     raised = monotone if n % 2 else even
-    return raised(lambda y: y**n)(x)
+    return raised(lambda y: 1 / y**-n if n < 0 else y**n)(x)
 
 
 def real_power(x: arb, a: arb) -> arb:

@@ -33,7 +33,7 @@ from integraph.program.views import Floats
 from integraph.targets.expression import Expression
 from integraph.targets.multi_index import count
 
-GUARD = 64  # bits beyond those asked for: local polynomials cancel when they are moved
+USUAL, HIGH = 192, 4 * 1024 + 192  # bits: a program is read anew for each precision, so there are two
 MATTERS = (1e-8, 1e-16, 1e-32, 0.0)  # bumps that are looked at one by one
 SHARE = 1e-3  # of the bound that all others may be
 
@@ -59,16 +59,19 @@ class SmoothDifference:
         return {"program": self.program, "expression": self.expression, "box": self.box, "_forms": {}}
 
     def form(self, bits: int) -> Cells:
-        """The normal form of the program, in that precision."""
-        if bits not in self._forms:
+        """The normal form of the program, in at least that precision."""
+        used = self._bits(bits)
+        if used not in self._forms:
             printed = any(block.op.name == "partition" for s in self.program.segments for block in s.blocks)
             read = printed_form.read if printed else exponential_form.read
-            with precision(self._bits(bits)):
-                self._forms[bits] = read(self.program, balls(self.box.low, self.box.high))
-        return self._forms[bits]
+            with precision(used):
+                self._forms[used] = read(self.program, balls(self.box.low, self.box.high))
+        return self._forms[used]
 
     def _bits(self, bits: int) -> int:
-        return bits + GUARD + (self.program.bits if self.program.bits > DOUBLE else 0)
+        """Polynomials cancel when they are moved, and controls of many bits are differences of larger ones."""
+        more = self.program.bits if self.program.bits > DOUBLE else 0
+        return more + (USUAL if bits <= USUAL else max(bits, HIGH))
 
     def upper(self, box: Box, bits: int) -> tuple[float, ...]:
         if not self._holds(box):
@@ -84,18 +87,17 @@ class SmoothDifference:
         if not self._holds(Box(point, point)):
             return ((0.0, inf),)
         with precision(self._bits(bits)):
-            return (_at(self.form(bits), self.expression, point, bits),)
+            return (_at(self.form(bits), self.expression, point),)
 
 
 def _upper(form: Cells, expression: Expression, box: Box) -> float:
     ends = zip(*(form.cube([arb(a) for a in side]) for side in (box.low, box.high)), strict=True)
     sides = [(bumps, a.min(b), a.max(b)) for bumps, (a, b) in zip(form.bumps, ends, strict=True)]
-    if any(bumps.wide(a, b) for bumps, a, b in sides):
-        size = max(above(abs(row[0])) for row in taylor(expression, balls(box.low, box.high), 0))
-        return UP * (size + float(np.max(form.sizes)))
     p = pieces(form.d, form.order)
     bumps = [_on_pieces(b, low, high, p) for b, low, high in sides]
     most = [high.max(1) for _, high in bumps]
+    if any(b.wide(low, high) for b, low, high in sides):
+        return _crude(form, expression, box, most)
     off = _Off(form, expression, box)
     found = inf
     for least in MATTERS:
@@ -108,6 +110,14 @@ def _upper(form: Cells, expression: Expression, box: Box) -> float:
         if not beyond.max() > SHARE * found:
             break
     return found
+
+
+def _crude(form: Cells, expression: Expression, box: Box, most: list[Floats]) -> float:
+    """The worst of the cells that matter, and all others."""
+    size = max(above(abs(row[0])) for row in taylor(expression, balls(box.low, box.high), 0))
+    near = form.near(most, MATTERS[0])
+    worst = form.sizes[(slice(None), *(slice(*ends) for ends in near))].max()
+    return UP * (size + float(worst) + float(form.beyond(most, near, size).max()))
 
 
 def _on_pieces(bumps: Bumps, low: arb, high: arb, p: int) -> tuple[Floats, Floats]:
@@ -160,13 +170,13 @@ def _average(values: Floats, low: Floats, high: Floats) -> float:
     return float(np.max(total + 32 * U * many * np.abs(value).max(1)))
 
 
-def _at(form: Cells, expression: Expression, point: Point, bits: int) -> tuple[float, float]:
+def _at(form: Cells, expression: Expression, point: Point) -> tuple[float, float]:
     x = [arb(v) for v in point]
     values = [row[0] for row in taylor(expression, x, 0)]
     t = form.cube(x)
     bumps = [b.at(ball) for b, ball in zip(form.bumps, t, strict=True)]
     high = [np.array([above(v) for v in row]) for row in bumps]
-    near = form.near(high, 2.0 ** -min(2 * bits, 1000))
+    near = form.near(high, 2.0**-USUAL)
     far = form.beyond(high, near, max(above(abs(v)) for v in values))
     weights: Objects = np.array([arb(1)], object)
     for row, (a, b) in zip(bumps, near, strict=True):

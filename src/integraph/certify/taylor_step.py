@@ -14,6 +14,7 @@ import numpy as np
 from flint import arb, ctx
 
 from integraph.certify.arbs import ONE, ZERO, Balls, largest, precision, size, symmetric
+from integraph.certify.imprecise import Imprecise
 from integraph.certify.problem import Unprovable
 from integraph.certify.read_out import read_out
 from integraph.certify.taylor_majorant import balanced, majorant, sizes
@@ -22,8 +23,9 @@ from integraph.program import Program
 from integraph.program.views import Floats
 
 STEPS = 2000  # of one system in one segment
-SHORTEST = 2.0**-24  # step, as a part of the time that is left
+SHORTEST = 2.0**-15  # step, as a part of the time that is left
 ROUGH = 64  # bits for radii
+KNOWN = 16  # bits of a register that is not wide
 TERMS, TINY = 1000, 2.0**-40  # of the series for radii: at most so many, and what may be left out
 SHARE = 2.0**-16  # of the radius, that a tail may add
 SPREAD = 128  # bits between the registers that want the longest and the shortest step
@@ -39,7 +41,7 @@ def taylor(program: Program, start: Balls) -> Balls:
                 found = integrate(system, [states[r] for r in system.registers], segment.duration)
             except Unprovable as reason:
                 name = program.registers.name(system.registers[0])
-                raise Unprovable(f"segment {segment.label!r}, the flow of {name}: {reason}") from None
+                raise type(reason)(f"segment {segment.label!r}, the flow of {name}: {reason}") from None
             for register, end in zip(system.registers, found, strict=True):
                 ends[register] = end
         states = ends
@@ -66,7 +68,7 @@ def integrate(system: System, y: Balls, duration: float) -> Balls:
             return y
         y, s, h = _step(flow, y, s, left)
         left -= h
-    raise Unprovable(f"{STEPS} Taylor steps are not enough: divide the box, or raise the precision")
+    raise _trouble(y, f"{STEPS} Taylor steps are not enough")
 
 
 def _step(flow: _Flow, y: Balls, s: Floats, left: arb) -> tuple[Balls, Floats, arb]:
@@ -77,11 +79,11 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb) -> tuple[Balls, Floats, a
     s = balanced(found, s)
     limit = majorant(found, s, largest(left), flow.rough)
     if limit is None:
-        raise Unprovable("a rate of change is not finite: the solution may escape; divide the box")
+        raise Imprecise("a rate of change is not finite: the solution may escape; divide the box")
     order = 4 + ctx.prec * 2 // 5
     longest, k = limit.best(order, _goal(y, slope, radii, s, left))
     if not longest > SHORTEST * largest(left):
-        raise Unprovable("the steps become too short: the solution may escape; divide the box")
+        raise _trouble(y, "the Taylor steps become too short")
     h = left if left <= longest else arb(_short(longest))
     ratio = arb(largest(h)) / arb(limit.time[k])
     tail = arb(limit.size[k]) * ratio ** (order + 1) / (1 - ratio)
@@ -97,8 +99,15 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb) -> tuple[Balls, Floats, a
             value = value * h + c
         ends.append(value + symmetric(size(tail * scale) + radius))
     if not all(ball.is_finite() for ball in ends):
-        raise Unprovable("a register is not known: the solution may escape; divide the box")
+        raise Imprecise("a register is not known: the solution may escape; divide the box")
     return ends, s, h
+
+
+def _trouble(y: Balls, what: str) -> Unprovable:
+    """Balls that have become wide may be the cause, and nothing else that can be helped."""
+    if any(ball.rel_accuracy_bits() < KNOWN for ball in y if not ball.is_zero()):
+        return Imprecise(f"{what}: the solution may escape; divide the box")
+    return Unprovable(f"{what}: it is too stiff for this engine, or escapes")
 
 
 def _goal(y: Balls, slope: Balls, radii: Balls, s: Floats, left: arb) -> float:

@@ -1,0 +1,9 @@
+"""What more bits may help against."""
+
+from __future__ import annotations
+
+from integraph.certify.problem import Unprovable
+
+
+class Imprecise(Unprovable):
+    """Not proved at this precision, for this box."""

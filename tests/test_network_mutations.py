@@ -1,0 +1,169 @@
+"""Deliberate faults in the proofs about networks: each breaks a bound that is compared with the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb
+
+import integraph
+from integraph.certify import activations, arbs, network_difference, network_linear, rectifiers, singular
+from integraph.certify.arbs import ZERO
+from integraph.certify.network_difference import NetworkDifference, State
+from integraph.certify.problem import Box
+from network_truth import difference
+from networks import random_network
+
+SLACK = 1e-30
+POINTS = ((1.0, 1.0), (0.2, 0.7), (0.9, 0.0))
+
+
+@dataclass(frozen=True)
+class Case:
+    program: integraph.Program
+    network: integraph.Network
+    true: tuple[float, ...]  # at POINTS
+
+
+@cache
+def case(activation: str, method: str) -> Case:
+    options = {"narrow": {}, "wide": {"method": "wide"}, "decay": {"method": "wide", "free": "decay"}}[method]
+    network = random_network((2, 3, 3, 1), activation, 4)
+    program = integraph.compile(network, 0.05 if activation == "leaky_relu" else 1e-5, **options)
+    return Case(program, network, tuple(max(abs(d) for d in difference(program, network, x)) for x in POINTS))
+
+
+CASES = [("tanh", "narrow"), ("softplus", "narrow"), ("sigmoid", "wide"), ("tanh", "decay"), ("leaky_relu", "narrow")]
+
+
+def faults() -> list[str]:
+    """What is not true of the proofs, of points and of the boxes around them."""
+    found = []
+    for name in CASES:
+        known = case(*name)
+        problem = NetworkDifference(known.program, known.network)
+        for x, true in zip(POINTS, known.true, strict=True):
+            ((low, high),) = problem.at(x, 128)
+            if not low - SLACK <= true <= high + SLACK:
+                found.append(f"{name} at {x}: {low} … {high}, not {true}")
+            for width in (1e-3, 0.1, 0.4):
+                low_corner = tuple(max(v - width, 0.0) for v in x)
+                box = Box(low_corner, tuple(min(v + 0.2 * width, 1.0) for v in x))
+                if not problem.upper(box, 64)[0] >= true - SLACK:
+                    found.append(f"{name} around {x}")
+    return found
+
+
+def test_without_a_fault_there_is_none() -> None:
+    assert faults() == []
+
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def _rule(name: str, change: Callable[[arb, dict[str, arb]], tuple[arb, dict[str, arb]]]) -> Patch:
+    """An activation's bracket from another argument or start."""
+
+    def patch(mp: pytest.MonkeyPatch) -> None:
+        rule = activations.RULES[name]
+        mp.setitem(activations.RULES, name, replace(rule, wrong=lambda M, eta: rule.wrong(*change(M, dict(eta)))))
+
+    return patch
+
+
+def _slope(name: str, change: Callable[[arb], arb]) -> Patch:
+    def patch(mp: pytest.MonkeyPatch) -> None:
+        rule = activations.RULES[name]
+        mp.setitem(activations.RULES, name, replace(rule, slope=lambda x: rule.slope(change(x))))
+
+    return patch
+
+
+def _linear(**changes: Callable[[Any], Any]) -> Patch:
+    """Other affine maps than those that are stored."""
+
+    def patch(mp: pytest.MonkeyPatch) -> None:
+        build = network_linear._linear
+
+        def built(*args: Any) -> Any:
+            found = build(*args)
+            return replace(found, **{name: change(getattr(found, name)) for name, change in changes.items()})
+
+        mp.setattr(network_linear, "_linear", built)
+
+    return patch
+
+
+def _method(name: str, body: Callable[..., Any]) -> Patch:
+    return lambda mp: mp.setattr(State, name, body)
+
+
+def _in(module: Any, name: str, change: Callable[[Any], Any]) -> Patch:
+    return lambda mp: mp.setattr(module, name, change(getattr(module, name)))
+
+
+def _forgetful(self: State, step: Any) -> None:
+    for register in step.registers.tolist():
+        self.y[register] = ZERO
+
+
+MUTATIONS: dict[str, Patch] = {
+    "the λ term is dropped": _rule("tanh", lambda M, eta: (M, {**eta, "lam": ZERO})),
+    "what is left in α is dropped": _rule("tanh", lambda M, eta: (M, {**eta, "alpha": ZERO})),
+    "sech is taken at the midpoint": _rule("tanh", lambda M, eta: (M.mid(), eta)),
+    "a wrong start of softplus is dropped": _rule("softplus", lambda M, eta: (M, {**eta, "s": ZERO})),
+    "the slope is taken at the midpoint": _slope("tanh", lambda x: x.mid()),
+    "control rounding is ignored": _linear(lost=lambda m: m * 0, shift=lambda m: m * 0),
+    "the error of the layer before is not passed on": _method("_through", lambda self, map: [ZERO] * len(map.rows)),
+    "decay leaves nothing": _method("relax", _forgetful),
+    "the source is gone after a load": _linear(fall=lambda _: ZERO),
+    "registers beside the arguments are not loaded": _linear(spare=lambda _: None),
+    "the constant of the outputs is exact": _method("ramp", lambda self, step: None),
+    "units that do not run are exact": _in(network_difference, "bend", lambda _: lambda *args: ZERO),
+    "rectifiers have no gap": _in(rectifiers, "_g", lambda _: lambda u: ZERO),
+    "norms are too small": _in(network_difference, "euclidean", lambda f: lambda v: f(v) / 64),
+    "bounds are rounded down": _in(network_difference, "largest", lambda f: lambda ball: float(abs(ball).lower())),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTATIONS[name](monkeypatch)
+    assert faults() != []
+
+
+def test_what_overflows_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = case("softplus", "narrow")
+    box = Box((0.0, 0.0), (1e308, 1e308))
+    problem = NetworkDifference(known.program, known.network)
+    assert problem.upper(box, 64)[0] > 1e10
+    known = case("tanh", "narrow")
+    for bad in (arb.nan(), arb.pos_inf(), arb(0, math.inf)):
+        assert arbs.largest(bad) == math.inf
+        assert arbs.above(bad) == math.inf
+        assert arbs.smallest(bad) == 0.0
+        monkeypatch.setattr(network_linear, "elapsed", lambda time, bad=bad: bad)
+        spoiled = NetworkDifference(known.program, known.network)
+        assert spoiled.upper(Box((0.0, 0.0), (1.0, 1.0)), 64) == (math.inf,)
+        assert spoiled.at((0.5, 0.5), 64) == ((0.0, math.inf),)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_largest_singular_value_is_not_exceeded(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 40, 2))
+    A = rng.normal(size=shape) * np.exp(rng.normal(size=shape) * rng.integers(0, 6)) * 10.0 ** rng.integers(-200, 200)
+    largest = float(np.linalg.norm(A / np.abs(A).max(), 2)) * np.abs(A).max()
+    with arbs.precision(64):
+        found = float(singular.norm(arbs.matrix(A), A))
+        blind = float(singular.norm(arbs.matrix(A), rng.normal(size=shape)))
+        sums = float(singular.norm(arbs.matrix(A), A * np.nan))
+    assert largest * (1 - 1e-12) <= found <= largest * (1 + 1e-9)
+    assert blind >= largest * (1 - 1e-12), "bad eigenvectors only cost"
+    assert sums >= largest * (1 - 1e-12)
