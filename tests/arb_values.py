@@ -20,4 +20,5 @@ def near(value: mpf) -> arb:
 
 def holds(ball: arb, value: Any) -> bool:
     """Whether a ball that says something has the value inside."""
-    return bool(ball.is_finite() and ball.overlaps(near(mpf(value))))
+    exact = value if hasattr(value, "man_exp") else mpf(value)  # of whatever context: mpf would round it
+    return bool(ball.is_finite() and ball.overlaps(near(exact)))

@@ -157,7 +157,7 @@ def _normaliser(tau: float, u: np.ndarray, m: float, sigma: np.ndarray) -> mpf:
 
 
 def test_a_dip_below_zero_on_the_way_is_an_escape() -> None:
-    u, sigma, m = np.array([-6.0, 4.0]), np.array([1.0, 2.0]), -3.0
+    u, sigma, m = np.array([-6.0, 4.0]), np.array([1.0, 2.0]), -3.5
     values = [_normaliser(tau, u, m, sigma) for tau in np.linspace(0, 3, 61)]
     assert values[-1] > 0 > min(values)
     balls = BALLS.exactly(u[:, None]), BALLS.exactly(np.array([m])), BALLS.exactly(sigma[:, None])

@@ -179,13 +179,13 @@ def test_a_foreign_program_is_unknown_with_a_reason() -> None:
     deeper = random_network((2, 3, 3, 1), "tanh")
     other = random_network((2, 3, 1), "sin")
     scaled = program.rescale_states(np.full(program.width, 3.0))
-    for given, against, word in (
+    for subject, against, word in (
         (program, deeper, "layers"),
         (program, other, "sin"),
         (scaled, network, "rescale"),
         (program.rescale_time(0.7), network, ""),
     ):
-        proof = integraph.certify(given, against)
+        proof = integraph.certify(subject, against)
         assert proof.status == "unknown"
         assert word in proof.reason
         assert proof.reason

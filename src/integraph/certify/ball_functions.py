@@ -77,9 +77,9 @@ def _of_balls(function: Callable[..., arb]) -> Callable[..., arb]:
 
 
 def _sign(x: arb) -> arb:
-    if x >= 0:
-        return ONE
-    return -ONE if x < 0 else hull(-ONE, ONE) if x.is_finite() else UNKNOWN
+    if not x.is_finite():
+        return UNKNOWN
+    return ONE if x >= 0 else -ONE if x < 0 else hull(-ONE, ONE)
 
 
 _relu = ranges.monotone(lambda x: x if x > 0 else ZERO)

@@ -79,11 +79,9 @@ class Bumps:
         near_1 = 1 + 16 * lost + 64 * U  # two logistic functions of 2z, and products
         return least / near_1, np.minimum(most * near_1 + TINY, 1.0)
 
-    def wide(self, low: arb, high: arb) -> bool:
+    def wide(self, length: arb) -> bool:
         """Whether an interval has more than two cells in it, on the average."""
-        if self.N < 2:
-            return False
-        return bool((high - low) * self.slope * (self.N - 1) > 2 * (arb(self.offsets[0]) - self.offsets[-1]))
+        return self.N > 1 and bool(length * self.slope * (self.N - 1) > 2 * (arb(self.offsets[0]) - self.offsets[-1]))
 
     def constants(self) -> Balls:
         """What ln ψ_0 … ln ψ_N are without t and without ℓ."""

@@ -186,7 +186,7 @@ def _alone() -> Iterator[None]:
 
 def _serve(pipe: Connection) -> None:
     """A process's life: the problem, then batches, until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
     with suppress(Exception):
         try:
             problem: Problem = pipe.recv()

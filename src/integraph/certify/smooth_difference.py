@@ -11,7 +11,7 @@ if the box is wider than what one P_k is good for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -91,14 +91,16 @@ class SmoothDifference:
 
 
 def _upper(form: Cells, expression: Expression, box: Box) -> float:
-    ends = zip(*(form.cube([arb(a) for a in side]) for side in (box.low, box.high)), strict=True)
-    sides = [(bumps, a.min(b), a.max(b)) for bumps, (a, b) in zip(form.bumps, ends, strict=True)]
+    middle = [arb(m) for m in box.centre]
+    half = [abs(x - m).upper() for x, m in zip(balls(box.low, box.high), middle, strict=True)]
     p = pieces(form.d, form.order)
-    bumps = [_on_pieces(b, low, high, p) for b, low, high in sides]
+    cuts = [form.cube([m + h * (2 * i - p) / p for m, h in zip(middle, half, strict=True)]) for i in range(p + 1)]
+    sides = list(zip(form.bumps, zip(*cuts, strict=True), strict=True))
+    bumps = [_on_pieces(b, side) for b, side in sides]
     most = [high.max(1) for _, high in bumps]
-    if any(b.wide(low, high) for b, low, high in sides):
+    if any(b.wide(abs(side[-1] - side[0])) for b, side in sides):
         return _crude(form, expression, box, most)
-    off = _Off(form, expression, box)
+    off = _Off(form, expression, box, middle, half)
     found = inf
     for least in MATTERS:
         near = form.near(most, least)
@@ -120,10 +122,10 @@ def _crude(form: Cells, expression: Expression, box: Box, most: list[Floats]) ->
     return UP * (size + float(worst) + float(form.beyond(most, near, size).max()))
 
 
-def _on_pieces(bumps: Bumps, low: arb, high: arb, p: int) -> tuple[Floats, Floats]:
-    """The least and the largest ψ_k on the pieces of a side, (N + 1, p)."""
-    cuts = [low + (high - low) * i / p for i in range(p + 1)]
-    return bumps.between(np.array([below(cut) for cut in cuts[:-1]]), np.array([above(cut) for cut in cuts[1:]]))
+def _on_pieces(bumps: Bumps, cuts: Sequence[arb]) -> tuple[Floats, Floats]:
+    """The least and the largest ψ_k between one cut and the next, (N + 1, pieces)."""
+    low, high = np.array([below(cut) for cut in cuts]), np.array([above(cut) for cut in cuts])
+    return bumps.between(np.minimum(low[:-1], low[1:]), np.maximum(high[:-1], high[1:]))
 
 
 def _products(rows: list[Floats]) -> Floats:
@@ -135,15 +137,14 @@ def _products(rows: list[Floats]) -> Floats:
 
 
 class _Off:
-    """f − P_k on a box."""
+    """f − P_k on a box, whose points are middle + half·[−1, 1]^d."""
 
-    def __init__(self, form: Cells, expression: Expression, box: Box) -> None:
-        self.form, n, M = form, form.order, count(form.d, form.order)
-        x, self.middle = balls(box.low, box.high), [arb(m) for m in box.centre]
-        self.half = [abs(ball - m).upper() for ball, m in zip(x, self.middle, strict=True)]
-        whole, local = taylor(expression, x, n), taylor(expression, self.middle, n - 1)
+    def __init__(self, form: Cells, expression: Expression, box: Box, middle: Balls, half: Balls) -> None:
+        self.form, self.middle, self.half = form, middle, half
+        n, M = form.order, count(form.d, form.order)
+        whole, local = taylor(expression, balls(box.low, box.high), n), taylor(expression, middle, n - 1)
         self.size = max(above(abs(row[0])) for row in whole)
-        halves = monomials(self.half, n + 1)
+        halves = monomials(half, n + 1)
         self.local = [[a * h for a, h in zip(row, halves, strict=False)] for row in local]
         unit = [symmetric(h) for h in halves[M:]]
         self.remainders = [sum((a * b for a, b in zip(row[M:], unit, strict=True)), arb(0)) for row in whole]
