@@ -18,7 +18,7 @@ from integraph.certify.ball_functions import BALLS, SCALARS
 from integraph.flow.precise_functions import Precise
 from integraph.gadgets.functions import Functions
 
-PRECISE = Precise(400)
+PRECISE = Precise(200)
 BITS = (64, 160)
 REAL = st.floats(-30, 30) | st.floats(-1, 1) | st.sampled_from([0.0, -0.0, 1e-300, -1e-9, 1.0, -1.0, 300.0])
 SPREAD = st.sampled_from([0.0, 0.0, 1e-12, 1e-3, 0.5, 4.0])

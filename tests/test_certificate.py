@@ -16,6 +16,7 @@ import pytest
 
 import integraph
 from integraph.certify.certificate import Certificate, parse, rounded_up
+from integraph.certify.network_difference import NetworkDifference
 from integraph.certify.problem import Box
 from integraph.certify.proof import Proof
 from integraph.certify.tree import Leaf, Split
@@ -208,6 +209,16 @@ def test_numbers_are_exact() -> None:
     assert "." not in str(text["tree"])
     for bound in (1e-300, 0.1, 1.0, 3.3e-7, 1.7e308):
         assert bound <= rounded_up(bound) <= bound * (1 + 2.0**-22) or math.isinf(rounded_up(bound))
+
+
+def test_rounding_a_bound_up_does_not_undo_a_proof() -> None:
+    program, network, _ = network_case()
+    bound = NetworkDifference(program, network).upper(Box((0.0, 0.0), (1.0, 1.0)), 64)[0]
+    for eps in (bound, math.nextafter(bound, 1.0), bound * (1 + 1e-9)):
+        proof = integraph.certify(program, network, eps)
+        assert (proof.status, proof.boxes) == ("proved", 1)
+        assert bound <= proof.upper <= eps
+        assert integraph.check(proof.certificate, program, network)
 
 
 HOSTILE = [

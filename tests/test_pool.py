@@ -29,6 +29,7 @@ TESTS = Path(__file__).parent
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes are started from the first box on."""
     monkeypatch.setattr(pool, "PATIENCE", 0.0)
+    monkeypatch.setattr(pool, "WORTH", 0.0)
 
 
 def same(found: Found, other: Found) -> bool:
@@ -85,6 +86,9 @@ def test_short_searches_and_one_worker_need_no_processes(tmp_path: Path, monkeyp
     log = tmp_path / "log"
     search(Slow(0.0, str(log)), UNIT, gap=1e-3, workers=2)
     monkeypatch.setattr(pool, "PATIENCE", 0.0)
+    monkeypatch.setattr(pool, "WORTH", 1.0)
+    search(Slow(0.0, str(log)), UNIT, gap=1e-3, workers=2)
+    monkeypatch.setattr(pool, "WORTH", 0.0)
     search(Slow(0.0, str(log)), UNIT, gap=1e-3, workers=1)
     assert pids(log) == {os.getpid()}
 
@@ -178,7 +182,7 @@ from integraph.certify.division import Job, Part, divide
 from integraph.certify.problem import Box
 from integraph.certify.search import search
 from toy_problems import Slow
-pool.PATIENCE = 0.0
+pool.PATIENCE = pool.WORTH = 0.0
 {more}
 print("begins", flush=True)
 found = search({problem}, Box((0.0,), (1.0,)), gap=1e-4, workers=2)

@@ -104,18 +104,30 @@ def _atan2(y: arb, x: arb) -> arb:
 
 
 def _log_cosh(x: arb, k: arb) -> arb:
+    """It rises with k, and with |x| if k ≥ −3, because |x| coth|x| − 1 ≤ x²/3."""
+    if not (x.is_finite() and k >= -3):
+        return _log_cosh_of(ranges.abs_(x), k)
+    return _log_cosh_of(x.abs_lower(), k.lower()).union(_log_cosh_of(x.abs_upper(), k.upper()))
+
+
+def _log_cosh_of(size: arb, k: arb) -> arb:
     """Both are right everywhere; near 0 the first loses nothing to cancellation, further out the second."""
-    size = ranges.abs_(x)
     if size < 1:
         return ranges.log1p(2 * ranges.square(ranges.sinh(size * HALF)) + k * ranges.sinhc(size))
     return size + ranges.log(HALF + HALF * ranges.exp(-2 * size) + k * ranges.expm1c(-2 * size))
 
 
 def _log_logistic(x: arb, k: arb) -> arb:
+    """k times something positive that rises with x: the corners."""
+    if not (x.is_finite() and k.is_finite()):
+        return UNKNOWN
+    return hull(*(_log_logistic_at(a, b) for a in (x.lower(), x.upper()) for b in (k.lower(), k.upper())))
+
+
+def _log_logistic_at(x: arb, k: arb) -> arb:
     if x < 1:
-        return ranges.log1p(k * ranges.expm1c(x))
-    above = _relu(x)
-    return above + ranges.log(ranges.exp(-above) + k * ranges.expm1c(-ranges.abs_(x)))
+        return (k * ranges.expm1c(x)).log1p()
+    return x + ((-x).exp() + k * ranges.expm1c(-x)).log()
 
 
 def _inverse_distance(a: arb, b: arb) -> arb:

@@ -13,6 +13,7 @@ from integraph.certify import ranges
 from integraph.certify.arbs import ZERO, precision
 from integraph.certify.ranges import HALF, UNKNOWN
 
+GUARD = 48  # bits that Tricomi's function may lose
 FLAT = 4  # an exponent up to which the scaled error functions cancel
 
 
@@ -27,7 +28,7 @@ def gauss(z: arb, a: arb, b: arb, c: arb) -> arb:
 
 def _at(a: arb, b: arb, c: arb) -> arb:
     """The integral at exact a and b ≥ 0. The square of a large number is wanted to an absolute error."""
-    with precision(ctx.prec + 2 * (_magnitude(a) + _magnitude(b)) + 16):
+    with precision(ctx.prec + 2 * (_magnitude(a) + _magnitude(b)) + GUARD):
         A, B = c * a * HALF, b * (c * HALF).sqrt()
         if A >= 0:
             return _falling(A, B)

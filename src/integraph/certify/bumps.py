@@ -77,7 +77,7 @@ class Bumps:
         outside = (z[0][:-1] + z[0][1:] > 2 * lost) | (z[1][:-1] + z[1][1:] < -2 * lost)
         most[1:-1] = np.where(outside, most[1:-1], np.maximum(most[1:-1], tops))
         near_1 = 1 + 16 * lost + 64 * U  # two logistic functions of 2z, and products
-        return least / near_1, np.minimum(most * near_1 + TINY, 1.0)
+        return np.maximum(least / near_1 - TINY, 0.0), np.minimum(most * near_1 + TINY, 1.0)
 
     def wide(self, length: arb) -> bool:
         """Whether an interval has more than two cells in it, on the average."""

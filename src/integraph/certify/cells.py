@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from integraph.bounds.intervals import UP
+from integraph.bounds.intervals import UP, U
 from integraph.certify.arbs import ONE, ZERO, Balls, above
 from integraph.certify.bumps import Bumps
 from integraph.program.views import Floats
@@ -66,10 +66,12 @@ class Cells:
         total = np.zeros(self.outputs)
         for j in range(self.d):  # near in the variables before j, far in j, anywhere behind it
             part = self.sizes + other
-            for i in range(self.d - 1, -1, -1):
-                part = part @ (inside[i] if i < j else high[i] - inside[i] if i == j else high[i])
-            total += part
-        return np.nan_to_num(UP * total, nan=np.inf, posinf=np.inf)
+            with np.errstate(invalid="ignore", over="ignore"):
+                for i in range(self.d - 1, -1, -1):
+                    part = part @ (inside[i] if i < j else high[i] - inside[i] if i == j else high[i])
+                total += part
+        rounded = UP * (1.0 + 4 * U * sum(map(len, high)))
+        return np.nan_to_num(rounded * total, nan=np.inf, posinf=np.inf)
 
     def taylor(self, near: list[Range], middle: Balls, unit: Balls) -> list[arb_mat]:
         """For each output the coefficients of P_k, k near, in powers of (x − middle)/unit: (cells, M)."""
@@ -134,5 +136,6 @@ def cells(
                 place[..., number] = table[m]
     t = [s * x + h - c for s, x, h, c in zip(scale, box, shift, centre, strict=True)]
     reach = larger(np.array(monomials([ball.abs_upper() for ball in t], order), object))
-    sizes = UP * (larger(found) @ reach)
+    with np.errstate(invalid="ignore", over="ignore"):
+        sizes = UP * (larger(found) @ reach)
     return Cells(scale, shift, bumps, centre, order, found, np.nan_to_num(sizes, nan=np.inf, posinf=np.inf))

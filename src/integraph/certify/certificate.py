@@ -78,10 +78,13 @@ def rounded_up(bound: float) -> float:
         return math.inf
 
 
-def rounded(tree: Tree) -> Tree:
-    return tuple(
-        Leaf(node.bits, tuple(map(rounded_up, node.uppers))) if isinstance(node, Leaf) else node for node in tree
-    )
+def rounded(tree: Tree, eps: float | None) -> Tree:
+    """The bounds of all leaves rounded up, but not beyond eps."""
+
+    def up(bound: float) -> float:
+        return eps if eps is not None and bound <= eps < rounded_up(bound) else rounded_up(bound)
+
+    return tuple(Leaf(node.bits, tuple(map(up, node.uppers))) if isinstance(node, Leaf) else node for node in tree)
 
 
 def load_certificate(source: FilePath | str) -> Certificate:

@@ -21,6 +21,7 @@ from integraph.targets.multi_index import below, count
 
 TABLE = 1 << 22  # numbers in all matrices together
 FINEST, PIECES = 16, 256  # pieces of a side, and of the box
+HUGE = 1e280
 CHUNK = 1 << 19  # numbers that are worked on at a time
 
 
@@ -50,6 +51,7 @@ def ranges(polynomials: arb_mat, d: int, n: int) -> tuple[Floats, Floats]:
     """The least and the largest value of each row's polynomial on each piece, (pieces^d, rows); ∞ if unknown."""
     rows, M = polynomials.nrows(), polynomials.ncols()
     middles = np.array([float(ball.mid()) for ball in polynomials.entries()]).reshape(rows, M)
+    middles[~(np.abs(middles) < HUGE)] = 0.0  # and all of the ball is lost
     lost = ((polynomials - matrix(middles)) * arb_mat(M, 1, [symmetric(ONE)] * M)).entries()
     size = np.abs(middles).sum(1)
     error = np.array([above(abs(ball)) for ball in lost]) + 8 * (M + 4 * n * d) * U * size
@@ -62,6 +64,4 @@ def ranges(polynomials: arb_mat, d: int, n: int) -> tuple[Floats, Floats]:
         local = (middles[some] @ moves.reshape(M, -1)).reshape(-1, many, M)
         around = np.abs(local[..., 1:]).sum(-1).T + error[some]
         low[:, some], high[:, some] = local[..., 0].T - around, local[..., 0].T + around
-    unknown = ~np.isfinite(size + error)
-    low[:, unknown], high[:, unknown] = -np.inf, np.inf
     return low, high

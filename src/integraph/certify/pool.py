@@ -1,9 +1,9 @@
 """Processes of this machine that divide boxes.
 
-The first second of a search is done here; only then are processes started (spawned, so that no thread or lock of this
-one is copied). Each gets the problem once and then jobs in batches. A batch that is lost with its process is done
-again, by another process and in the end here: what is wrong with a job itself then shows here. They do not import the
-script that runs, so it needs no `if __name__ == "__main__"`.
+The first second of a search is done here, and all of it where boxes take no time; else processes are started (spawned,
+so that no thread or lock of this one is copied). Each gets the problem once and then jobs in batches. A batch that is
+lost with its process is done again, by another process and in the end here: what is wrong with a job itself then shows
+here. They do not import the script that runs, so it needs no `if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from typing import Any
 from integraph.certify.division import Halves, Job, divide
 from integraph.certify.problem import Problem
 
-PATIENCE = 1.0  # seconds of work before processes are started
+PATIENCE = 1.0  # seconds before processes are started
+WORTH = 5e-4  # seconds that a job takes if it is worth sending
 BATCHES = 4  # per process and round, so that none waits long for the last one
 LOSSES = 8  # processes that may be lost before all is done here
 
@@ -48,6 +49,7 @@ class Pool:
         self._problem, self._wanted = problem, workers or os.cpu_count() or 1
         self._team: list[_Worker] = []
         self._losses, self._begun = 0, time.monotonic()
+        self._spent, self._done = 0.0, 0  # seconds and jobs here
 
     @property
     def pids(self) -> list[int | None]:
@@ -59,10 +61,15 @@ class Pool:
             now = time.monotonic()
             if now >= deadline:
                 return
-            if self._wanted > 1 and len(jobs) - number > 1 and now >= self._begun + PATIENCE:
+            if len(jobs) - number > 1 and self._pays(now):
                 yield from self._shared(jobs[number:], deadline)
                 return
-            yield divide(self._problem, job)
+            found = divide(self._problem, job)
+            self._spent, self._done = self._spent + time.monotonic() - now, self._done + 1
+            yield found
+
+    def _pays(self, now: float) -> bool:
+        return self._wanted > 1 and now >= self._begun + PATIENCE and self._spent >= WORTH * self._done
 
     def _shared(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
         size = -(-len(jobs) // (BATCHES * self._wanted))

@@ -107,7 +107,7 @@ def _result(
     found: Found, seen: float, hashes: tuple[str, str], box: Box, eps: float | None, promised: float | None,
     granted: tuple[str, ...],
 ) -> Proof:  # fmt: skip
-    tree = rounded(found.tree)
+    tree = rounded(found.tree, eps)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     (lower,), (point,) = found.lower, found.points
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()

@@ -60,8 +60,8 @@ def search(
     """Bounds of sup |q| over the box: at most `goal`, then within a factor 1 + `gap` of a value; with neither, one box.
 
     A value above the goal refutes it. `known` are points of the box where values are large. The first second is spent
-    in this process, since most proofs need less; then one process per core helps (`workers`; 1: none does), or from
-    the start the cluster of a dask `scheduler`.
+    in this process, since most proofs need less; then, if boxes take long enough, one process per core helps
+    (`workers`; 1: none does), or from the start the cluster of a dask `scheduler`.
     """
     known = tuple(known)
     _valid(box, goal, gap, boxes, seconds, workers, known)

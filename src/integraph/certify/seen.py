@@ -33,9 +33,7 @@ class Seen:
     unknown: int
 
 
-def seen(
-    problem: Problem, box: Box, samples: int, bits: int, quantity: int = 0, starts: Iterable[Point] = ()
-) -> Seen:
+def seen(problem: Problem, box: Box, samples: int, bits: int, quantity: int = 0, starts: Iterable[Point] = ()) -> Seen:
     """The largest |q| at so many samples, `starts` first, and at most as many points above them.
 
     With at least so many bits: more where they do not suffice to tell the values from 0.

@@ -20,7 +20,7 @@ from flint import arb, arb_mat
 
 from integraph.bounds.intervals import UP, U
 from integraph.certify import exponential_form, printed_form
-from integraph.certify.arbs import FIRST, above, below, precision, symmetric
+from integraph.certify.arbs import FIRST, Balls, above, below, precision, symmetric
 from integraph.certify.arbs import box as balls
 from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Cells, Objects, Range, monomials
