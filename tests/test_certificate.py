@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flint import arb
 
 import integraph
+from integraph.certify import arbs
 from integraph.certify.certificate import Certificate, parse, rounded_up
 from integraph.certify.network_difference import NetworkDifference
 from integraph.certify.problem import Box
@@ -289,3 +291,15 @@ def test_sources_that_cannot_be_proved() -> None:
     assert proof.status == "unknown"
     assert "formula" in proof.reason
     assert integraph.certify(program, "sin(3*x)").status == "proved"
+
+
+def test_floats_of_balls_are_outside() -> None:
+    for text in ("1e400", "-1e400", "1e-400", "-1e-400", "0.1", "-0.1", "1", "0", "1.7976931348623157e308"):
+        ball = arb(text)
+        low, high = arbs.below(ball), arbs.above(ball)
+        assert (math.isinf(low) and low < 0) or arb(low) <= ball.upper()
+        assert (math.isinf(high) and high > 0) or arb(high) >= ball.lower()
+        assert low < math.inf
+        assert high > -math.inf
+        assert arbs.smallest(ball) <= arbs.largest(ball)
+        assert arbs.smallest(ball) < math.inf

@@ -27,9 +27,10 @@ TESTS = Path(__file__).parent
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes are started from the first box on."""
+    """Processes are started before the first box, and all is left to them."""
     monkeypatch.setattr(pool, "PATIENCE", 0.0)
     monkeypatch.setattr(pool, "WORTH", 0.0)
+    monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
 
 
 def same(found: Found, other: Found) -> bool:
@@ -75,7 +76,7 @@ def test_the_same_tree_as_in_one_process(problem: Waves, box: Box, options: dict
 @pytest.mark.usefixtures("at_once")
 def test_others_do_the_work_and_go(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    found = search(Slow(0.0, str(log)), UNIT, gap=1e-4, workers=2)
+    found = search(Slow(0.01, str(log)), UNIT, gap=1e-4, workers=2)
     assert same(found, search(Slow(), UNIT, gap=1e-4, workers=1))
     others = pids(log) - {os.getpid()}
     assert len(others) == 2
@@ -183,6 +184,7 @@ from integraph.certify.problem import Box
 from integraph.certify.search import search
 from toy_problems import Slow
 pool.PATIENCE = pool.WORTH = 0.0
+pool.Pool._ready = lambda self, needed: True
 {more}
 print("begins", flush=True)
 found = search({problem}, Box((0.0,), (1.0,)), gap=1e-4, workers=2)
@@ -198,9 +200,21 @@ def script(folder: Path, problem: str, more: str = "") -> subprocess.Popen[str]:
     )
 
 
+def test_work_goes_on_here_until_processes_are_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nobody waits for those who start; when they are there, they help, and the tree is the same."""
+    monkeypatch.setattr(pool, "PATIENCE", 0.0)
+    monkeypatch.setattr(pool, "WORTH", 0.0)
+    log = tmp_path / "log"
+    found = search(Slow(0.03, str(log)), UNIT, gap=1e-4, workers=2)
+    assert os.getpid() in pids(log)
+    assert len(pids(log)) >= 2, "it takes longer than a process takes to start"
+    assert same(found, search(Slow(), UNIT, gap=1e-4, workers=1))
+    assert gone(pids(log) - {os.getpid()})
+
+
 def test_a_script_without_a_guard(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    running = script(tmp_path, f"Slow(0.0, {str(log)!r})")
+    running = script(tmp_path, f"Slow(0.01, {str(log)!r})")
     out, err = running.communicate(timeout=60)
     expected = search(Slow(), UNIT, gap=1e-4, workers=1)
     assert (out.split(), err) == (["begins", "gap", str(expected.upper[0])], "")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
+WORK = 50_000_000  # its points times terms
 
 
 def certify(
@@ -58,13 +59,14 @@ def certify(
 
     _is_program(program)
     target, domain, promised = _target(source), _box(program, box), _promised(program, box)
+    starts = _starts(program, target, domain)
     wanted = promised if eps is None and gap is None else eps
     for name, value in (("eps", wanted), ("gap", gap)):
         if value is not None and (isinstance(value, bool) or not 0 <= real(value, name) < math.inf):
             raise UsageError(f"{name} = {value}: it must be finite and ≥ 0")
     return prove(
         program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised, boxes=boxes,
-        seconds=seconds, workers=workers, scheduler=scheduler, progress=progress, starts=_starts(program, target, domain),
+        seconds=seconds, workers=workers, scheduler=scheduler, progress=progress, starts=starts,
     )  # fmt: skip
 
 
@@ -115,7 +117,8 @@ def _starts(program: Program, target: Network | Function, box: Box) -> list[tupl
         return []
     rng = np.random.default_rng(0)
     low, high = np.array(box.low), np.array(box.high)
-    x = np.concatenate([rng.uniform(size=(POINTS, len(low))), rng.integers(0, 2, (POINTS // 8, len(low)))])
+    points = int(min(max(WORK // max(program.terms, 1), 8 * BEST), POINTS))
+    x = np.concatenate([rng.uniform(size=(points, len(low))), rng.integers(0, 2, (points // 8, len(low)))])
     found: list[tuple[float, ...]] = []
     try:
         for zoom in range(ZOOMS):
@@ -123,7 +126,7 @@ def _starts(program: Program, target: Network | Function, box: Box) -> list[tupl
             off = np.abs(program(inside) - values(inside)).max(1)
             best = x[np.argsort(np.where(np.isfinite(off), -off, 0.0), kind="stable")[:BEST]]
             found = [tuple(point) for point in np.clip(low + (high - low) * best, low, high).tolist()]
-            near = best[:, None] + 0.3 ** (zoom + 1) * rng.normal(size=(BEST, POINTS // BEST, len(low)))
+            near = best[:, None] + 0.3 ** (zoom + 1) * rng.normal(size=(BEST, points // BEST, len(low)))
             x = np.concatenate([best, np.clip(near.reshape(-1, len(low)), 0.0, 1.0)])
     except IntegraphError:
         pass  # one of them does not exist somewhere: the proof will say so

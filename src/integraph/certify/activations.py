@@ -72,21 +72,28 @@ def positive(ball: arb) -> arb:
 def tanh_wrong(M: arb, eta: Roles) -> Wrong:
     if not M.is_finite():
         return ZERO, M, {"x": M}
-    near, far = _lemma1(M.abs_lower()), _lemma1(M.abs_upper())
-    s, tau, turned = (hull(a, b) for a, b in zip(near, far, strict=True))
-    lam, kappa = eta["lam"], ranges.kappa(M)
+    left, right = _lemma1(M.lower()), _lemma1(M.upper())
+    kappa = hull(left[3], right[3])
+    for turn in (ranges.TURN, -ranges.TURN):
+        if M.overlaps(turn):
+            kappa = kappa.union(_lemma1(turn)[3])
+    if M.contains(0):
+        left, right = _lemma1(ZERO), _lemma1(M.abs_upper())
+    s, tau, turned, _ = (hull(a, b) for a, b in zip(left, right, strict=True))
+    lam = eta["lam"]
     below = positive(ONE + lam * tau)
     bracket = (s * eta["alpha"] - lam * kappa) / below
     return ZERO, bracket, {"x": M, "lam": turned + lam * s * s / below}
 
 
-def _lemma1(x: arb) -> tuple[arb, arb, arb]:
-    """sech x, tanh(x)/x and x tanh x, which never turn for x ≥ 0, from two exponentials."""
+def _lemma1(x: arb) -> tuple[arb, arb, arb, arb]:
+    """sech x, tanh(x)/x, x tanh x, which never turn with |x|, and κ = sech x (1 − sech x)/x, from two exponentials."""
     if x == 0:
-        return ONE, ONE, ZERO
-    e, m = (-x).exp(), (-2 * x).expm1()
-    t = -m / (2 + m)
-    return 2 * e / (2 + m), t / x, x * t
+        return ONE, ONE, ZERO, ZERO
+    size = abs(x)
+    e, m = (-size).exp(), (-2 * size).expm1()
+    s, t = 2 * e / (2 + m), -m / (2 + m)
+    return s, t / size, size * t, s * t * t / ((1 + s) * x)
 
 
 def silu_wrong(M: arb, eta: Roles) -> Wrong:

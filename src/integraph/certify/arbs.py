@@ -8,6 +8,7 @@ gives up, and NaN compares as it likes, so no bound leaves this module as NaN. T
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ from integraph.program.views import Floats
 
 Balls = list[arb]
 ZERO, ONE = arb(0), arb(1)
+LARGEST = sys.float_info.max
 FIRST, MOST = 64, 4096  # bits a proof starts with, and gives up at
 
 
@@ -74,6 +76,8 @@ def above(ball: arb) -> float:
         return math.inf
     top = ball.upper()
     found = float(top)
+    if found == -math.inf:
+        return -LARGEST
     while math.isfinite(found) and not arb(found) >= top:
         found = math.nextafter(found, math.inf)
     return found if found == found else math.inf

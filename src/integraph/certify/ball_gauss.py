@@ -13,7 +13,7 @@ from integraph.certify import ranges
 from integraph.certify.arbs import ZERO, precision
 from integraph.certify.ranges import HALF, UNKNOWN
 
-GUARD = 48  # bits that Tricomi's function may lose
+GUARD = 32  # bits
 FLAT = 4  # an exponent up to which the scaled error functions cancel
 
 
@@ -51,8 +51,13 @@ def _falling(A: arb, B: arb) -> arb:
 
 
 def _scaled(x: arb) -> arb:
-    """√π e^{x²} erfc x, Tricomi's U(½, ½, x²), for x ≥ 0."""
-    return (x * x).hypgeom_u(HALF, HALF) if x > 0 else arb.const_sqrt_pi()
+    """√π e^{x²} erfc x for x ≥ 0; far out, where its asymptotic series is short, as Tricomi's U(½, ½, x²)."""
+    square = x * x
+    if not square.is_finite():
+        return UNKNOWN
+    if square < ctx.prec:
+        return arb.const_sqrt_pi() * square.exp() * x.erfc()
+    return square.hypgeom_u(HALF, HALF)
 
 
 def _magnitude(x: arb) -> int:

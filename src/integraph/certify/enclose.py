@@ -79,7 +79,8 @@ def closed(program: Program, start: Balls) -> Balls:
     for segment in program.segments:
         t = arb(segment.duration) * arb(segment.rate)
         for block in segment.blocks:
-            end = _advance(segment, block, t, states)
+            with np.errstate(all="ignore"):  # a ball that is not finite says so itself
+                end = _advance(segment, block, t, states)
             _examine(program, segment, block, end, states)
     if scales is not None:
         states = states / scales

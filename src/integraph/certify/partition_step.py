@@ -52,15 +52,15 @@ def stored(terms: Terms, duration: float, lam: list[int], mu: list[int], x: int)
     return Step(*(matrix(part) * arb(duration) for part in parts))
 
 
-def meant(bumps: Bumps, bits: int) -> Step:
-    """From the formulas, to as many bits as the flow needs, and however a product with a or b_k is rounded to them."""
-    N, fixed = bumps.N, controls(bumps.N, bits)
+def meant(a: list[float], b: list[float], bits: int) -> Step:
+    """From the formulas with z_k = a_k x + b_k, to so many bits, however products with a_k or b_k are rounded."""
+    N, fixed = len(a), controls(len(a), bits)
     around = ONE + symmetric(arb((1, 1 - bits)))
-    A, B, b, kappa = ([around * _exactly(v) for v in row] for row in (fixed.A, fixed.B, fixed.b, fixed.kappa))
-    lam = [[ZERO] * k + A[: N + 1 - k] + [b[k]] for k in range(N + 1)]
+    A, B, bias, kappa = ([around * _exactly(v) for v in row] for row in (fixed.A, fixed.B, fixed.b, fixed.kappa))
+    lam = [[ZERO] * k + A[: N + 1 - k] + [bias[k]] for k in range(N + 1)]
     rest = [[ZERO] * k + [-v for v in B[: N + 1 - k]] + [kappa[k]] for k in range(1, N + 1)]
-    plain = [[v * offset for v in row] for row, offset in zip(rest, bumps.offsets, strict=True)]
-    return Step(arb_mat(lam), arb_mat([[v * bumps.slope for v in row] for row in rest]), arb_mat(plain))
+    parts = [[[v * factor for v in row] for row, factor in zip(rest, factors, strict=True)] for factors in (a, b)]
+    return Step(arb_mat(lam), *map(arb_mat, parts))
 
 
 def _exactly(number: Any) -> arb:

@@ -1,9 +1,10 @@
 """Processes of this machine that divide boxes.
 
 The first second of a search is done here, and all of it where boxes take no time; else processes are started (spawned,
-so that no thread or lock of this one is copied). Each gets the problem once and then jobs in batches. A batch that is
-lost with its process is done again, by another process and in the end here: what is wrong with a job itself then shows
-here. They do not import the script that runs, so it needs no `if __name__ == "__main__"`.
+so that no thread or lock of this one is copied), and until they are there the work goes on here. Each gets the problem
+once and then jobs in batches. A batch that is lost with its process is done again, by another process and in the end
+here: what is wrong with a job itself then shows here. They do not import the script that runs, so it needs no
+`if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ LOSSES = 8  # processes that may be lost before all is done here
 class _Worker:
     process: SpawnProcess
     pipe: Connection
+    ready: bool = False  # it has started, and has the problem
 
     def end(self) -> None:
         self.process.kill()
@@ -61,7 +63,7 @@ class Pool:
             now = time.monotonic()
             if now >= deadline:
                 return
-            if len(jobs) - number > 1 and self._pays(now):
+            if len(jobs) - number > 1 and self._pays(now) and self._ready(len(jobs) - number):
                 yield from self._shared(jobs[number:], deadline)
                 return
             found = divide(self._problem, job)
@@ -70,6 +72,12 @@ class Pool:
 
     def _pays(self, now: float) -> bool:
         return self._wanted > 1 and now >= self._begun + PATIENCE and self._spent >= WORTH * self._done
+
+    def _ready(self, needed: int) -> bool:
+        """Whether someone has started; until then the work goes on here."""
+        self._hire(needed)
+        self._admit([worker.pipe for worker in self._team if worker.pipe.poll()])
+        return any(worker.ready for worker in self._team)
 
     def _shared(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
         size = -(-len(jobs) // (BATCHES * self._wanted))
@@ -81,7 +89,7 @@ class Pool:
             for number in range(len(batches)):
                 while number not in done:
                     self._hire(len(waiting) + len(busy))
-                    idle = [worker for worker in self._team if worker.pipe not in busy]
+                    idle = [worker for worker in self._team if worker.ready and worker.pipe not in busy]
                     for worker, batch in zip(idle, [*waiting], strict=False):
                         if self._tell(worker, batches[batch]):
                             waiting.remove(batch)
@@ -92,7 +100,10 @@ class Pool:
                     if not self._team and self._losses > LOSSES:
                         waiting.remove(number)
                         done[number] = [divide(self._problem, job) for job in batches[number]]
-                    for pipe in wait([*busy], None if left == inf else left) if busy else ():
+                    starting = [worker.pipe for worker in self._team if not worker.ready]
+                    heard = wait([*busy, *starting], None if left == inf else left) if busy or starting else []
+                    self._admit(heard)
+                    for pipe in [pipe for pipe in heard if pipe in busy]:
                         worker, batch = busy.pop(pipe)
                         found = self._hear(worker)
                         if found is None:
@@ -112,12 +123,18 @@ class Pool:
             except (OSError, ValueError, AssertionError) as error:  # no process may be started from here
                 self._refuse(str(error))
                 return
+
+    def _admit(self, pipes: Sequence[Any]) -> None:
+        """Those of whom one hears for the first time have started, and get the problem."""
+        for worker in [worker for worker in self._team if not worker.ready and worker.pipe in pipes]:
             try:
-                self._team[-1].pipe.send(self._problem)
-            except OSError:
-                self._lose(self._team[-1])
+                worker.pipe.recv()
+                worker.pipe.send(self._problem)
+                worker.ready = True
+            except (EOFError, OSError):
+                self._lose(worker)
             except Exception as error:  # whatever the problem's own classes raise when they are sent
-                self._dismiss(self._team[-1])
+                self._dismiss(worker)
                 self._refuse(str(error))
 
     def _tell(self, worker: _Worker, batch: Sequence[Job]) -> bool:
@@ -192,9 +209,10 @@ def _alone() -> Iterator[None]:
 
 
 def _serve(pipe: Connection) -> None:
-    """A process's life: the problem, then batches, until nobody asks any more."""
+    """A process's life: a word that it is there, the problem, then batches, until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
     with suppress(Exception):
+        pipe.send("ready")
         try:
             problem: Problem = pipe.recv()
         except Exception as error:

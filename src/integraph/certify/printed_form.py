@@ -91,19 +91,21 @@ class _Reader:
     def _partition(self, block: Block, number: int) -> None:
         (lam, mu), (x,) = block.targets, block.operands
         terms = concatenate(list(self.program.segment_terms(number)))
+        a, b = (block.tensors.get(name, np.array(default)) for name, default in (("a", 1.0), ("b", 0.0)))
         rows = zip(
             lam.indices().reshape(-1, lam.shape[-1]).tolist(),
             mu.indices().reshape(-1, mu.shape[-1]).tolist(),
             x.indices().reshape(-1).tolist(),
+            *(np.broadcast_to(part, mu.shape).reshape(-1, mu.shape[-1]).tolist() for part in (a, b)),
             strict=True,
         )
-        for row, cleared, of in rows:
+        for row, cleared, of, slopes, offsets in rows:
             value = self._holds(of)
             if not (isinstance(value, Value) and value.is_input):
                 raise Unprovable("step 2 of Lemma 4 is not that of an input")
             bumps = self._steps(row, cleared, value.j)
             if self.program.bits > DOUBLE:
-                step = meant(bumps, self.program.bits)
+                step = meant(slopes, offsets, self.program.bits)
             else:
                 step = stored(terms, self.program.segments[number].duration, row, cleared, of)
             off, rest = left(step, bumps, self.cube[value.j])

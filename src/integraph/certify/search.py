@@ -25,6 +25,7 @@ from integraph.certify.watching import Show, watching
 from integraph.errors import UsageError
 
 ROUND, SHARE = 32, 8  # a round halves 32 boxes, or an eighth of all where that is more
+LOOKS = 4  # boxes of a round in which values are looked at
 COSTS = 4  # boxes evaluated at most to halve one: both halves, and both with more bits
 TIGHT = 1.01  # high/low of a value that more bits would not tell more of
 
@@ -172,8 +173,7 @@ class _Run:
                 continue
             if not batch:
                 return "boxes"
-            enough, floor = self.enough, self.floor
-            jobs = [Job(self.nodes[n].box, cut.axis, cut.at, self.nodes[n].part, enough, floor) for n, cut in batch]
+            jobs = self._jobs(batch)
             done = 0
             for halves, (number, split) in zip(team.run(jobs, self.deadline), batch, strict=False):
                 self._take(number, split, halves)
@@ -184,6 +184,14 @@ class _Run:
                 return "seconds"
             worst = self.nodes[batch[0][0]].part
             show(worst.uppers, self.lower, self.boxes)
+
+    def _jobs(self, batch: Sequence[tuple[int, Split]]) -> list[Job]:
+        """Values are looked at in the worst boxes alone: they cost as much as bounds and seldom tell anything new."""
+        floors, enough = [self.floor] * LOOKS + [(inf,) * len(self.best)] * len(batch), self.enough
+        return [
+            Job(self.nodes[n].box, cut.axis, cut.at, self.nodes[n].part, enough, floor)
+            for (n, cut), floor in zip(batch, floors, strict=False)
+        ]
 
     def _enter(self, phase: str) -> None:
         self.phase, self.stuck = phase, False
