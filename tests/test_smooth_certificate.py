@@ -12,6 +12,8 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import integraph
 from integraph.certify.arbs import ends, precision
@@ -20,8 +22,10 @@ from integraph.certify.jets import taylor
 from integraph.certify.problem import Box, Unprovable
 from integraph.certify.search import Found, search
 from integraph.certify.smooth_difference import SmoothDifference
+from integraph.errors import SpecError
 from integraph.frontends import function
 from integraph.program import Block, Program
+from random_programs import random_program
 
 F, RUNGE = "sin(3*x)*exp(-y)/(1+x*y)", "1/(1+25*(2*x-1)^2)"
 CASES: dict[str, tuple[Any, float, dict[str, Any]]] = {
@@ -268,3 +272,26 @@ def test_what_is_none_of_these_programs() -> None:
     twice = compiled("steps").then(compiled("steps"))
     with pytest.raises(Unprovable):
         proof("steps", twice)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_of_any_other_program_nothing_is_proved_or_something_true(seed: int, depth: int) -> None:
+    """Programs of random gadgets are refused, or are sums and products that the rules know."""
+    try:
+        program = random_program(seed, ["a", "b", "c"][:depth], [1.0] * depth)
+    except SpecError:
+        return
+    names = [f"x{n}" for n in range(program.inputs)]
+    expression = function(["x0"] * program.outputs, variables=names).expression
+    assert expression is not None
+    box = Box((0.25,) * program.inputs, (0.5,) * program.inputs)
+    try:
+        problem = SmoothDifference(program, expression, box)
+    except Unprovable:
+        return
+    low, high = problem.at(box.centre, 64)[0]
+    value = program(np.array(box.centre), engine="precise")
+    off = np.abs(value - box.centre[0]).max()
+    assert low - 1e-12 * (1 + off) <= off <= high + 1e-12 * (1 + off)
+    assert problem.upper(box, 64)[0] >= low

@@ -71,7 +71,7 @@ def positive(ball: arb) -> arb:
 
 def tanh_wrong(M: arb, eta: Roles) -> Wrong:
     if not M.is_finite():
-        return ZERO, M, {"x": M}
+        return ZERO, M, {"x": M, "lam": M}
     left, right = _lemma1(M.lower()), _lemma1(M.upper())
     kappa = hull(left[3], right[3])
     for turn in (ranges.TURN, -ranges.TURN):

@@ -40,6 +40,7 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
     """
     flow: Callable[[Program, Balls], Balls] = closed if engine == "closed" else taylor_step.taylor
     found: tuple[Point, Point] | None = None
+    limit = MOST if engine == "closed" else taylor_step.MOST
     width, failed, bits = np.inf, 0, max(bits, program.bits)
     while True:
         try:
@@ -48,7 +49,7 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
                 least, most = tuple(map(below, ends)), tuple(map(above, ends))
         except Imprecise:
             failed += 1
-            if found is None and (2 * bits > MOST or (low != high and failed >= TRIES)):
+            if found is None and (2 * bits > limit or (low != high and failed >= TRIES)):
                 raise
         else:
             previous, width = width, float(np.max(np.subtract(most, least), initial=0.0))
@@ -57,7 +58,7 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
             if not width < ENOUGH * previous or _neighbours(least, most):
                 return found
         bits *= 2
-        if bits > MOST and found is not None:
+        if bits > limit and found is not None:
             return found
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from flint import arb, arb_mat
 
+from integraph.certify.activations import positive
 from integraph.certify.arbs import ONE, ZERO, Balls, column, hull, largest, precision, size, smallest, symmetric
 from integraph.certify.arbs import box as balls
 from integraph.certify.network_form import Form, Load, Ramp, Relax, read
@@ -23,7 +24,6 @@ from integraph.certify.network_roles import Activate
 from integraph.certify.problem import Box, Point
 from integraph.certify.rectifiers import bend, leaky, steps
 from integraph.program import Program
-from integraph.program.views import Indices
 from integraph.targets import Network
 
 UNKNOWN = arb.nan()
@@ -90,7 +90,7 @@ class State:
         tau = elapsed(step.time)
         for register, b in zip(step.registers.tolist(), step.b.tolist(), strict=True):
             self.y[register] += arb(b) * tau
-        self._forget_norms(step.registers)
+        self._forget_norms(step.registers.tolist())
 
     def relax(self, step: Relax) -> None:
         tau = elapsed(step.time)
@@ -99,7 +99,7 @@ class State:
             self.y[register] = arb(v) + (self.y[register] - arb(v)) * falls[r]
         changed = frozenset(step.registers.tolist())
         inside = [(group, norm) for group, norm in self.norms if group <= changed]
-        self._forget_norms(step.registers)
+        self._forget_norms(step.registers.tolist())
         if len(falls) == 1 and not step.v.any():
             self.norms += [(group, (norm * next(iter(falls.values()))).upper()) for group, norm in inside]
 
@@ -108,7 +108,7 @@ class State:
         registers = map.registers.tolist()
         start = [self.y[r] for r in registers]
         start_norm = self.norm_of(registers, start)
-        self._forget_norms(step.registers)
+        self._forget_norms([*step.registers.tolist(), *self.held])
         z, held = column(self.z), [a + b for a, b in zip(self.z, self.e, strict=True)]
         self.M = (map.A * z + map.b).entries()
         if self.tangent is not None:
@@ -138,7 +138,6 @@ class State:
             self.y[register] = value * map.fall
         constant = euclidean(map.b.entries()) + euclidean(map.shift.entries())
         self.reach = map.norm * euclidean(held) + constant + start_norm
-        self._note(registers, self.reach)
 
     def activate(self, step: Activate, map: Linear) -> None:
         """z, e and the norm of e of the layer, and what its other registers hold."""
@@ -179,10 +178,12 @@ class State:
         if reached:
             _, together, _ = map.joint.wrong(hull(*reached), {role: symmetric(n) for role, n in norms.items()})
             apart += size(together)
-            if step.name == "tanh":  # |λ| ≤ |M̂| + |λ₀|/(1 − |λ₀|)
-                self._note(
-                    registers["lam"], self.reach + norms["lam"] / (ONE - highest([size(eta) for eta in starts["lam"]]))
-                )
+        self._forget_norms([*step.out.tolist(), *(register for role in registers for register in registers[role])])
+        if step.recipe.argument == "x":  # which is frozen
+            self._note(registers["x"], self.reach)
+        if step.name == "tanh":  # |λ| ≤ |M̂| + |λ₀|/(1 − |λ₀|)
+            start = highest([size(eta) for eta in starts["lam"]])
+            self._note(registers["lam"], self.reach + norms["lam"] / positive(ONE - start))
         self.held, self.z, self.e = step.out.tolist(), z, e
         self.norm = least(euclidean(e), apart)
         for register, a, b in zip(self.held, z, e, strict=True):
@@ -214,13 +215,12 @@ class State:
         return found
 
     def _note(self, registers: list[int], norm: arb) -> None:
-        group = frozenset(registers)
-        self.norms = [(other, n) for other, n in self.norms if not other & group]
+        """Of what some registers hold, from now on until one of them is written."""
         if norm.is_finite() and norm >= 0:
-            self.norms.append((group, norm.upper()))
+            self.norms.append((frozenset(registers), norm.upper()))
 
-    def _forget_norms(self, registers: Indices) -> None:
-        changed = set(registers.tolist())
+    def _forget_norms(self, registers: list[int]) -> None:
+        changed = set(registers)
         self.norms = [(group, norm) for group, norm in self.norms if not group & changed]
 
 

@@ -113,7 +113,7 @@ def _load(layer: Layer, load: Load, run: Activate, A: arb_mat, b: arb_mat) -> Li
     W = matrix(w) * reach
     kappa = [arb(1)] * len(rows)
     for unit in np.flatnonzero(still).tolist():
-        kappa[unit] = arb(_nearest(layer, unit, w[unit]))
+        kappa[unit] = arb(_nearest(slopes(layer)[unit], _row(W, unit), _row(A, unit)))
     lost, short = W - A, shift - b
     if still.any():
         diagonal = arb_mat(len(rows), len(rows))
@@ -199,11 +199,12 @@ def _rules(run: Activate) -> tuple[list[Rule], Rule]:
     return [rule] * len(run.units), rule
 
 
-def _nearest(layer: Layer, unit: int, w: Floats) -> float:
+def _row(A: arb_mat, row: int) -> Floats:
+    """Near the numbers of a row."""
+    return np.array([float(A[row, column].mid()) for column in range(A.ncols())])
+
+
+def _nearest(slope: float, w: Floats, a: Floats) -> float:
     """κ of a unit that keeps what was loaded."""
-    slope = float(slopes(layer)[unit])
-    A = layer.A[unit]
-    candidates = [1.0, slope, 0.5 * (1.0 + slope)]
-    length = float(np.abs(A).max()) or 1.0
-    shares = [float(np.abs(w / length - kappa * (A / length)).max()) for kappa in candidates]
-    return candidates[int(np.argmin(shares))]
+    candidates = [1.0, float(slope), 0.5 * (1.0 + float(slope))]
+    return min(candidates, key=lambda kappa: float(np.abs(w - kappa * a).max()))

@@ -24,6 +24,8 @@ from integraph.program.lowering import BATCH
 from integraph.program.terms import canonical, concatenate
 from integraph.program.views import Floats, Indices
 
+TERMS, INPUTS = 4_000_000, 24  # a gigabyte of balls; axes of an array
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
@@ -37,6 +39,8 @@ class Entry:
 
 def entry(program: Program) -> Entry:
     d = program.inputs
+    if d > INPUTS:
+        raise Unprovable(f"{d} inputs are more than {INPUTS}, as many as a program of Theorem 1 is read for")
     blocks = program.segments[0].blocks if program.segments else ()
     if len(blocks) == 1 and blocks[0].op.name == "affine" and program.depth > 1:
         block = blocks[0]
@@ -50,11 +54,16 @@ def entry(program: Program) -> Entry:
 
 def checked(program: Program, first: int = 0) -> Iterator[tuple[int, Segment]]:
     """The segments from `first` on, each once it is known that its closed forms are the flow of what is stored."""
+    if program.terms > TERMS:
+        raise Unprovable(f"{program.terms} terms are more than {TERMS}, as many as are read")
     if program.scales is not None:
         raise Unprovable("the states are rescaled, which rounds controls: prove the program before rescaling it")
     for number, segment in enumerate(program.segments):
         if Fraction(segment.duration) * Fraction(segment.rate) != 1:
-            raise Unprovable(f"segment {segment.label!r}: duration times rate is {segment.tau!r}, not exactly 1")
+            raise Unprovable(
+                f"segment {segment.label!r}: duration {segment.duration!r} times rate {segment.rate!r} is not exactly 1: "
+                "choose another horizon"
+            )
         if [block.op.name for block in segment.blocks] != ["partition"]:  # which is read term by term
             for block in segment.blocks:
                 exact(segment, block)
@@ -68,6 +77,8 @@ def _added_exactly(segment: Segment, width: int) -> None:
     for band in bands(segment.blocks, BATCH):
         pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band]
         every, stored = concatenate(pieces), canonical(pieces, width)
+        if not len(every):
+            continue
         order = np.lexsort((every.k, every.j, every.i))
         key, value = np.stack([every.i, every.j, every.k])[:, order], every.value[order]
         first = np.flatnonzero(np.append(True, (key[:, 1:] != key[:, :-1]).any(0)))
@@ -100,10 +111,9 @@ def weighted(block: Block) -> tuple[Indices, Floats, Floats]:
 def form(block: Block) -> tuple[Floats, Floats]:
     """a and b of the operand a·x + b of an elementwise gadget, lane by lane."""
     lanes = np.arange(block.targets[0].size)
-    named = [(name, default) for name, default in (("a", 1.0), ("b", 0.0))]
     a, b = (
         lane_values(block, name, lanes) if name in block.tensors else np.full(len(lanes), default)
-        for name, default in named
+        for name, default in (("a", 1.0), ("b", 0.0))
     )
     return a, b
 

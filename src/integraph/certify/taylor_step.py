@@ -22,6 +22,7 @@ from integraph.certify.taylor_split import Entries, System, systems
 from integraph.program import Program
 from integraph.program.views import Floats
 
+MOST = 512  # bits: the order grows with them, and the work with its square
 STEPS = 2000  # of one system in one segment
 SHORTEST = 2.0**-15  # step, as a part of the time that is left
 ROUGH = 64  # bits for radii
