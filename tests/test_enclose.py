@@ -105,22 +105,21 @@ def test_rounded_controls_are_followed_as_stored(name: str) -> None:
             assert b.rel_accuracy_bits() > 200
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(programs(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-9, 1e-2]))
 def test_random_programs(program: Program, seed: int, wide: float) -> None:
     x = np.random.default_rng(seed).uniform(-1, 1, program.inputs)
-    low, high = tuple((x - wide).tolist()), tuple((x + wide).tolist())
     found = []
-    for engine in ("closed", "taylor"):
+    for engine in (closed, taylor_step.taylor):
         try:
-            found.append(enclose(program, low, high, engine))
+            with ctx.workprec(128), pytest.MonkeyPatch.context() as patch:
+                patch.setattr(taylor_step, "STEPS", 20)
+                found.append(engine(program, box(x - wide, x + wide)))
         except Unprovable:
             continue
-    for least, most in found:
-        assert all(a <= b for a, b in zip(least, most, strict=True))
-        assert not np.isnan([least, most]).any()
+    assert all(ball.is_finite() for ends in found for ball in ends)
     if len(found) == 2:
-        assert all(max(a, c) <= min(b, d) for a, b, c, d in zip(*found[0], *found[1], strict=True))
+        assert all(a.overlaps(b) for a, b in zip(*found, strict=True))
 
 
 @pytest.mark.parametrize(("activation", "method"), [*product(("tanh", "sigmoid", "gelu", "sin"), ("narrow", "wide"))])

@@ -219,3 +219,40 @@ def test_wide_layers_need_the_norm() -> None:
     network = random_network((8, 64, 64, 64, 1), "tanh", 1, weight=1.5)
     program = integraph.compile(network, 1e-6)
     assert integraph.certify(program, network, boxes=1).status == "proved"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_networks_of_all_activations(seed: int) -> None:
+    """Layers of all kinds and sizes, boxes with and without width, in any construction: values as they are in float64."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, rng.integers(3, 6)).tolist()
+    names = rng.choice(EVERY, len(sizes) - 1)
+    layers = [
+        (
+            rng.normal(size=(n, m)) * rng.choice([0.3, 1.0, 2.0]) * (0.3 if name == "exp" else 1.0) / np.sqrt(m),
+            0.5 * rng.normal(size=n),
+            (name, float(rng.choice([0.01, 0.5, -0.3, 1.5]))) if name == "leaky_relu" else str(name),
+        )
+        for m, n, name in zip(sizes[:-1], sizes[1:], names, strict=True)
+    ]
+    network = integraph.network(layers)
+    low = rng.uniform(-1, 1, sizes[0])
+    high = low + rng.choice([0.0, 0.01, 1.0], sizes[0])
+    options = METHODS[seed % 3]
+    try:
+        program = integraph.compile(network, 10 ** rng.uniform(-7, -1), box=list(zip(low, high, strict=True)), **options)
+    except integraph.errors.UsageError:
+        return  # steeper than float64 can follow
+    problem = NetworkDifference(program, network)
+    (bound,) = problem.upper(Box(tuple(low.tolist()), tuple(high.tolist())), 64)
+    points = low + (high - low) * rng.integers(0, 3, (6, sizes[0])) / 2
+    off = np.abs(program(points) - network(points)).max(1)
+    rounding = 1e-12 * (1 + np.abs(network(points)).max())
+    for point, value in zip(np.clip(points, low, high).tolist(), off.tolist(), strict=True):
+        ((least, most),) = problem.at(tuple(point), 128)
+        assert least - rounding <= value <= most + rounding
+        assert least <= bound
+    assert program.budget is not None
+    proof = integraph.certify(program, network, boxes=200, workers=1)
+    assert proof.status != "refuted", "what is promised is true"
+    assert proof.upper >= proof.lower

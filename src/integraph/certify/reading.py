@@ -61,8 +61,8 @@ def checked(program: Program, first: int = 0) -> Iterator[tuple[int, Segment]]:
     for number, segment in enumerate(program.segments):
         if Fraction(segment.duration) * Fraction(segment.rate) != 1:
             raise Unprovable(
-                f"segment {segment.label!r}: duration {segment.duration!r} times rate {segment.rate!r} is not exactly 1: "
-                "choose another horizon"
+                f"segment {segment.label!r}: duration {segment.duration!r} times rate {segment.rate!r} is not exactly "
+                "1: choose another horizon"
             )
         if [block.op.name for block in segment.blocks] != ["partition"]:  # which is read term by term
             for block in segment.blocks:

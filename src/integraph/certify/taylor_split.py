@@ -78,6 +78,8 @@ class System:
 def systems(program: Program, number: int, states: Balls) -> Iterator[System]:
     """Of segment `number`, with the frozen registers at their values in `states`."""
     terms = concatenate(list(program.segment_terms(number)))
+    if not len(terms):
+        return
     moving = np.unique(terms.i)
     local = np.full(program.width + 1, -1)  # index −1, the constant 1, does not move
     local[moving] = np.arange(len(moving))

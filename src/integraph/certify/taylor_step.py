@@ -27,7 +27,7 @@ STEPS = 2000  # of one system in one segment
 SHORTEST = 2.0**-15  # step, as a part of the time that is left
 ROUGH = 64  # bits for radii
 KNOWN = 16  # bits of a register that is not wide
-TERMS, TINY = 1000, 2.0**-40  # of the series for radii: at most so many, and what may be left out
+TERMS, HALVINGS = 1000, 40  # of the series for radii: at most so many, and how many after they begin to fall
 SHARE = 2.0**-16  # of the radius, that a tail may add
 SPREAD = 128  # bits between the registers that want the longest and the shortest step
 
@@ -152,15 +152,13 @@ def _grown(jacobian: Entries, driven: Balls, radii: Balls, s: Floats, h: arb) ->
         if not halving < TERMS:
             return [arb.pos_inf()] * count
         total = term = [*radii, ONE if push > 0 else ZERO]
-        n, rest = 0, math.inf
-        while n < halving or rest > TINY * max(_sizes(total, scales)):
-            n += 1
+        for n in range(1, math.ceil(halving) + HALVINGS):
             fresh = [ZERO] * len(term)
             for i, j, entry in entries:
                 fresh[i] += entry * term[j]
             term = [t / n for t in fresh]
             total = [x + t for x, t in zip(total, term, strict=True)]
-            rest = max(_sizes(term, scales))
+        rest = max(_sizes(term, scales))
         fall = (-c * h).exp()
         return [size((x + arb(rest) * scale) * fall) for x, scale in zip(total[:count], scales, strict=False)]
 
