@@ -1,4 +1,4 @@
-"""`make demo`: compile a tanh net and a formula to quadratic ODEs, run them with two engines, save, load, draw."""
+"""`make demo`: compile a tanh net and a formula to quadratic ODEs, prove, run with two engines, save, load, draw."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ def main() -> None:
         table.add_row(engine, how, f"{error[engine].max():.1e}", clock, "same" if same else "OTHER")
     table.caption = f"{len(x):,} inputs in one call"
 
-    program = program.with_errors(seen=max(float(e.max()) for e in error.values()))
-    for text in (program.summary(), program.describe(), table, repr(integraph.compare(program, net, x))):
+    proof = integraph.certify(program, net)
+    program = program.with_errors(proven=proof.proven, seen=max(float(e.max()) for e in error.values()))
+    for text in (program.summary(), program.describe(), table, repr(integraph.compare(program, net, x)), repr(proof)):
         console.print(text, highlight=False, soft_wrap=True)
         console.print()
     console.print(report(), highlight=False, markup=False, soft_wrap=True)

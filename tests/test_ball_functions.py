@@ -61,7 +61,7 @@ def _excused(name: str, sides: list[list[float]]) -> bool:
     if name == "atan2":  # y, x
         return low[1] <= slack[1] and low[0] <= slack[0] and high[0] >= -slack[0]
     if name in ("log_cosh", "log_logistic"):
-        return low[1] < 0
+        return low[1] < slack[1]
     if name == "inverse_distance":
         touches = low[0] <= 1e-6 and low[1] <= slack[1] and high[1] >= -slack[1]
         return touches or high[0] - low[0] + high[1] - low[1] > 0.4
@@ -162,4 +162,13 @@ def test_a_dip_below_zero_on_the_way_is_an_escape() -> None:
     assert values[-1] > 0 > min(values)
     balls = BALLS.exactly(u[:, None]), BALLS.exactly(np.array([m])), BALLS.exactly(sigma[:, None])
     assert ball_normaliser.value(arb(3), *balls)[0] > 0
+    assert not ball_normaliser.while_positive(arb(3), *balls)[0] > 0
+
+
+def test_what_stays_undecided_is_not_positive(monkeypatch: pytest.MonkeyPatch) -> None:
+    u, sigma, m = np.array([-6.0, 4.0]), np.array([1.0, 2.0]), -3.0
+    assert 0 < min(_normaliser(tau, u, m, sigma) for tau in np.linspace(0, 3, 61)) < 0.1
+    balls = BALLS.exactly(u[:, None]), BALLS.exactly(np.array([m])), BALLS.exactly(sigma[:, None])
+    assert ball_normaliser.while_positive(arb(3), *balls)[0] > 0
+    monkeypatch.setattr(ball_normaliser, "INTERVALS", 3)
     assert not ball_normaliser.while_positive(arb(3), *balls)[0] > 0

@@ -98,7 +98,8 @@ def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
 
 
 def test_some_pages_have_code() -> None:
-    assert {page.name for page in WITH_CODE} >= {"README.md", "api.md", "extending.md", "functions.md", "networks.md"}
+    pages = {"README.md", "api.md", "certificates.md", "extending.md", "functions.md", "networks.md"}
+    assert {page.name for page in WITH_CODE} >= pages
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -268,6 +269,9 @@ DOCUMENTED = (
     integraph.Partition,
     integraph.Plan,
     integraph.Sobolev,
+    integraph.Proof,
+    integraph.Certificate,
+    integraph.Checked,
 )
 
 
@@ -275,7 +279,7 @@ DOCUMENTED = (
 def test_api_lists_every_member(cls: type) -> None:
     members = {n for n in (*vars(cls), *getattr(cls, "__dataclass_fields__", ())) if not n.startswith("_")}
     listed = set(re.findall(rf"`{cls.__name__}\.(\w+)[`(]", API))
-    assert len(members) > 4
+    assert len(members) > 3
     assert listed == members
 
 

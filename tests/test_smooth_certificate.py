@@ -40,6 +40,7 @@ CASES: dict[str, tuple[Any, float, dict[str, Any]]] = {
     "polynomial": ("x^2 + 0.1*y", 1e-3, {}),
     "remark": ("exp(x)", 1e-3, {"method": "remark"}),
     "remarks": (["x", "sin(x)"], 1e-2, {"method": "remark", "box": (0, 2)}),
+    "remark in time": ("exp(x)", 1e-3, {"method": "remark", "horizon": 4.0}),
     "paper": ("sin(3*x)", 1e-2, {"method": "paper"}),
     "papers": (["x", "sin(x)"], 1e-2, {"method": "paper", "box": (0, 2), "horizon": 8.0}),
 }
@@ -153,6 +154,12 @@ def test_outside_of_its_box_nothing_is_known() -> None:
     assert problem.at((np.nan, 0.5), 64) == ((0.0, np.inf),)
 
 
+def test_a_box_of_many_cells_is_bounded_by_the_worst() -> None:
+    problem = proof("steps")
+    largest = float(np.max(problem.form(64).sizes))
+    assert problem.upper(problem.box, 64)[0] == pytest.approx(np.e + largest, rel=1e-6)
+
+
 def test_it_can_be_sent() -> None:
     problem = proof("2-d")
     assert pickle.loads(pickle.dumps(problem)).upper(problem.box, 64) == problem.upper(problem.box, 64)
@@ -241,17 +248,19 @@ def test_alterations_are_seen_at_all() -> None:
     assert moved >= 10
 
 
-def test_rounded_controls_of_step_2_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With controls of step 2 that are 1e-5 off the flow is another one, and so is the proof."""
+@pytest.mark.parametrize("rows", [("A", "B"), ("b",), ("kappa",)])
+def test_rounded_controls_of_step_2_count(monkeypatch: pytest.MonkeyPatch, rows: tuple[str, ...]) -> None:
+    """With the first controls of step 2 1e-5 off the flow is another one, and so is the proof. With b_0 it is ψ_0 that
+    is wrong, with κ the lanes do not start at 1."""
     module = sys.modules["integraph.gadgets.partition"]
     exact = module.rounded
 
     def coarse(N: int) -> Any:
-        fixed = exact(N)
-        return replace(fixed, A=fixed.A + 1e-5, B=fixed.B - 1e-5)
+        fixed, first = exact(N), np.arange(N + 1) == (rows == ("kappa",))
+        return replace(fixed, **{row: getattr(fixed, row) + 1e-5 * first for row in rows})
 
     program, x = compiled("remark"), points("remark", 25, 6)
-    before = errors("remark", x, engine="taylor")
+    before, usual = errors("remark", x, engine="taylor"), found("remark").upper[0]
     monkeypatch.setattr(module, "rounded", coarse)
     problem = proof("remark")
     off = errors("remark", x, replace(program), engine="taylor")
@@ -259,7 +268,7 @@ def test_rounded_controls_of_step_2_count(monkeypatch: pytest.MonkeyPatch) -> No
     assert np.abs(off - before).max() > 1e-7
     assert (off <= sizes[:, 1] + 1e-11).all()
     assert (sizes[:, 0] <= off + 1e-11).all()
-    assert problem.upper(problem.box, 64)[0] > 3 * found("remark").upper[0]
+    assert problem.upper(problem.box, 64)[0] > 3 * usual
 
 
 def test_what_is_none_of_these_programs() -> None:

@@ -225,6 +225,9 @@ def test_what_step_2_leaves_behind(change: float) -> None:
 def test_step_2_in_many_bits() -> None:
     with precision(500):
         step = meant([40.0, 40.0], [-10.0, -30.0], 200)
+        assert step.lam[0, 0].contains(-arb.const_log2())
+        assert step.times_x[0, 1].contains(-80 * arb.const_log2())
+        assert step.plain[1, 2].contains(60 * arb.const_log2())
         off, rest = left(step, Bumps(40.0, (-10.0, -30.0)), interval(0, 1))
         assert all(ball.is_finite() and abs(ball).upper() < arb(2) ** -190 for ball in (*off, *rest))
         assert any(abs(ball).upper() > arb(2) ** -215 for ball in off)

@@ -81,12 +81,21 @@ def test_the_majorant_bounds_the_coefficients(seed: int) -> None:
         scales = balanced(found, np.ones(len(y)))
         limit = majorant(found, scales, 1.0, False)
         assert limit is not None
-        assert (np.diff(limit.time) > 0).all()
+        assert (np.diff(limit.time) >= 0).all()
         series = system.series(y, 12)
         for k in (40, 100, 160):
             for n in range(1, 13):
                 bound = arb(limit.size[k]) / arb(limit.time[k]) ** n
                 assert all(abs(c[n]) <= bound * arb(s) for c, s in zip(series, scales.tolist(), strict=True))
+
+
+def test_the_tail_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps so long that the polynomial alone is wrong in the sixth digit."""
+    monkeypatch.setattr(taylor_step, "_goal", lambda *_: 0.0)
+    with ctx.workprec(64):
+        (found,) = taylor_step.taylor(free(A=[[8.0]]), box([1.0], [1.0]))
+        assert found.contains(arb(8).exp())
+        assert found.rel_accuracy_bits() < 30
 
 
 def test_decay_keeps_its_radius_small() -> None:

@@ -1,4 +1,7 @@
-"""Integraph: quadratic neural ODEs as programs, to compile, build, run, store and explain."""
+"""Integraph: quadratic neural ODEs as programs, to compile, prove, build, run, store and explain."""
+
+import importlib
+import typing
 
 from integraph import flow, gadgets
 from integraph.bounds.partition_of_unity import Partition
@@ -25,10 +28,17 @@ from integraph.program import (
 from integraph.smooth import plan, sobolev_norm
 from integraph.targets import Function, Layer, Network
 
+if typing.TYPE_CHECKING:
+    from integraph.certify.certificate import Certificate
+    from integraph.certify.proof import Proof
+    from integraph.certify.replay import Checked
+
 __version__ = "0.1.0"
 
 __all__ = [
     "Budget",
+    "Certificate",
+    "Checked",
     "Comparison",
     "Function",
     "Index",
@@ -38,6 +48,7 @@ __all__ = [
     "Plan",
     "Probe",
     "Program",
+    "Proof",
     "Registers",
     "Segment",
     "Sobolev",
@@ -60,3 +71,12 @@ __all__ = [
     "sobolev_norm",
     "tensor",
 ]
+
+_PROOFS = {"Certificate": "certificate", "Checked": "replay", "Proof": "proof"}
+
+
+def __getattr__(name: str) -> typing.Any:
+    """What proofs are made of, loaded when it is asked for: Arb comes with it."""
+    if name not in _PROOFS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.certify.{_PROOFS[name]}"), name)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.bounds.intervals import Interval
-from integraph.certify.problem import Box  # loads the package, before a function takes its name in `integraph`
+from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
 from integraph.constructions.box import interval
 from integraph.errors import IntegraphError, UsageError
 from integraph.frontends.function import function
@@ -97,7 +97,10 @@ def enclose(
     if engine not in ENGINES:
         raise UsageError(f"engine = {engine!r}: needs {' or '.join(map(repr, ENGINES))}")
     domain = _box(program, box)
-    low, high = run(program, domain.low, domain.high, engine, bits)
+    try:
+        low, high = run(program, domain.low, domain.high, engine, bits)
+    except Unprovable as why:
+        raise UsageError(f"nothing can be said of this program on this box: {why}; a smaller box may do") from None
     return np.asarray(low), np.asarray(high)
 
 

@@ -70,7 +70,10 @@ def _neighbours(low: Point, high: Point) -> bool:
 def closed(program: Program, start: Balls) -> Balls:
     """The outputs for all inputs in the balls, at the precision of the moment."""
     if program not in _EXACT:
-        exact_program(program)
+        try:
+            exact_program(program)
+        except Unprovable as why:
+            raise Unprovable(f"{why}; or use engine='taylor'") from None
         _EXACT.add(program)
     scales = None if program.scales is None else BALLS.exactly(program.scales)[:, None]
     states = BALLS.exactly(np.zeros((program.width, 1)))

@@ -95,7 +95,7 @@ def _check_products(segment: Segment, block: Block) -> None:
     if not isinstance(op, Elementwise):
         raise Unprovable(
             f"segment {segment.label!r}: the controls of {op.name} are rounded numbers, for which no closed form is "
-            "known: use engine='taylor'"
+            "known"
         )
     for _, number, *factors in op.equations:
         value: Floats = np.asarray(number, np.float64)
@@ -125,7 +125,7 @@ def _times(segment: Segment, block: Block, a: Floats, b: Any) -> Floats:
         x, y = (float(np.broadcast_to(z, fine.shape)[at]) for z in (a, b))
         raise Unprovable(
             f"segment {segment.label!r}: the control {x!r} · {y!r} of {block.op.name} is rounded, and the proof speaks "
-            "of what is stored: use engine='taylor'"
+            "of what is stored"
         )
     return found
 
@@ -164,8 +164,7 @@ def _scaled(segment: Segment, t: Terms, scales: Floats | None) -> Terms:
     mantissa, exponent = np.frexp(np.append(scales, 1.0))  # index −1 is the constant 1
     if (mantissa != 0.5).any():
         raise Unprovable(
-            f"the state scale {scales[np.argmax(mantissa != 0.5)]!r} rounds the controls: take powers of 2, or use "
-            "engine='taylor'"
+            f"the state scale {scales[np.argmax(mantissa != 0.5)]!r} rounds the controls: take powers of 2"
         )
     shift = exponent[t.j] + exponent[t.k] - exponent[t.i] - 1  # each exponent is one more than the power
     value, fine = _ldexp(t.value, shift, np.ones(len(t), np.bool_))
@@ -178,7 +177,7 @@ def _none_lost(segment: Segment, t: Terms, fine: NDArray[np.bool_]) -> None:
         bad = int(np.argmin(fine))
         raise Unprovable(
             f"segment {segment.label!r}: the control of registers ({t.i[bad]}, {t.j[bad]}, {t.k[bad]}) is rounded, and "
-            "the proof speaks of what is stored: use engine='taylor'"
+            "the proof speaks of what is stored: if time was rescaled, do it by powers of 2"
         )
 
 

@@ -24,7 +24,7 @@ from integraph.program.views import Floats
 
 MOST = 512  # bits: the order grows with them, and the work with its square
 STEPS = 2000  # of one system in one segment
-SHORTEST = 2.0**-15  # step, as a part of the time that is left
+SHORTEST = 2.0**-15  # step, as a part of the duration
 ROUGH = 64  # bits for radii
 KNOWN = 16  # bits of a register that is not wide
 TERMS, HALVINGS = 1000, 40  # of the series for radii: at most so many, and how many after they begin to fall
@@ -67,13 +67,13 @@ def integrate(system: System, y: Balls, duration: float) -> Balls:
     for _ in range(STEPS):
         if not left > 0:
             return y
-        y, s, h = _step(flow, y, s, left)
+        y, s, h = _step(flow, y, s, left, SHORTEST * duration)
         left -= h
     raise _trouble(y, f"{STEPS} Taylor steps are not enough")
 
 
-def _step(flow: _Flow, y: Balls, s: Floats, left: arb) -> tuple[Balls, Floats, arb]:
-    """The state after a step, the scales it used, its length."""
+def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple[Balls, Floats, arb]:
+    """The state after a step, the scales it used, its length: what is left of the time, or at least the shortest."""
     radii = [size(ball - ball.mid()) for ball in y]
     slope = flow.whole.slope(y)
     found = sizes(flow.whole, slope, flow.whole.jacobian(y))
@@ -83,7 +83,7 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb) -> tuple[Balls, Floats, a
         raise Imprecise("a rate of change is not finite: the solution may escape; divide the box")
     order = 4 + ctx.prec * 2 // 5
     longest, k = limit.best(order, _goal(y, slope, radii, s, left))
-    if not longest > SHORTEST * largest(left):
+    if not (longest > shortest or left <= longest):
         raise _trouble(y, "the Taylor steps become too short")
     h = left if left <= longest else arb(_short(longest))
     ratio = arb(largest(h)) / arb(limit.time[k])
