@@ -96,6 +96,8 @@ def enclose(
     _is_program(program)
     if engine not in ENGINES:
         raise UsageError(f"engine = {engine!r}: needs {' or '.join(map(repr, ENGINES))}")
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 2 <= bits <= 4096:
+        raise UsageError(f"bits = {bits!r}: needs an integer from 2 to 4096")
     domain = _box(program, box)
     try:
         low, high = run(program, domain.low, domain.high, engine, bits)

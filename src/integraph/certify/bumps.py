@@ -15,19 +15,15 @@ their least value on an interval is at an end, and so is the largest, unless the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from flint import arb
 
-from integraph.bounds.intervals import U
-from integraph.bounds.partition_of_unity import sigmoid
-from integraph.certify.arbs import FIRST, ONE, Balls, above, precision
+from integraph.certify.arbs import FIRST, ONE, Balls, above, below, precision
 from integraph.certify.problem import Unprovable
 from integraph.program.views import Floats
-
-TINY = 1e-300  # what underflows is less
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +59,19 @@ class Bumps:
         between = [up * down * rest for up, down, rest in zip(rising, falling[1:], inner, strict=False)]
         return [falling[0], *between, rising[-1]]
 
-    def between(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """The least and the largest ψ_0 … ψ_N on intervals low ≤ t ≤ high, from below and above: (N + 1, intervals)."""
-        if not self.offsets:
-            return np.ones((1, len(low))), np.ones((1, len(low)))
-        b, (inner, tops) = np.array(self.offsets)[:, None], _between_steps(self)
-        z = [self.slope * t + b for t in (low, high)]
-        lost = 4 * U * float((self.slope * np.maximum(np.abs(low), np.abs(high)) + np.abs(b)).max())
-        if not lost < 0.01:
-            return np.zeros((self.N + 1, len(low))), np.ones((self.N + 1, len(low)))
-        ends = [np.concatenate([sigmoid(-2 * x[:1]), *_inner(x, inner), sigmoid(2 * x[-1:])]) for x in z]
-        least, most = np.minimum(*ends), np.maximum(*ends)
-        outside = (z[0][:-1] + z[0][1:] > 2 * lost) | (z[1][:-1] + z[1][1:] < -2 * lost)
-        most[1:-1] = np.where(outside, most[1:-1], np.maximum(most[1:-1], tops))
-        near_1 = 1 + 16 * lost + 64 * U  # two logistic functions of 2z, and products
-        return np.maximum(least / near_1 - TINY, 0.0), np.minimum(most * near_1 + TINY, 1.0)
+    def on_pieces(self, cuts: Sequence[arb]) -> tuple[Floats, Floats]:
+        """The least and the largest ψ_0 … ψ_N between one cut and the next, from below and above: (N + 1, pieces)."""
+        with precision(FIRST):
+            values = [self.at(cut) for cut in cuts]
+            low = np.array([[below(value) for value in row] for row in values]).T
+            high = np.array([[above(value) for value in row] for row in values]).T
+            middles = [[a + b for a, b in zip(z, z[1:], strict=False)] for z in map(self.z, cuts)]
+            sides = np.array([[int(m > 0) - int(m < 0) for m in row] for row in middles]).reshape(len(cuts), -1).T
+            tops = np.array([above((gap / 2).tanh()) for gap in self.gaps()])[:, None]
+        least, most = np.minimum(low[:, :-1], low[:, 1:]), np.maximum(high[:, :-1], high[:, 1:])
+        beside = sides[:, :-1] * sides[:, 1:] > 0  # z_k + z_{k+1} has the same sign at both cuts
+        most[1:-1] = np.where(beside, most[1:-1], np.maximum(most[1:-1], tops))
+        return np.maximum(least, 0.0), np.minimum(most, 1.0)
 
     def wide(self, length: arb) -> bool:
         """Whether an interval has more than two cells in it, on the average."""
@@ -90,16 +84,3 @@ class Bumps:
         ln2 = arb.const_log2()
         inner = [(gap.sinh() / 2).log() for gap in self.gaps()]
         return [-ln2 - self.offsets[0], *inner, self.offsets[-1] - ln2]
-
-
-@lru_cache(maxsize=64)
-def _between_steps(bumps: Bumps) -> tuple[Floats, Floats]:
-    """1 − e^{−2(b_k − b_{k+1})} and the top of ψ_k, k = 1 … N − 1, to a rounding, as columns."""
-    with precision(FIRST):
-        inner = [above(-(-2 * gap).expm1()) for gap in bumps.gaps()]
-        tops = [above((gap / 2).tanh()) for gap in bumps.gaps()]
-    return np.array(inner)[:, None], np.array(tops)[:, None]
-
-
-def _inner(z: Floats, inner: Floats) -> list[Floats]:
-    return [sigmoid(2 * z[:-1]) * sigmoid(-2 * z[1:]) * inner] if len(inner) else []

@@ -34,10 +34,11 @@ def pieces(d: int, n: int) -> int:
 def _moves(d: int, n: int) -> Floats:
     """(M, pieces^d, M): from exponent, piece in row-major order, to exponent."""
     p, alphas = pieces(d, n), below(d, n)
-    c, r = (2.0 * np.arange(p) + 1.0) / p - 1.0, 1.0 / p
+    c, r = (2.0 * np.arange(p)[:, None] + 1.0) / p - 1.0, np.full((1, 1), 1.0 / p)
     m, a = np.arange(n)[:, None], np.arange(n)
     binomial = np.array([[float(comb(i, j)) for j in range(n)] for i in range(n)])
-    one = binomial * c[:, None, None] ** np.maximum(m - a, 0) * r**a  # (p, n, n)
+    power_c, power_r = (np.cumprod(np.append(np.ones((len(x), 1)), x.repeat(n - 1, 1), 1), 1) for x in (c, r))
+    one = binomial * power_c[:, np.maximum(m - a, 0)] * power_r[0, a]  # (p, n, n)
     found = np.ones((1, len(alphas), len(alphas)))
     for j in range(d):
         part = one[:, alphas[:, None, j], alphas[:, j]]

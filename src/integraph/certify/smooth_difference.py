@@ -11,7 +11,7 @@ if the box is wider than what one P_k is good for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
 
@@ -22,7 +22,6 @@ from integraph.bounds.intervals import UP, U
 from integraph.certify import exponential_form, printed_form
 from integraph.certify.arbs import FIRST, Balls, above, below, precision, symmetric
 from integraph.certify.arbs import box as balls
-from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Cells, Objects, Range, monomials
 from integraph.certify.jets import taylor
 from integraph.certify.pieces import pieces, ranges
@@ -96,7 +95,7 @@ def _upper(form: Cells, expression: Expression, box: Box) -> float:
     p = pieces(form.d, form.order)
     cuts = [form.cube([m + h * (2 * i - p) / p for m, h in zip(middle, half, strict=True)]) for i in range(p + 1)]
     sides = list(zip(form.bumps, zip(*cuts, strict=True), strict=True))
-    bumps = [_on_pieces(b, side) for b, side in sides]
+    bumps = [b.on_pieces(side) for b, side in sides]
     most = [high.max(1) for _, high in bumps]
     if any(b.wide(abs(side[-1] - side[0])) for b, side in sides):
         return _crude(form, expression, box, most)
@@ -120,12 +119,6 @@ def _crude(form: Cells, expression: Expression, box: Box, most: list[Floats]) ->
     near = form.near(most, MATTERS[0])
     worst = form.sizes[(slice(None), *(slice(*ends) for ends in near))].max()
     return UP * (size + float(worst) + float(form.beyond(most, near, size).max()))
-
-
-def _on_pieces(bumps: Bumps, cuts: Sequence[arb]) -> tuple[Floats, Floats]:
-    """The least and the largest ψ_k between one cut and the next, (N + 1, pieces)."""
-    low, high = np.array([below(cut) for cut in cuts]), np.array([above(cut) for cut in cuts])
-    return bumps.between(np.minimum(low[:-1], low[1:]), np.maximum(high[:-1], high[1:]))
 
 
 def _products(rows: list[Floats]) -> Floats:

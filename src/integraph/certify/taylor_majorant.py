@@ -110,6 +110,7 @@ def majorant(found: Sizes, s: Floats, duration: float, rough: bool) -> Majorant 
         beta, a, q = (float(np.max(part)) for part in found.rates(s))
         v = beta / max(a + math.sqrt(beta * q), 1 / duration) * LADDER
         time = np.cumsum(np.diff(v, prepend=0.0) / (beta + v * (a + q * v))) / UP
-    fine = np.isfinite(v).all() and np.isfinite(time).all() and v[0] > 0 and time[0] > 0
+    if not (np.isfinite(v).all() and np.isfinite(time).all() and v[0] > 0 and time[0] > 0):
+        return None
     steady = max(int(np.searchsorted((2 * q * v + rough * a / 8) * time, CHANGE)) - 1, 0)
-    return Majorant(v, time, steady) if fine else None
+    return Majorant(v, time, steady)
