@@ -15,7 +15,16 @@ PACKAGE = "integraph"
 MAX_LINES = 350
 
 LAYERS = ("errors", "program", "gadgets", "flow", "targets", "bounds", "constructions", "certify", "frontends", "faces")
-FACES = ("certificates", "comparison", "compiler", "smooth", "export", "plot", "report", "cli")  # and the package's own __init__
+FACES = (
+    "certificates",
+    "comparison",
+    "compiler",
+    "smooth",
+    "export",
+    "plot",
+    "report",
+    "cli",
+)  # and the package's own __init__
 MAY_NOT_KNOW = {  # besides everything below
     "targets": {"gadgets", "flow"},  # what is compiled knows nothing of how
     "bounds": {"gadgets", "flow"},  # formulas over arrays

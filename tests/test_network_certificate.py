@@ -223,7 +223,7 @@ def test_wide_layers_need_the_norm() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_networks_of_all_activations(seed: int) -> None:
-    """Layers of all kinds and sizes, boxes with and without width, in any construction: values as they are in float64."""
+    """Layers of all kinds and sizes, boxes with and without width, any construction: values as they are in float64."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 7, rng.integers(3, 6)).tolist()
     names = rng.choice(EVERY, len(sizes) - 1)
@@ -240,7 +240,9 @@ def test_random_networks_of_all_activations(seed: int) -> None:
     high = low + rng.choice([0.0, 0.01, 1.0], sizes[0])
     options = METHODS[seed % 3]
     try:
-        program = integraph.compile(network, 10 ** rng.uniform(-7, -1), box=list(zip(low, high, strict=True)), **options)
+        program = integraph.compile(
+            network, 10 ** rng.uniform(-7, -1), box=list(zip(low, high, strict=True)), **options
+        )
     except integraph.errors.UsageError:
         return  # steeper than float64 can follow
     problem = NetworkDifference(program, network)

@@ -61,6 +61,11 @@ def certify(
     target, domain, promised = _target(source), _box(program, box), _promised(program, box)
     starts = _starts(program, target, domain)
     wanted = promised if eps is None and gap is None else eps
+    _whole("boxes", boxes, 1)
+    if workers is not None:
+        _whole("workers", workers, 1)
+    if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
+        raise UsageError(f"seconds = {seconds}: it must be > 0")
     for name, value in (("eps", wanted), ("gap", gap)):
         if value is not None and (isinstance(value, bool) or not 0 <= real(value, name) < math.inf):
             raise UsageError(f"{name} = {value}: it must be finite and ≥ 0")
@@ -96,14 +101,26 @@ def enclose(
     _is_program(program)
     if engine not in ENGINES:
         raise UsageError(f"engine = {engine!r}: needs {' or '.join(map(repr, ENGINES))}")
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 2 <= bits <= 4096:
-        raise UsageError(f"bits = {bits!r}: needs an integer from 2 to 4096")
+    _whole("bits", bits, 2, 4096)
+    if program.bits > DOUBLE:
+        raise UsageError(
+            f"the flow needs {program.bits} bits, and float64 stores its controls to 53: certify proves such programs, "
+            "and nothing can be enclosed that is not stored"
+        )
     domain = _box(program, box)
     try:
         low, high = run(program, domain.low, domain.high, engine, bits)
     except Unprovable as why:
         raise UsageError(f"nothing can be said of this program on this box: {why}; a smaller box may do") from None
     return np.asarray(low), np.asarray(high)
+
+
+def _whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if not good or (most is not None and value > most):  # type: ignore[operator]
+        raise UsageError(
+            f"{name} = {value!r}: needs an integer, at least {least}{f' and at most {most}' if most else ''}"
+        )
 
 
 def _is_program(program: object) -> None:

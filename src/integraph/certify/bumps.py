@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from flint import arb
@@ -65,7 +66,7 @@ class Bumps:
             values = [self.at(cut) for cut in cuts]
             low = np.array([[below(value) for value in row] for row in values]).T
             high = np.array([[above(value) for value in row] for row in values]).T
-            middles = [[a + b for a, b in zip(z, z[1:], strict=False)] for z in map(self.z, cuts)]
+            middles = [[a + b for a, b in pairwise(z)] for z in map(self.z, cuts)]
             sides = np.array([[int(m > 0) - int(m < 0) for m in row] for row in middles]).reshape(len(cuts), -1).T
             tops = np.array([above((gap / 2).tanh()) for gap in self.gaps()])[:, None]
         least, most = np.minimum(low[:, :-1], low[:, 1:]), np.maximum(high[:, :-1], high[:, 1:])

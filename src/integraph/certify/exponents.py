@@ -16,7 +16,7 @@ from integraph.certify.arbs import ZERO, Balls, above, symmetric
 from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Objects
 from integraph.certify.problem import Unprovable
-from integraph.certify.reading import summed
+from integraph.certify.stored import summed
 from integraph.program.views import Floats, Indices
 
 NONE = -1
@@ -56,11 +56,11 @@ class Exponents:
         added, row = np.zeros((lanes, int(self.first[-1]))), np.arange(lanes)
         for read in range(columns.shape[1]):
             at = row, columns[:, read]
-            added[at] = summed(added[at], weights[:, read])
-        form = summed(self._form(old.cells), added)
+            added[at] = _sum(added[at], weights[:, read])
+        form = _sum(self._form(old.cells), added)
         cells = self._guess(form)
         delta = old.delta + self._constant(old.cells) + b.astype(object) - self._constant(cells)
-        rest = np.abs(summed(form, -self._form(cells)))
+        rest = np.abs(_sum(form, -self._form(cells)))
         for lane in np.flatnonzero(rest.any(1)).tolist():
             far = sum((arb(w) * most for w, most in zip(rest[lane].tolist(), self.most, strict=True) if w), ZERO)
             delta[lane] += symmetric(far.abs_upper())
@@ -99,3 +99,11 @@ class Exponents:
                 inner[inner == b.N] = NONE  # ℓ_N alone
                 found[:, j] = np.where(t < -0.5 * b.slope, 0, np.where(t > 0.5 * b.slope, b.N, inner))
         return found
+
+
+def _sum(a: Floats, b: Floats) -> Floats:
+    """a + b, if no bit is lost."""
+    total, fine = summed(a, b)
+    if not fine.all():
+        raise Unprovable("weights cannot be added in float64 without rounding")
+    return total

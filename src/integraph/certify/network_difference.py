@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from flint import arb, arb_mat
 
-from integraph.certify.activations import positive
+from integraph.certify.activations import Rule, positive
 from integraph.certify.arbs import ONE, ZERO, Balls, column, hull, largest, precision, size, smallest, symmetric
 from integraph.certify.arbs import box as balls
 from integraph.certify.network_form import Form, Load, Ramp, Relax, read
@@ -27,6 +27,7 @@ from integraph.program import Program
 from integraph.targets import Network
 
 UNKNOWN = arb.nan()
+LARGE = 1e-4  # the uncertainty of a difference from which the values themselves may tell more
 AXES = 8  # inputs up to which derivatives of the network are carried along
 
 
@@ -156,7 +157,8 @@ class State:
             actual = M + delta
             slope = rule.slope(hull(M, actual))
             near[unit], bracket, ends = rule.wrong(actual, {role: eta[lane] for role, eta in starts.items()})
-            z[unit], e[unit] = rule.value(M), slope * delta + near[unit] + bracket
+            z[unit] = rule.value(M)
+            e[unit] = moved(rule, z[unit], actual, slope * delta) + near[unit] + bracket
             slopes[unit] = slope
             reached.append(actual)
             for role in registers:  # one that no rule speaks of is not known; the result is written below
@@ -259,6 +261,14 @@ def euclidean(values: Balls) -> arb:
     n = len(values)
     total = (arb_mat(1, n, values) * arb_mat(n, 1, values))[0, 0]
     return total.upper().sqrt().upper() if total.is_finite() else arb.pos_inf()
+
+
+def moved(rule: Rule, value: arb, actual: arb, by_slope: arb) -> arb:
+    """f(M̂) − f(M): by the slope, unless the difference is so large that subtracting says more."""
+    if not by_slope.rad() > LARGE:
+        return by_slope
+    apart = rule.value(actual) - value
+    return apart if apart.rad() < by_slope.rad() else by_slope
 
 
 def least(a: arb, b: arb) -> arb:

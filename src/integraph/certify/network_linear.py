@@ -25,6 +25,8 @@ from integraph.program import Program
 from integraph.program.views import Floats, Indices
 from integraph.targets import Layer, Network
 
+HALVES = (("softplus", "s"), ("silu", "s"), ("gelu", "z"))  # roles that start from x/2
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Other:
@@ -186,7 +188,9 @@ def _scales(run: Activate, role: str) -> Balls:
         return [1 / (2 * arb.pi()).sqrt()] * len(run.units)
     if run.name in RECTIFIERS:
         return [(arb(1) + arb(c)) / 2 for c in run.slopes[run.units].tolist()]
-    return [arb(0.5)] * len(run.units)  # softplus, silu and gelu's z start from x/2
+    if (run.name, role) in HALVES:
+        return [arb(0.5)] * len(run.units)
+    raise Unprovable(f"there is no rule for the start of {role} in {run.name}")
 
 
 def _rules(run: Activate) -> tuple[list[Rule], Rule]:
@@ -194,8 +198,10 @@ def _rules(run: Activate) -> tuple[list[Rule], Rule]:
         return rectifiers.lanes({name: values.tolist() for name, values in run.parameters.items()})
     if run.name == "gelu_tanh":
         rule = gelu_tanh({name: arb(float(value[0])) for name, value in run.parameters.items()})
-    else:
+    elif run.name in RULES or not len(run.units):
         rule = RULES.get(run.name, RULES["identity"])
+    else:
+        raise Unprovable(f"there is no rule for {run.name}")
     return [rule] * len(run.units), rule
 
 

@@ -120,7 +120,7 @@ class Pool:
         while len(self._team) < min(self._wanted, needed) and self._losses <= LOSSES:
             try:
                 self._team.append(_start())
-            except (OSError, ValueError, AssertionError) as error:  # no process may be started from here
+            except (OSError, ValueError, RuntimeError, AssertionError) as error:  # no process may be started from here
                 self._refuse(str(error))
                 return
 

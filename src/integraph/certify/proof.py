@@ -12,13 +12,13 @@ from integraph.certify.certificate import Certificate, rounded
 from integraph.certify.problem import Box, Point, Unprovable
 from integraph.certify.problems import assumed, digests, problem
 from integraph.certify.search import Found, search
-from integraph.certify.seen import seen
+from integraph.certify.seen import Seen, seen
 from integraph.certify.tree import Leaf
 from integraph.program import Program
 from integraph.program.summary import above
 from integraph.targets import Function, Network
 
-SAMPLES, TERMS = (16, 96), 100_000  # points that are looked at, at least and at most; points times terms
+SAMPLES, MORE = 24, 128  # points that are looked at, if float64 said where, and if it could not
 
 
 @dataclass(frozen=True, repr=False, slots=True)
@@ -55,7 +55,7 @@ class Proof:
             ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
             ("proven", f"≤ {above(self.upper)}" if math.isfinite(self.upper) else "nothing"),
             ("seen", "nothing" if self.seen is None else f"{self.seen:.4g}{_where(self.point)}"),
-            ("work", f"{self.boxes} boxes, {self.precision} bits, {self.seconds:.2g} s"),
+            ("work", f"{self.boxes} box{'es' * (self.boxes != 1)}, {self.precision} bits, {self.seconds:.2g} s"),
             *(("assumed", text) for text in self.assumed),
         ]
         return "\n".join(f"{name:<10}{text}" for name, text in rows)
@@ -90,13 +90,15 @@ def prove(
         hashes = digests(program, target)
     except Unprovable as why:
         return unproved(str(why), eps, promised, granted, time.monotonic() - begun)
-    samples = min(max(TERMS // max(program.terms, 1), SAMPLES[0]), SAMPLES[1])
-    largest = seen(solved, box, samples, FIRST, starts=starts)
+    largest = seen(solved, box, SAMPLES if starts else MORE, FIRST, starts=starts)
+    goal, blurred = eps, gap is not None and largest.low * (1 + gap) < largest.high < math.inf
+    if gap is not None and blurred:  # no box around that point can be bounded by less than what is not known of it
+        goal, gap = min((1 + gap) * largest.high, math.inf if eps is None else eps), None
     found = search(
-        solved, box, goal=eps, gap=gap, boxes=boxes, seconds=seconds, workers=workers, scheduler=scheduler,
+        solved, box, goal=goal, gap=gap, boxes=boxes, seconds=seconds, workers=workers, scheduler=scheduler,
         progress=progress, known=[largest.point],
     )  # fmt: skip
-    return _result(found, largest.low, hashes, box, eps, promised, granted)
+    return _result(found, largest, blurred, hashes, box, eps, promised, granted)
 
 
 def unproved(reason: str, eps: float | None, promised: float | None, granted: tuple[str, ...], seconds: float) -> Proof:
@@ -104,16 +106,17 @@ def unproved(reason: str, eps: float | None, promised: float | None, granted: tu
 
 
 def _result(
-    found: Found, seen: float, hashes: tuple[str, str], box: Box, eps: float | None, promised: float | None,
-    granted: tuple[str, ...],
+    found: Found, largest: Seen, blurred: bool, hashes: tuple[str, str], box: Box, eps: float | None,
+    promised: float | None, granted: tuple[str, ...],
 ) -> Proof:  # fmt: skip
     tree = rounded(found.tree, eps)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     (lower,), (point,) = found.lower, found.points
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
+    reason = _reason(found, certificate, largest if blurred else None)
     return Proof(
-        certificate.status, eps, upper, lower, point, promised, max(seen, lower), found.boxes, found.bits, found.seconds,
-        granted, _reason(found, certificate), certificate if upper < math.inf or lower > 0 else None,
+        certificate.status, eps, upper, lower, point, promised, max(largest.low, lower), found.boxes, found.bits,
+        found.seconds, granted, reason, certificate if upper < math.inf or lower > 0 else None,
     )  # fmt: skip
 
 
@@ -125,9 +128,11 @@ ENDS = {
 }
 
 
-def _reason(found: Found, certificate: Certificate) -> str:
+def _reason(found: Found, certificate: Certificate, blurred: Seen | None) -> str:
     """Why the search ended where it did, if that needs a reason."""
-    if certificate.status != "unknown" and found.stopped not in ENDS:
-        return ""
-    parts = [ENDS.get(found.stopped, ""), found.why if not found.upper[0] < math.inf else ""]
+    parts = []
+    if blurred is not None:
+        parts.append(f"rounded controls blur the difference: where it was looked for, it is at most {blurred.high:.3g}")
+    if certificate.status == "unknown" or found.stopped in ENDS:
+        parts += [ENDS.get(found.stopped, ""), found.why if not found.upper[0] < math.inf else ""]
     return ", ".join(part for part in parts if part)

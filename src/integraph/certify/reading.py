@@ -16,12 +16,9 @@ from flint import arb
 
 from integraph.certify.arbs import ONE, ZERO, Balls
 from integraph.certify.problem import Unprovable
-from integraph.certify.stored import exact
+from integraph.certify.stored import exact_segment
 from integraph.gadgets.gadget import lane_values
 from integraph.program import Block, Program, Segment
-from integraph.program.bands import bands
-from integraph.program.lowering import BATCH
-from integraph.program.terms import canonical, concatenate
 from integraph.program.views import Floats, Indices
 
 TERMS, INPUTS = 4_000_000, 24  # a gigabyte of balls; axes of an array
@@ -65,39 +62,9 @@ def checked(program: Program, first: int = 0) -> Iterator[tuple[int, Segment]]:
                 "1: choose another horizon"
             )
         if [block.op.name for block in segment.blocks] != ["partition"]:  # which is read term by term
-            for block in segment.blocks:
-                exact(segment, block)
-            _added_exactly(segment, program.width)
+            exact_segment(program, number, strict=True)
         if number >= first:
             yield number, segment
-
-
-def _added_exactly(segment: Segment, width: int) -> None:
-    """Terms of one register that share their factors are stored as one: their sum must not have been rounded."""
-    for band in bands(segment.blocks, BATCH):
-        pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band]
-        every, stored = concatenate(pieces), canonical(pieces, width)
-        if not len(every):
-            continue
-        order = np.lexsort((every.k, every.j, every.i))
-        key, value = np.stack([every.i, every.j, every.k])[:, order], every.value[order]
-        first = np.flatnonzero(np.append(True, (key[:, 1:] != key[:, :-1]).any(0)))
-        sizes = np.diff(first, append=len(value))
-        total = value[first]
-        for place in range(1, int(sizes.max(initial=1))):
-            more = sizes > place
-            total[more] = summed(total[more], value[first[more] + place])
-        if not np.array_equal(total[total != 0], stored.value):
-            raise Unprovable(f"segment {segment.label!r}: controls were rounded when they were added up")
-
-
-def summed(a: Floats, b: Floats) -> Floats:
-    """a + b, if no bit is lost."""
-    total = a + b
-    other = total - a
-    if not ((a - (total - other)) + (b - other) == 0).all():
-        raise Unprovable("controls cannot be added in float64 without rounding")
-    return total
 
 
 def weighted(block: Block) -> tuple[Indices, Floats, Floats]:

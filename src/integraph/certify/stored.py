@@ -29,32 +29,40 @@ SPLIT = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products ar
 VERBATIM = (affine, bilinear, drain, monomial, products, raw, softmax)  # store their tensors, or their gain, as it is
 
 
-def exact(segment: Segment, block: Block) -> None:
-    """Raises Unprovable if a control of the block is rounded, its segment's rate included. A drain stores its gain."""
-    _check_products(segment, block)
-    with np.errstate(all="ignore"):  # what overflows is not exact
-        pieces = [block.op.lower(block, role, np.arange(ref.size)) for role, ref in enumerate(block.targets)]
-        _paced(segment, _summed(segment, pieces))
-
-
 def exact_program(program: Program) -> None:
-    """The same for all blocks together, and for the state scales; but a block may round what `as_stored` reads."""
-    for number, segment in enumerate(program.segments):
-        for block in segment.blocks:
-            if form(block) is None:
-                _check_products(segment, block)
-        stored = program.segment_terms(number)
-        for band in bands(segment.blocks, BATCH):
-            with np.errstate(all="ignore"):
-                pieces = [_lowered(*part) for part in band]
-                found = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
-            if len(found):
-                _same(segment, found, next(stored, found[:0]))
+    """Raises Unprovable if a control is rounded that no closed form takes as it is stored."""
+    for number in range(program.depth):
+        exact_segment(program, number)
 
 
-def _lowered(block: Block, role: int, lanes: Indices) -> Terms:
+def exact_segment(program: Program, number: int, strict: bool = False) -> None:
+    """The same for one segment; `strict`: whether a closed form could take it or not. A drain stores its gain."""
+    segment = program.segments[number]
+    taken = [not strict and form(block) is not None for block in segment.blocks]
+    for block, fine in zip(segment.blocks, taken, strict=True):
+        if not fine:
+            _check_products(segment, block)
+    stored = program.segment_terms(number)
+    for band in bands(segment.blocks, BATCH):
+        with np.errstate(all="ignore"):  # what overflows is not exact
+            pieces = [_lowered(*part, strict) for part in band]
+            found = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
+        if len(found):
+            _same(segment, found, next(stored, found[:0]))
+
+
+def _lowered(block: Block, role: int, lanes: Indices, strict: bool) -> Terms:
     found = block.op.lower(block, role, lanes)
-    return found if form(block) is None else canonical([found], int(max(found.i.max(), found.k.max())) + 1)
+    if strict or form(block) is None:
+        return found
+    return canonical([found], int(max(found.i.max(), found.k.max())) + 1)
+
+
+def summed(a: Floats, b: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The rounded sum, and where it is the sum."""
+    total = a + b
+    other = total - a
+    return total, (a - (total - other)) + (b - other) == 0
 
 
 def exact_product(a: Any, b: Any) -> tuple[Floats, NDArray[np.bool_]]:
@@ -142,11 +150,8 @@ def _summed(segment: Segment, pieces: Iterable[Terms]) -> Terms:
     value = t.value[starts]
     for position in range(1, int(counts.max())):
         more = np.flatnonzero(counts > position)
-        a, b = value[more], t.value[starts[more] + position]
-        total = a + b
-        other = total - a
-        _none_lost(segment, t[starts[more]], (a - (total - other)) + (b - other) == 0)
-        value[more] = total
+        value[more], fine = summed(value[more], t.value[starts[more] + position])
+        _none_lost(segment, t[starts[more]], fine)
     found = t[starts]
     return Terms(found.i, found.j, found.k, value)[value != 0]
 
