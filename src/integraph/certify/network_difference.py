@@ -21,6 +21,7 @@ from integraph.certify.arbs import box as balls
 from integraph.certify.network_form import Form, Load, Ramp, Relax, read
 from integraph.certify.network_linear import Linear, elapsed, prepare
 from integraph.certify.network_roles import Activate
+from integraph.certify.network_slopes import Slopes, dot, known
 from integraph.certify.problem import Box, Point
 from integraph.certify.rectifiers import bend, leaky, steps
 from integraph.program import Program
@@ -56,31 +57,44 @@ class NetworkDifference:
         return ((max(map(smallest, found)), max(map(largest, found))),)
 
     def outputs(self, low: Point, high: Point, bits: int) -> Balls:
-        """Program minus network, for each output."""
+        """Program minus network, for each output: as it comes, or by its mean value, whichever says more."""
         with precision(bits):
-            if bits not in self.prepared:
-                self.prepared[bits] = prepare(self.program, self.form, self.network)
-            maps = iter(self.prepared[bits])
-            map = next(maps)
-            state = State(self.program.width, balls(low, high))
-            for step in self.form.steps:
-                match step:
-                    case Ramp():
-                        state.ramp(step)
-                    case Relax():
-                        state.relax(step)
-                    case Load():
-                        state.load(step, map)
-                    case Activate():
-                        state.activate(step, map)
-                        map = next(maps)
-            return state.read_out(self.program, map)
+            x = balls(low, high)
+            if low == high or len(x) > AXES or not known(self.form):
+                return self.run(x, bits)
+            middle = [ball.mid() for ball in x]
+            at, slopes = self.run(middle, bits), Slopes(self.program.width, len(x))
+            found = self.run(x, bits, slopes)
+            way = [ball - m for ball, m in zip(x, middle, strict=True)]
+            means = [value + dot(row, way) for value, row in zip(at, slopes.outputs, strict=True)]
+            return [min(both, key=largest) for both in zip(found, means, strict=True)]
+
+    def run(self, x: Balls, bits: int, slopes: Slopes | None = None) -> Balls:
+        """The recursion, with derivatives beside it if they are asked for, at the precision of the moment."""
+        if bits not in self.prepared:
+            self.prepared[bits] = prepare(self.program, self.form, self.network)
+        maps = iter(self.prepared[bits])
+        map = next(maps)
+        state = State(self.program.width, x, slopes)
+        for step in self.form.steps:
+            match step:
+                case Ramp():
+                    state.ramp(step)
+                case Relax():
+                    state.relax(step)
+                case Load():
+                    state.load(step, map)
+                case Activate():
+                    state.activate(step, map)
+                    map = next(maps)
+        return state.read_out(self.program, map)
 
 
 class State:
     """What is known of the registers on the way: y of all, z and e of those that hold a layer."""
 
-    def __init__(self, width: int, x: Balls) -> None:
+    def __init__(self, width: int, x: Balls, slopes: Slopes | None = None) -> None:
+        self.slopes = slopes
         self.y: Balls = [*x, *([ZERO] * (width - len(x)))]
         self.held = list(range(len(x)))
         self.z, self.e, self.norm = x, [ZERO] * len(x), ZERO
@@ -99,6 +113,8 @@ class State:
         for register, r, v in zip(step.registers.tolist(), step.r.tolist(), step.v.tolist(), strict=True):
             self.y[register] = arb(v) + (self.y[register] - arb(v)) * falls[r]
         changed = frozenset(step.registers.tolist())
+        if self.slopes is not None:
+            self.slopes.relax(step, falls)
         inside = [(group, norm) for group, norm in self.norms if group <= changed]
         self._forget_norms(step.registers.tolist())
         if len(falls) == 1 and not step.v.any():
@@ -114,6 +130,8 @@ class State:
         self.M = (map.A * z + map.b).entries()
         if self.tangent is not None:
             self.M = self.tangent.load(map, self.M)
+        if self.slopes is not None:
+            self.slopes.load(map, self.held)
         rounded = (map.lost * z + map.shift).entries()
         self.delta = [a + b + c for a, b, c in zip(self._through(map), rounded, start, strict=True)]
         apart = map.norm * self.norm + euclidean(rounded) + start_norm
@@ -177,6 +195,8 @@ class State:
         apart = euclidean(near) + steepest * self.delta_norm
         if self.tangent is not None:
             self.tangent.activate(step, map, slopes)
+        if self.slopes is not None:
+            self.slopes.activate(step, self.M, self.delta, starts, slopes)
         if reached:
             _, together, _ = map.joint.wrong(hull(*reached), {role: symmetric(n) for role, n in norms.items()})
             apart += size(together)
@@ -201,6 +221,8 @@ class State:
             for register, c in zip(readout.indices[entries].tolist(), readout.data[entries].tolist(), strict=True):
                 if register not in held:
                     found[row] += arb(c) * self.y[register]
+        if self.slopes is not None:
+            self.slopes.read_out(program, map, self.held)
         return found
 
     def _through(self, map: Linear) -> Balls:
