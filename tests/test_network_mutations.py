@@ -128,7 +128,7 @@ def _forgetful(self: State, step: Any) -> None:
         self.y[register] = ZERO
 
 
-def _without(part: int, which: int) -> Patch:
+def _without(which: int) -> Patch:
     """A derivative that is taken for 0."""
 
     def patch(mp: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def _without(part: int, which: int) -> Patch:
 
         def changed(*args: arb) -> tuple[list[arb], list[arb]]:
             found = partials(*args)
-            found[part][which] = ZERO
+            found[0][which] = ZERO
             return found
 
         mp.setattr(network_slopes, "_partials", changed)
@@ -145,11 +145,8 @@ def _without(part: int, which: int) -> Patch:
 
 
 MUTATIONS: dict[str, Patch] = {
-    "e does not depend on M": _without(0, 0),
-    "e does not depend on δ": _without(0, 1),
-    "e does not depend on α": _without(0, 2),
-    "e does not depend on λ": _without(0, 3),
-    "λ does not depend on M": _without(1, 0),
+    "e does not depend on δ": _without(1),
+    "e does not depend on α": _without(2),
     "the mean is taken without its slopes": _in(network_difference, "dot", lambda _: lambda a, b: ZERO),
     "the λ term is dropped": _rule("tanh", lambda M, eta: (M, {**eta, "lam": ZERO})),
     "what is left in α is dropped": _rule("tanh", lambda M, eta: (M, {**eta, "alpha": ZERO})),
