@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from integraph.certify.derivatives import partials
 from integraph.certify.proof import Proof
 from integraph.targets import Function
 from measure import CONSOLE
+from networks import net
 
 Rows = Iterator[tuple[object, ...]]
 
@@ -95,17 +95,6 @@ def timed(run: Callable[..., Any], *given: Any, **options: Any) -> Timed:
     start = time.perf_counter()
     value = run(*given, **options)
     return Timed(value, time.perf_counter() - start)
-
-
-def net(sizes: tuple[int, ...], scale: float | None, activation: str = "tanh", seed: int = 7) -> Network:
-    """Weights from scale·[−1, 1], or scaled so that a layer keeps its size (Glorot)."""
-    rng = np.random.default_rng(seed)
-    layers = []
-    for number, (n, m) in enumerate(pairwise(sizes), 1):
-        name = activation if number < len(sizes) - 1 else None
-        size = np.sqrt(6.0 / (m + n)) if scale is None else scale
-        layers.append((size * rng.uniform(-1, 1, (m, n)), rng.uniform(-1, 1, m), name))
-    return integraph.network(layers)
 
 
 def named(sizes: tuple[int, ...]) -> str:

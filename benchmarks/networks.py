@@ -27,14 +27,14 @@ RATES = ((2, 16, 16, 1), (8, 32, 32, 32, 1), (2, 64, 64, 1), (8, 64, 64, 64, 1),
 LARGE = (784, 512, 512, 10)
 
 
-def net(sizes: tuple[int, ...], kind: str, activation: str = "tanh") -> Network:
-    """Weights from [−1, 1], or scaled so that a layer keeps its size (Glorot)."""
-    rng = np.random.default_rng(7)
+def net(sizes: tuple[int, ...], scale: float | None, activation: str = "tanh", seed: int = 7) -> Network:
+    """Weights from scale·[−1, 1], or scaled so that a layer keeps its size (Glorot)."""
+    rng = np.random.default_rng(seed)
     layers = []
     for number, (n, m) in enumerate(pairwise(sizes), 1):
-        scale = 1.0 if kind == "uniform" else np.sqrt(6.0 / (m + n))
+        size = np.sqrt(6.0 / (m + n)) if scale is None else scale
         name = activation if number < len(sizes) - 1 else None
-        layers.append((scale * rng.uniform(-1, 1, (m, n)), rng.uniform(-1, 1, m), name))
+        layers.append((size * rng.uniform(-1, 1, (m, n)), rng.uniform(-1, 1, m), name))
     return integraph.network(layers)
 
 
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def speed() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    network = net(SPEED, "glorot")
+    network = net(SPEED, None)
     rows: list[tuple[object, ...]] = []
     for count in (1, 1_000, 100_000):
         x = np.random.default_rng(0).uniform(size=(count, SPEED[0]))
@@ -65,8 +65,8 @@ def speed() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
 def rates() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     rows: list[tuple[object, ...]] = []
     for sizes in RATES:
-        for kind in ("glorot", "uniform"):
-            network = net(sizes, kind)
+        for kind, scale in (("glorot", None), ("uniform", 1.0)):
+            network = net(sizes, scale)
             tight = integraph.compile(network, EPS)
             paper = integraph.compile(network, EPS, bound="paper")
             x = np.random.default_rng(0).uniform(size=(1000, sizes[0]))
@@ -99,7 +99,7 @@ def peak_memory() -> float:
 
 def one(activation: str, method: str) -> None:
     """Seconds and peak memory of one compilation, in a process of its own."""
-    network = net(LARGE, "glorot", activation)
+    network = net(LARGE, None, activation)
     start = time.perf_counter()
     program = integraph.compile(network, EPS, **METHODS[method])
     seconds = time.perf_counter() - start

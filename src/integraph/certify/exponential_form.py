@@ -17,7 +17,8 @@ from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Cells, Objects, cells
 from integraph.certify.exponents import NONE, Exponents, Lanes
 from integraph.certify.problem import Unprovable
-from integraph.certify.reading import checked, entry, form, read_out, registers, weighted
+from integraph.certify.read_out import output_weights
+from integraph.certify.reading import checked, entry, form, registers, weighted
 from integraph.program import Block, Program
 from integraph.program.views import Floats, Indices
 
@@ -50,7 +51,7 @@ class _Reader:
                     raise Unprovable(f"segment {segment.label!r}: there is no rule for {block.op.name}")
                 rule(block)
         outputs: list[Sum] = []
-        for row in read_out(self.program):
+        for row in output_weights(self.program):
             total: Sum = {}
             for register, weight in row:
                 self._into(total, self.sum_in(register), weight)

@@ -23,6 +23,7 @@ from integraph.certify.network_linear import Linear, elapsed, prepare
 from integraph.certify.network_roles import Activate
 from integraph.certify.network_slopes import Slopes, dot, known
 from integraph.certify.problem import Box, Point
+from integraph.certify.read_out import output_weights
 from integraph.certify.rectifiers import bend, leaky, steps
 from integraph.program import Program
 from integraph.targets import Network
@@ -213,14 +214,11 @@ class State:
 
     def read_out(self, program: Program, map: Linear) -> Balls:
         """C y − (A z + b), where the columns of C that hold the last layer are W."""
-        readout, held = program.readout, set(self.held)
+        held = set(self.held)
         rounded = (map.lost * column(self.z) + map.shift).entries()
         found = [a + b for a, b in zip(self._through(map), rounded, strict=True)]
-        for row in range(program.outputs):
-            entries = slice(readout.indptr[row], readout.indptr[row + 1])
-            for register, c in zip(readout.indices[entries].tolist(), readout.data[entries].tolist(), strict=True):
-                if register not in held:
-                    found[row] += arb(c) * self.y[register]
+        for number, row in enumerate(output_weights(program)):
+            found[number] += sum((c * self.y[register] for register, c in row if register not in held), ZERO)
         if self.slopes is not None:
             self.slopes.read_out(program, map, self.held)
         return found

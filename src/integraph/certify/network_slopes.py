@@ -21,6 +21,7 @@ from integraph.certify.arbs import ONE, ZERO, Balls, hull, symmetric
 from integraph.certify.network_form import Form, Relax
 from integraph.certify.network_linear import Linear
 from integraph.certify.network_roles import Activate
+from integraph.certify.read_out import output_weights
 from integraph.program import Program
 
 KNOWN = ("tanh", "identity")
@@ -75,12 +76,11 @@ class Slopes:
 
     def read_out(self, program: Program, map: Linear, held: Sequence[int]) -> None:
         """`outputs`, one row for each."""
-        found, inside, matrix = rows(map.W * self.e + map.lost * self.z), set(held), program.readout
-        for number, row in enumerate(found):
-            entries = slice(matrix.indptr[number], matrix.indptr[number + 1])
-            for register, c in zip(matrix.indices[entries].tolist(), matrix.data[entries].tolist(), strict=True):
+        found, inside = rows(map.W * self.e + map.lost * self.z), set(held)
+        for number, row in enumerate(output_weights(program)):
+            for register, c in row:
                 if register not in inside:
-                    found[number] = row = _sum((ONE, arb(c)), (row, self.y[register]))
+                    found[number] = _sum((ONE, c), (found[number], self.y[register]))
         self.outputs = found
 
 

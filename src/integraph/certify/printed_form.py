@@ -22,7 +22,8 @@ from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Cells, Objects, cells
 from integraph.certify.partition_step import left, meant, stored
 from integraph.certify.problem import Unprovable
-from integraph.certify.reading import checked, entry, form, read_out, registers, weighted
+from integraph.certify.read_out import output_weights
+from integraph.certify.reading import checked, entry, form, registers, weighted
 from integraph.program import Block, Program
 from integraph.program.engine import DOUBLE
 from integraph.program.terms import concatenate
@@ -57,7 +58,7 @@ class _Reader:
             raise Unprovable("a variable has no partition of unity")
         bumps = tuple(b for b in self.bumps if b is not None)
         tables = []
-        for row in read_out(self.program):
+        for row in output_weights(self.program):
             terms = [(n, k, weight * a) for register, weight in row for n, k, a in self._sum(register)]
             tables.append(self._table(bumps, terms))
         centre = [-self.sigma.get((j, None), ZERO) for j in range(self.d)]

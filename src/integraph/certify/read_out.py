@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 from flint import arb
 
 from integraph.certify.arbs import ZERO, Balls
 from integraph.program import Program
 
 
-def read_out(program: Program, states: Balls) -> Balls:
+def output_weights(program: Program) -> list[list[tuple[int, arb]]]:
+    """For each output its registers and their weights."""
     matrix = program.readout
-    found = [ZERO] * program.outputs
-    rows = np.repeat(np.arange(program.outputs), np.diff(matrix.indptr))
-    for row, register, value in zip(rows.tolist(), matrix.indices.tolist(), matrix.data.tolist(), strict=True):
-        found[row] += arb(value) * states[register]
-    return found
+    registers, values = matrix.indices.tolist(), [arb(value) for value in matrix.data.tolist()]
+    ends = zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True)
+    return [list(zip(registers[a:b], values[a:b], strict=True)) for a, b in ends]
+
+
+def read_out(program: Program, states: Balls) -> Balls:
+    return [sum((weight * states[register] for register, weight in row), ZERO) for row in output_weights(program)]

@@ -88,12 +88,3 @@ def form(block: Block) -> tuple[Floats, Floats]:
 def registers(block: Block) -> list[list[int]]:
     """Those of every target and operand, lane by lane."""
     return [ref.indices().reshape(-1).tolist() for ref in block.refs()]
-
-
-def read_out(program: Program) -> list[list[tuple[int, arb]]]:
-    """For each output its registers and their weights."""
-    matrix = program.readout
-    ends = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
-    return [
-        [(int(i), arb(float(w))) for i, w in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)] for a, b in ends
-    ]
