@@ -126,7 +126,6 @@ class State:
         registers = map.registers.tolist()
         start = [self.y[r] for r in registers]
         start_norm = self.norm_of(registers, start)
-        self._forget_norms([*step.registers.tolist(), *self.held])
         z, held = column(self.z), [a + b for a, b in zip(self.z, self.e, strict=True)]
         self.M = (map.A * z + map.b).entries()
         if self.tangent is not None:
@@ -137,13 +136,17 @@ class State:
         self.delta = [a + b + c for a, b, c in zip(self._through(map), rounded, start, strict=True)]
         apart = map.norm * self.norm + euclidean(rounded) + start_norm
         self.delta_norm = least(euclidean(self.delta), apart)
-        self.off = {}
+        self.off, self.off_norm = {}, {}
         for role, other in map.others.items():
             gained = (other.lost * column(held)).entries() if other.lost is not None else [ZERO] * len(other.scales)
             mine = [self.y[r] for r in other.registers.tolist()]
             theirs = [self.y[r] for r in other.arguments.tolist()]
             parts = zip(gained, other.shift, mine, other.scales, theirs, strict=True)
             self.off[role] = [gain + b + own - scale * their for gain, b, own, scale, their in parts]
+            rest = self.norm_of(other.registers.tolist(), mine) + euclidean(gained) + euclidean(other.shift)
+            half = highest([size(scale) for scale in other.scales]) * self.norm_of(other.arguments.tolist(), theirs)
+            self.off_norm[role] = least(euclidean(self.off[role]), rest + half)
+        self._forget_norms([*step.registers.tolist(), *self.held])
         if map.spare is not None:
             loaded, W, b = map.spare
             for register, gain, more in zip(loaded, (W * column(held)).entries(), b, strict=True):
@@ -170,7 +173,7 @@ class State:
         }
         count = len(step.out)
         z, e, near, slopes = ([ZERO] * count for _ in range(4))
-        reached = []
+        reached, brackets = [], []
         for lane, (unit, rule) in enumerate(zip(step.units.tolist(), map.rules, strict=True)):
             M, delta = self.M[unit], self.delta[unit]
             actual = M + delta
@@ -180,6 +183,7 @@ class State:
             e[unit] = moved(rule, z[unit], actual, slope * delta) + near[unit] + bracket
             slopes[unit] = slope
             reached.append(actual)
+            brackets.append(bracket)
             for role in registers:  # one that no rule speaks of is not known; the result is written below
                 self.y[registers[role][lane]] = ends.get(role, UNKNOWN)
         for unit in step.still:  # of a rectifier, that do not run
@@ -187,7 +191,11 @@ class State:
             z[unit], near[unit] = leaky(self.M[unit], c), bend(self.M[unit], map.kappa[unit], c)
             e[unit], slopes[unit] = self.delta[unit] + near[unit], steps(self.M[unit], c)
         norms = {
-            role: euclidean(eta) if role in self.off or shifts[role] != 0 else self.norm_of(registers[role], eta)
+            role: self.off_norm[role]
+            if role in self.off
+            else self.norm_of(registers[role], eta)
+            if shifts[role] == 0
+            else euclidean(eta)
             for role, eta in starts.items()
         }
         steepest = highest([size(slope) for slope in slopes])
@@ -200,7 +208,7 @@ class State:
             self.slopes.activate(step, self.M, self.delta, starts, slopes)
         if reached:
             _, together, _ = map.joint.wrong(hull(*reached), {role: symmetric(n) for role, n in norms.items()})
-            apart += size(together)
+            apart += least(size(together), euclidean(brackets))
         self._forget_norms([*step.out.tolist(), *(register for role in registers for register in registers[role])])
         if step.recipe.argument == "x":  # which is frozen
             self._note(registers["x"], self.reach)

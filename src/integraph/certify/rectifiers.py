@@ -34,7 +34,7 @@ def rectifier(p: arb, k: arb, l: arb, c: arb) -> Rule:
         below = positive(ONE + W * ranges.tanhc(X))
         stretch = ranges.sech2(X) / below
         near = off * M / 2 * (ONE - stretch) + size * (side * root - (ONE - c) / 2)
-        near -= side * turning(_g, 2 * abs(k) * root * size, (PEAK,)) / abs(k)
+        near -= side * turning(_g, (2 * abs(k) * root * size).nonnegative_part(), (PEAK,)) / abs(k)
         return near, eta["s"] * stretch, {"x": M}
 
     return Rule(lambda x: leaky(x, c), lambda x: steps(x, c), wrong)
