@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -303,3 +304,46 @@ def test_floats_of_balls_are_outside() -> None:
         assert high > -math.inf
         assert arbs.smallest(ball) <= arbs.largest(ball)
         assert arbs.smallest(ball) < math.inf
+
+
+def test_a_check_says_what_is_proved() -> None:
+    program, network, proof = network_case()
+    checked = integraph.check(proof, program, network)
+    assert checked.status == "proved"
+    assert "[0, 1]^2" in repr(checked)
+    refuted = integraph.check(integraph.certify(program, network, 1e-9), program, network)
+    assert refuted
+    assert refuted.status == "refuted"
+    point = integraph.certify(program, network, box=(0.5, 0.5))
+    assert "[0.5, 0.5]^2" in repr(point)
+    assert "[0.5, 0.5]^2" in repr(integraph.check(point, program, network))
+    nothing = integraph.certify(program, random_network((2, 3, 3, 1), "tanh"))
+    assert nothing.status == "unknown"
+    assert "assumed" not in repr(nothing)
+    with pytest.raises(UsageError, match="no certificate"):
+        integraph.check(nothing, program, network)
+
+
+def test_sources_of_another_shape_are_refused() -> None:
+    program, network, _ = network_case()
+    for source in ("x*y*z", "x", ["x*y", "x"], lambda x, y, z: x, random_network((3, 3, 1), "tanh")):
+        with pytest.raises(UsageError, match="2 → 1"):
+            integraph.certify(program, source, 1e-3)
+    with pytest.raises(UsageError, match="scheduler"):
+        integraph.certify(program, network, workers=2, scheduler="tcp://127.0.0.1:1")
+    for options in ({"boxes": 1.5}, {"boxes": "x"}, {"workers": 0}, {"seconds": math.nan}, {"seconds": "x"}):
+        with pytest.raises(UsageError):
+            integraph.certify(program, network, **options)
+    for bits in (0, 1.5, True, 10**6):
+        with pytest.raises(UsageError, match="bits"):
+            integraph.enclose(program, bits=bits)
+
+
+def test_rectifiers_keep_their_promise_whatever_epsilon() -> None:
+    """Sizes are not negative though the ball around one reaches below 0, and k·norm may be larger than 1."""
+    rng = np.random.default_rng(0)
+    sizes = (5, 24, 24, 24, 1)
+    layers = [(rng.uniform(-1, 1, (n, m)), rng.uniform(-1, 1, n), "relu") for m, n in itertools.pairwise(sizes)]
+    for eps in (1e-3, 1e-8):
+        program = integraph.compile(layers, eps, box=(-3, 2))
+        assert integraph.certify(program, layers, boxes=1).status == "proved"

@@ -59,6 +59,11 @@ def certify(
 
     _is_program(program)
     target, domain, promised = _target(source), _box(program, box), _promised(program, box)
+    _fits(program, target)
+    if workers is not None and scheduler is not None:
+        raise UsageError(
+            f"workers = {workers} are of this machine, scheduler = {scheduler!r} has its own: give one of them"
+        )
     starts = _starts(program, target, domain)
     wanted = promised if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
@@ -75,15 +80,20 @@ def certify(
     )  # fmt: skip
 
 
-def check(certificate: Certificate | FilePath, program: Program, target: Any) -> Checked:
-    """Whether a certificate, or the file of one, is a proof about this program and this target.
+def check(certificate: Certificate | Proof | FilePath, program: Program, target: Any) -> Checked:
+    """Whether a certificate, or the file of one, holds for this program and this target; `status` is what it shows.
 
     Everything it claims is computed again, by a module that shares nothing with the search.
     """
     from integraph.certify.certificate import Certificate, load_certificate
+    from integraph.certify.proof import Proof
     from integraph.certify.replay import check as replay
 
     _is_program(program)
+    if isinstance(certificate, Proof):
+        if certificate.certificate is None:
+            raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
+        certificate = certificate.certificate
     found = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
     return replay(found, program, _target(target))
 
@@ -97,6 +107,7 @@ def enclose(
     too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
     """
     from integraph.certify.enclose import enclose as run
+    from integraph.certify.imprecise import Imprecise
 
     _is_program(program)
     if engine not in ENGINES:
@@ -111,7 +122,8 @@ def enclose(
     try:
         low, high = run(program, domain.low, domain.high, engine, bits)
     except Unprovable as why:
-        raise UsageError(f"nothing can be said of this program on this box: {why}; a smaller box may do") from None
+        wide = "; divide the box" if isinstance(why, Imprecise) and domain.low != domain.high else ""
+        raise UsageError(f"the outputs are not known: {why}{wide}") from None
     return np.asarray(low), np.asarray(high)
 
 
@@ -125,17 +137,23 @@ def _whole(name: str, value: object, least: int, most: int | None = None) -> Non
 
 def _is_program(program: object) -> None:
     if not isinstance(program, Program):
-        raise UsageError(f"the first argument is a program, got {type(program).__name__}: compile one first")
+        raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
 
 
 def _target(source: Any) -> Network | Function:
     return network(source) if is_network(source) else function(source)
 
 
+def _fits(program: Program, target: Network | Function) -> None:
+    shapes = [f"{thing.inputs} → {thing.outputs}" for thing in (program, target)]
+    if shapes[0] != shapes[1]:
+        raise UsageError(f"the program maps {shapes[0]}, the source {shapes[1]}: it was not compiled from it")
+
+
 def _starts(program: Program, target: Network | Function, box: Box) -> list[tuple[float, ...]]:
     """Where the difference looks largest in float64; none of it is believed, it only says where to look."""
     values = target if isinstance(target, Network) else target.values
-    if values is None or program.bits > DOUBLE or program.inputs != len(box.low):
+    if values is None or program.bits > DOUBLE:
         return []
     rng = np.random.default_rng(0)
     low, high = np.array(box.low), np.array(box.high)

@@ -23,6 +23,7 @@ from integraph.program.writing import FilePath, atomic, check_path
 
 FORMAT, VERSION = "integraph certificate", 1
 BITS = 24  # of a bound
+NAME = 200  # characters of a path in a message
 LARGEST = 1 << 30  # bytes of a certificate that is read
 FIELDS = ("format", "version", "program", "target", "low", "high", "eps", "upper", "lower", "point", "assumed", "tree")
 
@@ -59,6 +60,11 @@ class Certificate:
 
     def __str__(self) -> str:
         return _text(self, self.seal)
+
+    @staticmethod
+    def load(path: FilePath) -> Certificate:
+        """From a file that `save` wrote; a FileError if a byte of it was altered."""
+        return load_certificate(path)
 
     def save(self, path: FilePath) -> None:
         """Write the JSON file, whole or not at all."""
@@ -97,7 +103,7 @@ def load_certificate(source: FilePath | str) -> Certificate:
         return parse(path.read_bytes())
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileError(f"cannot read the certificate {os.fspath(source)}: {reason}") from None
+        raise FileError(f"cannot read the certificate {os.fspath(source)[:NAME]}: {reason}") from None
 
 
 def parse(data: bytes) -> Certificate:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from integraph.certify.arbs import FIRST
 from integraph.certify.certificate import Certificate, rounded
@@ -15,9 +16,11 @@ from integraph.certify.search import Found, search
 from integraph.certify.seen import Seen, seen
 from integraph.certify.tree import Leaf
 from integraph.program import Program
-from integraph.program.summary import above
+from integraph.program.summary import above, named_box
 from integraph.targets import Function, Network
 
+LOOKING = 0.25  # of the time budget, to look for a large difference
+BLUR = 1e-3  # by which a value at a point may be uncertain
 SAMPLES, MORE = 24, 128  # points that are looked at, if float64 said where, and if it could not
 
 
@@ -31,7 +34,9 @@ class Proof:
     """
 
     status: str
+    box: Box
     eps: float | None
+    gap: float | None
     upper: float
     lower: float
     point: Point | None
@@ -49,16 +54,25 @@ class Proof:
         return self.upper
 
     def __repr__(self) -> str:
+        low, high = np.array(self.box.low), np.array(self.box.high)
         rows = [
             ("status", self.status + (f": {self.reason}" if self.reason else "")),
-            ("asked", "nothing" if self.eps is None else f"≤ {self.eps:.4g}"),
+            ("box", f"x in {named_box(low, high)}"),
+            ("asked", self._asked()),
             ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
             ("proven", f"≤ {above(self.upper)}" if math.isfinite(self.upper) else "nothing"),
             ("seen", "nothing" if self.seen is None else f"{self.seen:.4g}{_where(self.point)}"),
-            ("work", f"{self.boxes} box{'es' * (self.boxes != 1)}, {self.precision} bits, {self.seconds:.2g} s"),
-            *(("assumed", text) for text in self.assumed),
         ]
+        if self.boxes:
+            work = f"{self.boxes} box{'es' * (self.boxes != 1)}, {self.precision} bits, {self.seconds:.2g} s"
+            rows += [("work", work), *(("assumed", text) for text in self.assumed)]
         return "\n".join(f"{name:<10}{text}" for name, text in rows)
+
+    def _asked(self) -> str:
+        parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]
+        if self.gap is not None:
+            parts.append(f"within {100 * self.gap:.3g} % of what is there")
+        return ", ".join(parts) or "nothing"
 
 
 def _where(point: Point | None) -> str:
@@ -83,40 +97,31 @@ def prove(
     starts: Sequence[Point] = (),
 ) -> Proof:
     """Bound the difference, and look for the largest there is, at `starts` first."""
-    begun = time.monotonic()
     granted = assumed(program, target)
     try:
         solved = problem(program, target, box)
         hashes = digests(program, target)
     except Unprovable as why:
-        return unproved(str(why), eps, promised, granted, time.monotonic() - begun)
-    largest = seen(solved, box, SAMPLES if starts else MORE, FIRST, starts=starts)
-    goal, blurred = eps, gap is not None and largest.low * (1 + gap) < largest.high < math.inf
-    if gap is not None and blurred:  # no box around that point can be bounded by less than what is not known of it
-        goal, gap = min((1 + gap) * largest.high, math.inf if eps is None else eps), None
+        return Proof(
+            "unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, str(why)
+        )  # fmt: skip
+    largest = seen(solved, box, SAMPLES if starts else MORE, FIRST, starts=starts, seconds=LOOKING * seconds)
+    goal, closer, blurred = eps, gap, False
+    if gap is not None and (1 + max(gap, BLUR)) * largest.low < largest.high < math.inf:
+        blurred = True  # no box around that point can be bounded by less than what is not known of it
+        goal, closer = min((1 + gap) * largest.high, math.inf if eps is None else eps), None
     found = search(
-        solved, box, goal=goal, gap=gap, boxes=boxes, seconds=seconds, workers=workers, scheduler=scheduler,
+        solved, box, goal=goal, gap=closer, boxes=boxes, seconds=seconds, workers=workers, scheduler=scheduler,
         progress=progress, known=[largest.point],
     )  # fmt: skip
-    return _result(found, largest, blurred, hashes, box, eps, promised, granted)
-
-
-def unproved(reason: str, eps: float | None, promised: float | None, granted: tuple[str, ...], seconds: float) -> Proof:
-    return Proof("unknown", eps, math.inf, 0.0, None, promised, None, 0, 0, seconds, granted, reason)
-
-
-def _result(
-    found: Found, largest: Seen, blurred: bool, hashes: tuple[str, str], box: Box, eps: float | None,
-    promised: float | None, granted: tuple[str, ...],
-) -> Proof:  # fmt: skip
     tree = rounded(found.tree, eps)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     (lower,), (point,) = found.lower, found.points
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
     reason = _reason(found, certificate, largest if blurred else None)
     return Proof(
-        certificate.status, eps, upper, lower, point, promised, max(largest.low, lower), found.boxes, found.bits,
-        found.seconds, granted, reason, certificate if upper < math.inf or lower > 0 else None,
+        certificate.status, box, eps, gap, upper, lower, point, promised, max(largest.low, lower), found.boxes,
+        found.bits, found.seconds, granted, reason, certificate if upper < math.inf or lower > 0 else None,
     )  # fmt: skip
 
 
@@ -132,7 +137,12 @@ def _reason(found: Found, certificate: Certificate, blurred: Seen | None) -> str
     """Why the search ended where it did, if that needs a reason."""
     parts = []
     if blurred is not None:
-        parts.append(f"rounded controls blur the difference: where it was looked for, it is at most {blurred.high:.3g}")
-    if certificate.status == "unknown" or found.stopped in ENDS:
-        parts += [ENDS.get(found.stopped, ""), found.why if not found.upper[0] < math.inf else ""]
+        parts.append(
+            f"rounded controls blur the difference, which at its largest is only known to be between {blurred.low:.3g} "
+            f"and {blurred.high:.3g}"
+        )
+    if found.stopped in ENDS:
+        parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + ENDS[found.stopped])
+    if not found.upper[0] < math.inf:
+        parts.append(found.why)
     return ", ".join(part for part in parts if part)

@@ -11,20 +11,28 @@ import math
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from integraph.certify.arbs import MOST
 from integraph.certify.certificate import Certificate
 from integraph.certify.problem import Problem, Unprovable
 from integraph.certify.problems import assumed, digests, problem
 from integraph.certify.tree import leaves
 from integraph.program import Program
+from integraph.program.summary import above, named_box
 from integraph.targets import Function, Network
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """True if the certificate holds; else `reason` says what does not."""
+    """True if the certificate holds, which says nothing of what it claims: `status` does, proved, refuted or unknown.
+
+    If it does not hold, the status is unknown and `reason` says what is wrong.
+    """
 
     holds: bool
+    status: str
+    claim: str
     reason: str
     boxes: int
     seconds: float
@@ -33,8 +41,8 @@ class Checked:
         return self.holds
 
     def __repr__(self) -> str:
-        verdict = "holds" if self.holds else f"does not hold: {self.reason}"
-        return f"the certificate {verdict} ({self.boxes} boxes, {self.seconds:.2g} s)"
+        verdict = f"holds: {self.claim}" if self.holds else f"does not hold: {self.reason}"
+        return f"the certificate {verdict} ({self.boxes} box{'es' * (self.boxes != 1)}, {self.seconds:.2g} s)"
 
 
 class Broken(Exception):
@@ -50,7 +58,18 @@ def check(certificate: Certificate, program: Program, target: Network | Function
         reason = ""
     except (Broken, Unprovable) as broken:
         reason = str(broken)
-    return Checked(not reason, reason, count[0], time.monotonic() - begun)
+    status = "unknown" if reason else certificate.status
+    return Checked(not reason, status, claim(certificate), reason, count[0], time.monotonic() - begun)
+
+
+def claim(certificate: Certificate) -> str:
+    """What is proved, in words."""
+    low, high = (np.array(ends) for ends in (certificate.box.low, certificate.box.high))
+    found = f"|target − program| ≤ {above(certificate.upper)} for x in {named_box(low, high)}"
+    if certificate.eps is None or certificate.status == "proved":
+        return found
+    asked = f"{certificate.eps:.3g} was asked for"
+    return f"{found}; {asked}, which is {certificate.status}"
 
 
 def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:

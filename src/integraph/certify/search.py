@@ -70,7 +70,7 @@ def search(
     run = _Run(problem, box, goal, gap, boxes, begun + seconds)
     stopped = "interrupted"
     try:
-        with closing(_workers(problem, workers, scheduler)) as team, watching(progress, boxes) as show:
+        with closing(_workers(problem, workers, scheduler)) as team, watching(progress, boxes, seconds) as show:
             stopped = run.root(known) or run.grow(team, show)
     except KeyboardInterrupt:
         pass  # what is done is done

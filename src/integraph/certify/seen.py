@@ -6,6 +6,7 @@ axes, with steps that halve when none leads up. Every value is an enclosure, so 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -33,15 +34,25 @@ class Seen:
     unknown: int
 
 
-def seen(problem: Problem, box: Box, samples: int, bits: int, quantity: int = 0, starts: Iterable[Point] = ()) -> Seen:
+def seen(
+    problem: Problem,
+    box: Box,
+    samples: int,
+    bits: int,
+    quantity: int = 0,
+    starts: Iterable[Point] = (),
+    seconds: float = inf,
+) -> Seen:
     """The largest |q| at so many samples, `starts` first, and at most as many points above them.
 
-    With at least so many bits: more where they do not suffice to tell the values from 0.
+    With at least so many bits: more where they do not suffice to tell the values from 0. After `seconds` no new point
+    is begun.
     """
     if samples < 1:
         raise UsageError(f"samples = {samples} must be at least 1")
     places = list(islice(dict.fromkeys([*starts, *_places(box, samples)]), samples))
-    look = _Look(problem, quantity, _enough(problem, places[:PROBES], bits, quantity))
+    last = time.monotonic() + seconds
+    look = _Look(problem, quantity, _enough(problem, places[:PROBES], bits, quantity, last), last)
     for place in places:
         look(place)
     best = sorted(look.known, key=lambda place: -look.known[place][0])[:CLIMBS]
@@ -53,20 +64,22 @@ def seen(problem: Problem, box: Box, samples: int, bits: int, quantity: int = 0,
 class _Look:
     """Values, each point once; what is not known is (0, ∞)."""
 
-    def __init__(self, problem: Problem, quantity: int, bits: int) -> None:
-        self.problem, self.quantity, self.bits = problem, quantity, bits
+    def __init__(self, problem: Problem, quantity: int, bits: int, last: float) -> None:
+        self.problem, self.quantity, self.bits, self.last = problem, quantity, bits, last
         self.known: dict[Point, tuple[float, float]] = {}
 
     def __call__(self, point: Point) -> float:
+        if self.known and time.monotonic() >= self.last:
+            return self.known.get(point, (0.0, inf))[0]
         if point not in self.known:
             self.known[point] = sizes(self.problem, point, self.bits)[self.quantity]
         return self.known[point][0]
 
 
-def _enough(problem: Problem, places: list[Point], bits: int, quantity: int) -> int:
+def _enough(problem: Problem, places: list[Point], bits: int, quantity: int, last: float) -> int:
     """The precision with which the largest of a few values is known well; the first one where none is."""
     tried = bits
-    while tried <= MOST:
+    while tried <= MOST and (tried == bits or time.monotonic() < last):
         found = [sizes(problem, place, tried)[quantity] for place in places]
         finite = [high for _, high in found if high < inf]
         if finite and max(finite) <= TIGHT * max(low for low, _ in found):

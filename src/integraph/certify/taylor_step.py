@@ -80,7 +80,7 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple
     s = balanced(found, s)
     limit = majorant(found, s, largest(left), flow.rough)
     if limit is None:
-        raise Imprecise("a rate of change is not finite: the solution may escape; divide the box")
+        raise Imprecise("a rate of change is not finite: the solution may escape")
     order = 4 + ctx.prec * 2 // 5
     longest, k = limit.best(order, _goal(y, slope, radii, s, left))
     if not (longest > shortest or left <= longest):
@@ -100,14 +100,14 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple
             value = value * h + c
         ends.append(value + symmetric(size(tail * scale) + radius))
     if not all(ball.is_finite() for ball in ends):
-        raise Imprecise("a register is not known: the solution may escape; divide the box")
+        raise Imprecise("a register is not known: the solution may escape")
     return ends, s, h
 
 
 def _trouble(y: Balls, what: str) -> Unprovable:
     """Balls that have become wide may be the cause, and nothing else that can be helped."""
     if any(ball.rel_accuracy_bits() < KNOWN for ball in y if not ball.is_zero()):
-        return Imprecise(f"{what}: the solution may escape; divide the box")
+        return Imprecise(f"{what}: the solution may escape")
     return Unprovable(f"{what}: it is too stiff for this engine, or escapes")
 
 

@@ -14,8 +14,8 @@ AFTER = 1.0  # seconds
 
 
 @contextmanager
-def watching(wanted: bool, boxes: int) -> Iterator[Show]:
-    """`with watching(True, budget) as show: … show(upper, lower, boxes)`."""
+def watching(wanted: bool, boxes: int, seconds: float) -> Iterator[Show]:
+    """`with watching(True, boxes, seconds) as show: … show(upper, lower, done)`: how much of either budget is spent."""
     if not wanted or sys.stderr is None or not sys.stderr.isatty():
         yield lambda upper, lower, done: None
         return
@@ -28,17 +28,18 @@ def watching(wanted: bool, boxes: int) -> Iterator[Show]:
             if update is None:
                 if time.monotonic() < begun + AFTER:
                     return
-                update = stack.enter_context(_bar(boxes))
-            update(completed=done, description=f"proving: ≤ {max(upper):.3g}, ≥ {max(lower):.3g}, {done} boxes")
+                update = stack.enter_context(_bar())
+            spent = max(done / boxes, (time.monotonic() - begun) / seconds)
+            update(completed=spent, description=f"proving: ≤ {max(upper):.3g}, ≥ {max(lower):.3g}, {done} boxes")
 
         yield show
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[..., None]]:
+def _bar() -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("proving", total=total)
+        task = bar.add_task("proving", total=1.0)
         yield lambda **shown: bar.update(task, **shown)

@@ -48,7 +48,9 @@ def short(program: Program) -> str:
 def _errors(program: Program) -> list[str]:
     budget = program.budget
     known = (
-        [] if budget is None else [f"promised error ≤ {above(budget.total)} for x in {_box(budget.low, budget.high)}"]
+        []
+        if budget is None
+        else [f"promised error ≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
     return known + ([f"seen error {program.seen:.3g}"] if program.seen is not None else [])
@@ -87,7 +89,7 @@ def table(program: Program, points: int) -> str:
     else:
         parts = f"{budget.approximation:.3g} approximation + {budget.residue:.3g} residue"
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
-        rows.append(("promised error", f"≤ {above(budget.total)} for x in {_box(budget.low, budget.high)}"))
+        rows.append(("promised error", f"≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"))
     rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
     rows.append(("seen error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
@@ -136,7 +138,7 @@ def _exactly(x: float) -> str:
     return short if float(short) == x else repr(x)
 
 
-def _box(low: Floats, high: Floats) -> str:
+def named_box(low: Floats, high: Floats) -> str:
     """`[0, 1]^2`, or the first intervals one by one."""
     some = zip(low[: SIDES + 1].tolist(), high[: SIDES + 1].tolist(), strict=True)
     sides = [f"[{_exactly(a)}, {_exactly(b)}]" for a, b in some]
