@@ -7,6 +7,7 @@ the sum is the output of the flow. What is said here holds for all such numbers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
@@ -19,10 +20,13 @@ from numpy.typing import NDArray
 from integraph.bounds.intervals import UP, U
 from integraph.certify.arbs import ONE, ZERO, Balls, above
 from integraph.certify.bumps import Bumps
+from integraph.certify.problem import Unprovable
 from integraph.program.views import Floats
 from integraph.targets.multi_index import Alphas, below, count
 
 Objects = NDArray[Any]  # of balls
+ORDER, TABLE = 100, 1 << 23  # of a polynomial, at most; balls in all tables
+TINIEST = 5e-324
 Range = tuple[int, int]  # ψ_first … ψ_{last−1} of one variable
 
 
@@ -71,7 +75,8 @@ class Cells:
                     part = part @ (inside[i] if i < j else high[i] - inside[i] if i == j else high[i])
                 total += part
         rounded = UP * (1.0 + 4 * U * sum(map(len, high)))
-        return np.nan_to_num(rounded * total, nan=np.inf, posinf=np.inf)
+        lost = TINIEST * (1 + self.sizes.size) * self.d  # to underflow
+        return np.nan_to_num(rounded * total + lost, nan=np.inf, posinf=np.inf)
 
     def taylor(self, near: list[Range], middle: Balls, unit: Balls) -> list[arb_mat]:
         """For each output the coefficients of P_k, k near, in powers of (x − middle)/unit: (cells, M)."""
@@ -128,6 +133,8 @@ def cells(
     """From tables {m: C_km}, one for each output, that broadcast to the cells; `box` is where |P_k| is bounded."""
     d, grid = len(bumps), tuple(b.N + 1 for b in bumps)
     order = 1 + max((sum(m) for table in terms for m in table), default=0)
+    if order > ORDER or len(terms) * math.prod(grid) * count(d, order) > TABLE:
+        raise Unprovable(f"polynomials of degree {order - 1:.4g} in {math.prod(grid)} cells are more than can be read")
     found = np.full((len(terms), *grid, count(d, order)), ZERO, object)
     alphas = [tuple(row) for row in below(d, order).tolist()]
     for place, table in zip(found, terms, strict=True):

@@ -181,6 +181,8 @@ class _Reader:
                 raise Unprovable("a product is not made in a lane that holds 1")
             powers = dict(lane.powers)
             for register, weight in zip(row, weights, strict=True):
+                if weight and not isinstance(self._holds(register), Log):  # now, not when the product is summed up
+                    raise Unprovable("a product is made of something that is not a logarithm yet")
                 powers[register] = powers.get(register, 0) + int(weight)
             kept = tuple(sorted((register, power) for register, power in powers.items() if power))
             self.held[z] = Lane(lane.start, kept, lane.b + constant)

@@ -56,8 +56,8 @@ def check(certificate: Certificate, program: Program, target: Network | Function
     try:
         _check(certificate, program, target, count)
         reason = ""
-    except (Broken, Unprovable) as broken:
-        reason = str(broken)
+    except (Broken, Unprovable, ArithmeticError, MemoryError) as broken:
+        reason = str(broken) or type(broken).__name__
     status = "unknown" if reason else certificate.status
     return Checked(not reason, status, claim(certificate), reason, count[0], time.monotonic() - begun)
 
@@ -95,6 +95,7 @@ def _check(certificate: Certificate, program: Program, target: Network | Functio
         (found,) = solved.upper(part, leaf.bits)
         _need(found <= leaf.uppers[0], f"on leaf {number} the bound is {found!r}, not {leaf.uppers[0]!r}")
         highest = max(highest, leaf.uppers[0])
+    _need(certificate.lower <= highest, "its lower bound is above its upper one")
     _need(certificate.upper == highest, f"it claims {certificate.upper!r}, its leaves prove {highest!r}")
     _point(certificate, solved)
 

@@ -34,6 +34,7 @@ from integraph.targets.multi_index import count
 
 USUAL, HIGH = 192, 4 * 1024 + 192  # bits: a program is read anew for each precision, so there are two
 MATTERS = (1e-8, 1e-16, 1e-32, 0.0)  # bumps that are looked at one by one
+TINIEST = 5e-324  # what a product can lose when it underflows
 SHARE = 1e-3  # of the bound that all others may be
 
 
@@ -107,7 +108,7 @@ def _upper(form: Cells, expression: Expression, box: Box) -> float:
         low, high = (_products([b[side][cells] for b, cells in some]) for side in (0, 1))
         beyond = form.beyond(most, near, off.size)
         averages = [max(_average(top, low, high), _average(-bottom, low, high)) for bottom, top in off.ranges(near)]
-        found = min(found, UP * float(np.max(averages + beyond)))
+        found = min(found, UP * float(np.max(averages + beyond)) + TINIEST)
         if not beyond.max() > SHARE * found:
             break
     return found
@@ -161,7 +162,7 @@ def _average(values: Floats, low: Floats, high: Floats) -> float:
     left = np.maximum(1.0 + U * many - least.sum(1, keepdims=True), 0.0)
     taken = np.clip(left - (np.cumsum(room, 1) - room), 0.0, room)
     total = (least * value).sum(1) + (taken * np.maximum(value, 0.0)).sum(1)
-    return float(np.max(total + 32 * U * many * np.abs(value).max(1)))
+    return float(np.max(total + 32 * U * many * np.abs(value).max(1))) + float(4 * many * TINIEST)
 
 
 def _at(form: Cells, expression: Expression, point: Point) -> tuple[float, float]:

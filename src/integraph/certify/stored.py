@@ -21,6 +21,7 @@ from integraph.gadgets import Elementwise, affine, bilinear, drain, monomial, ra
 from integraph.gadgets import product as products
 from integraph.program import Block, Program, Segment, Terms
 from integraph.program.bands import bands
+from integraph.program.block import operation
 from integraph.program.lowering import BATCH
 from integraph.program.terms import canonical, concatenate
 from integraph.program.views import Floats, Indices
@@ -40,6 +41,8 @@ def exact_segment(program: Program, number: int, strict: bool = False) -> None:
     segment = program.segments[number]
     taken = [not strict and form(block) is not None for block in segment.blocks]
     for block, fine in zip(segment.blocks, taken, strict=True):
+        if operation(block.op.name) is not block.op:
+            raise Unprovable(f"segment {segment.label!r}: {block.op.name} is not the gadget that is known by this name")
         if not fine:
             _check_products(segment, block)
     stored = program.segment_terms(number)
