@@ -162,10 +162,11 @@ def _starts(program: Program, target: Network | Function, box: Box) -> list[tupl
     found: list[tuple[float, ...]] = []
     try:
         for zoom in range(ZOOMS):
-            inside = np.clip(low + (high - low) * x, low, high)
-            off = np.abs(program(inside) - values(inside)).max(1)
+            inside = np.clip(low * (1 - x) + high * x, low, high)
+            with np.errstate(all="ignore"):
+                off = np.abs(program(inside) - values(inside)).max(1)
             best = x[np.argsort(np.where(np.isfinite(off), -off, 0.0), kind="stable")[:BEST]]
-            found = [tuple(point) for point in np.clip(low + (high - low) * best, low, high).tolist()]
+            found = [tuple(point) for point in np.clip(low * (1 - best) + high * best, low, high).tolist()]
             near = best[:, None] + 0.3 ** (zoom + 1) * rng.normal(size=(BEST, points // BEST, len(low)))
             x = np.concatenate([best, np.clip(near.reshape(-1, len(low)), 0.0, 1.0)])
     except IntegraphError:

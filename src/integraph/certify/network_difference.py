@@ -111,14 +111,15 @@ class State:
     def relax(self, step: Relax) -> None:
         tau = elapsed(step.time)
         falls = {r: (-arb(r) * tau).exp() for r in set(step.r.tolist())}
-        for register, r, v in zip(step.registers.tolist(), step.r.tolist(), step.v.tolist(), strict=True):
-            self.y[register] = arb(v) + (self.y[register] - arb(v)) * falls[r]
+        for register, r, c in zip(step.registers.tolist(), step.r.tolist(), step.c.tolist(), strict=True):
+            rest = arb(c) / arb(r) if c else ZERO
+            self.y[register] = rest + (self.y[register] - rest) * falls[r]
         changed = frozenset(step.registers.tolist())
         if self.slopes is not None:
             self.slopes.relax(step, falls)
         inside = [(group, norm) for group, norm in self.norms if group <= changed]
         self._forget_norms(step.registers.tolist())
-        if len(falls) == 1 and not step.v.any():
+        if len(falls) == 1 and not step.c.any():
             self.norms += [(group, (norm * next(iter(falls.values()))).upper()) for group, norm in inside]
 
     def load(self, step: Load, map: Linear) -> None:
@@ -239,6 +240,8 @@ class State:
     def norm_of(self, registers: list[int], values: Balls) -> arb:
         """Of what some registers hold, or of how far it is off if they should hold 0."""
         found = euclidean(values)
+        if len(set(registers)) < len(registers):
+            return found
         for group, norm in self.norms:
             if group.issuperset(registers):
                 found = least(found, norm)
@@ -246,7 +249,7 @@ class State:
 
     def _note(self, registers: list[int], norm: arb) -> None:
         """Of what some registers hold, from now on until one of them is written."""
-        if norm.is_finite() and norm >= 0:
+        if registers and norm.is_finite() and norm >= 0:
             self.norms.append((frozenset(registers), norm.upper()))
 
     def _forget_norms(self, registers: list[int]) -> None:

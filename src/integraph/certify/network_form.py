@@ -35,11 +35,11 @@ class Ramp:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relax:
-    """y goes to v + (y − v) e^(−r τ); a decay goes to 0."""
+    """y' = c − r y; a decay has c = 0. Stored is c = r·v, rounded."""
 
     registers: Indices
     r: Floats
-    v: Floats
+    c: Floats
     time: Time
 
 
@@ -78,12 +78,15 @@ def read(program: Program, network: Network) -> Form:
     hidden = network.layers if network.layers[-1].activation != "identity" else network.layers[:-1]
     if len(program.probes) != len(hidden):
         raise Unprovable(f"the program shows {len(program.probes)} layers, the network has {len(hidden)}")
+    rows = np.repeat(np.arange(program.outputs), np.diff(program.readout.indptr))
+    if len(np.unique(np.stack([rows, program.readout.indices]), axis=1).T) < program.readout.nnz:
+        raise Unprovable("the read-out names a register twice")
     stored.exact_program(program)
     reader = _Reader(program, hidden)
     for number, segment in enumerate(program.segments):
         reader.segment(number, segment)
-    if reader.layer != len(hidden):
-        raise Unprovable(f"the program ends before layer {reader.layer + 1} is done")
+    if reader.layer != len(hidden) or sum(isinstance(step, Load) for step in reader.steps) != len(hidden):
+        raise Unprovable("the program does not load and run every layer")
     return Form(tuple(reader.steps), tuple(hidden))
 
 
@@ -95,6 +98,7 @@ class _Reader:
         self.held = np.arange(program.inputs)  # registers with the values of the layer before
         self.busy = self.held  # registers that only the next step may touch
         self.stages: list[Block] = []
+        self.touched: list[Indices] = []  # by simple blocks while the stages run
 
     def segment(self, number: int, segment: Segment) -> None:
         loads, stage = self._expected(number)
@@ -103,6 +107,8 @@ class _Reader:
             kind = block.op.name
             if kind in ("decay", "relax", "ramp"):
                 self._simple(block, segment)
+                if stage:
+                    self.touched.append(block.targets[0].indices().reshape(-1))
             elif loads and kind in ("affine", "drain"):
                 feeding.append(block)
             elif stage:
@@ -133,8 +139,8 @@ class _Reader:
             self.steps.append(Ramp(registers, lanes(block, "b"), _time(segment)))
         else:
             r = lanes(block, "r")
-            v = lanes(block, "v") if block.op.name == "relax" else np.zeros_like(r)
-            self.steps.append(Relax(registers, r, v, _time(segment)))
+            c = r * lanes(block, "v") if block.op.name == "relax" else np.zeros_like(r)
+            self.steps.append(Relax(registers, r, c, _time(segment)))
 
     def _load(self, blocks: list[Block], segment: Segment) -> Load:
         """One map of the held values from all blocks; every register is written by one of them."""
@@ -146,6 +152,8 @@ class _Reader:
         written = np.concatenate([z.indices().reshape(-1) for z in targets])
         if len(np.unique(written)) < len(written) or len({r for _, r in weights}) > 1:
             raise Unprovable(f"{where}: a register is loaded twice, or at two rates")
+        if np.isin(written, self.held).any():
+            raise Unprovable(f"{where}: layer {self.layer + 1} is loaded over the one before")
         b = np.concatenate(
             [lanes(block, "b") if "b" in block.tensors else np.zeros(block.targets[0].size) for block in blocks]
         )
@@ -179,7 +187,13 @@ class _Reader:
         out = probe.ref.indices().reshape(-1)
         if len(out) != len(layer.A):
             raise Unprovable(f"layer {self.layer + 1} has {len(layer.A)} units, the program shows {len(out)}")
+        if len(np.unique(out)) < len(out):
+            raise Unprovable(f"the program shows a register of layer {self.layer + 1} twice")
         found = activation(self.layer, layer, self.stages, out)
+        roles = np.concatenate([out, *found.roles.values()])
+        if self.touched and np.isin(np.concatenate(self.touched), roles).any():
+            raise Unprovable(f"a register of layer {self.layer + 1} is changed while its activation runs")
+        self.touched = []
         self.held = self.busy = out
         self.stages = []
         self.layer += 1

@@ -51,6 +51,10 @@ class Slopes:
         start = arb_mat([self.y[register] for register in registers])
         self.M = map.A * self.z
         self.delta = map.W * self.e + map.lost * self.z + start
+        if map.spare is not None:
+            loaded, W, _ = map.spare
+            for register, row in zip(loaded, rows(W * (self.z + self.e)), strict=True):
+                self.y[register] = _sum((ONE, ONE), (self.y[register], row))
         for register, row in zip(registers, rows(self.M + self.delta), strict=True):
             self.y[register] = row
         for register, row in zip(held, rows((self.z + self.e) * map.fall), strict=True):

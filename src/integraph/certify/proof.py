@@ -117,6 +117,9 @@ def prove(
     tree = rounded(found.tree, eps)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     (lower,), (point,) = found.lower, found.points
+    if not lower <= upper:
+        reason = f"the bounds {lower!r} and {upper!r} contradict each other: a defect, please report it"
+        return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, reason)
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
     reason = _reason(found, certificate, largest if blurred else None)
     return Proof(

@@ -77,6 +77,8 @@ def _check(certificate: Certificate, program: Program, target: Network | Functio
     of_program, of_target = digests(program, target)
     _need(certificate.program == of_program, "it speaks of another program")
     _need(certificate.target == of_target, "it speaks of another target")
+    _need(certificate.eps is None or 0 <= certificate.eps < math.inf, "what was asked is no bound")
+    _need(certificate.lower >= 0, "its lower bound is negative")
     _need(certificate.assumed == assumed(program, target), "what it assumes is not what such a proof assumes")
     box, numbers = certificate.box, (*certificate.box.low, *certificate.box.high)
     _need(len(box.low) == len(box.high) == program.inputs, f"its box is not one of {program.inputs} inputs")
