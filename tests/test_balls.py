@@ -153,7 +153,8 @@ def test_functions(name: str, mid: float, rad: float) -> None:
     if not turns:  # the hull is the range
         spread, size = float(max(values) - min(values)), float(max(map(abs, values)))
         steep = 1e-7 if name in ("asin", "acos", "acosh") else 0.0  # slopes are infinite at ±1
-        assert float(found.rad.item()) <= spread / 2 * (1 + 1e-9) + 1e-12 * size + steep + 1e-280
+        least = 1e-15 if name in ("log2", "log10") else 1e-280  # near 1 the end points are rounded
+        assert float(found.rad.item()) <= spread / 2 * (1 + 1e-9) + 1e-12 * size + steep + least
 
 
 @given(st.floats(-1e16, 1e16) | st.floats(-50, 50), st.floats(0, 4) | st.floats(0, 1e-6))

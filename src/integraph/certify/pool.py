@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import ModuleType
@@ -197,6 +198,7 @@ def _start() -> _Worker:
 def _alone() -> Iterator[None]:
     """What starts here hears no Ctrl-C, which is ours to answer, and knows no main script, which it would run."""
     main, mask = sys.modules["__main__"], None
+    resource_tracker.ensure_running()  # which else is started in between, and lets Ctrl-C through again
     if hasattr(signal, "pthread_sigmask"):
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     sys.modules["__main__"] = ModuleType("__main__")
