@@ -26,6 +26,8 @@ from multiprocessing.context import SpawnProcess
 from types import ModuleType
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from integraph.certify.division import Halves, Job, divide
 from integraph.certify.problem import Problem
 
@@ -213,7 +215,7 @@ def _alone() -> Iterator[None]:
 def _serve(pipe: Connection) -> None:
     """A process's life: a word that it is there, the problem, then batches, until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
-    with suppress(Exception):
+    with suppress(Exception), threadpool_limits(1):  # there are as many processes as cores
         pipe.send("ready")
         try:
             problem: Problem = pipe.recv()
