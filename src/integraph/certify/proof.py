@@ -98,13 +98,15 @@ def prove(
 ) -> Proof:
     """Bound the difference, and look for the largest there is, at `starts` first."""
     granted = assumed(program, target)
+
+    def nothing(reason: str) -> Proof:
+        return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, reason)
+
     try:
         solved = problem(program, target, box)
         hashes = digests(program, target)
     except Unprovable as why:
-        return Proof(
-            "unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, str(why)
-        )  # fmt: skip
+        return nothing(str(why))
     largest = seen(solved, box, SAMPLES if starts else MORE, FIRST, starts=starts, seconds=LOOKING * seconds)
     goal, closer, blurred = eps, gap, False
     if gap is not None and (1 + max(gap, BLUR)) * largest.low < largest.high < math.inf:
@@ -118,8 +120,7 @@ def prove(
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     (lower,), (point,) = found.lower, found.points
     if not lower <= upper:
-        reason = f"the bounds {lower!r} and {upper!r} contradict each other: a defect, please report it"
-        return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, reason)
+        return nothing(f"the bounds {lower!r} and {upper!r} contradict each other: a defect, please report it")
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
     reason = _reason(found, certificate, largest if blurred else None)
     return Proof(
