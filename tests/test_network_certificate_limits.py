@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +11,8 @@ import scipy
 
 import integraph
 from integraph import Index, Probe, Program, Registers, build, segment
+from integraph.certify.network_difference import State
+from integraph.certify.network_form import Relax
 from integraph.gadgets import affine, product, ramp, relax, tanh
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 from network_truth import difference
@@ -140,16 +141,25 @@ def test_a_read_out_that_names_a_register_twice() -> None:
     assert integraph.certify(program, [([[1.0]], [0.0], "tanh"), ([[0.0]], [0.0])], 1e-3).status != "proved"
 
 
-def test_a_layer_in_which_no_unit_runs_costs_nothing() -> None:
-    layers = [([[1.0]], [1.0], "relu"), *[([[1.0]], [0.0], "tanh")] * 24, ([[1.0]], [0.0])]
+def test_a_layer_in_which_no_unit_runs_leaves_no_norm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The norm of no registers was kept twice by every decay: 2^24 of them in the end."""
+    layers = [([[1.0]], [1.0], "relu"), *[([[1.0]], [0.0], "tanh")] * 8, ([[1.0]], [0.0])]
     program = integraph.compile(layers, 1e-3)
-    begun = time.process_time()
+    counts = []
+    relaxed = State.relax
+
+    def relax_and_count(self: State, step: Relax) -> None:
+        relaxed(self, step)
+        counts.append(len(self.norms))
+
+    monkeypatch.setattr(State, "relax", relax_and_count)
     assert integraph.certify(program, layers, workers=1).status == "proved"
-    assert time.process_time() - begun < 60, "it was 2^24 steps"
+    assert max(counts) <= 4
 
 
 def test_a_box_of_all_numbers() -> None:
     layers = [([[1.0, 2.0]], [0.0], "tanh"), ([[1.0]], [0.0])]
     program = integraph.compile(layers, 1e-3)
     proof = integraph.certify(program, layers, 1.0, box=(-1e308, 1e308), seconds=2, workers=1)
-    assert proof.status in ("proved", "refuted", "unknown")
+    assert proof.lower <= proof.upper
+    assert proof.certificate is None or integraph.check(proof, program, layers)
