@@ -55,11 +55,6 @@ def hull(*balls: arb) -> arb:
     return found
 
 
-def ends(ball: arb) -> tuple[arb, arb]:
-    """The two ends, each an exact number a little outside."""
-    return ball.lower(), ball.upper()
-
-
 def size(ball: arb) -> arb:
     """The largest |value|, as an exact number; ∞ where the ball knows nothing."""
     return ball.abs_upper() if ball.is_finite() else arb.pos_inf()
