@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import integraph
-from integraph.certify.arbs import ends, precision
+from integraph.certify.arbs import precision
 from integraph.certify.enclose import closed
 from integraph.certify.jets import taylor
 from integraph.certify.problem import Box, Unprovable
@@ -143,8 +143,8 @@ def test_a_second_opinion(name: str) -> None:
             pairs = zip(closed(problem.program, x), taylor(problem.expression, x, 0), strict=True)
             exact = [abs(got - row[0]) for got, row in pairs]
             low, high = problem.at(tuple(point), 256)[0]
-            assert max(float(ends(e)[0]) for e in exact) <= high * (1 + 1e-15)
-            assert max(float(ends(e)[1]) for e in exact) >= low * (1 - 1e-15)
+            assert max(float(e.lower()) for e in exact) <= high * (1 + 1e-15)
+            assert max(float(e.upper()) for e in exact) >= low * (1 - 1e-15)
 
 
 def test_outside_of_its_box_nothing_is_known() -> None:
