@@ -1,0 +1,246 @@
+"""A computation as a graph of array operations: what formulas, ONNX files and traced Python functions have in common.
+
+A node is an operation on earlier nodes, with the shape of its result; there is no batch axis. A graph is built node by
+node: an equal node is not made twice, a node of constants is computed at once, and what the outputs do not need is left
+out.
+
+| op | operands | data |
+|---|---|---|
+| input | – | where it begins in x, the flat input |
+| constant | – | `value`; −∞ only where a softmax is the next to see it |
+| add, sub, mul, div, min, max | two, broadcast as in numpy | |
+| neg, the names of `FUNCTIONS` and `ACTIVATIONS` | one | of leaky_relu: its slope |
+| power | base | the exponent, a Fraction |
+| variable_power | base > 0, exponent | |
+| matmul | two, each with two axes at least | |
+| sum | one | axes, which disappear |
+| softmax | one, over its last axis | `value`: which entries take part, or all |
+| reshape, broadcast | one | (the new shape) |
+| transpose | one | the order of axes |
+| slice | one | (start, step, count) for each axis |
+| take | one | axis, indices |
+| concat | some | axis |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.errors import SourceError
+from integraph.program.views import Floats
+from integraph.targets.expression import FUNCTIONS
+from integraph.targets.graph_values import compute
+
+ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
+LARGEST = 1 << 27  # numbers in one array
+NODES = 200_000
+MASKED = -1e4  # a score that is lower by this has the weight e^−10000 = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """`text` is what the source calls it."""
+
+    op: str
+    args: tuple[int, ...]
+    shape: tuple[int, ...]
+    data: tuple[Any, ...] = ()
+    value: np.ndarray[Any, Any] | None = None
+    text: str = ""
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """x is flat, and so is the result: the outputs one after the other."""
+
+    inputs: int
+    nodes: tuple[Node, ...]
+    outputs: tuple[int, ...]
+    name: str = "graph"
+    variables: tuple[str, ...] = field(default=())  # names of the inputs, if they have some
+
+    def __repr__(self) -> str:
+        sizes = sum(self.nodes[n].size for n in self.outputs)
+        return f"graph {self.name}: {self.inputs} inputs, {len(self.nodes)} nodes, {sizes} outputs"
+
+    @property
+    def sizes(self) -> int:
+        """How many numbers the outputs are."""
+        return sum(self.nodes[n].size for n in self.outputs)
+
+    def values(self, x: Floats) -> Floats:
+        """(B, inputs) → (B, outputs), in numpy."""
+        with np.errstate(all="ignore"):
+            rows = [self._one(row) for row in np.asarray(x, np.float64)]
+        return np.array(rows).reshape(len(rows), self.sizes)
+
+    def _one(self, x: Floats) -> Floats:
+        found: list[Any] = []
+        for node in self.nodes:
+            if node.op == "input":
+                found.append(x[node.data[0] : node.data[0] + node.size].reshape(node.shape))
+            else:
+                found.append(compute(node, [found[n] for n in node.args]))
+        return np.concatenate([np.ravel(found[n]) for n in self.outputs])
+
+
+class Builder:
+    """Collects nodes; every method returns the number of a node."""
+
+    def __init__(self, name: str = "graph") -> None:
+        self.name = name
+        self.nodes: list[Node] = []
+        self._inputs = 0
+        self._variables: list[str] = []
+        self._known: dict[Any, int] = {}
+
+    def input(self, name: str, shape: Sequence[int] = ()) -> int:
+        start, node = self._inputs, Node("input", (), tuple(shape), (self._inputs,), None, name)
+        self._inputs = start + node.size
+        self._variables += [name] if shape == () else [f"{name}[{n}]" for n in range(node.size)]
+        return self._append(node)
+
+    def constant(self, value: ArrayLike, text: str = "") -> int:
+        array = np.array(value, np.float64)
+        if np.isnan(array).any() or (array == np.inf).any():
+            raise SourceError(f"{text or 'a constant'} holds {'nan' if np.isnan(array).any() else 'inf'}: it is no number")
+        array.flags.writeable = False
+        return self._add(Node("constant", (), array.shape, (), array, text))
+
+    def apply(self, op: str, *args: int, data: tuple[Any, ...] = (), value: Any = None, text: str = "") -> int:
+        """Any operation of the table, after its operands were checked."""
+        operands = [self.nodes[n] for n in args]
+        return self._add(Node(op, args, _shape(op, operands, data, text), data, value, text))
+
+    def softmax(self, x: int, text: str = "") -> int:
+        """Over the last axis. Scores to which a constant of −10 000 or less was added take no part."""
+        node, mask = self.nodes[x], None
+        if node.op in ("add", "sub"):
+            for scores, other in (node.args, node.args[::-1]):
+                constant = self.nodes[other]
+                if constant.op == "constant" and (node.op == "add" or other == node.args[1]):
+                    added = constant.value if node.op == "add" else -constant.value  # type: ignore[operator]
+                    mask, x, left = self._masked(np.broadcast_to(added, node.shape), scores, x, text)  # type: ignore[arg-type]
+                    if mask is not None and left is not None:
+                        x = self.apply("add", x, left, text=text)
+                    break
+        return self.apply("softmax", x, value=mask, text=text)
+
+    def _masked(self, added: Floats, scores: int, x: int, text: str) -> tuple[Any, int, int | None]:
+        """What takes part, the scores without what was added, and what of that is left to add."""
+        mask = added > MASKED
+        if mask.all():
+            return None, x, None
+        if not mask.any(-1).all():
+            raise SourceError(f"{text or 'softmax'}: a row has no entry that takes part, all are masked")
+        if self.nodes[scores].shape != added.shape:
+            scores = self.apply("broadcast", scores, data=(added.shape,))
+        mask.flags.writeable = False
+        left = np.where(mask, added, 0.0)
+        return mask, scores, self.constant(left) if left.any() else None
+
+    def power(self, base: int, exponent: Fraction | float, text: str = "") -> int:
+        return self.apply("power", base, data=(Fraction(exponent),), text=text)
+
+    def mean(self, x: int, axes: Sequence[int], text: str = "") -> int:
+        count = math.prod(self.nodes[x].shape[axis] for axis in axes)
+        total = self.apply("sum", x, data=(tuple(axes),), text=text)
+        return self.apply("div", total, self.constant(float(count)), text=text)
+
+    def graph(self, outputs: Iterable[int]) -> Graph:
+        """What the outputs need."""
+        outputs = tuple(outputs)
+        needed = {n for n, node in enumerate(self.nodes) if node.op == "input"} | set(outputs)
+        for number in range(len(self.nodes) - 1, -1, -1):
+            if number in needed:
+                needed.update(self.nodes[number].args)
+        place = {number: new for new, number in enumerate(sorted(needed))}
+        nodes = tuple(replace(self.nodes[n], args=tuple(place[a] for a in self.nodes[n].args)) for n in place)
+        return Graph(self._inputs, nodes, tuple(place[n] for n in outputs), self.name, tuple(self._variables))
+
+    def _add(self, node: Node) -> int:
+        if node.args and all(self.nodes[n].op == "constant" for n in node.args):
+            with np.errstate(all="ignore"):
+                found = compute(node, [self.nodes[n].value for n in node.args])
+            if not np.isfinite(found).all():
+                raise SourceError(f"{node.text or node.op} of constants is {found[~np.isfinite(found)].ravel()[0]}")
+            return self.constant(found, node.text)
+        content = None if node.value is None else (node.value.shape, node.value.tobytes())
+        key = (node.op, node.args, node.shape, node.data, content)
+        if key not in self._known:
+            self._known[key] = self._append(node)
+        return self._known[key]
+
+    def _append(self, node: Node) -> int:
+        if node.size > LARGEST or len(self.nodes) >= NODES:
+            raise SourceError(
+                f"{node.text or node.op} makes an array of shape {node.shape}, node {len(self.nodes)}: at most {LARGEST} "
+                f"numbers and {NODES} nodes are built"
+            )
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+
+def _shape(op: str, operands: Sequence[Node], data: tuple[Any, ...], text: str) -> tuple[int, ...]:
+    """The shape of a result, or a SourceError."""
+    shapes = [node.shape for node in operands]
+    try:
+        return _result(op, shapes, data)
+    except (ValueError, IndexError, TypeError) as reason:
+        shown = " and ".join(map(str, shapes))
+        raise SourceError(f"{text or op}: operands of shape {shown} do not fit: {reason}") from None
+
+
+def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -> tuple[int, ...]:
+    if op in ("reshape", "broadcast"):
+        new = tuple(data[0])
+        if op == "broadcast":
+            return np.broadcast_to(np.empty(0).reshape(shapes[0]) if 0 in shapes[0] else _blank(shapes[0]), new).shape
+        if math.prod(new) != math.prod(shapes[0]):
+            raise ValueError(f"{math.prod(shapes[0])} numbers are not {new}")
+        return new
+    if op == "matmul":
+        if min(map(len, shapes)) < 2:
+            raise ValueError("each needs two axes")
+        (m, k), (l, n) = shapes[0][-2:], shapes[1][-2:]
+        if k != l:
+            raise ValueError(f"{k} columns and {l} rows")
+        return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), m, n)
+    if op == "sum":
+        gone = {range(len(shapes[0]))[axis] for axis in data[0]}
+        return tuple(n for axis, n in enumerate(shapes[0]) if axis not in gone)
+    if op == "transpose":
+        if sorted(data) != list(range(len(shapes[0]))):
+            raise ValueError(f"{data} is no order of its axes")
+        return tuple(shapes[0][axis] for axis in data)
+    if op == "slice":
+        for n, (start, step, count) in zip(shapes[0], data, strict=True):
+            if count < 1 or not (0 <= start < n and 0 <= start + (count - 1) * step < n):
+                raise ValueError(f"entries {start}, {start + step}, … of {n}")
+        return tuple(count for _, _, count in data)
+    if op == "take":
+        axis, indices = data
+        if not all(0 <= n < shapes[0][axis] for n in indices):
+            raise ValueError(f"indices {indices} of {shapes[0][axis]}")
+        return (*shapes[0][:axis], len(indices), *shapes[0][axis + 1 :])
+    if op == "concat":
+        return np.concatenate([_blank(shape) for shape in shapes], data[0]).shape
+    if op == "softmax" and not shapes[0]:
+        raise ValueError("softmax needs an axis")
+    return np.broadcast_shapes(*shapes)
+
+
+def _blank(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """An array of a shape that holds nothing."""
+    return np.broadcast_to(np.zeros((), np.int8), shape)
