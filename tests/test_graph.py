@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr
 
 from integraph import build
-from integraph.constructions.graph import Affine, Apply, Schedule, schedule
+from integraph.constructions.graph_old import Affine, Apply, Schedule, schedule
 from integraph.constructions.recipes import RECIPES
 
 RNG = np.random.default_rng(1)

@@ -46,7 +46,8 @@ class Recipe:
         return tuple(role for role, (scale, _) in self.starts.items() if np.ndim(scale) or scale != 0)
 
 
-def _one(gadget: gadgets.Gadget, *roles: str) -> tuple[Stage]:
+def one(gadget: gadgets.Gadget, *roles: str) -> tuple[Stage]:
+    """A single stage: one gadget on these roles."""
     return (lambda r: (gadget(*(r[role] for role in roles)),),)
 
 
@@ -64,44 +65,44 @@ RECIPES: dict[str, Recipe] = {
     "identity": Recipe({"x": ARGUMENT}, (), "x"),
     "tanh": Recipe(
         {"x": ARGUMENT, "alpha": ZERO, "lam": ZERO},
-        _one(gadgets.tanh, "alpha", "lam", "x"),
+        one(gadgets.tanh, "alpha", "lam", "x"),
         "alpha",
         drained="alpha",
     ),
     "sigmoid": Recipe(  # ½ + ½ tanh(x/2), with x/2 in place of x
         {"x": ARGUMENT, "alpha": ZERO, "lam": ZERO},
-        _one(gadgets.tanh, "alpha", "lam", "x"),
+        one(gadgets.tanh, "alpha", "lam", "x"),
         "alpha",
         drained="alpha",
         gain=0.5,
         offset=0.5,
     ),
     "arctan": Recipe(
-        {"v": ARGUMENT, "y": ZERO, "w": ZERO}, _one(gadgets.arctan, "y", "v", "w"), "y", argument="v", drained="y"
+        {"v": ARGUMENT, "y": ZERO, "w": ZERO}, one(gadgets.arctan, "y", "v", "w"), "y", argument="v", drained="y"
     ),
     "softplus": Recipe(
         {"x": ARGUMENT, "s": (0.5, 0.0), "y": ZERO},
-        _one(gadgets.softplus, "s", "y", "x"),
+        one(gadgets.softplus, "s", "y", "x"),
         "y",
         drained="y",
         offset=math.log(2.0),
     ),
-    "silu": Recipe({"x": ARGUMENT, "s": (0.5, 0.0)}, _one(gadgets.silu, "s", "x"), "s"),
+    "silu": Recipe({"x": ARGUMENT, "s": (0.5, 0.0)}, one(gadgets.silu, "s", "x"), "s"),
     "gelu": Recipe(
         {"x": ARGUMENT, "h": (1.0 / math.sqrt(2.0 * math.pi), 0.0), "z": (0.5, 0.0), "w": ZERO},
-        _one(gadgets.gelu, "w", "h", "z", "x"),
+        one(gadgets.gelu, "w", "h", "z", "x"),
         "z",
         drained="w",
     ),
     "gelu_tanh": Recipe(
         {"x": ARGUMENT, "q": ZERO, "u": ZERO, "alpha": ZERO, "lam": ZERO, "z": ZERO}, GELU_TANH, "z", drained="q"
     ),
-    "sin": Recipe({"x": ARGUMENT, "u": ZERO, "v": ONE}, _one(gadgets.sin_cos, "u", "v", "x"), "u", drained="u"),
-    "exp": Recipe({"x": ARGUMENT, "z": ONE}, _one(gadgets.exp, "z", "x"), "z"),
-    "gaussian": Recipe({"x": ARGUMENT, "w": ZERO, "y": ONE}, _one(gadgets.gaussian, "w", "y", "x"), "y", drained="w"),
+    "sin": Recipe({"x": ARGUMENT, "u": ZERO, "v": ONE}, one(gadgets.sin_cos, "u", "v", "x"), "u", drained="u"),
+    "exp": Recipe({"x": ARGUMENT, "z": ONE}, one(gadgets.exp, "z", "x"), "z"),
+    "gaussian": Recipe({"x": ARGUMENT, "w": ZERO, "y": ONE}, one(gadgets.gaussian, "w", "y", "x"), "y", drained="w"),
     "erf": Recipe(
         {"x": ARGUMENT, "h": (2.0 / math.sqrt(math.pi), 0.0), "w": ZERO, "y": ZERO},
-        _one(gadgets.erf, "w", "h", "y", "x"),
+        one(gadgets.erf, "w", "h", "y", "x"),
         "y",
         drained="w",
     ),

@@ -9,7 +9,7 @@ import numpy as np
 from integraph.bounds.deviation import none
 from integraph.bounds.intervals import UP
 from integraph.constructions.budget import Parts, outputs, through
-from integraph.constructions.graph import Affine, Apply, Node, schedule
+from integraph.constructions.graph_old import Affine, Apply, Node, schedule
 from integraph.constructions.layers import Plan, finish
 from integraph.program import Program
 

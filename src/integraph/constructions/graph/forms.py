@@ -1,0 +1,266 @@
+"""Polynomials of degree two over registers, lane by lane: what one segment can compute while it reads them.
+
+An atom is a group of registers that hold a value, row-major. A term is w · x or w · x · v, summed over its last axis:
+each factor is an atom seen through a view (or index array) of shape lanes + (R,), with offset 0 at the atom's first
+register. A form is a sum of terms and a constant. Sums, products, views of lanes and sums over lanes of forms are forms
+again, made by arithmetic on strides: no register is read and nothing of the size of the lanes is allocated. Where that
+is impossible, `Materialise` says which form has to become an atom first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from integraph.program import Index, Ref, View
+from integraph.program.views import Floats, dense
+
+Shape = tuple[int, ...]
+Change = Callable[[Any], Any]  # of an array of lanes
+FEW = 8  # terms that may be computed more than once
+COPY = 1 << 22  # weights that may be copied for a new order of lanes
+
+_ANCHOR = np.zeros(1, np.int8)  # never read, as in program.views
+
+
+class Materialise(Exception):
+    """A form that must become an atom before this can be done with it."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self.form = form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """w · Π atoms; `refs` are lanes + (R,), `w` broadcasts to that."""
+
+    atoms: tuple[int, ...]
+    refs: tuple[Ref, ...]
+    w: Floats
+
+    @property
+    def reads(self) -> int:
+        """R."""
+        return self.refs[0].shape[-1]
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for terms that differ in weights only."""
+        return tuple(sorted((a, _name(ref)) for a, ref in zip(self.atoms, self.refs, strict=True)))
+
+
+def _name(ref: Ref) -> tuple[Any, ...]:
+    if isinstance(ref, View):
+        return 0, ref.offset, ref.shape, ref.strides
+    return 1, 0, ref.shape, ref.registers.tobytes()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """Σ terms + b; `b` broadcasts to the lanes' shape."""
+
+    shape: Shape
+    terms: tuple[Term, ...]
+    b: Floats
+
+    @property
+    def degree(self) -> int:
+        return max((len(term.atoms) for term in self.terms), default=0)
+
+    @property
+    def cost(self) -> int:
+        """Terms of eq. (1) for each lane."""
+        return sum(term.reads for term in self.terms)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether it is a matrix product."""
+        return self.degree == 1 and any(term.reads > FEW and term.w.size > 1 for term in self.terms)
+
+    @property
+    def atoms(self) -> frozenset[int]:
+        return frozenset(atom for term in self.terms for atom in term.atoms)
+
+    @property
+    def single(self) -> Term | None:
+        """The one term of a form w·x + b, lane by lane."""
+        one = len(self.terms) == 1 and self.degree == 1 and self.terms[0].reads == 1
+        return self.terms[0] if one else None
+
+    @property
+    def plain(self) -> tuple[int, Ref] | None:
+        """Atom and view of lanes, of a form that is nothing but registers."""
+        term = self.single
+        if term is None or self.b.any() or (term.w != 1).any():
+            return None
+        return term.atoms[0], drop_reads(term.refs[0])
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for equal forms."""
+        weights = sorted((t.key(), t.w.shape, t.w.tobytes()) for t in self.terms)
+        return self.shape, tuple(weights), self.b.shape, self.b.tobytes()
+
+
+def atom_form(atom: int, shape: Shape) -> Form:
+    """All of an atom."""
+    return Form(shape, (Term((atom,), (dense(0, (*shape, 1)),), np.ones(1)),), np.zeros(()))
+
+
+def constant(shape: Shape, value: Any) -> Form:
+    return Form(shape, (), squeezed(np.broadcast_to(np.asarray(value, np.float64), shape)))
+
+
+def change(ref: Ref, how: Change) -> Ref:
+    """A new arrangement of a view's axes."""
+    if isinstance(ref, Index):
+        return Index(how(ref.registers))
+    moved = how(as_strided(_ANCHOR, ref.shape, ref.strides))
+    start = moved.ctypes.data - _ANCHOR.ctypes.data if moved.size else 0
+    return View(ref.offset + start, moved.shape, moved.strides)
+
+
+def drop_reads(ref: Ref) -> Ref:
+    return change(ref, lambda a: a[..., 0])
+
+
+def squeezed(w: Floats) -> Floats:
+    """Without what only repeats: axes of stride 0 become 1 long, and leading ones go."""
+    short = w[tuple(slice(0, 1) if step == 0 else slice(None) for step in w.strides)]
+    lead = next((k for k, n in enumerate(short.shape) if n != 1), max(short.ndim - 1, 0))
+    return short.reshape(short.shape[lead:])
+
+
+def lanes(form: Form, shape: Shape, how: Change) -> Form:
+    """The form with its lanes rearranged: `how` acts on an array whose axes are the lanes and one more, which stays."""
+    terms = []
+    for term in form.terms:
+        full = np.broadcast_to(term.w, (*form.shape, term.reads))
+        refs = tuple(change(ref, how) for ref in term.refs)
+        terms.append(Term(term.atoms, refs, term.w if term.w.size == 1 else squeezed(how(full))))
+    b = np.broadcast_to(form.b[..., None], (*form.shape, 1)) if form.b.ndim else form.b
+    return Form(shape, tuple(terms), squeezed(how(b)[..., 0]) if form.b.ndim else form.b)
+
+
+def transposed(form: Form, order: Iterable[int]) -> Form:
+    axes = tuple(axis % len(form.shape) for axis in order)
+    return lanes(form, tuple(form.shape[a] for a in axes), lambda a: a.transpose(*axes, len(axes)))
+
+
+def sliced(form: Form, key: tuple[slice, ...]) -> Form:
+    shape = np.broadcast_to(_ANCHOR, form.shape)[key].shape if form.shape else ()
+    return lanes(form, shape, lambda a: a[(*key, slice(None))])
+
+
+def broadcast(form: Form, shape: Shape) -> Form:
+    if shape == form.shape:
+        return form
+    return lanes(form, shape, lambda a: np.broadcast_to(_aligned(a, len(shape)), (*shape, a.shape[-1])))
+
+
+def inserted(form: Form, axis: int) -> Form:
+    """With a new axis of length 1."""
+    key = (slice(None),) * axis + (None,)
+    return lanes(form, (*form.shape[:axis], 1, *form.shape[axis:]), lambda a: a[key])
+
+
+def _aligned(a: Any, axes: int) -> Any:
+    """New axes in front of the lanes."""
+    return a[(None,) * (axes + 1 - a.ndim)]
+
+
+def reshaped(form: Form, shape: Shape) -> Form:
+    if shape == form.shape:
+        return form
+
+    def how(a: Any) -> Any:
+        return a.reshape(*shape, a.shape[-1], copy=True if a.dtype != np.int8 and a.size <= COPY else False)
+
+    try:
+        return lanes(form, shape, how)
+    except ValueError:
+        raise Materialise(form) from None
+
+
+def taken(form: Form, axis: int, indices: tuple[int, ...]) -> Form:
+    """Lanes in any order along one axis."""
+    return _gathered(form, lambda a: np.take(a, indices, axis))
+
+
+def picked(form: Form, indices: Any) -> Form:
+    """One lane of each row, along the last axis: `indices` has the shape of the rows."""
+    where = indices[..., None, None]
+    return _gathered(form, lambda a: np.take_along_axis(a, where, -2))
+
+
+def _gathered(form: Form, how: Change) -> Form:
+    """Lanes by index arrays; the last axis, of terms, stays."""
+    terms, b = [], np.broadcast_to(form.b, form.shape)[..., None]
+    for term in form.terms:
+        refs = tuple(Index(how(ref.indices())) for ref in term.refs)
+        w = term.w if term.w.size == 1 else how(np.broadcast_to(term.w, (*form.shape, term.reads)))
+        terms.append(Term(term.atoms, refs, w))
+    b = how(b)[..., 0]
+    return Form(b.shape, tuple(terms), form.b if form.b.size == 1 else b)
+
+
+def add(*forms: Form) -> Form:
+    """The sum; equal terms become one."""
+    shape = np.broadcast_shapes(*(form.shape for form in forms))
+    found: dict[Any, Term] = {}
+    for term in (term for form in forms for term in broadcast(form, shape).terms):
+        key = term.key()
+        known = found.get(key)
+        found[key] = term if known is None else Term(known.atoms, known.refs, known.w + term.w)
+    b = sum((form.b for form in forms[1:]), start=forms[0].b)
+    return Form(shape, tuple(term for term in found.values() if term.w.any()), np.asarray(b))
+
+
+def scaled(form: Form, factor: Any) -> Form:
+    """Lane by lane times numbers."""
+    factor = np.asarray(factor, np.float64)
+    shape = np.broadcast_shapes(form.shape, factor.shape)
+    wide = broadcast(form, shape)
+    by = factor[..., None] if factor.ndim else factor
+    terms = tuple(Term(term.atoms, term.refs, term.w * by) for term in wide.terms)
+    return Form(shape, tuple(term for term in terms if term.w.any()), np.asarray(wide.b * factor))
+
+
+def shifted(form: Form, by: float) -> Form:
+    return Form(form.shape, form.terms, np.asarray(form.b + by))
+
+
+def product(f: Form, g: Form) -> Form:
+    """Every term of one times every term of the other, of degree two at most."""
+    if not f.terms or not g.terms:
+        return scaled(f, g.b) if f.terms else scaled(g, f.b)
+    for form, other in ((f, g), (g, f)):
+        if form.degree > 1 or (form.terms and any(t.reads > 1 for t in form.terms) and other.degree):
+            raise Materialise(form)
+    shape = np.broadcast_shapes(f.shape, g.shape)
+    f, g = broadcast(f, shape), broadcast(g, shape)
+    pairs = tuple(
+        Term((*s.atoms, *t.atoms), (*s.refs, *t.refs), s.w * t.w) for s in f.terms for t in g.terms
+    )
+    linear = [Form(shape, h.terms, np.zeros(())) for h in (f, g)]
+    parts = [Form(shape, pairs, np.asarray(f.b * g.b))]
+    parts += [scaled(h, other.b) for h, other in zip(linear, (g, f), strict=True) if other.b.any()]
+    return add(*parts)
+
+
+def summed(form: Form) -> Form:
+    """The sum over the last axis of lanes."""
+    shape, n = form.shape[:-1], form.shape[-1]
+    terms = []
+    for term in form.terms:
+        if term.reads > 1 and n > 1:
+            raise Materialise(form)
+        keep = (lambda a: a[..., 0]) if term.reads == 1 else (lambda a: a[..., 0, :])
+        full = np.broadcast_to(term.w, (*form.shape, term.reads)) if term.w.size > 1 else term.w
+        refs = tuple(change(ref, keep) for ref in term.refs)
+        terms.append(Term(term.atoms, refs, squeezed(keep(full)) if term.w.size > 1 else term.w))
+    b = np.broadcast_to(form.b, form.shape).sum(-1) if form.b.size > 1 else form.b * n
+    return Form(shape, tuple(terms), np.asarray(b).reshape(() if form.b.size == 1 else b.shape))

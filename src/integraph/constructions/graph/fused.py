@@ -1,0 +1,200 @@
+"""Products of exponentials, powers and one sine or cosine as one run: z' = (g + Σ a_k p_k) z, with p_k' = −p_k².
+
+A `Fused` value is a polynomial start times e^growth times Π base^a times, perhaps, the sine or cosine of a form. It
+grows factor by factor while a graph is read, and costs nothing until somebody needs its registers.
+
+A base x > 0 enters as p = x/s − 1. The scale s is a power of two near the smallest x that matters: what x/s − 1 rounds
+is 1e-16·s/x of x, and a large x/s only costs a Taylor engine steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from integraph import gadgets
+from integraph.constructions.graph import forms
+from integraph.constructions.graph.forms import Form, Shape, atom_form, constant, scaled, shifted
+from integraph.constructions.graph.runs import Run, Tape, Where, ones, reading, starts
+from integraph.program import Block, Index, Ref, View
+from integraph.program.views import Floats, dense
+
+NEAR, FAR = 6, 10  # binary digits that a scale may be above the smallest, or below the largest base
+MANY = 64  # registers that an exponent may read through an index array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Power:
+    """(base/s)^a · s^a."""
+
+    base: Form
+    a: Fraction
+    s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fused:
+    start: Form
+    growth: Form
+    powers: tuple[Power, ...] = ()
+    angle: Form | None = None
+    cosine: bool = False
+    gain: Floats = field(default_factory=lambda: np.ones(()))  # what the end is multiplied by
+
+    @property
+    def shape(self) -> Shape:
+        angles = () if self.angle is None else (self.angle.shape,)
+        bases = (power.base.shape for power in self.powers)
+        return np.broadcast_shapes(self.start.shape, self.growth.shape, self.gain.shape, *bases, *angles)
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal where one run serves both; that is also so for a sine and a cosine."""
+        powers = tuple((power.base.key(), power.a, power.s) for power in self.powers)
+        return self.start.key(), self.growth.key(), powers, self.angle.key() if self.angle else None
+
+
+def polynomial(form: Form) -> Fused:
+    """A number is a gain."""
+    if form.terms:
+        return Fused(form, constant((), 0.0))
+    return Fused(ones(()), constant((), 0.0), gain=np.broadcast_to(form.b, form.shape))
+
+
+def exponential(growth: Form) -> Fused:
+    return Fused(ones(()), growth)
+
+
+def turn(angle: Form, cosine: bool) -> Fused:
+    return Fused(ones(()), constant((), 0.0), (), angle, cosine)
+
+
+def power(base: Form, a: Fraction, low: float, high: float) -> Fused:
+    """base^a where low ≤ base ≤ high is known; the base must be positive."""
+    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high)),))
+
+
+def scale(low: float, high: float) -> float:
+    """A power of two: the geometric mean of the range, but not far above its low end; 1 where nothing is known."""
+    if not (high > 0 and math.isfinite(high)):
+        return 1.0
+    exponent = math.log2(high) - FAR
+    if low > 0:
+        exponent = min(0.5 * (math.log2(low) + math.log2(high)), math.log2(low) + NEAR)
+    return 2.0 ** min(max(round(exponent), -1000), 1000)
+
+
+def times(f: Fused, g: Fused, start: Form) -> Fused:
+    """The product of two values of which at most one turns; `start` is the product of their starts."""
+    powers = list(f.powers)
+    for other in g.powers:
+        same = next((n for n, mine in enumerate(powers) if mine.base.key() == other.base.key()), None)
+        if same is None:
+            powers.append(other)
+        else:
+            powers[same] = replace(powers[same], a=powers[same].a + other.a)
+    turning = f if f.angle is not None else g
+    kept = tuple(power for power in powers if power.a)
+    return Fused(start, forms.add(f.growth, g.growth), kept, turning.angle, turning.cosine, f.gain * g.gain)
+
+
+def raised(f: Fused, a: Fraction) -> Fused | None:
+    """f^a, if f is a positive number times exponentials and powers of positive bases."""
+    if f.angle is not None or f.start.terms or not (f.gain > 0).all():
+        return None
+    powers = tuple(replace(power, a=power.a * a) for power in f.powers)
+    return replace(f, growth=scaled(f.growth, float(a)), powers=powers, gain=f.gain ** float(a))
+
+
+def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
+    """z, or the products with the sine and with the cosine, before the gain. The factor Π s^a belongs to the end: a start
+    that is nothing but registers can be taken over."""
+    shape = _registers(f)
+    growth, angle = _readable(tape, f.growth, shape, text), f.angle and _readable(tape, f.angle, shape, text)
+    layout = _layout(shape, f.powers)
+    start = forms.broadcast(f.start, shape)
+    begin, reads = {}, reading(growth.terms) | (reading(angle.terms) if angle else frozenset())
+    p = -1
+    if f.powers:
+        p = tape.atom(f"p({text})", (*layout, len(f.powers)))
+        view = dense(0, (*layout, len(f.powers)))
+        begin[p] = starts((view[..., k], _row(power, layout, shape)) for k, power in enumerate(f.powers))
+    z = tape.atom(f"cos·({text})" if angle else f"z({text})", shape)
+    begin[z] = starts([(dense(0, shape), start)])
+    u = tape.atom(f"sin·({text})", shape) if angle else -1
+    targets = tuple(atom for atom in (p, u, z) if atom >= 0)
+    a = np.array([float(power.a) for power in f.powers])
+
+    def stage(where: Where) -> tuple[Block, ...]:
+        lanes = _lanes(shape, layout) if f.powers else shape
+        refs: list[Ref] = [where(p, None)] if f.powers else []
+        refs += [where(atom, dense(0, lanes)) for atom in (u, z) if atom >= 0]
+        x, w, b = _exponent(where, growth, shape, lanes)
+        given = {"a": a if f.powers else None, "b": b if b.any() else None, "w": w}
+        if angle is None:
+            return (gadgets.powers(*refs, x, **given) if f.powers else gadgets.monomial(*refs, x, w=w, b=given["b"]),)
+        t, c, d = _exponent(where, angle, shape, lanes)
+        gadget = gadgets.power_spiral if f.powers else gadgets.spiral
+        return (gadget(*refs, x, t, **given, c=c, d=d if d.any() else None),)
+
+    after = {p: left} if f.powers and (left := _left(f, shape, z)) is not None else {}
+    tape.add(Run(text, targets, begin, reads, (stage,), after))
+    gain = math.prod(power.s ** float(power.a) for power in f.powers)
+    ends = [scaled(atom_form(atom, shape), gain) for atom in (u, z) if atom >= 0]
+    return (ends[0], ends[1]) if angle else (ends[0], None)
+
+
+def _registers(f: Fused) -> Shape:
+    """The shape without its gain."""
+    return replace(f, gain=np.ones(())).shape
+
+
+def _readable(tape: Tape, form: Form, shape: Shape, text: str) -> Form:
+    """An exponent that a gadget can read: one term, or, for a single lane, a few."""
+    several = len(form.terms) > 1 and (math.prod(shape) > 1 or form.cost > MANY)
+    return tape.sum(form, f"exponent of {text}") if form.degree > 1 or several else form
+
+
+def _layout(shape: Shape, powers: Sequence[Power]) -> Shape:
+    """The rows of p: one p for a whole last axis where the bases do not depend on it."""
+    bases = np.broadcast_shapes(*(power.base.shape for power in powers)) if powers else ()
+    padded = (1,) * (len(shape) - len(bases)) + bases
+    if shape and padded == (*shape[:-1], 1):
+        return shape[:-1]
+    return () if math.prod(shape) == 1 else shape
+
+
+def _lanes(shape: Shape, layout: Shape) -> Shape:
+    """z as rows + (n,)."""
+    return (*layout, math.prod(shape) // math.prod(layout))
+
+
+def _row(power: Power, layout: Shape, shape: Shape) -> Form:
+    """p = base/s − 1, for each row."""
+    base = forms.broadcast(power.base, (*layout, 1) if len(layout) < len(shape) else layout)
+    return shifted(scaled(forms.reshaped(base, layout), 1.0 / power.s), -1.0)
+
+
+def _exponent(where: Where, form: Form, shape: Shape, lanes: Shape) -> tuple[Ref, Floats, Floats]:
+    """Registers lanes + (R,), weights and bias."""
+    wide = forms.reshaped(forms.broadcast(form, shape), lanes)
+    if not wide.terms:
+        return View(0, (*lanes, 0), (1,) * (len(lanes) + 1)), np.zeros(1), wide.b
+    refs = [where(term.atoms[0], term.refs[0]) for term in wide.terms]
+    if len(refs) == 1:
+        return refs[0], wide.terms[0].w, wide.b
+    weights = [np.broadcast_to(term.w, (*lanes, term.reads)) for term in wide.terms]
+    return Index(np.concatenate([ref.indices() for ref in refs], -1)), np.concatenate(weights, -1), wide.b
+
+
+def _left(f: Fused, shape: Shape, z: int) -> Form | None:
+    """p(1) = 1 − s/x as a polynomial of z, which it is for 1/x and 1/√x alone."""
+    alone = len(f.powers) == 1 and not f.start.terms and f.angle is None and not f.growth.terms and not f.growth.b.any()
+    if not alone or f.powers[0].a not in (-1, Fraction(-1, 2)) or math.prod(shape) > 1:
+        return None
+    inverse = forms.reshaped(atom_form(z, shape), (1,))  # (s/x)^−a
+    return shifted(scaled(inverse if f.powers[0].a == -1 else forms.product(inverse, inverse), -1.0), 1.0)

@@ -1,0 +1,204 @@
+"""From a graph to runs: every node becomes a form, or a fused product that waits for more factors.
+
+A node that is used twice is computed once. Forms are expanded as long as they have few terms of degree two at most and
+lose nothing by it: (x − a)² is x² − 2ax + a² in the segment's controls, which costs digits where that cancels, so a
+product is expanded only if its terms are at most 1000 times as large as it gets. What is not analytic (abs, min, max,
+ReLU) is smoothed with the steepness k, if there is one, where its argument can have either sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from integraph.bounds.intervals import Interval
+from integraph.constructions.graph import forms, functions, fused
+from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, scaled
+from integraph.constructions.graph.fused import Fused
+from integraph.constructions.graph.runs import Tape
+from integraph.errors import SourceError
+from integraph.targets.graph import Graph
+
+Value = Form | Fused
+EXPAND = 1e3  # how much larger than a product its terms may be
+TERMS = 24  # of an expanded product
+NEAR_ONE = 2.0**-6  # a base that small is no problem for x − 1
+
+
+class Reader:
+    """Values by the number of their node."""
+
+    def __init__(self, graph: Graph, ranges: Sequence[Interval], steep: float | None) -> None:
+        """`steep` is the steepness k of rectifiers; without one they are refused."""
+        self.graph, self.ranges, self.steep = graph, ranges, steep
+        self.tape = Tape()
+        self.values: list[Value] = []
+        self.uses = Counter(n for node in graph.nodes for n in node.args) + Counter(graph.outputs)
+        self.sizes: dict[int, float] = {}  # of atoms: the largest |value|
+        self.smoothed: list[str] = []
+        self._runs: dict[Any, tuple[Form, Form | None]] = {}
+
+    def keep(self, number: int, value: Value, text: str) -> None:
+        """The value of the next node. What is used twice, and costs something, runs now."""
+        shared = self.uses[number] > 1
+        if shared and (isinstance(value, Fused) or value.cost > FEW):
+            value = self.sum(value, text)
+        self.values.append(value)
+        if isinstance(value, Form) and value.plain is not None:
+            size = self.ranges[number].size
+            self.sizes.setdefault(value.plain[0], float(np.max(size, initial=0.0)))
+
+    def form(self, number: int) -> Form:
+        """Node `number` as a form; a fused product runs."""
+        value = self.values[number]
+        if isinstance(value, Fused):
+            value = self.values[number] = self.run(value, self.graph.nodes[number].text or "product")
+        return value
+
+    def run(self, value: Fused, text: str) -> Form:
+        key = value.key()
+        if key not in self._runs:
+            self._runs[key] = fused.run(self.tape, value, text)
+        one, other = self._runs[key]
+        return scaled(other if value.cosine and other is not None else one, value.gain)
+
+    def sum(self, value: Value, text: str) -> Form:
+        return self.tape.sum(self.run(value, text) if isinstance(value, Fused) else value, text)
+
+    def output(self, number: int) -> Form:
+        """What the read-out can take: linear, and a few registers for each output."""
+        form = self.form(number)
+        if form.degree > 1 or form.cost > FEW or (form.b.any() and form.degree == 0):
+            return self.tape.sum(form, self.graph.nodes[number].text or "output")
+        return form
+
+    def changed(self, form: Form, how: Callable[[Form], Form], text: str) -> Form:
+        """Some change of lanes, on the form or, where that needs registers, on its atom. A matrix product keeps its own
+        order of lanes."""
+        if form.heavy:
+            form = self.tape.sum(form, text)
+        try:
+            return how(form)
+        except Materialise as needed:
+            return how(self.tape.sum(form if needed.form is form else needed.form, text))
+
+    def size(self, form: Form) -> float:
+        """A bound of Σ |terms|; infinite where an atom is not known."""
+        total = float(np.max(np.abs(form.b), initial=0.0))
+        for term in form.terms:
+            largest = math.prod(self.sizes.get(atom, math.inf) for atom in term.atoms)
+            total += float(np.max(np.abs(term.w))) * term.reads * largest
+        return total
+
+    def multiply(self, f: Form, g: Form, text: str, value: Interval | None = None) -> Form:
+        """f·g as a form of degree two; `value` is its range, if that is known."""
+        several = [h for h in (f, g) if len(h.terms) > 1 or (h.terms and h.b.any())]
+        if several and f.terms and g.terms:
+            size = math.inf if value is None else EXPAND * float(np.max(value.size, initial=0.0))
+            count = (len(f.terms) + 1) * (len(g.terms) + 1)
+            lanes = math.prod(np.broadcast_shapes(f.shape, g.shape))
+            if value is None or not self.size(f) * self.size(g) <= size or count > TERMS or lanes > 1:
+                f, g = (self.tape.sum(h, text) if any(h is other for other in several) else h for h in (f, g))
+        while True:
+            try:
+                return forms.product(f, g)
+            except Materialise as needed:
+                settled = self.tape.sum(needed.form, text)
+                f, g = (settled if h is needed.form else h for h in (f, g))
+
+    def times(self, f: Value, g: Value, text: str, value: Interval | None = None) -> Value:
+        if isinstance(f, Form) and isinstance(g, Form):
+            return self.multiply(f, g, text, value)
+        if isinstance(f, Form):
+            f, g = g, f
+        assert isinstance(f, Fused)
+        if isinstance(g, Form):
+            g = fused.polynomial(g)
+        if f.angle is not None and g.angle is not None:
+            g = fused.polynomial(self.run(g, text))
+        return fused.times(f, g, self.multiply(f.start, g.start, text))
+
+    def power_of(self, number: int, a: Fraction, text: str) -> Value:
+        """A power of a node: factor by factor, where it is a product whose factors have a sign."""
+        node = self.graph.nodes[number]
+        if node.op in ("mul", "div") and (a.denominator > 1 or a < 0):
+            signed = [self.ranges[n].low.min() > 0 or self.ranges[n].high.max() < 0 for n in node.args]
+            positive = [self.ranges[n].low.min() > 0 for n in node.args]
+            if all(positive) or (all(signed) and a.denominator == 1):
+                f, g = (self.power_of(n, b, text) for n, b in zip(node.args, (a, a if node.op == "mul" else -a), strict=True))
+                return self.times(f, g, text)
+        return self.power(self.values[number], a, self.ranges[number], text)
+
+    def power(self, f: Value, a: Fraction, known: Interval, text: str) -> Value:
+        """f^a, where `known` is the range of f."""
+        if a.denominator == 1 and a >= 0:
+            return self.whole(f, int(a), text)
+        raised = fused.raised(f, a) if isinstance(f, Fused) else None
+        if raised is not None:
+            return raised
+        x = self.run(f, text) if isinstance(f, Fused) else f
+        low, high = float(np.min(known.low)), float(np.max(known.high))
+        if low > 0 or (a.denominator > 1 and high > 0):
+            return fused.power(x, a, low, high)
+        if a.denominator > 1:
+            raise SourceError(
+                f"{text}: its base is at most {high:g} on the box, and a power of exponent {a} needs a positive one: "
+                "choose another box"
+            )
+        if high < 0:
+            inverse = fused.power(scaled(x, -1.0), a, -high, -low)
+            return inverse if a % 2 == 0 else self.times(constant((), -1.0), inverse, text)
+        return self.either_sign(x, a, max(-low, high), text)
+
+    def either_sign(self, x: Form, a: Fraction, size: float, text: str) -> Value:
+        """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
+        x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
+        odd = a.numerator % 2 == 1
+        square = fused.power(self.multiply(x, x, text), (a - 1) / 2 if odd else a / 2, 0.0, size * size)
+        return self.times(x, square, text) if odd else square
+
+    def whole(self, f: Value, n: int, text: str) -> Value:
+        """f^n by products."""
+        if n == 0:
+            return constant(f.shape, 1.0)
+        if n == 1:
+            return f
+        x = self.sum(f, text) if isinstance(f, Fused) else f
+        half = self.whole(x, n // 2, text)
+        assert isinstance(half, Form)
+        square = self.multiply(half, half, text, self.bound(half, half))
+        return self.multiply(square, x, text, self.bound(square, x)) if n % 2 else square
+
+    def bound(self, f: Form, g: Form) -> Interval | None:
+        """A stand-in for the range of a product that is no node: as large as its factors say, if they are known."""
+        size = self.size(f) * self.size(g)
+        return Interval(np.array(-size), np.array(size)) if math.isfinite(size) else None
+
+    def flow(self, name: str, x: Form, text: str) -> Form:
+        return functions.flow(self.tape, functions.FLOWS[name], x, text, functions.LEFT.get(name, {}))
+
+    def rectified(self, x: Form, low: Any, high: Any, text: str) -> Form:
+        """max(x, 0), exactly where the sign of x is known."""
+        if np.min(low) >= 0:
+            return x
+        if np.max(high) <= 0:
+            return constant(x.shape, 0.0)
+        if self.steep is None:
+            raise SourceError(
+                f"{text} is not analytic where its argument changes its sign, so no flow gives it exactly: give a "
+                "tolerance eps to smooth it, or a box on which the sign is known"
+            )
+        self.smoothed.append(text)
+        return functions.flow(self.tape, functions.rectifier(self.steep), x, text, {})
+
+    def logarithm(self, x: Form, known: Interval, text: str) -> Form:
+        low, high = float(np.min(known.low)), float(np.max(known.high))
+        if not high > 0:
+            raise SourceError(f"{text}: its argument is at most {high:g} on the box: ln needs a positive one")
+        near = low <= 1 <= high and low >= NEAR_ONE
+        return functions.logarithm(self.tape, x, 1.0 if near else fused.scale(low, high), text)

@@ -1,0 +1,304 @@
+"""What each operation of a graph becomes: one small function for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from integraph.bounds.intervals import Interval
+from integraph.constructions.graph import forms, functions, fused
+from integraph.constructions.graph.forms import Form, add, constant, scaled, shifted
+from integraph.constructions.graph.reader import Reader, Value
+from integraph.constructions.graph.runs import Tape
+from integraph.errors import SourceError
+from integraph.program.views import dense
+from integraph.targets.activations import CUBIC, ROOT_2_PI
+from integraph.targets.graph import Graph, Node
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+STEADY = (2.0**-6, 1e6)  # bases of x^y for which x − 1 is good enough
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowered:
+    """Runs, the form of each output, and what was smoothed."""
+
+    tape: Tape
+    outputs: tuple[Form, ...]
+    smoothed: tuple[str, ...]
+
+
+def lower(graph: Graph, ranges: Sequence[Interval], steep: float | None) -> Lowered:
+    """`steep` is the steepness k of rectifiers; without one they are refused."""
+    reader = Reader(graph, ranges, steep)
+    for number, node in enumerate(graph.nodes):
+        text = node.text or f"{node.op} {number}"
+        reader.keep(number, RULES[node.op](reader, number, node, text), text)
+    outputs = tuple(reader.output(n) for n in graph.outputs)
+    return Lowered(reader.tape, outputs, tuple(reader.smoothed))
+
+
+Rule = Callable[[Reader, int, Node, str], Value]
+
+
+def _input(r: Reader, n: int, node: Node, text: str) -> Value:
+    return r.tape.input(text, node.shape)
+
+
+def _constant(r: Reader, n: int, node: Node, text: str) -> Value:
+    assert node.value is not None
+    if not np.isfinite(node.value).all():
+        raise SourceError(f"{text} holds −∞, which only the scores of a softmax may be: it is no number")
+    return constant(node.shape, node.value)
+
+
+def _linear(how: Callable[..., Form]) -> Rule:
+    return lambda r, n, node, text: how(*(r.form(k) for k in node.args))
+
+
+def _lanes(how: Callable[[Form, tuple[Any, ...]], Form]) -> Rule:
+    return lambda r, n, node, text: r.changed(r.form(node.args[0]), lambda form: how(form, node.data), text)
+
+
+def _slice(form: Form, data: tuple[Any, ...]) -> Form:
+    ends = (start + step * count for start, step, count in data)
+    keys = (slice(s, end if end >= 0 else None, step) for (s, step, _), end in zip(data, ends, strict=True))
+    return forms.sliced(form, tuple(keys))
+
+
+def _concat(r: Reader, n: int, node: Node, text: str) -> Value:
+    axis, whole, parts, start = node.data[0], dense(0, node.shape), [], 0
+    for k in node.args:
+        form = r.form(k)
+        key = (slice(None),) * (axis % len(node.shape)) + (slice(start, start + form.shape[axis]),)
+        parts.append((whole[key], form))
+        start += form.shape[axis]
+    return forms.atom_form(r.tape.pieces(parts, node.shape, text, text), node.shape)
+
+
+def _mul(r: Reader, n: int, node: Node, text: str) -> Value:
+    return r.times(r.values[node.args[0]], r.values[node.args[1]], text, r.ranges[n])
+
+
+def _div(r: Reader, n: int, node: Node, text: str) -> Value:
+    over, under = node.args
+    divisor = r.graph.nodes[under]
+    if divisor.op == "constant":
+        assert divisor.value is not None
+        if not divisor.value.all():
+            raise SourceError(f"{text}: a division by the constant 0")
+        return r.times(r.values[over], constant(divisor.shape, 1.0 / divisor.value), text)
+    return r.times(r.values[over], r.power_of(under, Fraction(-1), text), text)
+
+
+def _power(r: Reader, n: int, node: Node, text: str) -> Value:
+    return r.power_of(node.args[0], node.data[0], text)
+
+
+def _variable_power(r: Reader, n: int, node: Node, text: str) -> Value:
+    base, exponent = node.args
+    known, y = r.ranges[base], r.form(exponent)
+    if np.min(known.low) >= STEADY[0] and np.max(known.high) <= STEADY[1]:
+        x = r.form(base)
+        return functions.variable_power(r.tape, x, r.multiply(y, shifted(x, -1.0), text), text)
+    return fused.exponential(r.multiply(y, r.logarithm(r.form(base), known, text), text))
+
+
+def _matmul(r: Reader, n: int, node: Node, text: str) -> Value:
+    """Σ_k f[…, i, k] g[…, k, j]: a product of lanes (…, i, j, k), summed over the last."""
+    f, g = (r.form(k) for k in node.args)
+
+    def whole() -> Form:
+        left = forms.inserted(f, len(f.shape) - 1)
+        right = forms.inserted(forms.transposed(g, (*range(len(g.shape) - 2), -1, -2)), len(g.shape) - 2)
+        return forms.summed(r.multiply(left, right, text))
+
+    f, g = (form if form.terms == () or form.single else r.tape.sum(form, text) for form in (f, g))
+    return whole()
+
+
+def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
+    gone = sorted(range(len(r.graph.nodes[node.args[0]].shape))[axis] for axis in node.data[0])
+
+    def how(form: Form) -> Form:
+        kept = [axis for axis in range(len(form.shape)) if axis not in gone]
+        form = forms.transposed(form, (*kept, *gone))
+        for _ in gone:
+            form = forms.summed(form)
+        return form
+
+    form = r.form(node.args[0])
+    return r.changed(form, how, text)
+
+
+def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
+    """Of the differences to one entry of each row that takes part: then the largest is at least 0, and no constant is
+    needed to keep rounding small. What takes no part gets a difference of 0: what is left in its registers may not grow."""
+    s = r.form(node.args[0])
+    mask = np.ones(node.shape, np.bool_) if node.value is None else np.broadcast_to(node.value, node.shape)
+    column = int(np.argmax(mask.reshape(-1, node.shape[-1]).all(0)))
+    if mask[..., column].all():
+        rows = (slice(None),) * (len(node.shape) - 1)
+        first = r.changed(s, lambda form: forms.sliced(form, (*rows, slice(column, column + 1))), text)
+    else:
+        first = forms.picked(s, np.argmax(mask, -1))
+    s = add(s, scaled(forms.broadcast(first, s.shape), -1.0))
+    share = mask / mask.sum(-1, keepdims=True)
+    if node.value is None:
+        return functions.softmax(r.tape, s, share[..., :1], text)
+    return functions.softmax(r.tape, scaled(s, mask), share, text)
+
+
+def _exp(r: Reader, n: int, node: Node, text: str) -> Value:
+    return fused.exponential(r.form(node.args[0]))
+
+
+def _turn(cosine: bool) -> Rule:
+    return lambda r, n, node, text: fused.turn(r.form(node.args[0]), cosine)
+
+
+def _tan(r: Reader, n: int, node: Node, text: str) -> Value:
+    x = r.form(node.args[0])
+    sine, cosine = (r.run(fused.turn(x, which), text) for which in (False, True))
+    return r.times(sine, r.either_sign(cosine, Fraction(-1), 1.0, text), text)
+
+
+def _flow(name: str) -> Rule:
+    return lambda r, n, node, text: r.flow(name, r.form(node.args[0]), text)
+
+
+def _logarithm(base: float) -> Rule:
+    return lambda r, n, node, text: scaled(
+        r.logarithm(r.form(node.args[0]), r.ranges[node.args[0]], text), 1.0 / base
+    )
+
+
+def _log1p(r: Reader, n: int, node: Node, text: str) -> Value:
+    return functions.logarithm(r.tape, shifted(r.form(node.args[0]), 1.0), 1.0, text)
+
+
+def _root(a: Fraction) -> Rule:
+    def rule(r: Reader, n: int, node: Node, text: str) -> Value:
+        known = r.ranges[node.args[0]]
+        if a.denominator == 3 and np.min(known.low) <= 0:
+            return r.either_sign(r.form(node.args[0]), a, float(np.max(known.size)), text)
+        return r.power_of(node.args[0], a, text)
+
+    return rule
+
+
+def _arc(r: Reader, x: Form, text: str) -> Form:
+    """asin x = atan(x (1 − x²)^−½)."""
+    x = x if x.single else r.tape.sum(x, text)
+    square = shifted(scaled(r.multiply(x, x, text), -1.0), 1.0)
+    slope = r.times(x, fused.power(square, Fraction(-1, 2), 0.0, 1.0), text)
+    assert isinstance(slope, fused.Fused)
+    return r.flow("atan", r.run(slope, text), text)
+
+
+def _asin(r: Reader, n: int, node: Node, text: str) -> Value:
+    return _arc(r, r.form(node.args[0]), text)
+
+
+def _acos(r: Reader, n: int, node: Node, text: str) -> Value:
+    return shifted(scaled(_arc(r, r.form(node.args[0]), text), -1.0), 0.5 * math.pi)
+
+
+def _acosh(r: Reader, n: int, node: Node, text: str) -> Value:
+    """2 asinh √((x − 1)/2)."""
+    known = r.ranges[node.args[0]]
+    half = shifted(scaled(r.form(node.args[0]), 0.5), -0.5)
+    low, high = 0.5 * float(np.min(known.low)) - 0.5, 0.5 * float(np.max(known.high)) - 0.5
+    return scaled(r.flow("asinh", r.run(fused.power(half, Fraction(1, 2), low, high), text), text), 2.0)
+
+
+def _atanh(r: Reader, n: int, node: Node, text: str) -> Value:
+    x = r.form(node.args[0])
+    above, below = (functions.logarithm(r.tape, shifted(scaled(x, sign), 1.0), 1.0, text) for sign in (1.0, -1.0))
+    return add(scaled(above, 0.5), scaled(below, -0.5))
+
+
+def _gaussian(r: Reader, n: int, node: Node, text: str) -> Value:
+    x = r.form(node.args[0])
+    return fused.exponential(scaled(r.multiply(x, x, text, r.bound(x, x)), -1.0))
+
+
+def _gelu_tanh(r: Reader, n: int, node: Node, text: str) -> Value:
+    x = r.tape.sum(r.form(node.args[0]), text)
+    cube = r.multiply(x, r.multiply(x, x, text), text)
+    tanh = r.flow("tanh", add(scaled(x, ROOT_2_PI), scaled(cube, ROOT_2_PI * CUBIC)), text)
+    return add(scaled(x, 0.5), scaled(r.multiply(x, tanh, text), 0.5))
+
+
+def _abs(r: Reader, n: int, node: Node, text: str) -> Value:
+    x, known = r.form(node.args[0]), r.ranges[node.args[0]]
+    return add(scaled(r.rectified(x, known.low, known.high, text), 2.0), scaled(x, -1.0))
+
+
+def _relu(r: Reader, n: int, node: Node, text: str) -> Value:
+    x, known = r.form(node.args[0]), r.ranges[node.args[0]]
+    positive = r.rectified(x, known.low, known.high, text)
+    slope = float(node.data[0]) if node.data else 0.0
+    return add(scaled(positive, 1.0 - slope), scaled(x, slope)) if slope else positive
+
+
+def _choice(sign: float) -> Rule:
+    """max(x, y) = y + max(x − y, 0), min(x, y) = y − max(y − x, 0)."""
+
+    def rule(r: Reader, n: int, node: Node, text: str) -> Value:
+        x, y = (r.form(k) for k in node.args)
+        a, b = (r.ranges[k] for k in node.args)
+        low, high = (a.low - b.high, a.high - b.low) if sign > 0 else (b.low - a.high, b.high - a.low)
+        gap = scaled(add(x, scaled(y, -1.0)), sign)
+        return add(y, scaled(r.rectified(gap, low, high, text), sign))
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "input": _input,
+    "constant": _constant,
+    "add": _linear(add),
+    "sub": _linear(lambda f, g: add(f, scaled(g, -1.0))),
+    "neg": _linear(lambda f: scaled(f, -1.0)),
+    "mul": _mul,
+    "div": _div,
+    "power": _power,
+    "variable_power": _variable_power,
+    "matmul": _matmul,
+    "sum": _sum,
+    "softmax": _softmax,
+    "reshape": _lanes(lambda form, data: forms.reshaped(form, tuple(data[0]))),
+    "broadcast": _lanes(lambda form, data: forms.broadcast(form, tuple(data[0]))),
+    "transpose": _lanes(lambda form, data: forms.transposed(form, data)),
+    "slice": _lanes(_slice),
+    "take": _lanes(lambda form, data: forms.taken(form, data[0], tuple(data[1]))),
+    "concat": _concat,
+    "exp": _exp,
+    "sin": _turn(False),
+    "cos": _turn(True),
+    "tan": _tan,
+    "ln": _logarithm(1.0),
+    "log2": _logarithm(LN2),
+    "log10": _logarithm(LN10),
+    "log1p": _log1p,
+    "sqrt": _root(Fraction(1, 2)),
+    "cbrt": _root(Fraction(1, 3)),
+    "asin": _asin,
+    "acos": _acos,
+    "acosh": _acosh,
+    "atanh": _atanh,
+    "gaussian": _gaussian,
+    "gelu_tanh": _gelu_tanh,
+    "abs": _abs,
+    "relu": _relu,
+    "leaky_relu": _relu,
+    "min": _choice(-1.0),
+    "max": _choice(1.0),
+    **{name: _flow(name) for name in functions.FLOWS},
+}

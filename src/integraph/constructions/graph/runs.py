@@ -1,0 +1,137 @@
+"""What a graph becomes before time and registers are chosen: atoms, and the runs that compute them.
+
+A run is one activity of a program: its registers start at forms of earlier atoms, then, stage by stage, gadgets act on
+them while the operands `reads` are frozen. A run without stages is a sum: the start is the value. Atoms are numbered;
+0 … are the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from integraph.constructions.graph.forms import Form, Shape, Term, atom_form
+from integraph.program import Block, Ref, View
+from integraph.program.views import dense
+
+Where = Callable[[int, Ref | None], Ref]  # the registers of an atom, all of them or through a view
+Stage = Callable[[Where], Sequence[Block]]
+NOBODY = -2  # the run of an atom that is not needed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atom:
+    """Registers under one name. `run` is −1 for inputs."""
+
+    name: str
+    shape: Shape
+    run: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """Part of an atom, seen through `view`, starts at `form`."""
+
+    view: View
+    form: Form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """`atoms` are its targets. `after`: what an atom is in the end, where that is a polynomial of others; a sum is its
+    start."""
+
+    text: str
+    atoms: tuple[int, ...]
+    starts: dict[int, tuple[Start, ...]]  # atoms that start at 0 have none
+    reads: frozenset[int] = frozenset()
+    stages: tuple[Stage, ...] = ()
+    after: dict[int, Form] = field(default_factory=dict)
+    tag: str = ""  # what the run is called in labels, if not `text`
+
+    def sources(self, atom: int) -> frozenset[int]:
+        """The atoms that the start of one of its own is loaded from."""
+        return frozenset().union(*(start.form.atoms for start in self.starts.get(atom, ())))
+
+    def in_place(self, atom: int, atoms: Sequence[Atom]) -> int | None:
+        """The atom that this one starts as a copy of, so that it could take over its registers."""
+        starts = self.starts.get(atom, ())
+        if len(starts) != 1 or not self.stages:
+            return None
+        plain = starts[0].form.plain
+        whole = starts[0].view == dense(0, atoms[atom].shape)
+        if plain is None or not whole or plain[1] != dense(0, atoms[plain[0]].shape):
+            return None
+        return plain[0]
+
+
+class Tape:
+    """Collects atoms and runs; an equal sum is not made twice."""
+
+    def __init__(self) -> None:
+        self.atoms: list[Atom] = []
+        self.runs: list[Run] = []
+        self._sums: dict[object, int] = {}
+        self._names: dict[str, int] = {}
+
+    def input(self, name: str, shape: Shape) -> Form:
+        self.atoms.append(Atom(name, shape, -1))
+        return atom_form(len(self.atoms) - 1, shape)
+
+    def atom(self, name: str, shape: Shape) -> int:
+        """A new atom of the run that is added next."""
+        count = self._names[name] = self._names.get(name, 0) + 1
+        self.atoms.append(Atom(name if count == 1 else f"{name}{count}", shape, len(self.runs)))
+        return len(self.atoms) - 1
+
+    def add(self, run: Run) -> None:
+        self.runs.append(run)
+
+    def sum(self, form: Form, text: str, name: str = "s") -> Form:
+        """The form as an atom, computed by one segment."""
+        plain = form.plain
+        if plain is not None and plain[1] == dense(0, self.atoms[plain[0]].shape):
+            return form
+        key = form.key()
+        if key not in self._sums:
+            self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, name)
+        return atom_form(self._sums[key], form.shape)
+
+    def pieces(self, parts: Iterable[tuple[View, Form]], shape: Shape, text: str, name: str) -> int:
+        """An atom that is several forms side by side."""
+        atom = self.atom(name, shape)
+        self.add(Run(text, (atom,), {atom: starts(parts)}))
+        return atom
+
+    def registers(self, form: Form, text: str) -> Form:
+        """The form as registers, lane by lane: as they are, or in a new atom."""
+        return form if form.plain is not None else self.sum(form, text)
+
+
+def starts(parts: Iterable[tuple[View, Form]]) -> tuple[Start, ...]:
+    """Without what starts at 0."""
+    return tuple(Start(view, form) for view, form in parts if form.terms or form.b.any())
+
+
+def reading(terms: Iterable[Term]) -> frozenset[int]:
+    return frozenset(atom for term in terms for atom in term.atoms)
+
+
+def ones(shape: Shape) -> Form:
+    return Form(shape, (), np.ones(()))
+
+
+def used(tape: Tape, outputs: Iterable[int]) -> Tape:
+    """Without runs that nobody needs; atoms keep their numbers."""
+    needed, kept = set(outputs), []
+    for run in reversed(tape.runs):
+        if needed.intersection(run.atoms):
+            kept.append(run)
+            needed.update(run.reads, *(run.sources(atom) for atom in run.atoms))
+    found = Tape()
+    found.runs = kept[::-1]
+    numbers = {atom: number for number, run in enumerate(found.runs) for atom in run.atoms}
+    found.atoms = [replace(atom, run=-1 if atom.run < 0 else numbers.get(n, NOBODY)) for n, atom in enumerate(tape.atoms)]
+    return found

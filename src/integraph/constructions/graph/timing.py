@@ -1,0 +1,96 @@
+"""When everything happens: a run begins as soon as what it reads is there, and is loaded in the segment before.
+
+Segments are counted from 0; an input is ready at −1. An atom that starts as a copy of another one takes over its
+registers if nobody reads that one any more: then nothing is loaded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from integraph.constructions.graph.runs import Run, Tape
+
+ALWAYS = 1 << 30  # the last use of what the read-out needs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timing:
+    """Of each run the segment that loads it, those of its first and last stage; `taken` is atom → the one it replaces."""
+
+    load: tuple[int, ...]
+    begin: tuple[int, ...]
+    end: tuple[int, ...]
+    taken: dict[int, int]
+
+    @property
+    def depth(self) -> int:
+        return max(self.end, default=-1) + 1
+
+
+def timing(tape: Tape, outputs: Collection[int]) -> Timing:
+    """`outputs` are atoms that the read-out needs. A sum of nothing but numbers waits for the last segment."""
+    found = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
+    last = max(found.depth - 1, 0)
+    waits = [not run.stages and not any(run.sources(atom) for atom in run.atoms) for run in tape.runs]
+    load, begin, end = (
+        tuple(last if wait else when for wait, when in zip(waits, times, strict=True))
+        for times in (found.load, found.begin, found.end)
+    )
+    return Timing(load, begin, end, found.taken)
+
+
+def uses(tape: Tape, time: Timing) -> dict[int, list[tuple[int, int]]]:
+    """Of each atom: (run, segment) of everybody who reads it."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number, run in enumerate(tape.runs):
+        for atom in run.starts:
+            if atom not in time.taken:
+                for source in run.sources(atom):
+                    found[source].append((number, time.load[number]))
+        for atom in run.reads:
+            found[atom].append((number, time.end[number]))
+    return found
+
+
+def _timed(tape: Tape, taken: dict[int, int]) -> Timing:
+    ready = [-1] * len(tape.atoms)
+    load, begin, end = [], [], []
+    busy: dict[int, int] = defaultdict(lambda: -1)  # when an atom was last read
+    for run in tape.runs:
+        loaded = [atom for atom, starts in run.starts.items() if starts and atom not in taken]
+        sources = [source for atom in loaded for source in run.sources(atom)]
+        soonest = 1 + max((ready[source] for source in sources), default=-1)
+        start = soonest if not run.stages else _begin(run, soonest + 1 if loaded else 0, ready, busy, taken)
+        load.append(start - 1 if run.stages else start)
+        begin.append(start)
+        end.append(start + max(len(run.stages), 1) - 1)
+        for atom in run.atoms:
+            ready[atom] = end[-1]
+        for source in sources:
+            busy[source] = max(busy[source], load[-1])
+        for atom in run.reads:
+            busy[atom] = max(busy[atom], end[-1])
+    return Timing(tuple(load), tuple(begin), tuple(end), taken)
+
+
+def _begin(run: Run, soonest: int, ready: Sequence[int], busy: dict[int, int], taken: dict[int, int]) -> int:
+    replaced = [taken[atom] for atom in run.atoms if atom in taken]
+    waits = [ready[atom] for atom in (*run.reads, *replaced)] + [busy[atom] for atom in replaced]
+    return max([soonest, *(1 + wait for wait in waits)])
+
+
+def _takeovers(tape: Tape, time: Timing, outputs: frozenset[int]) -> dict[int, int]:
+    """Where every other reader of the old atom is an earlier run that is done before the new one begins."""
+    readers = uses(tape, time)
+    found: dict[int, int] = {}
+    for number, run in enumerate(tape.runs):
+        for atom in run.atoms:
+            old = run.in_place(atom, tape.atoms)
+            if old is None or old in outputs or old in found.values() or old in run.reads:
+                continue
+            others = [(who, when) for who, when in readers[old] if who != number]
+            if all(who < number and when < time.begin[number] for who, when in others):
+                found[atom] = old
+    return found
