@@ -19,6 +19,7 @@ from integraph import Program, Registers, Segment, build, gadgets
 from integraph.gadgets import Gadget
 from integraph.gadgets.functions import FLOAT
 from integraph.gadgets.gadget import Closed, arguments
+from integraph.program.views import dense
 
 Floats = NDArray[np.float64]
 Values = dict[str, Any]
@@ -39,7 +40,8 @@ class Case:
         """One segment with every register an input and an output."""
         r = Registers()
         roles = self.gadget.targets + self.gadget.operands
-        views = [r.inputs(role, *self.shapes.get(role, (1,))) for role in roles]
+        shapes = {role: self.shapes.get(role, (1,)) for role in roles}
+        views = [dense(0, shape) if 0 in shape else r.inputs(role, *shape) for role, shape in shapes.items()]
         block = self.gadget(*views, **self.tensors)
         step = Segment(self.name, (block,), abs(t), 1.0 if t > 0 else -1.0)
         everything = r.copy()
@@ -180,6 +182,19 @@ def _matrix(target: str, operand: str, lanes: int = 2) -> Draw:
     return lambda rng, t, n: {target: rng.normal(0, 1, (lanes, n)), operand: rng.normal(0, 1, (3, n))}
 
 
+def _growth(name: str, gadget: Gadget, tensors: Mapping[str, Any], **shapes: tuple[int, ...]) -> Case:
+    """1 + pt ≥ 0.1, all others anything."""
+
+    def wild(rng: Generator, t: float, n: int) -> Values:
+        return {role: rng.normal(0, 1.5, (*shape, n)) for role, shape in shapes.items()}
+
+    def draw(rng: Generator, t: float, n: int) -> Values:
+        bases = {"p": rng.uniform(-0.9, 4, (*shapes["p"], n)) / t} if "p" in shapes else {}
+        return wild(rng, t, n) | bases
+
+    return Case(name, gadget, draw, wild if "p" in shapes else None, tensors, shapes)
+
+
 W = np.array([[1.5, -0.25, 2.0], [-3.0, 0.5, 0.75]])
 B = np.array([0.5, -1.25])
 
@@ -284,6 +299,19 @@ CASES = (
         },
         shapes={"lam": (1, 2), "mu": (1, 1)},
         sums=("lam", "mu"),
+    ),
+    _growth("powers", gadgets.powers, {"a": [2.5, -0.5], "b": B}, p=(2,), z=(2,), x=(1,)),
+    _growth("powers of rows", gadgets.powers, {"a": -0.5}, p=(2, 1), z=(2, 3), x=(0,)),
+    _growth("spiral", gadgets.spiral, {"w": W, "b": B, "c": B[:, None]}, u=(2,), v=(2,), x=(2, 3), t=(2, 1)),
+    _growth(
+        "power_spiral",
+        gadgets.power_spiral,
+        {"a": B[:, None], "w": 0.5, "c": [1.5, -2.0], "d": 0.25},
+        p=(1, 2),
+        u=(1, 2),
+        v=(1, 2),
+        x=(1, 2, 1),
+        t=(1, 2, 2),
     ),
     Case("decay", gadgets.decay, _any("z"), None, {"r": 12.5}),
     Case("relax", gadgets.relax, _any("z"), None, {"r": 12.5, "v": -0.75}, sums=("z",)),

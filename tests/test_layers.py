@@ -48,6 +48,7 @@ HEAVY = (
     "keras",
     "mpmath",
     "sympy",
+    "jax",
     "flint",
     "distributed",
     "dask",

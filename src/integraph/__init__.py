@@ -9,8 +9,10 @@ from integraph.bounds.sobolev import Sobolev
 from integraph.certificates import certify, check, enclose
 from integraph.comparison import Comparison, compare
 from integraph.compiler import compile
+from integraph.constructions.graph.compiled import Layouts
 from integraph.constructions.plans import Plan
 from integraph.frontends import function, network
+from integraph.graphs import graph, layouts
 from integraph.program import (
     Budget,
     Index,
@@ -27,6 +29,7 @@ from integraph.program import (
 )
 from integraph.smooth import plan, sobolev_norm
 from integraph.targets import Function, Layer, Network
+from integraph.targets.graph import Graph
 
 if typing.TYPE_CHECKING:
     from integraph.certify.certificate import Certificate
@@ -41,8 +44,10 @@ __all__ = [
     "Checked",
     "Comparison",
     "Function",
+    "Graph",
     "Index",
     "Layer",
+    "Layouts",
     "Network",
     "Partition",
     "Plan",
@@ -64,6 +69,8 @@ __all__ = [
     "flow",
     "function",
     "gadgets",
+    "graph",
+    "layouts",
     "load",
     "network",
     "plan",

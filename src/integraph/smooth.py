@@ -76,7 +76,7 @@ def sobolev_norm(
 
 def to_task(
     source: Any,
-    eps: float,
+    eps: float | None,
     *,
     box: ArrayLike | None,
     method: str,
@@ -96,7 +96,7 @@ def on_box(
     source: Any, box: ArrayLike | None, variables: Variables, inputs: int | None, derivatives: Derivative | None
 ) -> tuple[Function, Interval]:
     """The function, and the box that it is on; a Python function is tried there, so the box comes first."""
-    if not _is_python(source):
+    if not is_python(source):
         found = function(source, variables=variables, inputs=inputs, derivatives=derivatives)
         return found, interval(box, found.inputs)
     sizes = {
@@ -109,7 +109,8 @@ def on_box(
     return function(source, variables=variables, inputs=inputs, derivatives=derivatives, box=ends), cube
 
 
-def _is_python(source: Any) -> bool:
+def is_python(source: Any) -> bool:
+    """Whether a source is a Python function."""
     from integraph.frontends.sympy_reader import is_sympy
 
     return callable(source) and not is_sympy(source) and not isinstance(source, type)

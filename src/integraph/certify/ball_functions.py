@@ -55,6 +55,9 @@ class BallFunctions:
         above = self.exp(-self.relu(-x))
         return below, *(y * above / below for y in z)
 
+    def grow_powers(self, z: Array, e: Array, x: Array, a: Array) -> Array:
+        return self.grow(z, e + np.sum(a * self.log1p(x), -2))
+
     def sum(self, x: Array, axis: int) -> Array:
         return np.sum(x, axis=axis)
 

@@ -15,7 +15,7 @@ from integraph.bounds.intervals import Interval, U
 from integraph.bounds.perturbation import RELU
 from integraph.constructions.recipes import RECIPES, Recipe, bend, rectifier, switches
 from integraph.errors import SourceError
-from integraph.program import Budget, Probe, Program, Registers, Segment, View, build, tensor
+from integraph.program import Budget, Probe, Program, Ref, Registers, Segment, View, build, tensor
 from integraph.program.views import Floats
 from integraph.targets import Activation, Layer, Network, activation
 from integraph.targets.merge import sum_error
@@ -43,7 +43,7 @@ class Stretch:
     def units(self) -> int:
         return len(self.A)
 
-    def probe(self, segment: int, out: View) -> Probe:
+    def probe(self, segment: int, out: Ref) -> Probe:
         """Where the layer's values can be seen."""
         return Probe(f"layer {self.number}", segment, out, self.recipe.gain, self.recipe.offset)
 
@@ -175,6 +175,14 @@ def finish(
         ),
         shape=(len(b), registers.width),
     )
-    source = f"{repr(plan.network).removeprefix('Network ')}, {how}"
-    built = build(registers, segments, matrix, source=source)
-    return replace(built, budget=Budget(plan.box.low, plan.box.high, *parts), probes=tuple(probes))
+    return promised(build(registers, segments, matrix, source=named(plan, how)), plan, probes, parts)
+
+
+def named(plan: Plan, how: str) -> str:
+    """The source of a program: the network, and how it was built."""
+    return f"{repr(plan.network).removeprefix('Network ')}, {how}"
+
+
+def promised(program: Program, plan: Plan, probes: Sequence[Probe], parts: tuple[float, float, float]) -> Program:
+    """The program with what is known of its error, and where values of the network can be seen."""
+    return replace(program, budget=Budget(plan.box.low, plan.box.high, *parts), probes=tuple(probes))

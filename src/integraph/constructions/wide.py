@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from integraph.bounds.deviation import none
 from integraph.bounds.intervals import UP
 from integraph.constructions.budget import Parts, outputs, through
-from integraph.constructions.graph_old import Affine, Apply, Node, schedule
-from integraph.constructions.layers import Plan, finish
+from integraph.constructions.graph.allocation import DECAY, KEEP
+from integraph.constructions.graph.exact import layout, program
+from integraph.constructions.graph.forms import inserted, scaled, shifted, summed
+from integraph.constructions.graph.functions import flow
+from integraph.constructions.graph.runs import Tape
+from integraph.constructions.layers import Plan, named, promised
 from integraph.program import Program
 
 
@@ -40,19 +45,25 @@ def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
 
 
 def construct(plan: Plan, r: float) -> Program:
-    """The program; the graph is a chain."""
-    nodes: list[Node] = []
-    value = 0
+    """The program; the graph is a chain, and what an activation starts from is computed with its argument."""
+    tape = Tape()
+    value = tape.input("x", (plan.network.inputs,))
+    ends: list[int] = []
     for layer in plan.stretches:
         tag = str(layer.number)
-        nodes.append(Affine(f"affine {tag}", value, layer.A, layer.b, tag))
+        argument = shifted(summed(scaled(inserted(value, 0), layer.A)), layer.b)
         if layer.recipe.stages:
-            nodes.append(Apply(f"{layer.name} {tag}", len(nodes), layer.recipe, tag))
-        value = len(nodes)
-    built = schedule(plan.network.inputs, nodes, value, constant=bool(plan.readout.b.any()), r=r)
-    probes = []
-    ends = [n for n, node in enumerate(nodes, 1) if n == len(nodes) or isinstance(nodes[n], Affine)]
-    for layer, n in zip(plan.stretches, ends, strict=True):
-        probes.append(layer.probe(built.ready[n], built.values[n]))
-    how, out = "wide with decay" if math.isfinite(r) else "wide", built.values[value]
-    return finish(plan, how, built.registers, built.segments, out, built.one, probes, error(plan, r))
+            flow_of = replace(layer.recipe, gain=1.0, offset=0.0)  # they are part of the next layer's A and b
+            value = flow(tape, flow_of, argument, f"{layer.name} {tag}", {}, tag)
+        else:
+            value = tape.sum(argument, f"affine {tag}", f"mu{tag}")
+        ends += value.atoms
+    C = plan.readout.C
+    outputs = shifted(summed(scaled(inserted(value, 0), C)) if C.ndim == 2 else scaled(value, C), plan.readout.b)
+    how, free = ("wide with decay", DECAY) if math.isfinite(r) else ("wide", KEEP)
+    chosen = layout(tape, [outputs], free)
+    probes = [
+        layer.probe(chosen.ready(atom), chosen.where(atom, None))
+        for layer, atom in zip(plan.stretches, ends, strict=True)
+    ]
+    return promised(program(chosen, r, named(plan, how)), plan, probes, error(plan, r))

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from integraph.flow.chunk_size import chunk, padded
 from integraph.flow.chunks import over_chunks
 from integraph.flow.diagnose import diagnose, start
 from integraph.flow.plan import Plan, Workspace, make
@@ -20,16 +21,14 @@ from integraph.program.views import Floats
 
 Mask = NDArray[np.bool_]
 
-CHUNK = 256  # inputs: a net of 64 neurons a layer then stays in the second-level cache
-CACHE = 1 << 22  # bytes of states a chunk should not exceed: larger chunks make better matrix products, to a point
-SMALLEST = 16
 
 
 class _Prepared:
-    """The plan of a program and idle workspaces by size (powers of 2); lists make taking and giving back atomic."""
+    """The plan of a program and idle workspaces by size; lists make taking and giving back atomic."""
 
     def __init__(self, program: Program, everything: bool) -> None:
         self.plan: Plan = make(program, everything)
+        self.chunk = chunk(self.plan)
         self.idle: dict[int, list[Workspace]] = {}
 
     def take(self, size: int) -> Workspace:
@@ -64,7 +63,7 @@ class Exact:
         outputs = np.empty((len(x), program.outputs))
         states = np.empty((len(x), program.width)) if options.states else None
         work = _Work(program, prepared, x, outputs, states)
-        size = _chunk(program.width)
+        size = prepared.chunk
         if 0 < len(x) <= size:  # a single input should cost microseconds
             return Flow(self.name, outputs, states, None, tuple(work.chunk((0, len(x)))))
         found = over_chunks(work.chunk, len(x), size, options.threads)
@@ -115,7 +114,7 @@ class _Work:
     def chunk(self, piece: tuple[int, int]) -> list[Failure]:
         a, b = piece
         count = b - a
-        size = 1 << (count - 1).bit_length()
+        size = padded(count)
         with np.errstate(all="ignore"):
             inputs = self.x[a:b] if self.units is None else self.x[a:b] * self.units[: self.program.inputs]
             workspace = self.prepared.take(size)
@@ -152,11 +151,6 @@ def _with_others(program: Program, found: list[Failure], suspect: Mask, first: i
     others = [row for row in (np.flatnonzero(suspect) + first).tolist() if row not in named]
     found = found + [Failure(row, Status.OVERFLOWED, last, label, "read-out", program.horizon) for row in others]
     return sorted(found, key=lambda failure: failure.input)
-
-
-def _chunk(width: int) -> int:
-    """Inputs in a chunk: a power of 2 such that the states stay in the cache."""
-    return max(SMALLEST, min(CHUNK, 1 << max(CACHE // (8 * width), 1).bit_length() - 1))
 
 
 EXACT = Exact()

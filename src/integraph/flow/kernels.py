@@ -8,59 +8,16 @@ one division is left, except at |v| ≈ 0.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit
-from numba.core import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from integraph.flow.exponential import LOWEST, exponential
 from integraph.flow.jit import cached_njit
 
 LARGEST = np.finfo(np.float64).max
-LOG2_E = 1.4426950408889634
-LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two pieces: n·LN2_HIGH is exact for |n| < 2^20
-LN2_LOW = 1.90821492927058770002e-10
-LOWEST = -708.0  # below, 2^n is no longer a normal number; e^−708 = 3e−308
 FLOOR = 1e-290  # what is left of u near an unstable rest is noise below this
 TINY = 1e-140  # |v| below which tanh v = v to all digits and squares of v would underflow
-
-
-@intrinsic
-def _power_of_two(_context: Any, _n: Any) -> Any:
-    """2^n for an integer −1022 ≤ n ≤ 1023, by writing the exponent bits."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        integer = ir.IntType(64)
-        biased = builder.add(arguments[0], ir.Constant(integer, 1023))
-        return builder.bitcast(builder.shl(biased, ir.Constant(integer, 52)), ir.DoubleType())
-
-    return types.float64(types.int64), generate
-
-
-@njit(inline="always")
-def _exponential(x: float) -> tuple[float, float]:
-    """(e^x − 1, e^x) for x ≤ 0, both to about an ulp: x = n ln 2 + r, Taylor in |r| ≤ ln 2 / 2."""
-    x = max(x, LOWEST)
-    n = math.floor(x * LOG2_E + 0.5)
-    r = (x - n * LN2_HIGH) - n * LN2_LOW
-    q = 1 / 6227020800.0
-    q = q * r + 1 / 479001600.0
-    q = q * r + 1 / 39916800.0
-    q = q * r + 1 / 3628800.0
-    q = q * r + 1 / 362880.0
-    q = q * r + 1 / 40320.0
-    q = q * r + 1 / 5040.0
-    q = q * r + 1 / 720.0
-    q = q * r + 1 / 120.0
-    q = q * r + 1 / 24.0
-    q = q * r + 1 / 6.0
-    q = q * r + 0.5
-    p = r + r * r * q
-    e = _power_of_two(np.int64(n)) * (1.0 + p)  # type: ignore[call-arg]
-    return p if n == 0 else e - 1.0, e  # not 2^n·p + 2^n: 2^n·p may be subnormal, which takes four times as long
 
 
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -71,7 +28,7 @@ def tanh_flow(alpha: NDArray[np.float64], lam: NDArray[np.float64], x: NDArray[n
         a, l = alpha[lane], lam[lane]
         v = t * x[lane]
         size = abs(v)
-        fall, e = _exponential(-size)
+        fall, e = exponential(-size)
         c = -0.5 * fall * (size + t * l)
         rise = c * (1.0 + e)
         size_e = size * e
@@ -107,23 +64,11 @@ def logistic_flow(
             w = s[row, column] - base
             v = k * ((1.0 - slope) * x[row, column])
             size = abs(v)
-            fall, e = _exponential(-size)
+            fall, e = exponential(-size)
             tiny, rises = size < TINY, v > 0.0
             u = 1.0 + k * w if tiny else (e if rises else 1.0) * size - k * w * fall
             above = 1.0 if rises else (e if size < -LOWEST else 0.0)
             found = base + w * ((1.0 if tiny else above * size) / u)
             end[row, column] = found
             failed |= not (u > FLOOR) or not (abs(found) <= LARGEST)
-    return failed == 0
-
-
-@cached_njit(nogil=True, error_model="numpy")
-def add_rows(z: NDArray[np.float64], gain: NDArray[np.float64], reach: float, bias: NDArray[np.float64]) -> bool:
-    """z += reach·gain + bias, bias one number a row, in one pass over the cache; True if all are finite."""
-    failed = 0
-    for row in range(z.shape[0]):
-        b = bias[row]
-        for column in range(z.shape[1]):
-            z[row, column] += reach * gain[row, column] + b
-            failed |= not (abs(z[row, column]) <= LARGEST)
     return failed == 0

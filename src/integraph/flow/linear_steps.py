@@ -1,157 +1,22 @@
-"""Fast steps of what is linear in its targets: affine maps, products, decays, relaxations and drains."""
+"""Fast steps of monomials, logarithms of cosh, decays, relaxations and drains."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 
 from integraph import gadgets
+from integraph.flow.affine_steps import Step, compiles, matrix_product
 from integraph.gadgets.functions import FLOAT
-from integraph.program import Block, Index, Ref, View
+from integraph.program import Block, Index, View
 from integraph.program.views import Floats
 
 NORMAL = 1e-290  # factors below lose digits or are 0
 SUBNORMAL = float(np.finfo(np.float64).tiny)  # numbers below have lost digits, and slow down all that is done with them
 LN2 = math.log(2.0)
 GATHERED = 64  # registers a lane may read before a sum over a copy is faster
-
-Step = Callable[[], bool]
-
-
-def affine(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """Matrix products where all lanes of the last axis read the same registers; else only diagonal maps."""
-    z, x = block.targets[0], block.operands[0]
-    if not (isinstance(z, View) and z.contiguous):
-        return None
-    w = _times(t, block.tensors["w"])
-    bias = t * block.tensors["b"][..., None] if "b" in block.tensors else None
-    target = z.of(states)
-    if x.shape[-1] == 1:
-        diagonal = _single(x, states)
-        return _accumulate(target, lambda out: np.multiply(w, diagonal(), out=out), bias, fresh)
-    if not isinstance(x, View) or x.strides[-2:-1] != (0,):
-        return None
-    source = View(x.offset, x.shape[:-2] + x.shape[-1:], x.strides[:-2] + x.strides[-1:]).of(states)
-    matrix = np.broadcast_to(w, np.broadcast_shapes(w.shape, x.shape[-2:]))
-    return _accumulate(target, _matrix_product(matrix, source), bias, fresh)
-
-
-def _single(x: Ref, states: Floats) -> Callable[[], Floats]:
-    """What lanes read that read one register each: in place, or gathered."""
-    if isinstance(x, View):
-        fixed = x.of(states)[..., 0, :]
-        return lambda: fixed
-    registers = x.indices()[..., 0]
-    return lambda: states[registers]
-
-
-def ramp(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """One sum."""
-    z = block.targets[0]
-    if not isinstance(z, View):
-        return None
-    target, gain = z.of(states), t * block.tensors["b"][..., None]
-
-    def step() -> bool:
-        np.add(target, gain, out=target)
-        return math.isfinite(np.add.reduce(target, axis=None))
-
-    return step
-
-
-def compiles() -> bool:
-    """Whether numba is switched on; without it the closed forms in numpy do."""
-    from numba import config
-
-    return not config.DISABLE_JIT  # type: ignore[attr-defined]
-
-
-def _times(t: float, tensor: Floats) -> Floats:
-    return tensor if t == 1.0 else t * tensor
-
-
-def _matrix_product(matrix: Floats, source: Floats) -> Callable[[Floats], object]:
-    """matrix (…, m, n) times source (…, n, B). One matrix for many rows is one product, not one for each row; a single
-    input is a vector, which BLAS multiplies three times faster than a column."""
-    if source.ndim == 2 and source.shape[1] == 1:
-        vector = source[:, 0]
-        return lambda out: np.dot(matrix, vector, out=out[:, 0])
-    if source.ndim == 2:
-        return lambda out: np.dot(matrix, source, out=out)
-    if any(n != 1 for n in matrix.shape[:-2]):
-        return lambda out: np.matmul(matrix, source, out=out)
-    matrix = matrix.reshape(matrix.shape[-2:])
-    if source.shape[-1] == 1:
-        rows, across = source[..., 0], matrix.T
-        return lambda out: np.matmul(rows, across, out=out[..., 0])
-
-    def many(out: Floats) -> None:
-        columns = np.moveaxis(source, -2, 0)
-        found = matrix @ columns.reshape(len(columns), math.prod(columns.shape[1:]))
-        out[...] = np.moveaxis(found.reshape(len(found), *columns.shape[1:]), 0, -2)
-
-    return many
-
-
-def _accumulate(target: Floats, compute: Callable[[Floats], object], bias: Floats | None, fresh: bool) -> Step:
-    """target += compute() + bias, straight into the target where it is still 0."""
-    gain = target if fresh else np.empty_like(target)
-
-    def step() -> bool:
-        compute(gain)
-        if not fresh:
-            np.add(target, gain, out=target)
-        if bias is not None:
-            np.add(target, bias, out=target)
-        return math.isfinite(np.add.reduce(target, axis=None))  # False may also be a sum too large: worth a look
-
-    return step
-
-
-def product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """Lane by lane, or a sum over r without ever forming lanes × r."""
-    z, x, v = block.targets[0], *block.operands
-    if not (isinstance(z, View) and z.contiguous):
-        return None
-    scale = t * block.tensors["w"]
-    if x.shape[-1] == 1:
-        one, other = _single(x, states), _single(v, states)
-
-        def multiply(out: Floats) -> None:
-            np.multiply(one(), other(), out=out)
-            np.multiply(out, scale, out=out)  # the last axis of the weights, 1, spreads over the inputs
-
-        return _accumulate(z.of(states), multiply, None, fresh)
-    if scale.size != 1 or not (isinstance(x, View) and isinstance(v, View)):
-        return None
-    left, right, factor = x.of(states), v.of(states), float(scale.ravel()[0])
-
-    def contract(out: Floats) -> None:
-        np.einsum("...rb,...rb->...b", left, right, out=out)
-        np.multiply(out, factor, out=out)
-
-    return _accumulate(z.of(states), contract, None, fresh)
-
-
-def bilinear(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """One matrix product over x for all lanes and all of v, then a sum over v."""
-    z, x, v = block.targets[0], *block.operands
-    if not (isinstance(z, View) and isinstance(x, View) and isinstance(v, View) and z.contiguous):
-        return None
-    left, right, w = x.of(states), v.of(states), _times(t, block.tensors["w"])
-    lanes, reads, others = w.shape
-    matrix = np.ascontiguousarray(w.transpose(0, 2, 1)).reshape(lanes * others, reads)
-    half = np.empty((lanes * others, states.shape[1]))
-    multiply, halves = _matrix_product(matrix, left), half.reshape(lanes, others, states.shape[1])
-
-    def contract(out: Floats) -> None:
-        multiply(half)
-        np.einsum("ksb,sb->kb", halves, right, out=out)
-
-    return _accumulate(z.of(states), contract, None, fresh)
 
 
 def monomial(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
@@ -257,11 +122,11 @@ def drain(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool,
     reach, shrink = float(gadgets.drain.gained(FLOAT, t, r, 1.0)), _shrink(source, t * r[..., None])
     if shrink is None or not NORMAL < abs(reach) < np.inf:
         return None
-    from integraph.flow.kernels import add_rows
+    from integraph.flow.linear_kernels import add_rows
 
     z = z.reshape(z.size) if z.contiguous else z
     target, gain = z.of(states), np.empty((z.size, states.shape[1]))
-    multiply = _matrix_product(block.tensors["w"].reshape(z.size, x.size), source)
+    multiply = matrix_product(block.tensors["w"].reshape(z.size, x.size), source)
     bias = t * np.broadcast_to(block.tensors.get("b", np.zeros(())), block.targets[0].shape).reshape(z.shape)
     gains = gain.reshape(target.shape)
     banks = [(target[bank], gains[bank], bias[bank]) for bank in np.ndindex(z.shape[:-1])]

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from integraph.flow.steps import Step, bind
-from integraph.program import Block, Index, Program, Ref
-from integraph.program.views import Floats
+from integraph.program import Block, Program, Ref, View
+from integraph.program.views import Floats, mark
 
 Bits = NDArray[np.bool_]
+GAP = 256  # registers between two pieces to be cleared that are cheaper cleared too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
-    """A block that runs: its segment, its time, and what is known about its targets."""
+    """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, and which
+    anyone will read."""
 
     segment: int
     block: Block
@@ -31,6 +34,7 @@ class Plan:
 
     program: Program
     planned: tuple[Planned, ...]
+    stale: tuple[slice, ...]  # registers that are read as 0 and then written: a second run must clear them
 
     def work(self) -> list[list[Block]]:
         """The blocks that run, segment by segment."""
@@ -42,7 +46,7 @@ class Plan:
     def bind(self, count: int) -> Workspace:
         states = np.zeros((self.program.width, count))
         steps = [bind(p.block, states, p.t, p.fresh, p.live) for p in self.planned]
-        return Workspace(states, steps, _Readout(self.program, states))
+        return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states))
 
 
 def make(program: Program, everything: bool) -> Plan:
@@ -65,12 +69,43 @@ def make(program: Program, everything: bool) -> Plan:
     zero = np.ones(program.width, np.bool_)
     zero[: program.inputs] = False
     planned = []
-    for number, block, tau, alive in reversed(kept):
+    for number, block, tau, alive in sorted(reversed(kept), key=lambda found: (found[0], -_reads(found[1]))):
         fresh = all(_all(ref, zero) for ref in block.targets)
         for ref in block.targets:
             _set(ref, zero, False)
         planned.append(Planned(number, block, tau, fresh, alive))
-    return Plan(program, tuple(planned))
+    return Plan(program, tuple(planned), _stale(program, planned))
+
+
+def _reads(block: Block) -> int:
+    """Terms of a sum: of blocks that add to the same registers, the largest comes first and may overwrite them."""
+    return block.operands[0].shape[-1] if block.op.additive and block.operands else 0
+
+
+def _stale(program: Program, planned: list[Planned]) -> tuple[slice, ...]:
+    """Steps overwrite fresh targets; what else is read before it is written counts as 0, and must be if it is written
+    later."""
+    stale, written = np.zeros(program.width, np.bool_), np.zeros(program.width, np.bool_)
+    written[: program.inputs] = True
+    for p in planned:
+        for ref in map(_once, p.block.operands if p.fresh else p.block.refs()):
+            mark(ref, stale, ref.of(stale) | ~ref.of(written))
+        for ref in p.block.targets:
+            _set(ref, written)
+    places = np.flatnonzero(stale & written)
+    if not len(places):
+        return ()
+    ends = np.flatnonzero(np.diff(places) > GAP)
+    firsts, lasts = places[np.concatenate([[0], ends + 1])], places[np.concatenate([ends, [len(places) - 1]])]
+    return tuple(slice(a, b + 1) for a, b in zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def _once(ref: Ref) -> Ref:
+    """The same registers without repetition by broadcasting: a matrix's operand is as many as its columns."""
+    if not isinstance(ref, View):
+        return ref
+    axes = [(n, s) for n, s in zip(ref.shape, ref.strides, strict=True) if s != 0 or n == 0]
+    return View(ref.offset, tuple(n for n, _ in axes), tuple(s for _, s in axes))
 
 
 def _any(ref: Ref, bits: Bits) -> bool:
@@ -82,10 +117,7 @@ def _all(ref: Ref, bits: Bits) -> bool:
 
 
 def _set(ref: Ref, bits: Bits, value: bool = True) -> None:
-    if isinstance(ref, Index):
-        bits[ref.registers] = value
-    else:
-        ref.of(bits)[...] = value
+    mark(_once(ref), bits, value)
 
 
 @dataclass(slots=True, eq=False)
@@ -94,6 +126,7 @@ class Workspace:
 
     states: Floats
     steps: list[Step]
+    stale: list[Floats]
     readout: _Readout
 
     def run(self, inputs: Floats) -> bool:
@@ -102,7 +135,8 @@ class Workspace:
         self.states[:d, :count] = inputs.T
         if count < self.states.shape[1]:
             self.states[:d, count:] = inputs[-1][:, None]
-        self.states[d:] = 0.0
+        for piece in self.stale:
+            piece.fill(0.0)
         fine = True
         for step in self.steps:
             fine &= step()
@@ -125,11 +159,21 @@ class _Readout:
         unscale = 1.0 / (scales[low:high] if self.rows is not None else scales[used])
         sparse = chosen.nnz * 16 < chosen.shape[0] * chosen.shape[1]
         self.matrix = chosen.multiply(unscale[None, :]).tocsr() if sparse else chosen.toarray() * unscale
+        self.plain = sparse and _identity(self.matrix)
 
     def __call__(self) -> Floats:
         """Outputs (outputs, chunk)."""
         rows = self.rows if self.rows is not None else self.states[self.used]
+        if self.plain:
+            return rows
         if rows.shape[1] == 1:
             rows = rows[:, 0]  # a vector is faster than a column
         found: Floats = self.matrix @ rows
         return found.reshape(len(found), -1)
+
+
+def _identity(matrix: scipy.sparse.csr_array) -> bool:
+    count, columns = matrix.shape
+    return matrix.nnz == count == columns and bool(
+        (matrix.data == 1).all() and (matrix.indices == np.arange(count)).all() and (np.diff(matrix.indptr) == 1).all()
+    )

@@ -78,6 +78,9 @@ class Precise:
         ends = (np.where(still, self.grow(y, x), y * above / below) for y in z)
         return np.where(still, 1.0, below), *ends
 
+    def grow_powers(self, z: Array, e: Array, x: Array, a: Array) -> Array:
+        return self.grow(z, e + np.sum(a * self.log1p(x), -2))
+
     def sum(self, x: Array, axis: int) -> Array:
         return np.sum(x, axis=axis)
 

@@ -1,7 +1,8 @@
 """Blocks bound to a workspace: closures that advance one block in place, all inputs of a chunk at once.
 
 A step returns True if every lane lives on. The generic step runs the gadget's closed form; some gadgets have
-faster ones. `fresh` says that the targets are still 0, `live` which targets anyone will read.
+faster ones. `fresh` says that the targets count as 0, whatever a run before has left there; `live` which targets anyone
+will read.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from integraph.flow import linear_steps
-from integraph.flow.linear_steps import compiles
+from integraph.flow import affine_steps, gauss_steps, growth_steps, linear_steps, product_steps, softmax_steps
+from integraph.flow.affine_steps import compiles
 from integraph.gadgets.functions import FLOAT
 from integraph.gadgets.gadget import Gadget, arguments
 from integraph.program import Block, Index, View
-from integraph.program.views import Floats
+from integraph.program.views import Floats, mark
 
-Step = linear_steps.Step
+Step = affine_steps.Step
 Binder = Callable[[Block, Floats, float, bool, tuple[bool, ...]], Step | None]
 
 
@@ -25,7 +26,9 @@ def bind(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, 
     """The fastest step there is for a block."""
     binder = _FAST.get(block.op.name)
     step = binder(block, states, t, fresh, live) if binder is not None else None
-    return step if step is not None else _generic(block, states, t)
+    if fresh and (step is None or block.op.name not in _OVERWRITE):
+        return _cleared(block, states, step or _generic(block, states, t))
+    return step or _generic(block, states, t)
 
 
 def advance(block: Block, states: Floats, t: float) -> dict[str, Floats]:
@@ -50,6 +53,17 @@ def _generic(block: Block, states: Floats, t: float) -> Step:
     return step
 
 
+def _cleared(block: Block, states: Floats, step: Step) -> Step:
+    """The step from 0."""
+
+    def from_zero() -> bool:
+        for ref in block.targets:
+            mark(ref, states, 0.0)
+        return step()
+
+    return from_zero
+
+
 def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
     refs = block.refs()
     if t <= 0 or not all(isinstance(ref, View) and ref.contiguous for ref in refs):
@@ -70,9 +84,11 @@ def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool,
     from integraph.flow.kernels import tanh_flow
 
     alpha, lam, source = alpha.reshape(-1), lam.reshape(-1), source.reshape(-1)
-    if not scaled:
-        return lambda: tanh_flow(alpha, lam, source, t)
-    return lambda: tanh_flow(alpha, lam, arguments(block, states)[1][0].reshape(-1), t)
+
+    def step() -> bool:
+        return tanh_flow(alpha, lam, arguments(block, states)[1][0].reshape(-1) if scaled else source, t)
+
+    return _cleared(block, states, step) if fresh else step
 
 
 def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
@@ -98,15 +114,20 @@ def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[b
     return step
 
 
+_OVERWRITE = {"affine", "ramp", "product", "bilinear", "log_cosh", "tanh"}  # fast steps that do not read fresh targets
 _PLAIN = {"k": np.ones(()), "c": np.zeros(())}
 
 _FAST: dict[str, Binder] = {
-    "affine": linear_steps.affine,
-    "ramp": linear_steps.ramp,
-    "bilinear": linear_steps.bilinear,
+    "affine": affine_steps.affine,
+    "ramp": affine_steps.ramp,
+    "product": product_steps.product,
+    "bilinear": product_steps.bilinear,
+    "softmax": softmax_steps.softmax,
+    "shifted_softmax": softmax_steps.softmax,
+    "erf": gauss_steps.gauss(_generic, 2.0, False),
+    "gelu": gauss_steps.gauss(_generic, 1.0, True),
     "monomial": linear_steps.monomial,
     "log_cosh": linear_steps.log_cosh,
-    "product": linear_steps.product,
     "decay": linear_steps.decay,
     "relax": linear_steps.decay,
     "drain": linear_steps.drain,
@@ -114,4 +135,5 @@ _FAST: dict[str, Binder] = {
     "silu": _logistic,
     "relu": _logistic,
     "leaky_relu": _logistic,
+    **dict.fromkeys(("powers", "spiral", "power_spiral"), growth_steps.growth(_generic)),
 }

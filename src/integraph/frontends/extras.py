@@ -9,6 +9,7 @@ from integraph.errors import UsageError
 
 READS = {
     "h5py": "Keras files",
+    "jax": "functions written in jax.numpy",
     "onnx": "ONNX",
     "sklearn": "scikit-learn estimators",
     "sympy": "sympy expressions",

@@ -1,4 +1,4 @@
-"""Any source of a network → `Network`. Types are told by their names, so that no framework is imported to find out."""
+"""Any source of a network → `Network`, of a graph → `Graph`. No framework is imported to find out: types have names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from typing import Any
 from integraph.errors import FileError, UsageError
 from integraph.frontends.sympy_reader import is_sympy
 from integraph.targets import Network, from_layers
+from integraph.targets.graph import Graph
 
 ACCEPTED = (
     "a Network, a list of (A, b, activation), a path to an .onnx, .keras or .h5 file, an onnx.ModelProto, "
     "a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
+GRAPHS = "a Graph, a path to an .onnx file and an onnx.ModelProto"
+ONNX = ("onnx", ("ModelProto",))
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
 KERAS = (".keras", ".h5", ".hdf5")
 TORCH = "torch.load(path, weights_only=False), and pass the module; a state_dict goes into one with load_state_dict"
@@ -47,6 +50,21 @@ def network(source: Any, inputs: int | None = None) -> Network:
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {ACCEPTED}")
 
 
+def graph(source: Any) -> Graph:
+    """The computation graph in an .onnx file or an onnx.ModelProto."""
+    if isinstance(source, Graph):
+        return source
+    if isinstance(source, str | os.PathLike):
+        path, _ = _found(source)
+        if path.suffix.lower() != ".onnx":
+            raise FileError(f"{path.name} holds no graph that is read: save the model as .onnx")
+    elif not _is(source, *ONNX):
+        raise UsageError(f"cannot read a graph from {type(source).__name__}: accepted are {GRAPHS}")
+    from integraph.frontends import onnx
+
+    return onnx.read_graph(source)
+
+
 def is_network(source: Any) -> bool:
     """Whether a source is meant as a network: anything but formulas, functions, tables and sympy expressions."""
     if isinstance(source, str):
@@ -56,12 +74,33 @@ def is_network(source: Any) -> bool:
     return isinstance(source, Network | os.PathLike) or any(_is(source, *kind[:2]) for kind in OBJECTS)
 
 
+def is_onnx(source: Any) -> bool:
+    """Whether a source is an ONNX model: a path that ends so, or the model itself."""
+    if isinstance(source, str | os.PathLike):
+        return Path(source).suffix.lower() == ".onnx"
+    return _is(source, *ONNX)
+
+
 def _is(source: Any, package: str, names: tuple[str, ...]) -> bool:
     """Whether an object is of one of these classes, without importing the package."""
     return any(str(cls.__module__).split(".")[0] == package and cls.__name__ in names for cls in type(source).__mro__)
 
 
 def _file(source: str | os.PathLike[str]) -> Network:
+    path, start = _found(source)
+    if path.suffix.lower() == ".onnx":
+        return _onnx(path)
+    if path.suffix.lower() in KERAS or start.startswith((ZIP, HDF5)):
+        from integraph.frontends import keras
+
+        return keras.read(path)
+    raise FileError(
+        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
+    )
+
+
+def _found(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
+    """A file that may hold a network, and its first bytes."""
     try:
         path = Path(source)
         start = _start(path)
@@ -81,15 +120,7 @@ def _file(source: str | os.PathLike[str]) -> Network:
         raise FileError(f"{path.name} holds tensors or a compiled program, no network: integraph.load reads a program")
     if start.startswith(LFS):
         raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
-    if suffix == ".onnx":
-        return _onnx(path)
-    if suffix in KERAS or start.startswith((ZIP, HDF5)):
-        from integraph.frontends import keras
-
-        return keras.read(path)
-    raise FileError(
-        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
-    )
+    return path, start
 
 
 def _start(path: Path) -> bytes:
@@ -128,7 +159,7 @@ OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[..., Network]], ...] = (
     # a Keras model on the torch backend is a torch.nn.Module too, so it comes first
     ("keras", ("Layer", "Model"), _keras),
     ("tf_keras", ("Layer", "Model"), _keras),
-    ("onnx", ("ModelProto",), _onnx),
+    (*ONNX, _onnx),
     ("torch", ("Module",), _torch),
     ("sklearn", ("BaseEstimator",), _sklearn),
 )

@@ -55,13 +55,30 @@ class Traced:
 Operand = Traced | np.ndarray[Any, Any]
 
 
-class Tracer:
+class Budget:
+    """How many numbers may still be made."""
+
+    def __init__(self, numbers: int) -> None:
+        self._left = numbers
+
+    def spend(self, entries: int, where: str) -> None:
+        """Numbers that a node makes: small files that unfold into more than the machine holds are refused."""
+        self._left -= entries
+        if self._left < 0:
+            raise SourceError(
+                f"{where} makes {entries} numbers more than a graph of this size may: the model unfolds too far"
+            )
+
+
+class Tracer(Budget):
     """Builds a network from nodes in order. Notes say what was rounded."""
 
+    masks = False  # whether a constant may hold −∞
+
     def __init__(self, source: str, budget: int = BUDGET, rows: int = 1) -> None:
+        super().__init__(budget)
         self.source = source
         self._rows = rows  # of the batch that the graph is written for; more than one must stay where they are
-        self._left = budget
         self._linked: dict[int, tuple[Value, Anchor]] = {}  # values that became anchors; the value keeps its id alive
 
     def input(self, shape: tuple[int, ...]) -> Traced:
@@ -72,14 +89,6 @@ class Tracer:
         return Traced(
             Anchor(None, None, np.ones(units), np.zeros(units)), elementwise.argument(units), tuple(shape), "the input"
         )
-
-    def spend(self, entries: int, where: str) -> None:
-        """Numbers that a node makes: small files that unfold into more than the machine holds are refused."""
-        self._left -= entries
-        if self._left < 0:
-            raise SourceError(
-                f"{where} makes {entries} numbers more than a graph of this size may: the model unfolds too far"
-            )
 
     def dense(self, x: Traced, W: Any, b: Any, where: str) -> Traced:
         """W x + b, W of shape (units, features). If the features were the last axis of x, so are the units."""

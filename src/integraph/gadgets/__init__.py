@@ -18,6 +18,8 @@ from integraph.gadgets.log_cosh import log_cosh
 from integraph.gadgets.monomial import monomial
 from integraph.gadgets.partition import partition
 from integraph.gadgets.power import power
+from integraph.gadgets.power_spiral import power_spiral
+from integraph.gadgets.powers import powers
 from integraph.gadgets.product import product
 from integraph.gadgets.ramp import ramp
 from integraph.gadgets.raw import raw
@@ -27,8 +29,9 @@ from integraph.gadgets.sigmoid import sigmoid
 from integraph.gadgets.silu import silu
 from integraph.gadgets.sin_cos import sin_cos
 from integraph.gadgets.sinh_cosh import sinh_cosh
-from integraph.gadgets.softmax import softmax
+from integraph.gadgets.softmax import shifted_softmax, softmax
 from integraph.gadgets.softplus import softplus
+from integraph.gadgets.spiral import spiral
 from integraph.gadgets.tanh import tanh
 from integraph.gadgets.variable_power import variable_power
 
@@ -53,17 +56,21 @@ __all__ = [
     "monomial",
     "partition",
     "power",
+    "power_spiral",
+    "powers",
     "product",
     "ramp",
     "raw",
     "relax",
     "relu",
+    "shifted_softmax",
     "sigmoid",
     "silu",
     "sin_cos",
     "sinh_cosh",
     "softmax",
     "softplus",
+    "spiral",
     "tanh",
     "variable_power",
 ]

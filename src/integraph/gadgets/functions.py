@@ -35,6 +35,7 @@ class Functions(Protocol):
     def hypot(self, x: Array, y: Array) -> Array: ...
     def atan2(self, y: Array, x: Array) -> Array: ...
     def power(self, z: Array, x: Array, a: Array) -> Array: ...  # z (1 + x)^a
+    def grow_powers(self, z: Array, e: Array, x: Array, a: Array) -> Array: ...  # z e^e Π_k (1 + x_k)^a_k, k: axis −2
     def log_cosh(self, x: Array, k: Array) -> Array: ...  # ln(cosh x + k sinh(x)/x)
     def log_logistic(self, x: Array, k: Array) -> Array: ...  # ln N, N = 1 + k (e^x − 1)/x
     def logistic(self, x: Array, k: Array, *z: Array) -> tuple[Array, ...]: ...  # > 0 if N is; z e^x/N for each z
@@ -64,6 +65,7 @@ class Float:
     expm1c = staticmethod(stable.expm1c)
     log1pc = staticmethod(stable.log1pc)
     power = staticmethod(stable.power)
+    grow_powers = staticmethod(stable.grow_powers)
     log_cosh = staticmethod(stable.log_cosh)
     log_logistic = staticmethod(stable.log_logistic)
     logistic = staticmethod(stable.logistic)

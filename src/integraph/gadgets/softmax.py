@@ -3,6 +3,9 @@
 a_j' = σ_j a_j − a_j m, u_j' = σ_j u_j − u_j m, m' = Σ σ_j u_j − m², with σ = s + c. From a = 1/n, u = σ/n, m = mean σ:
 a(t) = softmax(t s). c ≥ −(lowest row maximum) keeps rounding small.
 
+In `shifted_softmax` c is not a number but a register for each row: −mean(s) serves every row whatever its scores are,
+because the largest of s − mean(s) is never negative.
+
 From any start: with N = exp ∫m, N'' = Σ σ_j u_j(0) e^{σ_j t}, so N = 1 + t(m₀ − Σu₀) + Σ u₀ (e^{σt} − 1)/σ, and
 a = a₀ e^{σt}/N, u = u₀ e^{σt}/N, m = N'/N. Everything is divided by e^M, M = max(σt, 0) over the lanes with u₀ ≠ 0, so
 that nothing overflows on the way.
@@ -18,7 +21,7 @@ from integraph.gadgets.gadget import Closed, Gadget, fits
 from integraph.gadgets.wording import counted
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.views import Floats, Indices
+from integraph.program.views import Floats, Indices, Int32
 
 
 class Softmax(Gadget):
@@ -30,18 +33,23 @@ class Softmax(Gadget):
 
     def check(self, block: Block) -> None:
         a, u, m = block.targets
-        (s,) = block.operands
+        s = block.operands[0]
         if not a.shape or not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
             raise SpecError(
-                f"softmax: a, u and s need one shape rows + (n,), m needs rows; got {a.shape}, {u.shape}, {s.shape}, "
+                f"{self.name}: a, u and s need one shape rows + (n,), m needs rows; got {a.shape}, {u.shape}, {s.shape}, "
                 f"{m.shape} (for a single row give one register, m[0], whose shape is ())"
             )
         if "c" in block.tensors:
             fits("softmax", "c", block.tensors["c"].shape, m.shape)
 
-    def _shift(self, block: Block, rows: Indices) -> Floats:
+    def shift(self, operands: Arrays, tensors: Tensors) -> Array:
+        """c, for each row."""
+        return tensors.get("c", 0.0)
+
+    def _shift(self, block: Block, rows: Indices) -> tuple[Int32, Floats]:
+        """c of each row as register and coefficient, columns both."""
         c = np.broadcast_to(block.tensors.get("c", np.zeros(())), block.targets[2].shape)
-        return c.reshape(-1)[rows]
+        return np.full((len(rows), 1), ONE, np.int32), c.reshape(-1)[rows, None]
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
         """a and u: [c y, s y, −m y]; m: [−m², c u_j, s_j u_j]."""
@@ -50,14 +58,14 @@ class Softmax(Gadget):
         m = block.targets[2]
         if role == 2:
             u, s = block.targets[1].rows(lanes, lead), block.operands[0].rows(lanes, lead)
-            c = np.broadcast_to(self._shift(block, lanes)[:, None], u.shape)
-            j = np.concatenate([np.full(u.shape, ONE), s, i], 1)
+            register, c = (np.broadcast_to(part, u.shape) for part in self._shift(block, lanes))
+            j = np.concatenate([register, s, i], 1)
             k = np.concatenate([u, u, i], 1)
             return terms(i, j, k, np.concatenate([c, np.ones(u.shape), np.full(i.shape, -1.0)], 1))
         rows = lanes // block.targets[0].shape[-1]
         s = block.operands[0].rows(lanes, lead + 1)
-        j = np.concatenate([np.full(i.shape, ONE), s, m.rows(rows, lead)], 1)
-        c = self._shift(block, rows)[:, None]
+        register, c = self._shift(block, rows)
+        j = np.concatenate([register, s, m.rows(rows, lead)], 1)
         return terms(i, j, i, np.concatenate([c, np.ones(i.shape), np.full(i.shape, -1.0)], 1))
 
     def per_lane(self, block: Block, role: int) -> int:
@@ -65,12 +73,12 @@ class Softmax(Gadget):
 
     def count(self, block: Block) -> int | None:
         n, rows = block.targets[0].size, block.targets[2].size
-        shifted = int(np.count_nonzero(self._shift(block, np.arange(rows))))
+        shifted = int(np.count_nonzero(self._shift(block, np.arange(rows))[1]))
         return 5 * n + rows + 3 * shifted * block.targets[0].shape[-1]
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         a, u, m = start
-        sigma = operands[0] + _rows(tensors.get("c", 0.0))
+        sigma = operands[0] + _rows(self.shift(operands, tensors))
         v = t * sigma
         top = f.peak(v, u, -2)
         grown = f.grow(u, v - top)
@@ -80,7 +88,7 @@ class Softmax(Gadget):
 
     def words(self, block: Block) -> str:
         return (
-            f"softmax, {counted(block.targets[2].size, 'row')} of {block.targets[0].shape[-1]}: "
+            f"{self.name}, {counted(block.targets[2].size, 'row')} of {block.targets[0].shape[-1]}: "
             "with σ = s + c, from a = 1/n, u = σ/n and m = mean σ, a(1) = softmax s; "
             "a' = (σ − m)·a, u' = (σ − m)·u, m' = Σ σ·u − m²"
         )
@@ -91,5 +99,27 @@ def _rows(x: Array) -> Array:
     return x[..., None, :] if getattr(x, "ndim", 0) else x
 
 
-softmax = Softmax()
+class ShiftedSoftmax(Softmax):
+    name = "shifted_softmax"
+    operands = ("s", "c")
+    tensors = ()
+    domain = "start at a = 1/n, u = (s + c)/n, m = mean(s) + c, and choose c ≥ −max(s) in every row"
+
+    def check(self, block: Block) -> None:
+        super().check(block)
+        if block.operands[1].shape != block.targets[2].shape:
+            raise SpecError(
+                f"shifted_softmax: c has shape {block.operands[1].shape}, m has {block.targets[2].shape}: must agree"
+            )
+
+    def shift(self, operands: Arrays, tensors: Tensors) -> Array:
+        return operands[1]
+
+    def _shift(self, block: Block, rows: Indices) -> tuple[Int32, Floats]:
+        c = block.operands[1]
+        return c.rows(rows, len(c.shape)), np.ones((len(rows), 1))
+
+
+softmax, shifted_softmax = Softmax(), ShiftedSoftmax()
 register(softmax)
+register(shifted_softmax)

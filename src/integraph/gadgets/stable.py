@@ -12,6 +12,8 @@ import numpy as np
 
 Array = Any
 SAFE = 700.0  # e^±700 is a normal number
+LARGE = 1e290
+FAR = 10_000  # 2^±FAR times any float64 is 0 or ∞
 TINY = 1e-300  # added to an argument away from 0, it changes no quotient f(x)/x but makes 0/0 its limit
 
 
@@ -38,8 +40,7 @@ def log1pc(x: Array) -> Array:
 def power(z: Array, x: Array, a: Array) -> Array:
     """z (1 + x)^a: the rounding of 1 + x is put back, so the error does not grow with |a|."""
     base = 1.0 + x
-    lost = np.where(np.abs(x) > 1.0, 1.0 - (base - x), x - (base - 1.0))
-    correction = np.exp(a * (lost / base))
+    correction = np.exp(a * (_lost(x, base) / base))
     factor = np.power(base, a)
     whole, safe = z * factor * correction, (factor > 1e-290) & (factor < 1e290)
     if safe.all():
@@ -47,6 +48,36 @@ def power(z: Array, x: Array, a: Array) -> Array:
     quarter = np.power(base, 0.25 * a)
     far = np.where((z == 0) & (base > 0), 0.0, z * quarter * quarter * quarter * quarter * correction)
     return np.where(safe, whole, far)
+
+
+def _lost(x: Array, base: Array) -> Array:
+    """What rounding took from 1 + x."""
+    return np.where(np.abs(x) > 1.0, 1.0 - (base - x), x - (base - 1.0))
+
+
+def grow_powers(z: Array, e: Array, x: Array, a: Array) -> Array:
+    """z e^e Π_k (1 + x_k)^{a_k}, k on the last axis but one of x and a: as accurate as `power`, also where a factor
+    alone is not a normal number."""
+    base = 1.0 + x
+    factors, reach = np.power(base, a), LARGE ** (1.0 / (x.shape[-2] + 1))  # so that no product of some of them leaves
+    correction = np.exp(np.sum(a * (_lost(x, base) / base), -2))
+    whole = z * (np.prod(factors, -2) * correction * np.exp(e))
+    safe = np.all((factors > 1.0 / reach) & (factors < reach), -2) & (np.abs(e) < np.log(reach))
+    if safe.all():
+        return whole
+    return np.where(safe, whole, _by_logarithms(z, e, x, a))
+
+
+def _by_logarithms(z: Array, e: Array, x: Array, a: Array) -> Array:
+    """The same through e + Σ a ln(1 + x), in extended precision where the machine has it: the relative error is that of
+    the sum."""
+    exponent = e + np.sum(a * np.log1p(np.asarray(x, np.longdouble)), -2)
+    ln2 = np.log(np.longdouble(2.0))
+    whole = np.clip(np.rint(exponent / ln2), -FAR, FAR)
+    mantissa, shift = np.frexp(z)
+    rest = np.asarray(mantissa * np.exp(exponent - whole * ln2), np.float64)
+    found = np.ldexp(rest, shift + np.nan_to_num(whole).astype(np.int32))
+    return np.where((z == 0) & ~np.isnan(exponent), 0.0, found)
 
 
 def log_cosh(x: Array, k: Array) -> Array:

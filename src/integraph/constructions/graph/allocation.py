@@ -11,7 +11,6 @@ largest first, each the smallest gap that fits among those that live at the same
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -83,24 +82,27 @@ def _cleanable(tape: Tape, time: Timing, lots: list[Lot], owner: dict[int, int])
     """What each atom is in the end as a polynomial of others; these then have to stay until it is clean."""
     replaced = set(time.taken.values())
     found: dict[int, tuple[Start, ...]] = {}
-    for number in range(len(tape.atoms) - 1, -1, -1):
-        atom = tape.atoms[number]
-        if atom.run < 0:
-            continue
-        lot = lots[owner[number]]
-        if lot.last >= ALWAYS or len(lot.atoms) > 1:
+    for number, atom in enumerate(tape.atoms):
+        if atom.run < 0 or lots[owner[number]].last >= ALWAYS or len(lots[owner[number]].atoms) > 1:
             continue
         run = tape.runs[atom.run]
         left = _whole(run.after[number], atom.shape) if number in run.after else ()
         left = left or (run.starts.get(number, ()) if not run.stages else ())
-        sources = frozenset().union(*(start.form.atoms for start in left))
-        if not left or sources & replaced:
-            continue
-        found[number] = left
-        for source in sources:
-            other = lots[owner[source]]
-            other.last = max(other.last, lot.last + 1)
+        if left and not replaced & _sources(left):
+            found[number] = left
+    waiting = list(found)
+    while waiting:  # until nobody has to stay longer
+        number = waiting.pop()
+        until = lots[owner[number]].last + 1
+        for source in _sources(found[number]):
+            if lots[owner[source]].last < until:
+                lots[owner[source]].last = until
+                waiting += [source] if source in found else []
     return found
+
+
+def _sources(left: tuple[Start, ...]) -> frozenset[int]:
+    return frozenset().union(*(start.form.atoms for start in left))
 
 
 def _whole(form: Form, shape: tuple[int, ...]) -> tuple[Start, ...]:
@@ -143,10 +145,3 @@ def _gap(place: np.ndarray[tuple[int], np.dtype[np.int64]], size: np.ndarray[tup
     fitting = np.flatnonzero(room >= need)
     return int(ends[:-1][fitting[np.argmin(room[fitting])]]) if len(fitting) else int(ends[-1])
 
-
-def names(tape: Tape, lots: Collection[Lot]) -> dict[int, list[str]]:
-    """Of each first register of a lot: who lives there, in the order of time."""
-    found: dict[int, list[str]] = defaultdict(list)
-    for lot in sorted(lots, key=lambda lot: lot.first):
-        found[lot.place] += [tape.atoms[atom].name for atom in lot.atoms]
-    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +11,9 @@ import numpy as np
 import scipy
 
 from integraph import gadgets
-from integraph.constructions.graph.allocation import DECAY, Allocation, names
+from integraph.constructions.graph.allocation import DECAY, Allocation
 from integraph.constructions.graph.forms import Form
-from integraph.constructions.graph.runs import Start, Tape, Where
+from integraph.constructions.graph.runs import INPUT, Start, Tape, Where
 from integraph.constructions.graph.timing import Timing
 from integraph.program import Block, Index, Ref, Registers, Segment, View, segment
 from integraph.program.views import dense
@@ -34,26 +36,30 @@ def places(tape: Tape, allocation: Allocation) -> Where:
 
 
 def registers(tape: Tape, allocation: Allocation) -> Registers:
-    """Named after those who live there: the first and the last, where there are many."""
-    found, inhabitants = Registers(), names(tape, allocation.lots)
-    cuts = sorted({lot.place for lot in allocation.lots} | {allocation.width})
-    taken: set[str] = set()
-    inputs = {allocation.place[n] for n, atom in enumerate(tape.atoms) if atom.run < 0}
-    for start, end in zip(cuts, cuts[1:], strict=False):
-        who = inhabitants[start]
-        name = who[0] if len(set(who)) == 1 else f"{who[0]}…{who[-1]}"
+    """Named after those who live there: the first and the last, where there are many. Inputs keep their names."""
+    found, taken = Registers(), set[str]()
+    inputs = [n for n, atom in enumerate(tape.atoms) if atom.run == INPUT]
+    for n in inputs:
+        taken.add(tape.atoms[n].name)
+        found.inputs(tape.atoms[n].name, max(math.prod(tape.atoms[n].shape), 1))
+    lots = sorted(allocation.lots, key=lambda lot: lot.first)
+    place, size = np.array([lot.place for lot in lots]), np.array([lot.size for lot in lots])
+    cuts = sorted({found.width, allocation.width} | {lot.place for lot in lots if lot.place > found.width})
+    for start, end in itertools.pairwise(cuts):
+        here = np.flatnonzero((place <= start) & (place + size > start))
+        first, last = (tape.atoms[lots[n].atoms[k]].name for n, k in ((here[0], 0), (here[-1], -1)))
+        name = first if first == last else f"{first}…{last}"
         while name in taken:
             name += "'"
         taken.add(name)
-        make = found.inputs if start in inputs else found.new
-        make(name, end - start)
+        found.new(name, end - start)
     return found
 
 
 def load(where: Where, atom: int, start: Start, sign: float = 1.0) -> Iterator[Block]:
     """The blocks that add a form to registers, or subtract it."""
     target, form = where(atom, start.view), start.form
-    bias = sign * form.b if form.b.any() else None
+    bias = sign * form.b if form.b.any() or not form.terms else None
     for term in form.terms:
         refs = [where(a, ref) for a, ref in zip(term.atoms, term.refs, strict=True)]
         w = term.w if sign == 1.0 else sign * term.w
@@ -70,11 +76,13 @@ def segments(tape: Tape, time: Timing, allocation: Allocation, free: str, r: flo
     where = places(tape, allocation)
     blocks: dict[int, list[Block]] = defaultdict(list)
     labels: dict[int, dict[str, None]] = defaultdict(dict)
+    loaded: dict[int, dict[str, None]] = defaultdict(dict)
     for number, run in enumerate(tape.runs):
         for atom in run.atoms:
             if atom not in time.taken:
                 for start in run.starts.get(atom, ()):
                     blocks[time.load[number]].extend(load(where, atom, start))
+                    loaded[time.load[number]][f"start of {run.text}"] = None
         for s, stage in enumerate(run.stages, time.begin[number]):
             blocks[s].extend(stage(where))
         for s in range(time.begin[number], time.end[number] + 1):
@@ -85,11 +93,11 @@ def segments(tape: Tape, time: Timing, allocation: Allocation, free: str, r: flo
         elif lot.freed:
             for start in allocation.left[lot.atoms[-1]]:
                 blocks[lot.last + 1].extend(load(where, lot.atoms[-1], start, -1.0))
-    return tuple(segment(_label(labels[s]), *blocks[s]) for s in range(time.depth))
+    return tuple(segment(_label(labels[s] or loaded[s]), *blocks[s]) for s in range(time.depth))
 
 
 def _label(texts: dict[str, None]) -> str:
-    text = "; ".join(texts) or "load"
+    text = "; ".join(texts)
     return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 
 
@@ -111,4 +119,5 @@ def readout(where: Where, outputs: Sequence[Form], one: int | None, width: int) 
     where_, data = (np.concatenate(rows), np.concatenate(columns)), np.concatenate(values)
     found = scipy.sparse.csr_array((data, where_), shape=(first, width))
     found.sum_duplicates()
+    found.eliminate_zeros()
     return found

@@ -1,29 +1,52 @@
-"""A graph as a program, exactly: lower, time, allocate, emit."""
+"""Runs as a program: timed, on registers, emitted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
-from integraph.constructions.graph import allocation, emit
+from integraph.constructions.graph import emit
+from integraph.constructions.graph.allocation import Allocation, allocate
 from integraph.constructions.graph.forms import Form, constant
-from integraph.constructions.graph.runs import Tape, used
-from integraph.constructions.graph.timing import timing
+from integraph.constructions.graph.runs import Tape, Where, used
+from integraph.constructions.graph.timing import Timing, timing
 from integraph.program import Program, build
 
 
-def program(tape: Tape, outputs: Sequence[Form], *, free: str, r: float, source: str) -> Program:
-    """The program whose outputs are these linear forms of atoms."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Runs that are needed, when they happen and where; `one` is the atom that carries constants of the outputs."""
+
+    tape: Tape
+    outputs: tuple[Form, ...]
+    one: int | None
+    time: Timing
+    allocation: Allocation
+    free: str
+
+    @property
+    def where(self) -> Where:
+        """The registers of an atom."""
+        return emit.places(self.tape, self.allocation)
+
+    def ready(self, atom: int) -> int:
+        """The segment that finishes it."""
+        run = self.tape.atoms[atom].run
+        return self.time.end[run] if run >= 0 else -1
+
+
+def layout(tape: Tape, outputs: Sequence[Form], free: str) -> Layout:
+    """The outputs are linear forms of atoms."""
     biased = any(form.b.any() for form in outputs)
-    if not tape.runs and not biased:  # nothing to compute: one segment carries the outputs over
-        outputs = [tape.sum(form, "output") for form in outputs]
     one = next(iter(tape.sum(constant((), 1.0), "1", "one").atoms)) if biased else None
     needed = frozenset().union(*(form.atoms for form in outputs)) | ({one} if one is not None else set())
-    tape = used(tape, needed)
-    time = timing(tape, needed)
-    found = allocation.allocate(tape, time, needed, free)
-    segments = emit.segments(tape, time, found, free, r)
-    where = emit.places(tape, found)
-    matrix = emit.readout(where, outputs, one, found.width)
-    return build(emit.registers(tape, found), segments, matrix, source=source)
+    kept = used(tape, needed)
+    time = timing(kept, needed)
+    return Layout(kept, tuple(outputs), one, time, allocate(kept, time, needed, free), free)
+
+
+def program(chosen: Layout, r: float, source: str) -> Program:
+    """`r` is the rate of decay."""
+    segments = emit.segments(chosen.tape, chosen.time, chosen.allocation, chosen.free, r)
+    matrix = emit.readout(chosen.where, chosen.outputs, chosen.one, chosen.allocation.width)
+    return build(emit.registers(chosen.tape, chosen.allocation), segments, matrix, source=source)

@@ -37,11 +37,15 @@ class Materialise(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """w · Π atoms; `refs` are lanes + (R,), `w` broadcasts to that."""
+    """w · Π atoms; `refs` are lanes + (R,), `w` broadcasts to that, and has one axis if it is one number."""
 
     atoms: tuple[int, ...]
     refs: tuple[Ref, ...]
     w: Floats
+
+    def __post_init__(self) -> None:
+        if self.w.size == 1:
+            object.__setattr__(self, "w", self.w.reshape(1))
 
     @property
     def reads(self) -> int:
@@ -61,11 +65,15 @@ def _name(ref: Ref) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """Σ terms + b; `b` broadcasts to the lanes' shape."""
+    """Σ terms + b; `b` broadcasts to the lanes' shape, and has no axis if it is one number."""
 
     shape: Shape
     terms: tuple[Term, ...]
     b: Floats
+
+    def __post_init__(self) -> None:
+        if self.b.size == 1:
+            object.__setattr__(self, "b", self.b.reshape(()))
 
     @property
     def degree(self) -> int:
@@ -226,10 +234,10 @@ def scaled(form: Form, factor: Any) -> Form:
     wide = broadcast(form, shape)
     by = factor[..., None] if factor.ndim else factor
     terms = tuple(Term(term.atoms, term.refs, term.w * by) for term in wide.terms)
-    return Form(shape, tuple(term for term in terms if term.w.any()), np.asarray(wide.b * factor))
+    return Form(shape, terms if factor.ndim or factor else (), np.asarray(wide.b * factor))
 
 
-def shifted(form: Form, by: float) -> Form:
+def shifted(form: Form, by: float | Floats) -> Form:
     return Form(form.shape, form.terms, np.asarray(form.b + by))
 
 
@@ -263,4 +271,4 @@ def summed(form: Form) -> Form:
         refs = tuple(change(ref, keep) for ref in term.refs)
         terms.append(Term(term.atoms, refs, squeezed(keep(full)) if term.w.size > 1 else term.w))
     b = np.broadcast_to(form.b, form.shape).sum(-1) if form.b.size > 1 else form.b * n
-    return Form(shape, tuple(terms), np.asarray(b).reshape(() if form.b.size == 1 else b.shape))
+    return Form(shape, tuple(terms), np.asarray(b))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from integraph import gadgets
 from integraph.constructions.graph import forms
-from integraph.constructions.graph.forms import FEW, Form, atom_form, constant, scaled, shifted, summed
+from integraph.constructions.graph.forms import FEW, Form, Shape, add, atom_form, constant, scaled, shifted, summed
 from integraph.constructions.graph.runs import Run, Stage, Tape, Where, starts
 from integraph.constructions.recipes import ARGUMENT, ONE, RECIPES, ZERO, Recipe, one
 from integraph.constructions.recipes import Stage as RecipeStage
@@ -37,21 +37,26 @@ def rectifier(k: float) -> Recipe:
     return Recipe({"x": ARGUMENT, "s": (0.5, 0.0)}, (lambda r: (gadgets.relu(r["s"], r["x"], k=k),),), "s")
 
 
-def flow(tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tuple[str, str]]) -> Form:
-    """gain·out + offset of the recipe's run on x."""
-    reads = "x" in recipe.starts
-    held = {"x": tape.registers(x, text)} if reads else {}
-    if reads and x.cost > FEW:  # the starts are read off the registers, not computed again
+def flow(
+    tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tuple[str, str]], tag: str = ""
+) -> Form:
+    """gain·out + offset of the recipe's run on x. Its starts are read off the registers of x if x is a long sum, unless
+    the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
+    suffix = tag or f"({text})"
+    held = {"x": tape.registers(x, f"affine {tag}" if tag else text, f"x{suffix}")} if "x" in recipe.starts else {}
+    if held and x.cost > FEW and not tag:
         x = held["x"]
-    targets = {role: tape.atom(f"{role}({text})", x.shape) for role in recipe.starts if role != "x"}
+    targets = {role: tape.atom(f"{role}{suffix}", x.shape) for role in recipe.starts if role != "x"}
     begin = {}
     for role, atom in targets.items():
         factor, shift = recipe.starts[role]
-        begin[atom] = starts([(dense(0, x.shape), shifted(scaled(x, factor), shift))])
+        if role in recipe.loaded or shift:
+            begin[atom] = starts([(dense(0, x.shape), shifted(scaled(x, factor), shift))])
+    reads = held["x"].atoms if held else frozenset()
     held |= {role: atom_form(atom, x.shape) for role, atom in targets.items()}
     after = {targets[role]: forms.product(*(held[part] for part in parts)) for role, parts in left.items()}
     stages = tuple(_bound(make, held) for make in recipe.stages)
-    tape.add(Run(text, tuple(targets.values()), begin, held["x"].atoms if reads else frozenset(), stages, after))
+    tape.add(Run(text, tuple(targets.values()), begin, reads, stages, after))
     return shifted(scaled(held[recipe.out], recipe.gain), recipe.offset)
 
 
@@ -86,20 +91,28 @@ def variable_power(tape: Tape, x: Form, q: Form, text: str) -> Form:
 
 
 def softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
-    """From a = share, u = s·share, m = Σ u, where each row of `share` is 1/n for the n entries that take part, else 0."""
+    """Of s + c with c = −Σ share·s: from a = share, u = (s + c)·share, m = 0, where each row of `share` is 1/n for the n
+    entries that take part, else 0."""
     s = tape.registers(s, text)
     a, u = (tape.atom(f"{role}({text})", s.shape) for role in "au")
-    m = tape.atom(f"m({text})", s.shape[:-1])
-    whole = dense(0, s.shape)
-    weighted = scaled(s, share)
-    loads = {a: (whole, constant(s.shape, share)), u: (whole, weighted), m: (dense(0, s.shape[:-1]), summed(weighted))}
-    end = forms.product(s, atom_form(a, s.shape))
+    m, c = (tape.atom(f"{role}({text})", s.shape[:-1]) for role in "mc")
+    mean = summed(scaled(s, share))
+    centred = add(s, scaled(spread(mean, s.shape), -1.0))
+    whole, rows = dense(0, s.shape), dense(0, s.shape[:-1])
+    loads = {a: (whole, constant(s.shape, share)), u: (whole, scaled(centred, share)), c: (rows, scaled(mean, -1.0))}
+    end = forms.product(add(s, spread(atom_form(c, s.shape[:-1]), s.shape)), atom_form(a, s.shape))
     place = s.plain
     assert place is not None
 
     def stage(where: Where) -> tuple[Block, ...]:
-        return (gadgets.softmax(*(where(atom, None) for atom in (a, u, m)), where(*place)),)
+        return (gadgets.shifted_softmax(*(where(atom, None) for atom in (a, u, m)), where(*place), where(c, None)),)
 
     begin = {atom: starts([load]) for atom, load in loads.items()}
-    tape.add(Run(text, (a, u, m), begin, s.atoms, (stage,), {u: end, m: summed(end)}))
+    after = {u: end, m: summed(end), c: scaled(mean, -1.0)}
+    tape.add(Run(text, (a, u, m, c), begin, s.atoms | {c}, (stage,), after))
     return atom_form(a, s.shape)
+
+
+def spread(row: Form, shape: Shape) -> Form:
+    """One number for each row, over its lanes."""
+    return forms.broadcast(forms.inserted(row, len(row.shape)), shape)

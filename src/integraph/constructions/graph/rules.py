@@ -137,21 +137,19 @@ def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
 
 
 def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
-    """Of the differences to one entry of each row that takes part: then the largest is at least 0, and no constant is
-    needed to keep rounding small. What takes no part gets a difference of 0: what is left in its registers may not grow."""
+    """An entry that takes no part gets the score of one that does: what is left in its registers may not grow."""
     s = r.form(node.args[0])
-    mask = np.ones(node.shape, np.bool_) if node.value is None else np.broadcast_to(node.value, node.shape)
+    if node.value is None:
+        return functions.softmax(r.tape, s, np.full(1, 1.0 / node.shape[-1]), text)
+    mask = np.broadcast_to(node.value, node.shape)
     column = int(np.argmax(mask.reshape(-1, node.shape[-1]).all(0)))
     if mask[..., column].all():
         rows = (slice(None),) * (len(node.shape) - 1)
         first = r.changed(s, lambda form: forms.sliced(form, (*rows, slice(column, column + 1))), text)
     else:
         first = forms.picked(s, np.argmax(mask, -1))
-    s = add(s, scaled(forms.broadcast(first, s.shape), -1.0))
-    share = mask / mask.sum(-1, keepdims=True)
-    if node.value is None:
-        return functions.softmax(r.tape, s, share[..., :1], text)
-    return functions.softmax(r.tape, scaled(s, mask), share, text)
+    s = add(scaled(s, mask), scaled(forms.broadcast(first, s.shape), ~mask))
+    return functions.softmax(r.tape, s, mask / mask.sum(-1, keepdims=True), text)
 
 
 def _exp(r: Reader, n: int, node: Node, text: str) -> Value:

@@ -18,12 +18,13 @@ from integraph.program.views import dense
 
 Where = Callable[[int, Ref | None], Ref]  # the registers of an atom, all of them or through a view
 Stage = Callable[[Where], Sequence[Block]]
-NOBODY = -2  # the run of an atom that is not needed
+NAME = 32  # characters
+INPUT, NOBODY = -1, -2  # the run of an input, and of an atom that is not needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atom:
-    """Registers under one name. `run` is −1 for inputs."""
+    """Registers under one name."""
 
     name: str
     shape: Shape
@@ -49,7 +50,6 @@ class Run:
     reads: frozenset[int] = frozenset()
     stages: tuple[Stage, ...] = ()
     after: dict[int, Form] = field(default_factory=dict)
-    tag: str = ""  # what the run is called in labels, if not `text`
 
     def sources(self, atom: int) -> frozenset[int]:
         """The atoms that the start of one of its own is loaded from."""
@@ -77,26 +77,27 @@ class Tape:
         self._names: dict[str, int] = {}
 
     def input(self, name: str, shape: Shape) -> Form:
-        self.atoms.append(Atom(name, shape, -1))
+        self.atoms.append(Atom(name, shape, INPUT))
         return atom_form(len(self.atoms) - 1, shape)
 
     def atom(self, name: str, shape: Shape) -> int:
         """A new atom of the run that is added next."""
+        name = name if len(name) <= NAME else name[: NAME - 1] + "…"
         count = self._names[name] = self._names.get(name, 0) + 1
-        self.atoms.append(Atom(name if count == 1 else f"{name}{count}", shape, len(self.runs)))
+        self.atoms.append(Atom(name if count == 1 else f"{name} #{count}", shape, len(self.runs)))
         return len(self.atoms) - 1
 
     def add(self, run: Run) -> None:
         self.runs.append(run)
 
-    def sum(self, form: Form, text: str, name: str = "s") -> Form:
+    def sum(self, form: Form, text: str, name: str = "") -> Form:
         """The form as an atom, computed by one segment."""
         plain = form.plain
         if plain is not None and plain[1] == dense(0, self.atoms[plain[0]].shape):
             return form
         key = form.key()
         if key not in self._sums:
-            self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, name)
+            self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, name or text)
         return atom_form(self._sums[key], form.shape)
 
     def pieces(self, parts: Iterable[tuple[View, Form]], shape: Shape, text: str, name: str) -> int:
@@ -105,14 +106,13 @@ class Tape:
         self.add(Run(text, (atom,), {atom: starts(parts)}))
         return atom
 
-    def registers(self, form: Form, text: str) -> Form:
+    def registers(self, form: Form, text: str, name: str = "") -> Form:
         """The form as registers, lane by lane: as they are, or in a new atom."""
-        return form if form.plain is not None else self.sum(form, text)
+        return form if form.plain is not None else self.sum(form, text, name)
 
 
 def starts(parts: Iterable[tuple[View, Form]]) -> tuple[Start, ...]:
-    """Without what starts at 0."""
-    return tuple(Start(view, form) for view, form in parts if form.terms or form.b.any())
+    return tuple(Start(view, form) for view, form in parts)
 
 
 def reading(terms: Iterable[Term]) -> frozenset[int]:
@@ -133,5 +133,5 @@ def used(tape: Tape, outputs: Iterable[int]) -> Tape:
     found = Tape()
     found.runs = kept[::-1]
     numbers = {atom: number for number, run in enumerate(found.runs) for atom in run.atoms}
-    found.atoms = [replace(atom, run=-1 if atom.run < 0 else numbers.get(n, NOBODY)) for n, atom in enumerate(tape.atoms)]
+    found.atoms = [replace(atom, run=INPUT if atom.run < 0 else numbers.get(n, NOBODY)) for n, atom in enumerate(tape.atoms)]
     return found

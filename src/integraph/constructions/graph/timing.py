@@ -30,10 +30,13 @@ class Timing:
 
 
 def timing(tape: Tape, outputs: Collection[int]) -> Timing:
-    """`outputs` are atoms that the read-out needs. A sum of nothing but numbers waits for the last segment."""
+    """`outputs` are atoms that the read-out needs. Numbers that only the read-out needs wait for the last segment."""
     found = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
     last = max(found.depth - 1, 0)
-    waits = [not run.stages and not any(run.sources(atom) for atom in run.atoms) for run in tape.runs]
+    read = uses(tape, found)
+    waits = [
+        not run.stages and not any(run.sources(atom) or read[atom] for atom in run.atoms) for run in tape.runs
+    ]
     load, begin, end = (
         tuple(last if wait else when for wait, when in zip(waits, times, strict=True))
         for times in (found.load, found.begin, found.end)

@@ -1,4 +1,4 @@
-"""ONNX operators that are affine maps: products with stored weights, convolutions that cover all, normalisation."""
+"""ONNX operators that are affine maps: products with stored weights, convolutions that cover all."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx.node import Node
-from integraph.frontends.onnx.shapes import inference, transposed
+from integraph.frontends.onnx.shapes import transposed
 from integraph.frontends.onnx.tensors import Array
-from integraph.frontends.trace import Operand, Traced, broadcast
+from integraph.frontends.trace import Operand, Traced, Tracer, broadcast
+
+NetworkNode = Node[Traced, Tracer]
 
 
-def matmul(n: Node) -> Operand:
+def matmul(n: NetworkNode) -> Operand:
     a, b = n.operand(0), n.operand(1)
     _one_computed(n, a, b)
     if isinstance(a, Traced):
@@ -30,7 +32,7 @@ def matmul(n: Node) -> Operand:
     return n.tracer.reshape(n.tracer.dense(x, W, None, n.where), shape, n.where)
 
 
-def _one_computed(n: Node, a: Operand, b: Operand) -> None:
+def _one_computed(n: NetworkNode, a: Operand, b: Operand) -> None:
     if isinstance(a, Traced) == isinstance(b, Traced):
         kind = "computed tensors" if isinstance(a, Traced) else "constants"
         raise SourceError(
@@ -38,14 +40,14 @@ def _one_computed(n: Node, a: Operand, b: Operand) -> None:
         )
 
 
-def _mismatch(n: Node, x: Traced) -> str:
+def _mismatch(n: NetworkNode, x: Traced) -> str:
     return (
         f"{n.where} multiplies shapes {n.operand(0).shape} and {n.operand(1).shape}: a dense layer takes all "
         f"{x.features} features at once. If the first axis is a batch, save the model with a batch of 1 or any size"
     )
 
 
-def _matrix(n: Node, W: Array) -> Array:
+def _matrix(n: NetworkNode, W: Array) -> Array:
     """A matrix with leading axes of size 1 dropped; a vector is a column."""
     if W.ndim == 1:
         return W[:, None]
@@ -54,7 +56,7 @@ def _matrix(n: Node, W: Array) -> Array:
     return W.reshape(W.shape[-2:])
 
 
-def gemm(n: Node) -> Operand:
+def gemm(n: NetworkNode) -> Operand:
     alpha, beta = n.number("alpha", 1.0), n.number("beta", 1.0)
     a, b = (
         transposed(n, n.operand(k), (1, 0)) if n.attributes.get(f"trans{'AB'[k]}") else n.operand(k) for k in (0, 1)
@@ -83,7 +85,7 @@ def gemm(n: Node) -> Operand:
     return n.tracer.reshape(n.tracer.dense(x, W, bias, n.where), shape, n.where)
 
 
-def conv(n: Node) -> Operand:
+def conv(n: NetworkNode) -> Operand:
     """A dense layer, if the kernel covers all there is (MATLAB writes them so)."""
     x, W = n.traced(), n.weights(1, "weights")
     space = x.shape[2:]
@@ -107,23 +109,3 @@ def conv(n: Node) -> Operand:
     bias = None if n.given(2) is None else n.weights(2, "biases")
     found = n.tracer.dense(x, W.reshape(len(W), -1), bias, n.where)
     return n.tracer.reshape(found, (1, len(W), *(1,) * len(space)), n.where)
-
-
-def batch_normalisation(n: Node) -> Operand:
-    x = n.traced()
-    inference(n)
-    if n.attributes.get("training_mode"):
-        raise SourceError(f"{n.where} is in training mode: save the model for inference")
-    names = ("scale", "B", "mean", "var")
-    scale, shift, mean, var = (n.weights(k, f"{name} values") for k, name in enumerate(names, 1))
-    units = x.shape[1:] if n.attributes.get("spatial", 1) == 0 else x.shape[1:2]
-    if len(x.shape) < 2 or any(p.shape != units for p in (scale, shift, mean, var)):
-        raise SourceError(f"{n.where} normalises shape {x.shape} with constants of shapes {scale.shape} to {var.shape}")
-    width = np.asarray(var + n.number("epsilon", float(np.float32(1e-5))))
-    if not (width > 0).all():
-        raise SourceError(f"{n.where} takes the root of {width.min()}: variance + epsilon must be positive")
-    factor = scale / np.sqrt(width)
-    n.notes.append(f"{n.where}: read as an affine map, its coefficients rounded to float64")
-    aligned = (*units, *(1,) * (len(x.shape) - 1 - len(units)))
-    found = n.tracer.mul(x, factor.reshape(aligned), n.where)
-    return n.tracer.add(found, (shift - mean * factor).reshape(aligned), n.where)

@@ -3,51 +3,84 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.affine import times
 from integraph.frontends.extras import need
-from integraph.frontends.onnx.tensors import Array, finite
-from integraph.frontends.trace import Operand, Traced, Tracer
+from integraph.frontends.onnx.tensors import Array, decode, finite
 
 OFTEN = 60  # letters of a name that are shown
 
 
+class Computed(Protocol):
+    """A tensor that depends on the input."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def where(self) -> str: ...
+
+
+T = TypeVar("T", bound=Computed)
+
+
+class Tracing(Protocol[T]):
+    """What is built as the nodes are read: a network or a graph. One operand at least is computed."""
+
+    masks: bool
+
+    def spend(self, entries: int, where: str) -> None: ...
+    def add(self, a: T | Array, b: T | Array, where: str) -> T: ...
+    def sub(self, a: T | Array, b: T | Array, where: str) -> T: ...
+    def mul(self, a: T | Array, b: T | Array, where: str) -> T: ...
+    def div(self, a: T | Array, b: T | Array, where: str) -> T: ...
+    def neg(self, a: T, where: str) -> T: ...
+    def unary(self, name: str, a: T, where: str, slope: Any = 0.0) -> T: ...
+    def reshape(self, a: T, shape: Sequence[int], where: str) -> T: ...
+    def transpose(self, a: T, perm: Sequence[int], where: str) -> T: ...
+
+
+R = TypeVar("R", bound=Tracing[Any], covariant=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
-    """What an operator sees."""
+class Node(Generic[T, R]):
+    """What an operator sees; a constant is an array, and what depends on the input is a T."""
 
     operator: str
-    where: str
+    where: str  # for errors
+    text: str  # its name, or that of its result
     opset: int
-    inputs: tuple[Operand | None, ...]
+    inputs: tuple[T | Array | None, ...]
+    outputs: int
     attributes: dict[str, Any]
-    tracer: Tracer
+    tracer: R
     notes: list[str]
 
-    def given(self, n: int) -> Operand | None:
+    def given(self, n: int) -> T | Array | None:
         """Operand n, or None if it was left out."""
         return self.inputs[n] if n < len(self.inputs) else None
 
-    def operand(self, n: int) -> Operand:
+    def operand(self, n: int) -> T | Array:
         found = self.given(n)
         if found is None:
             raise SourceError(f"{self.where} has no operand {n}")
         return found
 
-    def traced(self, n: int = 0) -> Traced:
+    def traced(self, n: int = 0) -> T:
         found = self.operand(n)
-        if not isinstance(found, Traced):
+        if isinstance(found, np.ndarray):
             raise SourceError(f"{self.where} acts on a constant: only on what depends on the input")
         return found
 
     def constant(self, n: int, what: str) -> Array:
         found = self.operand(n)
-        if isinstance(found, Traced):
+        if not isinstance(found, np.ndarray):
             raise SourceError(f"{self.where}: its {what} come from {found.where}, they must be constants of the file")
         return found
 
@@ -83,12 +116,23 @@ class Node:
             return finite(factor * given, f"{self.where}: {factor:g} times its {what}")
         return exact.reshape(given.shape)
 
+    def checked(self, array: Array) -> Array:
+        """A constant that this node makes."""
+        return finite(array, self.where, self.tracer.masks)
+
+    def decoded(self, tensor: Any) -> Array:
+        """A constant that is stored in this node."""
+        return decode(tensor, self.where, self.tracer.masks)
+
     def room(self, *shape: int) -> tuple[int, ...]:
         """A shape that may be allocated."""
         if min(shape, default=1) < 0:
             raise SourceError(f"{self.where} makes a constant of shape {shape}: sizes must be ≥ 0")
         self.tracer.spend(math.prod(shape), self.where)
         return shape
+
+
+AnyNode = Node[T, Tracing[T]]
 
 
 def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:

@@ -8,19 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.node import Node
-from integraph.frontends.onnx.tensors import KINDS, decode, finite, type_name
-from integraph.frontends.trace import Operand, Traced
+from integraph.frontends.onnx.node import AnyNode, T
+from integraph.frontends.onnx.tensors import KINDS, Array, type_name
 
 FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64, "FLOAT16": np.float16}
 
 
-def cast(n: Node) -> Operand:
+def cast(n: AnyNode[T]) -> T | Array:
     x, kind = n.operand(0), type_name(n.attributes.get("to", 0))
-    if isinstance(x, Traced):
+    if not isinstance(x, np.ndarray):
         if kind not in FLOATS:
             raise SourceError(
-                f"{n.where} casts a computed tensor to {kind}: only float types keep the net a function of reals"
+                f"{n.where} casts a computed tensor to {kind}: only float types keep it a function of reals"
             )
         if kind != "DOUBLE":
             n.notes.append(f"{n.where}: rounding to {kind} is left out")
@@ -28,13 +27,13 @@ def cast(n: Node) -> Operand:
     n.room(*x.shape)
     if kind in FLOATS:
         with np.errstate(over="ignore", under="ignore"):
-            return finite(x.astype(FLOATS[kind]).astype(np.float64), n.where)
+            return n.checked(x.astype(FLOATS[kind]).astype(np.float64))
     if kind not in KINDS or (x.size and np.abs(x.astype(np.float64)).max() >= 2.0**31):
         raise SourceError(f"{n.where} casts a constant to {kind}: only {', '.join(KINDS)}, and integers below 2³¹")
     return x.astype(KINDS[kind][2])
 
 
-def reshape(n: Node) -> Operand:
+def reshape(n: AnyNode[T]) -> T | Array:
     x, shape = n.operand(0), n.integers(1, "sizes")
     if not n.attributes.get("allowzero"):
         if any(size == 0 and k >= len(x.shape) for k, size in enumerate(shape)):
@@ -43,8 +42,8 @@ def reshape(n: Node) -> Operand:
     return reshaped(n, x, shape)
 
 
-def reshaped(n: Node, x: Operand, shape: Sequence[int]) -> Operand:
-    if isinstance(x, Traced):
+def reshaped(n: AnyNode[T], x: T | Array, shape: Sequence[int]) -> T | Array:
+    if not isinstance(x, np.ndarray):
         return n.tracer.reshape(x, shape, n.where)
     try:
         return x.reshape(shape)
@@ -52,7 +51,7 @@ def reshaped(n: Node, x: Operand, shape: Sequence[int]) -> Operand:
         raise SourceError(f"{n.where} gives shape {tuple(shape)} to a constant of shape {x.shape}") from None
 
 
-def flatten(n: Node) -> Operand:
+def flatten(n: AnyNode[T]) -> T | Array:
     x = n.operand(0)
     axis = n.attributes.get("axis", 1)
     axis += len(x.shape) if axis < 0 else 0
@@ -61,7 +60,7 @@ def flatten(n: Node) -> Operand:
     return reshaped(n, x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
-def _axes(n: Node, rank: int) -> list[int] | None:
+def axes_of(n: AnyNode[T], rank: int) -> list[int] | None:
     axes = n.integers(1, "axes") if n.given(1) is not None else n.attributes.get("axes")
     if axes is None:
         return None
@@ -71,37 +70,37 @@ def _axes(n: Node, rank: int) -> list[int] | None:
     return found
 
 
-def squeeze(n: Node) -> Operand:
+def squeeze(n: AnyNode[T]) -> T | Array:
     x = n.operand(0)
-    axes = _axes(n, len(x.shape))
+    axes = axes_of(n, len(x.shape))
     gone = [k for k, size in enumerate(x.shape) if size == 1] if axes is None else axes
     if any(x.shape[k] != 1 for k in gone):
         raise SourceError(f"{n.where} squeezes axes {gone} of shape {x.shape}: they must be of size 1")
     return reshaped(n, x, [size for k, size in enumerate(x.shape) if k not in gone])
 
 
-def unsqueeze(n: Node) -> Operand:
+def unsqueeze(n: AnyNode[T]) -> T | Array:
     x = n.operand(0)
     count = len(n.attributes["axes"]) if "axes" in n.attributes else n.constant(1, "axes").size
-    axes = _axes(n, len(x.shape) + count) or []
+    axes = axes_of(n, len(x.shape) + count) or []
     rest = iter(x.shape)
     return reshaped(n, x, [1 if k in axes else next(rest) for k in range(len(x.shape) + len(axes))])
 
 
-def transpose(n: Node) -> Operand:
+def transpose(n: AnyNode[T]) -> T | Array:
     x = n.operand(0)
     return transposed(n, x, n.attributes.get("perm", range(len(x.shape))[::-1]))
 
 
-def transposed(n: Node, x: Operand, perm: Sequence[int]) -> Operand:
-    if isinstance(x, Traced):
+def transposed(n: AnyNode[T], x: T | Array, perm: Sequence[int]) -> T | Array:
+    if not isinstance(x, np.ndarray):
         return n.tracer.transpose(x, perm, n.where)
     if sorted(perm) != list(range(x.ndim)):
         raise SourceError(f"{n.where} permutes axes by {list(perm)}, the constant has shape {x.shape}")
     return x.transpose(perm)
 
 
-def concat(n: Node) -> Operand:
+def concat(n: AnyNode[T]) -> T | Array:
     if len(n.inputs) == 1:
         return n.operand(0)
     parts = [n.constant(k, "parts") for k in range(len(n.inputs))]
@@ -113,40 +112,40 @@ def concat(n: Node) -> Operand:
         raise SourceError(f"{n.where} joins shapes {[p.shape for p in parts][:8]} along axis {axis}") from None
 
 
-def identity(n: Node) -> Operand:
+def identity(n: AnyNode[T]) -> T | Array:
     return n.operand(0)
 
 
-def dropout(n: Node) -> Operand:
+def dropout(n: AnyNode[T]) -> T | Array:
     mode = n.given(2)
-    if isinstance(mode, Traced) or (mode is not None and mode.any()):
+    if mode is not None and (not isinstance(mode, np.ndarray) or mode.any()):
         raise SourceError(f"{n.where} is in training mode: save the model for inference")
     return inference(n)
 
 
-def inference(n: Node) -> Operand:
+def inference(n: AnyNode[T]) -> T | Array:
     """The first operand, of a node that does something else in training."""
     if n.opset < 7 and not n.attributes.get("is_test"):
         n.notes.append(f"{n.where}: it says is_test = 0, and is read as in inference")
     return n.operand(0)
 
 
-def constant(n: Node) -> Operand:
+def constant(n: AnyNode[T]) -> T | Array:
     if len(n.attributes) != 1:
         raise SourceError(f"{n.where} has {len(n.attributes)} values: it needs one")
     name, value = next(iter(n.attributes.items()))
     if name == "value":
-        return decode(value, n.where)
+        return n.decoded(value)
     if name in ("value_float", "value_floats"):
-        return finite(np.array(value, np.float64), n.where)
+        return n.checked(np.array(value, np.float64))
     if name in ("value_int", "value_ints"):
         return np.array(value, np.int64)
     raise SourceError(f"{n.where} holds a {name}: numbers are supported")
 
 
-def constant_of_shape(n: Node) -> Operand:
+def constant_of_shape(n: AnyNode[T]) -> T | Array:
     shape = n.room(*n.integers(0, "sizes"))
-    value = decode(n.attributes["value"], n.where) if "value" in n.attributes else np.zeros(1)
+    value = n.decoded(n.attributes["value"]) if "value" in n.attributes else np.zeros(1)
     if value.size != 1:
         raise SourceError(f"{n.where} has {value.size} values: it needs one")
     return np.broadcast_to(value.reshape(()), shape)

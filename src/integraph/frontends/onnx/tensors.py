@@ -24,8 +24,8 @@ KINDS = {
 MOST_AXES = 16
 
 
-def decode(tensor: Any, what: str) -> Array:
-    """The numbers of a TensorProto; `what` names it in errors."""
+def decode(tensor: Any, what: str, masks: bool = False) -> Array:
+    """The numbers of a TensorProto; `what` names it in errors. −∞ passes if it may be part of a mask."""
     onnx = need("onnx", "onnx")
     kind = type_name(tensor.data_type)
     if kind not in KINDS:
@@ -46,7 +46,7 @@ def decode(tensor: Any, what: str) -> Array:
         array = np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(dims)
     except Exception as reason:  # whatever the decoder raises, it is the file
         raise FileError(f"{what} cannot be decoded: {reason}") from None
-    return finite(array.astype(dtype), what)
+    return finite(array.astype(dtype), what, masks)
 
 
 def whole(tensor: Any, what: str) -> None:
@@ -60,9 +60,10 @@ def whole(tensor: Any, what: str) -> None:
         raise SourceError(f"{what} is stored in segments: only whole tensors are read")
 
 
-def finite(array: Array, what: str) -> Array:
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        at = [int(n) for n in np.argwhere(~np.isfinite(array))[0]]
+def finite(array: Array, what: str, masks: bool = False) -> Array:
+    good = np.isfinite(array) | (masks and array == -np.inf) if array.dtype.kind == "f" else np.True_
+    if not good.all():
+        at = [int(n) for n in np.argwhere(~good)[0]]
         raise SourceError(f"{what}: entry {at} is {array[tuple(at)]}, weights and biases must be finite")
     return array
 

@@ -1,0 +1,72 @@
+"""Softmax from a wrong start.
+
+With σ = s + c, a(1) = a₀e^σ/N, u(1) = u₀e^σ/N and m(1) = (m₀ − Σu₀ + Σu₀e^σ)/N, N = 1 + m₀ − Σu₀ + Σu₀(e^σ − 1)/σ. The
+right start is a₀ = h, u₀ = σh, m₀ = Σu₀ with Σh = 1, and then N = Σ h e^σ. From the actual one, with η = |u₀ − σh| for
+the actual σ, N changes by the factor 1 + κ at most,
+
+    κ = (ρ_m + Σρ_u)/N + Σ η (e^σ − 1)/(σN)
+
+so that a is off by (aκ + ρ_a e^σ/N)/(1 − κ) from the softmax of the actual σ. That is off by at most a(e^(δ_i + max δ) − 1)
+from the right one, and by (1 − a)(e^(2 max δ) − 1). With A = h_i and B = Σ_{j≠i} h_j e^σ_j at the lowest σ_j:
+
+    e^σ/N ≤ 1/(A + B e^−σ) at the highest σ
+    (e^σ − 1)/(σN) ≤ e^σ/N · (1 − e^−σ)/σ for σ ≥ 0, and ≤ (e^σ − 1)/σ/(A e^σ + B) for σ ≤ 0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from integraph.bounds.intervals import UP, Interval, U
+from integraph.bounds.perturbation import over
+from integraph.bounds.range_arithmetic import add, mul
+from integraph.bounds.range_functions import others
+from integraph.bounds.range_functions import softmax as softmax_range
+from integraph.bounds.wrong_case import Case, End, point, times
+from integraph.program.views import Floats
+
+LOST = -1e-12  # others() from below
+
+
+def softmax(case: Case) -> dict[str, End]:
+    """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others."""
+    h, rho, sigma = case.starts["a"].high, case.off, case.starts["s"]
+    if "c" in case.tensors:
+        sigma = add(sigma, point(np.asarray(case.tensors["c"])[..., None]))
+    taking, delta = h > 0, rho["s"]
+    actual = sigma.widened(UP * delta)
+    right, held = case.right("a", softmax_range(sigma, taking)), softmax_range(actual, taking).high
+    largest = delta.max(-1, keepdims=True, where=taking, initial=0.0)
+    moved = np.minimum(times(right.high, np.expm1(delta + largest)), times(1.0 - right.low, np.expm1(2.0 * largest)))
+    most, ratio, least = _ratios(actual, h, taking)
+    eta = rho["u"] + h * delta
+    start = times(1.0 / least, rho["m"] + rho["u"].sum(-1) + 2.0 * h.shape[-1] * U)  # rounded, h may not sum up to 1
+    kappa = (start + times(ratio, eta).sum(-1))[..., None]
+    moved = np.minimum(moved, 1.0)
+    size, shift = actual.size, times(actual.size, moved)
+    a = over(times(held, kappa) + times(most, rho["a"]), kappa)
+    u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta)
+    low = sigma.low.min(-1, where=taking, initial=np.inf)
+    mean = Interval(low, sigma.high.max(-1, where=taking, initial=-np.inf))
+    reach = size.max(-1, where=taking, initial=0.0)
+    m = over(times(reach, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
+    m = m + np.where(taking, shift, 0.0).sum(-1) + largest[..., 0]
+    return {"a": case.end("a", right, a), "u": case.end("u", mul(sigma, right), u), "m": case.end("m", mean, m)}
+
+
+def _ratios(sigma: Interval, h: Floats, taking: Any) -> tuple[Floats, Floats, Floats]:
+    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row."""
+    y = sigma.low + np.log(h)
+    most = UP / (h + others(y, sigma.high, taking, LOST))
+    below = h * np.exp(sigma.low) + others(y, np.zeros_like(y), taking, LOST)
+    positive = np.where(sigma.high >= 0, _phi(np.maximum(sigma.low, 0.0)) * most, 0.0)
+    negative = np.where(sigma.low < 0, UP * _phi(np.maximum(-sigma.high, 0.0)) / below, 0.0)
+    return most, np.maximum(positive, negative), np.exp(y).sum(-1) / UP
+
+
+def _phi(x: Floats) -> Floats:
+    """(1 − e^−x)/x for x ≥ 0, rounded up; it falls."""
+    small = x < 1e-13
+    return np.where(small, 1.0, UP * -np.expm1(-x) / np.where(small, 1.0, x))

@@ -1,0 +1,32 @@
+"""How far the gadgets of a graph end from where they should when they start slightly wrong, by the gadget's name.
+
+Registers that were freed by decay hold a rest of earlier values, stored constants are rounded, and operands are off by
+what happened before. `GRAPH_WRONG[name](case)` says, for every register of a gadget, where it should end and how far
+from that it can be: rigorously, and ∞ where nothing can be said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from integraph.bounds import wrong_functions, wrong_products
+from integraph.bounds.balls import quiet
+from integraph.bounds.perturbation import Sizes
+from integraph.bounds.wrong_case import Case, End, Ranges
+from integraph.bounds.wrong_softmax import softmax
+from integraph.program.views import Floats
+
+GRAPH_WRONG: dict[str, Callable[[Case], dict[str, End]]] = {
+    **wrong_functions.WRONG,
+    **wrong_products.WRONG,
+    "softmax": softmax,
+}
+
+
+@quiet
+def ends(
+    gadget: str, starts: Ranges, off: Sizes, tensors: Mapping[str, Floats] | None = None, known: Ranges | None = None
+) -> dict[str, End]:
+    """The end of every target of a gadget, from the ranges of its targets' starts and of its operands, and bounds `off`
+    of how far these are off; both by role, arrays of the shapes of the roles."""
+    return GRAPH_WRONG[gadget](Case(starts, off, tensors or {}, known or {}))

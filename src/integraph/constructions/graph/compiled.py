@@ -1,0 +1,114 @@
+"""Any graph as a program: exact, on registers that are kept, cleaned or left to decay, or whatever needs the fewest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from numpy.typing import ArrayLike
+
+from integraph.bounds.graph_ranges import ranges
+from integraph.bounds.intervals import Interval
+from integraph.bounds.perturbation import RELU
+from integraph.constructions.box import interval
+from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
+from integraph.constructions.graph.budget import bound
+from integraph.constructions.graph.exact import Layout, layout, program
+from integraph.constructions.graph.rules import Lowered, lower
+from integraph.errors import UsageError
+from integraph.program import Budget, Program
+from integraph.program.numbers import real
+from integraph.targets.graph import Graph
+
+AUTO = "auto"
+FORGET, LARGEST_RATE = 40.0, 700.0  # e^−40 = 4e−18; e^−700 is almost nothing
+EXACT = 1e-12  # what decay may leave behind where no tolerance is given
+LARGEST_STEEPNESS = 1e14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layouts:
+    """The same graph on registers that are kept, cleaned and decayed."""
+
+    name: str
+    found: tuple[Layout, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: width against depth", f"{'free':<8}{'W':>10}{'D':>8}"]
+        lines += [f"{one.free:<8}{one.allocation.width:>10,}{one.time.depth:>8,}" for one in self.found]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = None) -> Layouts:
+    """What there is to choose from."""
+    found = _lowered(graph, interval(box, graph.inputs), tolerance(eps))
+    return Layouts(graph.name, tuple(layout(found.tape, found.outputs, free) for free in FREES))
+
+
+def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: ArrayLike | None = None) -> Program:
+    """The program of a graph. Without a tolerance nothing is smoothed; what decay leaves is then at most 1e-12."""
+    if not isinstance(free, str) or free not in (*FREES, AUTO):
+        raise UsageError(f"free = {free!r}: needs {', '.join(map(repr, FREES))} or {AUTO!r}")
+    cube, eps = interval(box, graph.inputs), tolerance(eps)
+    found = _lowered(graph, cube, eps)
+    frees = FREES if free == AUTO and eps is not None else (KEEP, CLEAN) if free == AUTO else (free,)
+    fitting = sorted((layout(found.tape, found.outputs, one) for one in frees), key=lambda one: one.allocation.width)
+    for chosen in fitting:
+        rate = _rate(chosen, found, cube, eps)
+        if rate is not None:
+            break
+    else:
+        raise UsageError(
+            f"{graph.name}: what decay leaves cannot be bounded by {EXACT if eps is None else eps:g} on the box: use "
+            "free='keep' or 'clean', a smaller box or a larger eps"
+        )
+    parts = bound(chosen, found, cube, rate)
+    how = {KEEP: "exact", CLEAN: "exact, cleaned", DECAY: f"exact up to e^−{rate:g}"}[chosen.free]
+    built = program(chosen, rate, f"{graph.name}, {how}")
+    if found.smoothed and not parts.total <= (eps or 0.0):
+        raise UsageError(
+            f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, rounding of the controls to "
+            f"float64 {parts.rounding:.2g}: ask for a larger eps or a smaller box"
+        )
+    return replace(built, budget=Budget(cube.low, cube.high, *parts)) if math.isfinite(parts.total) else built
+
+
+def tolerance(eps: float | None) -> float | None:
+    if eps is None:
+        return None
+    value = real(eps, "eps")
+    if isinstance(eps, bool) or not (math.isfinite(value) and value > 0):
+        raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
+    return value
+
+
+def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
+    """With rectifiers so steep that they cost at most half of the tolerance."""
+    known = ranges(graph, cube.low, cube.high)
+    found, k = lower(graph, known, None if eps is None else RELU / eps), 1.0
+    while eps is not None and found.smoothed:
+        cost = bound(layout(found.tape, found.outputs, KEEP), found, cube, FORGET).approximation
+        if cost <= 0.5 * eps:
+            break
+        k *= max(2.1 * cost / eps, 1.1) if math.isfinite(cost) else 16.0
+        if RELU / eps * k > LARGEST_STEEPNESS:
+            raise UsageError(
+                f"eps = {eps:g}: {found.smoothed[0]} would have to be steeper than k = {LARGEST_STEEPNESS:g}, which "
+                "float64 cannot follow: ask for a larger eps or a smaller box"
+            )
+        found = lower(graph, known, RELU / eps * k)
+    return found
+
+
+def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> float | None:
+    """The smallest rate of decay, from 40 on, that leaves at most half of the tolerance; None where there is none."""
+    if chosen.free != DECAY:
+        return FORGET
+    r = FORGET
+    while not bound(chosen, found, cube, r).residue <= 0.5 * (EXACT if eps is None else eps):
+        if r >= LARGEST_RATE:
+            return None
+        r = min(r + 5.0, LARGEST_RATE) if r < 100.0 else min(1.5 * r, LARGEST_RATE)
+    return r

@@ -1,0 +1,87 @@
+"""Functions written in jax.numpy → graphs: `jax.make_jaxpr` calls them once and writes down what they do.
+
+The function is traced in float64, whatever jax is set to, and runs as it is: Python loops are unrolled, numbers and
+arrays that it closes over are constants.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.frontends.extras import need
+from integraph.frontends.jax.composer import ExactComposer
+from integraph.frontends.jax.values import Call
+from integraph.frontends.jax.walk import Walk, said
+from integraph.targets.graph import Graph
+
+Shape = tuple[int, ...]
+
+
+def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
+    """The graph of a function of one vector with so many `inputs`, or of arrays of these shapes, as ((16, 32), ()).
+
+    The inputs are its arguments one after the other, flat, and so are the outputs: all arrays that it returns.
+    """
+    jax = need("jax", "jax")
+    if not callable(function):
+        raise UsageError(f"needs a function written in jax.numpy, got {type(function).__name__}")
+    shapes = _shapes(inputs)
+    name = str(getattr(function, "__name__", type(function).__name__))
+    build = ExactComposer(name)
+    with jax.enable_x64(True):
+        args = [build.input(called, shape) for called, shape in zip(_names(function, len(shapes)), shapes, strict=True)]
+        traced = _trace(jax, function, name, shapes)
+        found = Walk(build).run(traced.jaxpr, traced.consts, args, [True] * len(traced.jaxpr.outvars))
+    if not found:
+        raise SourceError(f"{name} returns no array")
+    end = Call(build, name, {}, f"an output of {name}", lambda *_: [], {})
+    graph = build.graph(map(end.node, found))
+    for node in graph.nodes:
+        if node.op == "constant" and node.value is not None and np.isneginf(node.value).any():
+            raise SourceError(f"{name}: −inf in {node.text or 'a constant'} may go to a softmax only")
+    return graph
+
+
+def _shapes(inputs: int | Sequence[Shape]) -> list[Shape]:
+    shapes: Any = [(inputs,)] if isinstance(inputs, int | np.integer) else inputs
+    if not isinstance(shapes, list | tuple) or not shapes or not all(map(_is_shape, shapes)):
+        raise UsageError(
+            f"inputs = {inputs!r}: needs the size of one vector, as 3, or a shape for each argument, as ((16, 32), ())"
+        )
+    return [tuple(map(int, shape)) for shape in shapes]
+
+
+def _is_shape(shape: Any) -> bool:
+    if not isinstance(shape, list | tuple):
+        return False
+    return all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 for n in shape)
+
+
+def _names(function: Callable[..., Any], count: int) -> list[str]:
+    """The names of its first parameters, or x1, x2, …"""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # not every callable tells
+        parameters = []
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(named) >= count:
+        return named[:count]
+    return ["x"] if count == 1 else [f"x{n + 1}" for n in range(count)]
+
+
+def _trace(jax: Any, function: Callable[..., Any], name: str, shapes: list[Shape]) -> Any:
+    arguments = [jax.ShapeDtypeStruct(shape, np.float64) for shape in shapes]
+    try:
+        return jax.make_jaxpr(function)(*arguments)
+    except IntegraphError:
+        raise
+    except Exception as reason:  # whatever the function does with placeholders
+        raise SourceError(
+            f"jax cannot trace {name} with arguments of shape {', '.join(map(str, shapes))}: {type(reason).__name__}: "
+            f"{said(reason)}. Write it in jax.numpy, without `if` or `while` on values"
+        ) from None

@@ -1,0 +1,153 @@
+"""softmax and logsumexp as people and jax.nn write them, with the largest entry subtracted so that nothing overflows.
+
+exp(x − c) / Σ exp(x − c) is softmax(x), and c + ln Σ exp(x − c) is ln Σ exp(x), for every c that is the same in all of
+a sum. So it never matters what c was the largest of, only where the same c is: `cells` numbers the entries of c, and
+two of them are equal where their numbers are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.jax.values import Call, Known, Masked, Part, Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Largest(Part):
+    cells: Known
+    where: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.cells.shape)
+
+    def plain(self, at: Call) -> int:
+        raise SourceError(
+            f"{self.where}: the largest of several numbers is not analytic. It is known where it cancels: in "
+            "jax.nn.softmax, log_softmax and logsumexp; jnp.maximum of two can be smoothed"
+        )
+
+    def moved(self, move: Callable[[Any], Any]) -> Part:
+        return replace(self, cells=move(self.cells))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shifted(Largest):
+    """x − c, or exp of it if `grown`."""
+
+    x: int | Masked
+    grown: bool = False
+
+    def moved(self, move: Callable[[Any], Any]) -> Part:
+        return replace(self, cells=move(self.cells), x=move(self.x))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total(Largest):
+    """Σ exp(x − c) over `axes`, or ln of it if `log`; entry by entry, `rows` says which sum it is."""
+
+    rows: Known
+    x: int | Masked
+    axes: tuple[int, ...]
+    log: bool = False
+
+    def moved(self, move: Callable[[Any], Any]) -> Part:
+        return replace(self, cells=move(self.cells), rows=move(self.rows))
+
+
+def largest(at: Call, x: Value) -> Value:
+    gone = tuple(map(int, at.params["axes"]))
+    shape = tuple(n for axis, n in enumerate(at.shape(x)) if axis not in gone)
+    first = at.largest.setdefault((x, gone), len(at.largest)) << 32  # of the same numbers it is the same
+    return Largest(np.arange(first, first + math.prod(shape)).reshape(shape), at.where)
+
+
+def shifted(at: Call, x: int | Masked, c: Largest) -> Value:
+    """x − c."""
+    if at.joint(x, c) != at.shape(x):
+        c.plain(at)
+    return Shifted(np.broadcast_to(c.cells, at.shape(x)), c.where, x)
+
+
+def total(at: Call, grown: Shifted) -> Value:
+    """Σ exp(x − c)."""
+    axes = tuple(map(int, at.params["axes"]))
+    first = np.asarray(np.min(grown.cells, axes))
+    if not grown.grown or (first != np.max(grown.cells, axes)).any():
+        grown.plain(at)
+    rows = np.arange(first.size).reshape(first.shape)
+    return Total(first, grown.where, rows, grown.x, axes)
+
+
+def softmax(at: Call, grown: Shifted, sums: Total) -> int:
+    """exp(x − c) / Σ exp(x − c)."""
+    if not (grown.grown and not sums.log and _its(at, grown, sums)):
+        grown.plain(at)
+    x, axes = sums.x, sums.axes
+    shape = at.shape(x)
+    rest = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    order = (*rest, *axes)
+    flat = tuple(shape[axis] for axis in rest) + (math.prod(shape[axis] for axis in axes),)
+
+    def arranged(part: Known) -> Known:
+        return part.transpose(order).reshape(flat)
+
+    scores = at.reshape(at.transpose(x.x if isinstance(x, Masked) else x, order), flat)
+    if isinstance(x, Masked):
+        scores = at.apply("add", scores, np.where(arranged(x.mask), 0.0, -np.inf))
+    found = at.reshape(at.build.softmax(scores, at.where), tuple(shape[axis] for axis in order))
+    return at.transpose(found, tuple(int(n) for n in np.argsort(order)))
+
+
+def log_total(at: Call, sums: Total, other: Largest) -> int:
+    """c + ln Σ exp(x − c) = ln Σ exp(x), with the mean in the place of the largest: it is analytic."""
+    if not sums.log or type(other) is not Largest or not np.array_equal(sums.cells, other.cells):
+        other.plain(at)
+    if not np.array_equal(sums.rows, np.arange(sums.rows.size).reshape(sums.rows.shape)):
+        other.plain(at)
+    return at.reshape(_log_sum(at, sums), sums.shape)
+
+
+def log_softmax(at: Call, x: Shifted, sums: Total) -> int:
+    """(x − c) − ln Σ exp(x − c)."""
+    if x.grown or not sums.log or not _its(at, x, sums):
+        x.plain(at)
+    return at.apply("sub", at.node(x.x), _kept(at, _log_sum(at, sums), sums))
+
+
+def _its(at: Call, x: Shifted, sums: Total) -> bool:
+    """Whether each entry of x meets the sum that it is part of."""
+    same = x.x is sums.x or (isinstance(x.x, int) and x.x == sums.x)
+    if not same or np.broadcast_shapes(sums.shape, x.shape) != x.shape:
+        return False
+    own = [1 if axis in sums.axes else n for axis, n in enumerate(x.shape)]
+    rows = np.arange(math.prod(own)).reshape(own)
+    cells = np.array_equal(np.broadcast_to(sums.cells, x.shape), x.cells)
+    return cells and np.array_equal(np.broadcast_to(rows, x.shape), np.broadcast_to(sums.rows, x.shape))
+
+
+def _kept(at: Call, reduced: int, sums: Total) -> int:
+    """A reduced array with its axes back, of size 1."""
+    return at.reshape(reduced, tuple(1 if axis in sums.axes else n for axis, n in enumerate(at.shape(sums.x))))
+
+
+def _log_sum(at: Call, sums: Total) -> int:
+    """ln Σ exp(x) = mean + ln Σ exp(x − mean), both over what takes part."""
+    if isinstance(sums.x, Masked):
+        x, part = sums.x.x, sums.x.mask.astype(np.float64)
+        count = np.sum(part, sums.axes)
+        if not np.all(count):
+            raise SourceError(f"{at.where}: a sum of exponentials is empty, all of its entries are masked")
+        mean = at.apply("div", at.apply("sum", at.apply("mul", x, part), data=(sums.axes,)), np.asarray(count))
+        above = at.apply("mul", at.apply("sub", x, _kept(at, mean, sums)), part)
+        grown = at.apply("mul", at.apply("exp", above), part)
+    else:
+        mean = at.build.mean(sums.x, sums.axes, at.where)
+        grown = at.apply("exp", at.apply("sub", sums.x, _kept(at, mean, sums)))
+    return at.apply("add", mean, at.apply("ln", at.apply("sum", grown, data=(sums.axes,))))

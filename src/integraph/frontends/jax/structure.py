@@ -1,0 +1,137 @@
+"""Primitives that only move entries about, and products of matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.jax.values import Call, Part, Value
+
+Rule = Callable[..., Value | list[Value]]
+
+
+def move(at: Call, x: Value, *indices: Value) -> Value:
+    """A primitive of `MOVES`, on whatever x is. Indices must be known."""
+    if not all(isinstance(index, np.ndarray) for index in indices):
+        raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
+    if isinstance(x, Part):
+        return x.moved(lambda part: move(at, part, *indices))
+    if isinstance(x, np.ndarray):
+        return at.compute(x, *indices)[0]
+    rule = MOVES[at.name]
+    return _gather(at, x, *indices) if rule is None else rule(at, x)
+
+
+def _reshape(at: Call, x: int) -> int:
+    return at.reshape(x, tuple(at.params["new_sizes"]))
+
+
+def _transpose(at: Call, x: int) -> int:
+    return at.transpose(x, tuple(map(int, at.params["permutation"])))
+
+
+def _squeeze(at: Call, x: int) -> int:
+    gone = at.params["dimensions"]
+    return at.reshape(x, tuple(n for axis, n in enumerate(at.shape(x)) if axis not in gone))
+
+
+def _broadcast(at: Call, x: int) -> int:
+    shape, axes = tuple(at.params["shape"]), tuple(map(int, at.params["broadcast_dimensions"]))
+    placed = [1] * len(shape)
+    for axis, n in zip(axes, at.shape(x), strict=True):
+        placed[axis] = n
+    return at.broadcast(at.reshape(x, tuple(placed)), shape)
+
+
+def _slice(at: Call, x: int) -> int:
+    starts, stops = at.params["start_indices"], at.params["limit_indices"]
+    steps = at.params["strides"] or (1,) * len(starts)
+    return _cut(at, x, [range(*map(int, ends)) for ends in zip(starts, stops, steps, strict=True)])
+
+
+def _reversed(at: Call, x: int) -> int:
+    turned = at.params["dimensions"]
+    kept = [range(n) for n in at.shape(x)]
+    return _cut(at, x, [entries[::-1] if axis in turned else entries for axis, entries in enumerate(kept)])
+
+
+def _cut(at: Call, x: int, entries: list[range]) -> int:
+    data = tuple((kept.start, kept.step, len(kept)) for kept in entries)
+    return at.apply("slice", x, data=data)
+
+
+def split(at: Call, x: Value) -> list[Value]:
+    number = at.node(x)
+    borders = np.cumsum([0, *at.params["sizes"]]).tolist()
+    kept = [range(n) for n in at.shape(number)]
+    axis = int(at.params["axis"])
+    return [_cut(at, number, [*kept[:axis], range(*ends), *kept[axis + 1 :]]) for ends in pairwise(borders)]
+
+
+def _gather(at: Call, x: int, *indices: Any) -> int:
+    """jax does it with the numbers of the entries, as floats, so that an index beyond the end can give NaN."""
+    shape = at.shape(x)
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    chosen = at.compute(numbers.astype(np.float64), *indices)[0]
+    if not (chosen >= 0).all():
+        raise SourceError(f"{at.where}: an index is outside of an array of shape {shape}")
+    found = chosen.astype(np.int64)
+    for axis in range(len(shape)):  # along one axis, if it is so
+        if found.shape[:axis] + found.shape[axis + 1 :] == shape[:axis] + shape[axis + 1 :] and found.ndim == len(
+            shape
+        ):
+            taken = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)[:, 0] // math.prod(shape[axis + 1 :])
+            if np.array_equal(np.take(numbers, taken, axis), found):
+                return at.apply("take", x, data=(axis, tuple(taken.tolist())))
+    flat = at.apply("take", at.reshape(x, (numbers.size,)), data=(0, tuple(found.ravel().tolist())))
+    return at.reshape(flat, found.shape)
+
+
+def concatenate(at: Call, *parts: Value) -> int:
+    return at.apply("concat", *parts, data=(int(at.params["dimension"]),))
+
+
+def stack(at: Call, *parts: Value) -> int:
+    axis = int(at.params["axis"])
+    shape = list(at.shape(parts[0]))
+    shape.insert(axis, 1)
+    return at.apply("concat", *(at.reshape(at.node(part), tuple(shape)) for part in parts), data=(axis,))
+
+
+def product(at: Call, x: Value, y: Value) -> int:
+    """dot_general: x as batch × rows × summed, y as batch × summed × columns."""
+    (sum_x, sum_y), (batch_x, batch_y) = at.params["dimension_numbers"]
+    left, batch, rows, _ = _arranged(at, at.node(x), batch_x, sum_x, False)
+    right, _, columns, _ = _arranged(at, at.node(y), batch_y, sum_y, True)
+    return at.reshape(at.apply("matmul", left, right), (*batch, *rows, *columns))
+
+
+def _arranged(
+    at: Call, x: int, batch: tuple[int, ...], summed: tuple[int, ...], sum_first: bool
+) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    batch, summed = tuple(map(int, batch)), tuple(map(int, summed))
+    shape = at.shape(x)
+    free = tuple(axis for axis in range(len(shape)) if axis not in batch and axis not in summed)
+    last = (summed, free) if sum_first else (free, summed)
+    sizes = [tuple(shape[axis] for axis in axes) for axes in (batch, *last)]
+    x = at.transpose(x, (*batch, *last[0], *last[1]))
+    x = at.reshape(x, (*sizes[0], math.prod(sizes[1]), math.prod(sizes[2])))
+    return x, sizes[0], sizes[1 + sum_first], sizes[2 - sum_first]
+
+
+MOVES: dict[str, Callable[[Call, int], int] | None] = {  # None: by the numbers of the entries
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "squeeze": _squeeze,
+    "broadcast_in_dim": _broadcast,
+    "slice": _slice,
+    "rev": _reversed,
+    "tile": None,
+    "gather": None,
+    "dynamic_slice": None,
+}

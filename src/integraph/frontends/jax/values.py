@@ -1,0 +1,133 @@
+"""What a variable of a jaxpr stands for: an array that is known, a node of the graph, or a part.
+
+A part has no node, only something larger has: x − max(x) is a part, softmax(x), in which the largest cancels, has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.program.views import Floats
+from integraph.targets.graph import Builder
+
+Known = np.ndarray[Any, Any]
+
+
+class Part:
+    """`plain` is its node, if it has one after all; `moved` is the part after its entries were moved about."""
+
+    def plain(self, at: Call) -> int:
+        raise NotImplementedError
+
+    def moved(self, move: Callable[[Any], Any]) -> Part:
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+
+Value = Known | int | Part
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An equation of a jaxpr: `where` is its primitive with the user's line, `compute` what it is of known arrays."""
+
+    build: Builder
+    name: str
+    params: Mapping[str, Any]
+    where: str
+    compute: Callable[..., list[Known]]
+    largest: dict[Any, int]  # the maxima that were met, by what they are of
+
+    def node(self, value: Value) -> int:
+        if isinstance(value, Part):
+            return value.plain(self)
+        return self.build.constant(value, self.where) if isinstance(value, np.ndarray) else value
+
+    def shape(self, value: Value) -> tuple[int, ...]:
+        return self.build.nodes[value].shape if isinstance(value, int) else value.shape
+
+    def joint(self, *values: Value) -> tuple[int, ...]:
+        return np.broadcast_shapes(*map(self.shape, values))
+
+    def apply(self, op: str, *values: Value, data: tuple[Any, ...] = ()) -> int:
+        return self.build.apply(op, *map(self.node, values), data=data, text=self.where)
+
+    def reshape(self, x: int, shape: tuple[int, ...]) -> int:
+        return x if self.shape(x) == shape else self.apply("reshape", x, data=(shape,))
+
+    def broadcast(self, x: int, shape: tuple[int, ...]) -> int:
+        return x if self.shape(x) == shape else self.apply("broadcast", x, data=(shape,))
+
+    def transpose(self, x: int, order: tuple[int, ...]) -> int:
+        return x if order == tuple(range(len(order))) else self.apply("transpose", x, data=order)
+
+
+def uniform(value: Value) -> float | None:
+    """The one number that all entries are, if they are known and equal."""
+    if not isinstance(value, np.ndarray) or not value.size or not (value == value.flat[0]).all():
+        return None
+    return float(value.flat[0])
+
+
+def same(x: Value, y: Value) -> bool:
+    """Whether two values are equal wherever they are: the same node, or equal numbers up to broadcasting."""
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+        return bool((x == y).all())
+    return isinstance(x, int) and isinstance(y, int) and x == y
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison(Part):
+    """left > right and the like; a choice by it may be a maximum."""
+
+    op: str
+    left: Value
+    right: Value
+    where: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise self._refused()
+
+    def plain(self, at: Call) -> int:
+        raise self._refused()
+
+    def moved(self, move: Callable[[Any], Any]) -> Part:
+        return Comparison(self.op, move(self.left), move(self.right), self.where)
+
+    def _refused(self) -> SourceError:
+        return SourceError(
+            f"{self.where}: a choice that depends on the inputs is not analytic. Known are jnp.maximum, jnp.minimum, "
+            "relu and leaky_relu; choose smoothly, as with jax.nn.sigmoid"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masked(Part):
+    """x where the mask is true, else `fill`, so low a number that a softmax gives it no weight."""
+
+    x: int
+    mask: Known
+    fill: Floats
+    where: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.mask.shape)
+
+    def plain(self, at: Call) -> int:
+        if not np.isfinite(self.fill).all():
+            raise SourceError(f"{self.where}: −inf may go to a softmax only, and goes to {at.where}")
+        kept = at.apply("mul", self.x, self.mask.astype(np.float64))
+        return at.apply("add", kept, np.where(self.mask, 0.0, self.fill))
+
+    def moved(self, move: Callable[[Any], Any]) -> Part:
+        return Masked(move(self.x), move(self.mask), move(self.fill), self.where)

@@ -1,0 +1,22 @@
+"""An ONNX model → `targets.graph.Graph`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from integraph.frontends.onnx.drawing import Drawing
+from integraph.frontends.onnx.graph_ops import DOMAINS
+from integraph.frontends.onnx.node import show
+from integraph.frontends.onnx.walk import Walk, given
+from integraph.targets.graph import Graph
+
+
+def draw(model: Any, name: str, budget: int, shape: tuple[int, ...]) -> Graph:
+    """The graph of a model whose input has that shape."""
+    drawing = Drawing(name, budget)
+    start = drawing.input(show(given(model.graph)[0].name), shape)
+    outputs = Walk(model, drawing, DOMAINS).outputs(start)
+    names = [show(output.name) for output in model.graph.output]
+    return drawing.builder.graph(
+        drawing.node(value, f"the output {name}") for value, name in zip(outputs, names, strict=True)
+    )

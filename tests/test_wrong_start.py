@@ -1,0 +1,301 @@
+"""Gadgets from wrong starts: what `ends` promises, against closed forms in many digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+from integraph.bounds.intervals import Interval
+from integraph.bounds.wrong_start import GRAPH_WRONG, ends
+from integraph.flow.precise_functions import Precise
+from integraph.program.block import operation
+
+PRECISE = Precise(256)
+with mp.workdps(70):
+    ROOT_PI, ROOT_TWO_PI, LN2 = (PRECISE.exactly(v) for v in (mp.sqrt(mp.pi), mp.sqrt(2 * mp.pi), mp.ln(2)))
+
+Numbers = Mapping[str, Any]
+
+STARTS: dict[str, Callable[[Any], dict[str, Any]]] = {  # of the argument; a free start is not listed
+    "tanh": lambda x: {"alpha": 0 * x, "lam": 0 * x},
+    "log_cosh": lambda x: {"m": 0 * x},
+    "sigmoid": lambda x: {"s": x / 2, "g": 0 * x + 0.5},
+    "silu": lambda x: {"s": x / 2},
+    "softplus": lambda x: {"s": x / 2},
+    "relu": lambda x: {"s": x / 2},
+    "erf": lambda x: {"w": 0 * x, "h": 2 * x / ROOT_PI},
+    "gelu": lambda x: {"w": 0 * x, "h": x / ROOT_TWO_PI, "z": x / 2},
+    "gaussian": lambda x: {"w": 0 * x, "y": 0 * x + 1},
+    "arctan": lambda x: {"v": x, "w": 0 * x},
+    "asinh": lambda x: {"v": x, "u": x, "w": 0 * x},
+    "sinh_cosh": lambda x: {},
+    "expm1": lambda x: {},
+}
+
+
+def run(name: str, start: Numbers, operands: Numbers, tensors: Numbers) -> tuple[dict[str, Any], bool]:
+    """The ends of all targets in many digits, and whether the solution exists so long."""
+    gadget = operation(name)
+    given = {key: PRECISE.exactly(np.asarray(value, float)[..., None]) for key, value in tensors.items()}
+    closed = gadget.closed(  # type: ignore[attr-defined]
+        PRECISE,
+        1.0,
+        tuple(start[role][..., None] for role in gadget.targets),
+        tuple(operands[role][..., None] for role in gadget.operands),
+        given,
+    )
+    alive = all(bool(np.all(value > 0)) for value in closed.alive.values())
+    return {role: end[..., 0] for role, end in zip(gadget.targets, closed.ends, strict=True)}, alive
+
+
+def check(
+    name: str,
+    ranges: Mapping[str, Interval],
+    right: Numbers,
+    wrong: Numbers,
+    off: Numbers,
+    tensors: Numbers,
+    **more: Any,
+) -> None:
+    """`right` and `wrong` are starts and operands: the ends are where `ends` says, and as far apart at most."""
+    promised = ends(name, ranges, off, tensors, **more)
+    gadget = operation(name)
+    assert set(promised) == set(gadget.targets)
+    if "a" in tensors and name in STARTS:  # an affine operand, which the engine computes
+        shift = {"x": lambda v: tensors["a"] * v["x"] + tensors["b"]}
+        right, wrong = ({**v, "x": shift["x"](v)} for v in (right, wrong))
+        tensors = {key: value for key, value in tensors.items() if key not in "ab"}
+    true, _ = run(name, right, right, tensors)
+    seen, alive = run(name, wrong, wrong, tensors)
+    for role, end in promised.items():
+        assert end.off.shape == end.right.low.shape == np.shape(right[role]), role
+        if not alive:
+            continue
+        for value, actual, low, high, by, size in np.nditer(
+            [true[role], seen[role], end.right.low, end.right.high, end.off, end.size], ["refs_ok", "zerosize_ok"]
+        ):
+            a, b = value.item(), actual.item()
+            digits = 1e-60 * (1 + abs(a) + abs(b))
+            assert low.item() - digits <= a <= high.item() + digits, (role, a, low, high)
+            assert abs(b - a) <= by.item() + digits, (role, float(abs(b - a)), by)
+            assert abs(b) <= size.item() + digits
+    assert alive or any(np.isinf(end.off).any() for end in promised.values())
+
+
+OFF = st.sampled_from([0.0, 1e-13, 1e-6, 1e-2, 0.3, 2.0])
+SIDE = st.sampled_from([-1.0, 1.0]) | st.floats(-1, 1)
+NUMBER = st.sampled_from([0.0, 1.0, -3.0, 30.0]) | st.floats(-8, 8)
+WIDTH = st.sampled_from([0.0, 1e-6, 1.0, 10.0])
+
+
+def inside(data: st.DataObject, shape: tuple[int, ...], low: float = -np.inf) -> tuple[Interval, Any]:
+    """A range, and a point of it in many digits."""
+    count = int(np.prod(shape))
+    draw = lambda kind: np.array(data.draw(st.lists(kind, min_size=count, max_size=count))).reshape(shape)  # noqa: E731
+    start = np.maximum(draw(NUMBER), low)
+    end = start + draw(WIDTH)
+    return Interval(start, end), PRECISE.exactly(np.clip(start + draw(st.floats(0, 1)) * (end - start), start, end))
+
+
+def disturbed(data: st.DataObject, right: Numbers) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Bounds for every role, and starts that are off by no more."""
+    off, wrong = {}, {}
+    for role, value in right.items():
+        count = value.size
+        size = np.array(data.draw(st.lists(OFF, min_size=count, max_size=count))).reshape(value.shape)
+        side = np.array(data.draw(st.lists(SIDE, min_size=count, max_size=count))).reshape(value.shape)
+        off[role], wrong[role] = size, value + PRECISE.exactly(size) * PRECISE.exactly(side)
+    return off, wrong
+
+
+@pytest.mark.parametrize("name", STARTS)
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_functions(name: str, data: st.DataObject) -> None:
+    gadget = operation(name)
+    span, x = inside(data, (2,))
+    tensors: dict[str, Any] = {"k": np.array(data.draw(st.sampled_from([0.5, 4.0, 100.0])))} if name == "relu" else {}
+    argument = x
+    if gadget.operands and data.draw(st.booleans()):
+        tensors |= {"a": np.array([0.5, -2.0]), "b": np.array([1.0, 0.25])}
+        argument = PRECISE.exactly(tensors["a"]) * x + PRECISE.exactly(tensors["b"])
+    right = STARTS[name](argument)
+    ranges = {"x": span} if gadget.operands else {role: span for role in "uv" if role in right}
+    for role in set(gadget.targets) - set(right):
+        ranges[role], right[role] = inside(data, (2,))
+    if gadget.operands:
+        right["x"] = x
+    off, wrong = disturbed(data, right)
+    check(name, ranges, right, wrong, off, tensors)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_logarithms_and_variable_powers(data: st.DataObject) -> None:
+    ranges, right = {}, {}
+    ranges["p"], right["p"] = inside(data, (2,), low=-0.9)
+    ranges["z"], right["z"] = inside(data, (2,))
+    off, wrong = disturbed(data, right)
+    check("ln", ranges, right, wrong, off, {})
+    ranges["q"], right["q"] = inside(data, (2,))
+    off, wrong = disturbed(data, right)
+    check("variable_power", ranges, right, wrong, off, {})
+    y, exponent = inside(data, (2,))
+    right["q"] = exponent * right["p"]
+    ends_of_q = np.stack([y.low, y.high])[:, None] * np.stack([ranges["p"].low, ranges["p"].high])
+    ranges |= {"y": y, "q": Interval(ends_of_q.min((0, 1)), ends_of_q.max((0, 1))).widened(1e-9)}
+    off, wrong = disturbed(data, right)
+    check("variable_power", ranges, right, wrong, off, {})
+
+
+@pytest.mark.parametrize("reads", [0, 2])
+@pytest.mark.parametrize("name", ["powers", "spiral", "power_spiral"])
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_products(name: str, reads: int, data: st.DataObject) -> None:
+    shapes = {"p": (2, 2), "z": (2, 3), "u": (2, 3), "v": (2, 3), "x": (2, 3, reads), "t": (2, 3, 1)}
+    gadget = operation(name)
+    found = {
+        role: inside(data, shapes[role], -0.9 if role == "p" else -np.inf)
+        for role in (*gadget.targets, *gadget.operands)
+    }
+    ranges, right = ({role: pair[k] for role, pair in found.items()} for k in (0, 1))
+    tensors: dict[str, Any] = {"b": np.array([0.25])}
+    if "p" in right:
+        tensors["a"] = np.array([[[-0.5, 1.0]], [[2.0, -1.0]]])
+    if reads:
+        tensors["w"] = np.array([0.5, -1.0])
+    if "t" in right:
+        tensors |= {"c": np.array([3.0]), "d": np.array([-1.0])}
+    off, wrong = disturbed(data, right)
+    check(name, ranges, right, wrong, off, tensors)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_softmax(data: st.DataObject) -> None:
+    span, s = inside(data, (2, 3))
+    mask = np.array(data.draw(st.sampled_from([[[1, 1, 1], [1, 1, 1]], [[1, 0, 1], [0, 0, 1]]])), bool)
+    tensors = {"c": np.array([0.5, -2.0])} if data.draw(st.booleans()) else {}
+    sigma = s + PRECISE.exactly(tensors["c"])[:, None] if tensors else s
+    h = PRECISE.exactly(mask * 1.0) / PRECISE.exactly(mask.sum(-1, keepdims=True) * 1.0)
+    right = {"a": h, "u": sigma * h, "m": (sigma * h).sum(-1), "s": s}
+    off, wrong = disturbed(data, right)
+    shares = mask / mask.sum(-1, keepdims=True)
+    check("softmax", {"a": Interval(shares, shares), "s": span}, right, wrong, off, tensors)
+
+
+def corners(name: str, right: Numbers, off: Numbers, tensors: Numbers) -> dict[str, Any]:
+    """The largest deviation of each target over many choices of signs."""
+    rng, worst = np.random.default_rng(4), {}
+    true, _ = run(name, right, right, tensors)
+    for _ in range(24):
+        wrong = {r: v + PRECISE.exactly(off[r] * rng.choice([-1.0, 1.0], np.shape(off[r]))) for r, v in right.items()}
+        seen, alive = run(name, wrong, wrong, tensors)
+        assert alive
+        for role, end in seen.items():
+            worst[role] = np.maximum(worst.get(role, 0.0), abs(end - true[role]).astype(float))
+    return worst
+
+
+def loose(name: str, ranges: Mapping[str, Interval], right: Numbers, tensors: Numbers, size: float = 1e-6) -> float:
+    """How much larger than what happens the largest bound is, for the worst register, where all roles are off."""
+    off = {role: np.full(value.shape, size) for role, value in right.items()}
+    promised, worst = ends(name, ranges, off, tensors), corners(name, right, off, tensors)
+    return max(float(promised[role].off.max() / worst[role].max()) for role in promised)
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_functions_are_not_far_from_tight(name: str) -> None:
+    gadget = operation(name)
+    x, low, high = np.linspace(-3, 3, 13), np.full(13, -3.0), np.full(13, 3.0)
+    right = {**STARTS[name](PRECISE.exactly(x)), "x": PRECISE.exactly(x)}
+    ranges = {role: Interval(low, high) for role in ("x", "u", "v") if role in (*gadget.targets, *gadget.operands)}
+    for role in set(gadget.targets) - set(right):
+        right[role], ranges[role] = PRECISE.exactly(0 * x), Interval(0 * x, 0 * x)
+    right = {role: right[role] for role in (*gadget.targets, *gadget.operands)}
+    assert loose(name, ranges, right, {"k": np.array(2.0)} if name == "relu" else {}) < 8
+
+
+def test_products_are_not_far_from_tight() -> None:
+    p = np.array([[-0.9, 4.0], [0.0, -0.5]])
+    lanes, a = np.array([[1.0, -2.0, 0.0], [3.0, 0.1, -1.0]]), np.array([[[-0.5, 1.0]], [[2.0, -1.0]]])
+    x, t = np.full((2, 3, 2), 0.5), np.full((2, 3, 1), 0.7)
+    values = {"p": p, "z": lanes, "u": lanes, "v": lanes[::-1], "x": x, "t": t}
+    tensors = {"a": a, "w": np.array([0.5, -1.0]), "c": np.array([3.0])}
+    for name, named in (("powers", "aw"), ("spiral", "wc"), ("power_spiral", "awc")):
+        gadget = operation(name)
+        ranges = {role: Interval(values[role], values[role]) for role in (*gadget.targets, *gadget.operands)}
+        right = {role: PRECISE.exactly(values[role]) for role in ranges}
+        assert loose(name, ranges, right, {key: tensors[key] for key in named}) < 10, name
+    xi, y = np.array([0.1, 0.9, 1.0, 5.0, 40.0]), np.array([2.0, -3.0, 0.5, 1.5, -1.0])
+    starts = {"p": xi - 1, "q": y * (xi - 1), "z": np.ones(5)}
+    ranges = {role: Interval(v, v) for role, v in (*starts.items(), ("y", y))}
+    right = {role: PRECISE.exactly(v) for role, v in starts.items()}
+    assert loose("variable_power", ranges, right, {}) < 10
+    assert loose("ln", ranges, {role: right[role] for role in "pz"}, {}) < 10
+
+
+def test_softmax_is_not_far_from_tight() -> None:
+    h = np.full((1, 4), 0.25)
+    for s in ([0.0, 1.0, -2.0, 3.0], [0.0, 30.0, 200.0, -50.0], [0.0, -1.0, -2.0, 0.0]):
+        scores = np.array([s])
+        right = {"a": h, "u": scores * h, "m": (scores * h).sum(-1), "s": scores}
+        exact = {role: PRECISE.exactly(value) for role, value in right.items()}
+        found = loose("softmax", {"a": Interval(h, h), "s": Interval(scores, scores)}, exact, {}, 1e-8)
+        assert found < 20, s
+    wide = ends(
+        "softmax",
+        {"a": Interval(h, h), "s": Interval(np.array([[0.0, -500, -500, -500]]), np.array([[0.0, 500, 500, 500]]))},
+        {role: np.full(value.shape, 1e-12) for role, value in right.items()},
+    )
+    assert wide["a"].off.max() < 1e-9
+
+
+def test_a_known_end_makes_the_bound_narrower() -> None:
+    """A layer norm: the deviation may be tiny, but what is divided by it is as small."""
+    d, p = (
+        Interval(np.full((1, 4), -3.0), np.full((1, 4), 3.0)),
+        Interval(np.full((1, 1), 1e-4 - 1), np.full((1, 1), 8.0)),
+    )
+    ranges = {"z": d, "p": p, "x": Interval(np.zeros((1, 4, 0)), np.zeros((1, 4, 0)))}
+    off = {"z": np.zeros((1, 4)), "p": np.full((1, 1), 1e-9), "x": np.zeros((1, 4, 0))}
+    known = {"z": Interval(np.full((1, 4), -2.0), np.full((1, 4), 2.0))}
+    apart, together = (ends("powers", ranges, off, {"a": np.array([-0.5])}, k)["z"] for k in ({}, known))
+    assert apart.right.high.max() == pytest.approx(300.0)
+    assert together.right.high.max() == 2.0
+    assert together.off.max() == pytest.approx(apart.off.max() / 150)
+
+
+def test_what_starts_right_ends_right() -> None:
+    x = np.array([-3.0, 0.0, 5.0])
+    for name in STARTS:
+        gadget = operation(name)
+        roles = (*gadget.targets, *gadget.operands)
+        found = ends(name, {r: Interval(x, x) for r in roles}, {r: np.zeros(3) for r in roles}, {"k": np.array(3.0)})
+        assert all((end.off == 0).all() for end in found.values()), name
+
+
+@pytest.mark.parametrize("name", sorted(GRAPH_WRONG))
+def test_what_is_not_known_has_no_bound(name: str) -> None:
+    """NaN and ∞ are no small numbers."""
+    gadget = operation(name)
+    shapes = (
+        {"x": (2, 3, 1), "t": (2, 3, 1), "m": (2,)} if name in ("powers", "spiral", "power_spiral", "softmax") else {}
+    )
+    shapes |= {"p": (2, 1)} if name in ("powers", "power_spiral") else {}
+    roles = (*gadget.targets, *gadget.operands)
+    zero = {role: np.full(shapes.get(role, (2, 3)), 0.25) for role in roles}
+    tensors = {key: np.array([2.0]) for key in gadget.tensors if key not in "b"} if name != "softmax" else {}
+    tensors = {key: value for key, value in tensors.items() if key not in "ab" or name not in STARTS}
+    for bad in (np.nan, np.inf):
+        off = {role: np.full(zero[role].shape, bad) for role in roles}
+        for role, end in ends(name, {r: Interval(v, v) for r, v in zero.items()}, off, tensors).items():
+            assert not np.isfinite(end.off).any(), role
+            assert not np.isnan(end.off).any(), role
