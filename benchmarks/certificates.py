@@ -109,7 +109,7 @@ def warm() -> None:
     """What is loaded when it is needed for the first time belongs to no proof."""
     network, function = net((1, 2, 1), None), integraph.function(FORMULAS[1])
     prove(integraph.compile(network, EPS), network, EPS)
-    prove(integraph.compile(function, EPS1), function, EPS1)
+    prove(integraph.compile(function, EPS1, method="lean"), function, EPS1)
 
 
 def closeness(proof: Proof) -> float:
@@ -224,7 +224,7 @@ def cases() -> Iterator[Case]:
     for d, gap in ((2, 1.0), (3, None)):
         function = integraph.function(FORMULAS[d])
         name = f"lean, d = {d}" + ("" if gap is None else f", gap {gap:g}")
-        yield Case(name, integraph.compile(function, EPS1), function, EPS1, gap)
+        yield Case(name, integraph.compile(function, EPS1, method="lean"), function, EPS1, gap)
 
 
 def checks() -> Rows:
@@ -244,8 +244,10 @@ POOL_COLUMNS = ("proof", "processes", "boxes", "search", "one / these", "proven,
 def pools() -> Rows:
     """A network and a function, each with a gap that takes long."""
     network, function = net(SMALL, 1.0, seed=0), integraph.function(FORMULAS[3])
-    for name, source, eps, gap in ((named(SMALL), network, EPS, 0.03), ("lean, d = 3", function, EPS1, 1.0)):
-        program, alone = integraph.compile(source, eps), 0.0
+    compiled = integraph.compile(network, EPS), integraph.compile(function, EPS1, method="lean")
+    proofs = ((named(SMALL), network, EPS, 0.03), ("lean, d = 3", function, EPS1, 1.0))
+    for program, (name, source, eps, gap) in zip(compiled, proofs, strict=True):
+        alone = 0.0
         for workers in (1, 2):
             proof = prove(program, source, eps, gap=gap, workers=workers, seconds=300.0).value
             alone = alone or proof.seconds

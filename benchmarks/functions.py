@@ -116,7 +116,7 @@ class Measured(NamedTuple):
 
 def measured(function: Function) -> Measured:
     start = time.perf_counter()
-    program = integraph.compile(function, EPS)
+    program = integraph.compile(function, EPS, method="lean")
     seconds = time.perf_counter() - start
     return Measured(program, seconds, largest_error(program, function), papers(function))
 

@@ -38,7 +38,7 @@ def network_case() -> tuple[integraph.Program, integraph.Network, Proof]:
 
 @cache
 def smooth_case() -> tuple[integraph.Program, str, Proof]:
-    program = integraph.compile(FORMULA, 1e-2)
+    program = integraph.compile(FORMULA, 1e-2, method="lean")
     return program, FORMULA, integraph.certify(program, FORMULA, gap=0.5)
 
 

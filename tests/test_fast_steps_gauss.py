@@ -13,7 +13,7 @@ from integraph.gadgets import affine, erf, gelu
 from integraph.program import Block
 
 RNG = np.random.default_rng(13)
-EXTREME = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-300, 1e-160, 1e-8, -0.01, 0.1, 1.0, -3.0, 6.0, 8.49, -8.5, 30, 40, -40])
+EXTREME = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-300, 1e-160, 1e-8, -0.01, 0.1, 1.0, -3.0, 6.0, 8.49, -8.5, 40, -40])
 
 pytestmark = pytest.mark.skipif(not compiles(), reason="numba is switched off")
 
@@ -69,7 +69,7 @@ def test_all_three_ends_of_mpmath(gadget: object, c: int, driven: bool, size: fl
     """From h and y that are anything, w at 0 or near it."""
     x = np.concatenate([EXTREME, RNG.normal(0, 2, 60), RNG.uniform(-0.3, 0.3, 40)])
     n = len(x)
-    block, width = block_of(gadget, n)
+    block, _ = block_of(gadget, n)
     w, h, y = size * RNG.uniform(-1, 1, n), RNG.normal(size=n), RNG.normal(size=n)
     end = run(block, np.concatenate([x, w, h, y])[:, None], t)[:, 0].reshape(4, n)
     for lane in range(n):

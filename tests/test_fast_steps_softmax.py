@@ -3,7 +3,7 @@
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integraph import Registers, Status, build, segment
@@ -35,7 +35,7 @@ def states_of(block: Block, width: int, values: Values) -> np.ndarray:
 
 
 def lemma(s: np.ndarray, c: np.ndarray, seen: np.ndarray | None = None) -> Values:
-    """a = 1/k, u = σ/k, m = mean σ over the k lanes that are seen, from scores (rows, n, inputs) and c (rows, inputs)."""
+    """a = 1/k, u = σ/k, m = mean σ over the k lanes that are seen; s is (rows, n, inputs), c (rows, inputs)."""
     seen = np.ones(s.shape[:2]) if seen is None else seen
     weight = (seen / seen.sum(1, keepdims=True))[..., None]
     sigma = s + c[:, None]
@@ -105,6 +105,7 @@ def test_the_closed_form_from_other_starts(
     assert steps.bind(block, states.copy(), t, False, (True, True, True))()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 5]), st.sampled_from([1.0, -0.6, 3.0]))
 def test_wild_starts_live_and_die_as_the_closed_form_says(seed: int, inputs: int, t: float) -> None:
     """A step says False exactly where the closed form does; nothing is decided by a loop that does not know."""

@@ -72,6 +72,7 @@ ELEMENTWISE = {  # of numbers in (0.1, 0.9)
     "quotient": lambda x: (1 - x) / (x + x[::-1]) - 2 / x,
     "extremes": lambda x: jnp.maximum(x, 0.5) * jnp.minimum(x, x[::-1]),
     "maximum by where": lambda x: jnp.where(x > x[::-1], x, x[::-1]) + jnp.where(x < 0.5, x, 0.5),
+    "like logaddexp": lambda x: jnp.maximum(x, x[::-1]) + jnp.log1p(jnp.exp(-jnp.abs(x - 2 * x[::-1]))),
     "minimum by where": lambda x: jnp.where(x >= x[::-1], x[::-1], x),
 }
 

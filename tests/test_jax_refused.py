@@ -78,13 +78,18 @@ LARGEST: dict[str, Callable[[Any], Any]] = {
     "other sums": _with(lambda x, c, e: e / e.sum(0, keepdims=True)),
     "sums of others": _with(lambda x, c, e: e / e.sum(1, keepdims=True)[::-1]),
     "sums for columns": _with(lambda x, c, e: e[:3] / e[:3].sum(1)),
+    "sums of others, one shift": _with(lambda x, c, e: e / e.sum(1, keepdims=True)[::-1], None),
     "another largest": _with(lambda x, c, e: e / jnp.exp(x - c[::-1]).sum(1, keepdims=True)),
     "another x": _with(lambda x, c, e: e / jnp.exp(x[:, ::-1] ** 2 - c).sum(1, keepdims=True)),
+    "logsumexp of other sums": _with(lambda x, c, e: jnp.log(e.sum(0)) + c[0]),
     "half a logsumexp": _with(lambda x, c, e: jnp.log(e.sum(1))),
     "logsumexp with another": _with(lambda x, c, e: jnp.log(e.sum(1)) + c[::-1, 0]),
     "logsumexp turned round": _with(lambda x, c, e: jnp.log(e.sum(1))[::-1] + c[::-1, 0]),
     "log_softmax with others": _with(lambda x, c, e: x - c - jnp.log(jnp.exp(2 * x - c).sum(1, keepdims=True))),
     "part of it": _with(lambda x, c, e: jnp.where(TRI, e, 0.5) / e.sum(1, keepdims=True)),
+    "less than a mask": lambda x: _with(lambda x, c, e: jnp.where(TRI[::-1], e, 0.0) / e.sum(1, keepdims=True))(
+        jnp.where(TRI, x, -jnp.inf)
+    ),
     "less of it": _with(lambda x, c, e: jnp.where(TRI, e, 0.0) / e.sum(1, keepdims=True)),
 }
 

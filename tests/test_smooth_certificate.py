@@ -50,7 +50,7 @@ LEAN = [name for name, (_, _, options) in CASES.items() if "method" not in optio
 @cache
 def compiled(name: str) -> Program:
     source, eps, options = CASES[name]
-    return integraph.compile(source, eps, **options)
+    return integraph.compile(source, eps, **{"method": "lean"} | options)
 
 
 def proof(name: str, program: Program | None = None) -> SmoothDifference:

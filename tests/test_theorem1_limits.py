@@ -40,7 +40,7 @@ def test_more_terms_than_any_eps_could_fit() -> None:
 
 def test_many_inputs_take_little_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    program = integraph.compile("x0*x1*x2*x3*x4*x5", 0.2)
+    program = integraph.compile("x0*x1*x2*x3*x4*x5", 0.2, method="lean")
     assert program.budget is not None
     assert program.budget.total <= 0.2
     x = np.random.default_rng(0).random((500, 6))
@@ -107,12 +107,12 @@ def test_inputs_are_a_number(inputs: object) -> None:
 )
 def test_messages(source: str, options: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        integraph.compile(source, **options)  # type: ignore[arg-type]
+        integraph.compile(source, method="lean", **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("source", ["x^1000", "exp(-1e6*(x-0.5)^2)"])
 def test_where_high_orders_round_low_ones_are_tried(source: str) -> None:
-    program = integraph.compile(source, 1e-3)
+    program = integraph.compile(source, 1e-3, method="lean")
     assert program.budget is not None
     assert program.seen is not None
     assert program.seen <= program.budget.total <= 1e-3
@@ -129,7 +129,7 @@ def test_where_high_orders_round_low_ones_are_tried(source: str) -> None:
     ],
 )
 def test_rounding_gets_its_share(source: str, eps: float, options: dict[str, object]) -> None:
-    program = integraph.compile(source, eps, **options)  # type: ignore[arg-type]
+    program = integraph.compile(source, eps, **{"method": "lean"} | options)  # type: ignore[arg-type]
     assert program.budget is not None
     assert program.seen is not None
     assert program.seen <= program.budget.total <= eps
@@ -146,8 +146,8 @@ def test_a_polynomial_of_five_inputs_is_one_polynomial() -> None:
 
 
 def test_a_pace_at_which_controls_underflow_promises_nothing() -> None:
-    kept = integraph.compile("exp(x)", 1e-6, horizon=2.0**20)
-    lost = integraph.compile("1e-200*x", 1e-210, horizon=2.0**450)
+    kept = integraph.compile("exp(x)", 1e-6, method="lean", horizon=2.0**20)
+    lost = integraph.compile("1e-200*x", 1e-210, method="lean", horizon=2.0**450)
     assert kept.budget is not None
     assert lost.budget is None
 
@@ -162,7 +162,7 @@ def test_a_narrow_tent_is_seen() -> None:
 
 def test_inputs_have_an_order() -> None:
     with pytest.raises(UsageError, match="give names in order"):
-        integraph.compile("x*y", variables={"x", "y"})  # type: ignore[arg-type]
+        integraph.compile("x*y", method="lean", variables={"x", "y"})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"gamma = 0\.3 is the γ of method='paper'"):
         integraph.compile("x", gamma=0.3)
     with pytest.raises(SourceError, match=r"IndexError.*say how many: inputs=2"):

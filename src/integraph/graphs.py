@@ -12,19 +12,16 @@ from integraph.constructions.graph.compiled import layouts as layouts_of
 from integraph.errors import UsageError
 from integraph.frontends import function, is_network
 from integraph.frontends import graph as read_graph
-from integraph.program.numbers import real
 from integraph.smooth import Variables, is_python
 from integraph.targets.formula_graph import to_graph
 from integraph.targets.graph import Graph
 
 
-def graph(
-    source: Any, *, variables: Variables = None, inputs: int | Sequence[tuple[int, ...]] | None = None
-) -> Graph:
+def graph(source: Any, *, variables: Variables = None, inputs: int | Sequence[tuple[int, ...]] | None = None) -> Graph:
     """The computation graph of a formula, a sympy expression, an ONNX file or a function written in jax.numpy.
 
     `variables` names the inputs of a formula in order. `inputs` is for functions: how many numbers the one argument
-    holds, or the shapes of all arguments. The graph is what `method="exact"` compiles; `graph.values(x)` runs it in numpy.
+    holds, or the shapes of all arguments. The graph is what `method="exact"` compiles; `values(x)` runs it in numpy.
     """
     if isinstance(source, Graph):
         return source
@@ -34,7 +31,9 @@ def graph(
         from integraph.frontends import jax
 
         if inputs is None:
-            raise UsageError(f"{source!r} is traced by jax: say inputs=n, how many numbers it takes, or the shapes of its arguments")
+            raise UsageError(
+                f"{source!r} is traced by jax: say inputs=n, how many numbers it takes, or the shapes of its arguments"
+            )
         return jax.read(source, inputs)
     found = function(source, variables=variables, inputs=inputs if isinstance(inputs, int) else None)
     if found.expression is None:
@@ -42,7 +41,14 @@ def graph(
     return to_graph(found.expression, found.name)
 
 
-def layouts(source: Any, eps: float | None = None, *, box: ArrayLike | None = None, variables: Variables = None, inputs: int | Sequence[tuple[int, ...]] | None = None) -> Layouts:
+def layouts(
+    source: Any,
+    eps: float | None = None,
+    *,
+    box: ArrayLike | None = None,
+    variables: Variables = None,
+    inputs: int | Sequence[tuple[int, ...]] | None = None,
+) -> Layouts:
     """Width against depth of what `compile` with `method="exact"` would build: one line for each way to free registers.
 
     Print it to see the table.

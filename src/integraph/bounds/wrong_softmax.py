@@ -6,8 +6,8 @@ the actual σ, N changes by the factor 1 + κ at most,
 
     κ = (ρ_m + Σρ_u)/N + Σ η (e^σ − 1)/(σN)
 
-so that a is off by (aκ + ρ_a e^σ/N)/(1 − κ) from the softmax of the actual σ. That is off by at most a(e^(δ_i + max δ) − 1)
-from the right one, and by (1 − a)(e^(2 max δ) − 1). With A = h_i and B = Σ_{j≠i} h_j e^σ_j at the lowest σ_j:
+so that a is off by (aκ + ρ_a e^σ/N)/(1 − κ) from the softmax of the actual σ. This is off from the right one by at most
+a(e^(δ_i + max δ) − 1), and by (1 − a)(e^(2 max δ) − 1). With A = h_i and B = Σ_{j≠i} h_j e^σ_j at the lowest σ_j:
 
     e^σ/N ≤ 1/(A + B e^−σ) at the highest σ
     (e^σ − 1)/(σN) ≤ e^σ/N · (1 − e^−σ)/σ for σ ≥ 0, and ≤ (e^σ − 1)/σ/(A e^σ + B) for σ ≤ 0
@@ -46,7 +46,7 @@ def softmax(case: Case) -> dict[str, End]:
     kappa = (start + times(ratio, eta).sum(-1))[..., None]
     moved = np.minimum(moved, 1.0)
     size, shift = actual.size, times(actual.size, moved)
-    a = over(times(held, kappa) + times(most, rho["a"]), kappa)
+    a = over(times(held, kappa) + times(most, rho["a"]), kappa) + moved
     u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta)
     low = sigma.low.min(-1, where=taking, initial=np.inf)
     mean = Interval(low, sigma.high.max(-1, where=taking, initial=-np.inf))

@@ -1,16 +1,16 @@
 """How many inputs to carry through a program at once.
 
 Many make better matrix products, until a step no longer finds its registers in the cache. A program whose single input
-is matrices already, such as a transformer of many tokens, gains nothing once a chunk has to be small: it takes one input
-at a time, in rows, which BLAS likes better than a few columns.
+is matrices already, such as a transformer of many tokens, gains nothing from a chunk that has to be small: it takes one
+input at a time, in rows, which BLAS likes better than a few columns.
 """
 
 from __future__ import annotations
 
 import math
 
-from integraph.flow.plan import Plan
-from integraph.program import Block, Ref, View
+from integraph.flow.plan import Plan, once
+from integraph.program import Block
 
 CHUNK = 256  # a net of 64 neurons a layer then stays in the second-level cache
 STATES = 1 << 22  # bytes of all states of a chunk that are no trouble
@@ -23,7 +23,7 @@ REUSED = 8  # products with each weight in one input, from which on it is matric
 def chunk(plan: Plan) -> int:
     """A power of 2."""
     width = max(plan.program.width, 1)
-    busiest = max((sum(map(distinct, p.block.refs())) for p in plan.planned), default=1)
+    busiest = max((sum(once(ref).size for ref in p.block.refs()) for p in plan.planned), default=1)
     size = _power_of_two(max(STATES // (8 * width), STEP // (8 * busiest)))
     if size < SMALLEST:
         size = 1 if _reuse(plan) >= REUSED else SMALLEST
@@ -32,20 +32,13 @@ def chunk(plan: Plan) -> int:
 
 def padded(count: int) -> int:
     """Columns of the workspace for so many inputs: few sizes, little waste."""
-    step = max((1 << (count - 1).bit_length()) // 8, 1)
+    step = max((1 << (count - 1).bit_length()) // 16, 1)
     return -(-count // step) * step
 
 
 def _power_of_two(number: int) -> int:
     """The largest that is not larger, at least 1."""
     return 1 << max(number, 1).bit_length() - 1
-
-
-def distinct(ref: Ref) -> int:
-    """Registers, each counted once where strides tell."""
-    if not isinstance(ref, View):
-        return ref.size
-    return math.prod(n for n, s in zip(ref.shape, ref.strides, strict=True) if s != 0)
 
 
 def _reuse(plan: Plan) -> float:

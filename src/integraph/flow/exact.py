@@ -20,7 +20,7 @@ from integraph.program.engine import finite
 from integraph.program.views import Floats
 
 Mask = NDArray[np.bool_]
-
+IDLE = 1 << 27  # bytes of workspaces that may wait for the next call, besides one
 
 
 class _Prepared:
@@ -38,6 +38,9 @@ class _Prepared:
             return self.plan.bind(size)
 
     def give(self, size: int, workspace: Workspace) -> None:
+        columns = size + sum(n * len(found) for n, found in list(self.idle.items()))
+        if 8 * columns * len(workspace.states) > IDLE:
+            self.idle = {}
         self.idle.setdefault(size, []).append(workspace)
 
 

@@ -1,8 +1,8 @@
 """erf and GELU where w starts near 0. Imported lazily, with numba.
 
-With q = c(tx)²/2 and d = ctw, the integral ∫_0^1 e^{−ds − qs²} ds of `gadgets/gauss.py` is I_0 − dI_1 + d²I_2/2 − d³I_3/6
-up to rounding for |d| ≤ NEAR, where I_k = ∫_0^1 s^k e^{−qs²} ds: I_0 = (√π/2) erf(√q)/√q, I_1 = (1 − e^−q)/2q, and the
-others follow by parts, or from their series where that would cancel.
+With q = c(tx)²/2 and d = ctw, the integral ∫_0^1 e^{−ds − qs²} ds of `gadgets/gauss.py` is I_0 − dI_1 + d²I_2/2 −
+d³I_3/6 up to rounding for |d| ≤ NEAR. Here I_k = ∫_0^1 s^k e^{−qs²} ds: I_0 = (√π/2) erf(√q)/√q, I_1 = (1 − e^−q)/2q, and
+the others follow by parts, or from their series where that would cancel.
 
 erf by Taylor's formula from the nearest of 769 places: erf(r + d) = erf r + (2/√π)e^{−r²}(d − rd² + …), six terms for
 |d| ≤ 1/256.
@@ -14,7 +14,6 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
@@ -61,12 +60,13 @@ def _erf(x: float) -> float:
     q = q * d + (rr - 0.5) * (2 / 3)
     q = q * d - r
     place = np.int64(n)
-    return ERF[place] + SLOPE[place] * (d + d * d * q)
+    found: float = ERF[place] + SLOPE[place] * (d + d * d * q)
+    return found
 
 
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
 def centred_flow(w: Floats, h: Floats, y: Floats, x: Floats, t: float, c: float, driven: float) -> int:
-    """Advance y' = h, or x·h if `driven` is 1, not 0, by t in place, where w = 0 everywhere; w and h stay as they are."""
+    """Advance y' = h, or x·h if `driven` is 1, not 0, by t in place, where w = 0 everywhere; w and h stay."""
     doubtful, lost, scale = 0, 0, math.sqrt(0.5 * c)
     for n in range(x.size):
         doubtful |= not (w[n] == 0.0 and abs(x[n]) <= LARGE)

@@ -72,10 +72,10 @@ def add_rows(z: Floats, gain: Floats, reach: float, bias: Floats) -> bool:
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
 def contract(
     states: Floats,
-    shape: tuple[int, int, int, int],
-    z: tuple[int, int, int, int],
-    x: tuple[int, int, int, int, int],
-    v: tuple[int, int, int, int, int],
+    shape: tuple[int, ...],
+    z: tuple[int, ...],
+    x: tuple[int, ...],
+    v: tuple[int, ...],
     scale: float,
     adds: bool,
 ) -> bool:

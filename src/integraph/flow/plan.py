@@ -66,10 +66,11 @@ def make(program: Program, everything: bool) -> Plan:
             if any(alive):
                 for ref in block.refs():
                     _set(ref, live)
+    kept.reverse()
     zero = np.ones(program.width, np.bool_)
     zero[: program.inputs] = False
     planned = []
-    for number, block, tau, alive in sorted(reversed(kept), key=lambda found: (found[0], -_reads(found[1]))):
+    for number, block, tau, alive in sorted(kept, key=lambda found: (found[0], -_reads(found[1]))):
         fresh = all(_all(ref, zero) for ref in block.targets)
         for ref in block.targets:
             _set(ref, zero, False)
@@ -88,7 +89,7 @@ def _stale(program: Program, planned: list[Planned]) -> tuple[slice, ...]:
     stale, written = np.zeros(program.width, np.bool_), np.zeros(program.width, np.bool_)
     written[: program.inputs] = True
     for p in planned:
-        for ref in map(_once, p.block.operands if p.fresh else p.block.refs()):
+        for ref in map(once, p.block.operands if p.fresh else p.block.refs()):
             mark(ref, stale, ref.of(stale) | ~ref.of(written))
         for ref in p.block.targets:
             _set(ref, written)
@@ -100,7 +101,7 @@ def _stale(program: Program, planned: list[Planned]) -> tuple[slice, ...]:
     return tuple(slice(a, b + 1) for a, b in zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 
-def _once(ref: Ref) -> Ref:
+def once(ref: Ref) -> Ref:
     """The same registers without repetition by broadcasting: a matrix's operand is as many as its columns."""
     if not isinstance(ref, View):
         return ref
@@ -117,7 +118,7 @@ def _all(ref: Ref, bits: Bits) -> bool:
 
 
 def _set(ref: Ref, bits: Bits, value: bool = True) -> None:
-    mark(_once(ref), bits, value)
+    mark(once(ref), bits, value)
 
 
 @dataclass(slots=True, eq=False)
@@ -157,9 +158,9 @@ class _Readout:
         chosen = readout[:, low:high] if self.rows is not None else readout[:, used]
         scales = np.ones(program.width) if program.scales is None else program.scales
         unscale = 1.0 / (scales[low:high] if self.rows is not None else scales[used])
-        sparse = chosen.nnz * 16 < chosen.shape[0] * chosen.shape[1]
-        self.matrix = chosen.multiply(unscale[None, :]).tocsr() if sparse else chosen.toarray() * unscale
-        self.plain = sparse and _identity(self.matrix)
+        matrix = chosen.multiply(unscale[None, :]).tocsr()
+        self.plain = _identity(matrix)
+        self.matrix = matrix if matrix.nnz * 16 < matrix.shape[0] * matrix.shape[1] else matrix.toarray()
 
     def __call__(self) -> Floats:
         """Outputs (outputs, chunk)."""

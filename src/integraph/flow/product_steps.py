@@ -37,8 +37,8 @@ def product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[boo
 
     missing = AXES - len(z.shape)
     shape = (1,) * missing + x.shape
-    places = [(ref.offset, *(0,) * missing, *ref.strides) for ref in (z, x, v)]
-    return lambda: contract(states, shape, *places, factor, not fresh)
+    into, left, right = ((ref.offset, *(0,) * missing, *ref.strides) for ref in (z, x, v))
+    return lambda: contract(states, shape, into, left, right, factor, not fresh)
 
 
 def _sums(x: View, v: View, states: Floats, factor: float) -> Compute:

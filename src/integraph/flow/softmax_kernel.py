@@ -1,11 +1,11 @@
 """Softmax from any start that is clearly alive, row after row. Imported lazily, with numba.
 
-`gadgets/softmax.py` has the formulas. What a and u are divided by, N(τ) = 1 + τ(m − Σu) + Σ_j u_j (e^{σ_j τ} − 1)/σ_j, is
-summed in two parts. Where |tσ| ≤ NEAR, a summand is tu·(e^{tσ} − 1)/(tσ) by its Taylor series: u/σ would be noise, and
-0/0 in the end. Elsewhere it is taken apart into the share u/σ times e^{σt}, and −u/σ.
+`gadgets/softmax.py` has the formulas. What a and u are divided by, N = 1 + t(m − Σu) + Σ u (e^{σt} − 1)/σ, has two kinds
+of summands. Where |tσ| ≤ NEAR, one is tu·(e^{tσ} − 1)/(tσ) by its Taylor series: u/σ would be noise, and in the end 0/0.
+Elsewhere it is taken apart into the share u/σ times e^{σt}, and minus the share.
 
-N is surely positive from 0 to t if all shares are, and 1 − Σ shares, all that can be negative, and the smallest share
-are together: the lane with the largest tσ is far from 0 or has no share, and e^{στ} ≥ 1 there.
+N is positive all the way if all shares are, and if 1 − Σ shares, all that can be negative on the way, and the share of
+the lane with the largest tσ (where e^{σt} ≥ 1, if it is not near 0) have a positive sum.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def _odd(x: float, a: float, u: float) -> bool:
 
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
 def softmax_one(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float, rest: bool) -> int:
-    """Advance rows of softmax for one input in place: a, u and s are (rows, n), m and c (rows,); u and m only if `rest`.
+    """Advance rows of softmax for one input in place: a, u and s are (rows, n), m and c (rows,). u and m: only if `rest`.
 
     Returns how many rows were done: it stops before a doubtful one, and leaves that as it is.
     """
-    n = s.shape[1]
+    n, rows = s.shape[1], int(s.shape[0])
     share, part, v = np.empty(n), np.empty(n), np.empty(n)
-    for row in range(s.shape[0]):
+    for row in range(rows):
         odd = 0
         for j in range(n):
             sigma = s[row, j] + c[row]
@@ -105,7 +105,7 @@ def softmax_one(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float,
             m[row] = (slope * scale + sum_grown) * inverse
             for j in range(n):
                 u[row, j] *= v[j] * inverse
-    return s.shape[0]
+    return rows
 
 
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -114,11 +114,11 @@ def softmax_many(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float
 
     Several loops: LLVM gives up where too many arrays might overlap.
     """
-    n, inputs = s.shape[1], s.shape[2]
+    n, inputs, rows = s.shape[1], s.shape[2], int(s.shape[0])
     share, part, v, sums = np.empty((n, inputs)), np.empty(inputs), np.empty((n, inputs)), np.empty((8, inputs))
     top, least, total, loss, near_total, sum_u = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
     grown, sum_grown = sums[6], sums[7]
-    for row in range(s.shape[0]):
+    for row in range(rows):
         odd = 0
         sums[:] = 0.0
         least[:] = np.inf
@@ -165,4 +165,4 @@ def softmax_many(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float
                     u[row, j, i] *= v[j, i] * grown[i]
         if rest:
             m[row] = sum_grown
-    return s.shape[0]
+    return rows

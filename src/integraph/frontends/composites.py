@@ -39,7 +39,7 @@ class Composer(Builder):
 
     def _composite(self, number: int, views: Views, text: str) -> int:
         """The node, or an activation that is the same."""
-        for x, value in views.items():
+        for x, value in sorted(views.items(), reverse=True):
             if value.f in INNER and elementwise.degree(value.q) == 1:
                 try:
                     form = elementwise.form(value, text)

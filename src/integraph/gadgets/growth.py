@@ -15,7 +15,7 @@ from integraph.errors import SpecError
 from integraph.gadgets.contraction import distinct, nonzeros, spread
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
-from integraph.gadgets.wording import counted
+from integraph.program.wording import counted
 from integraph.program import ONE, Block, Ref, Terms
 from integraph.program.terms import empty, terms
 from integraph.program.views import Floats, Indices, Int32, dense

@@ -10,7 +10,7 @@ import numpy as np
 from integraph.errors import SpecError, UsageError
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget
-from integraph.gadgets.wording import counted, right_side
+from integraph.program.wording import counted, right_side
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.numbers import numbers
 from integraph.program.terms import terms

@@ -18,7 +18,7 @@ import numpy as np
 from integraph.errors import SpecError
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
-from integraph.gadgets.wording import counted
+from integraph.program.wording import counted
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices, Int32

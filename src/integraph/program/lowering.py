@@ -58,10 +58,11 @@ def _scaled(terms: Terms, rate: float, scales: Floats | None) -> Terms:
 
 def count(program: Program) -> int:
     """How many canonical terms a program has; analytic unless blocks share targets or list registers one by one."""
-    return sum(_count_segment(segment, program) for segment in program.segments)
+    return sum(count_segment(segment, program) for segment in program.segments)
 
 
-def _count_segment(segment: Segment, program: Program) -> int:
+def count_segment(segment: Segment, program: Program) -> int:
+    """The same of one segment."""
     counts = [block.op.count(block) for block in segment.blocks]
     vanishing = abs(segment.rate) < 1 or program.scales is not None  # may round a control to 0
     if None in counts or vanishing or _share_targets(segment, program.width):

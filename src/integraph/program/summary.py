@@ -10,15 +10,17 @@ import numpy as np
 
 from integraph.errors import FlowError, UsageError
 from integraph.program.engine import DOUBLE
-from integraph.program.lowering import stream_segment
-from integraph.program.terms import ONE
+from integraph.program.lowering import count_segment, stream_segment
+from integraph.program.terms import ONE, concatenate
 from integraph.program.views import Floats
+from integraph.program.wording import right_side
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
 
 MANY_TERMS = 2_000_000  # above, a table should not wait for eigenvalues
 MAX_PATH = 50_000_000  # numbers of a trajectory that a table may hold: 400 MB
+SPELLED = 24  # terms of a segment whose equations are written out
 SIDES = 3  # intervals of a box that are written out
 SEED = 0
 
@@ -65,7 +67,23 @@ def describe(program: Program) -> str:
             roles = zip(block.op.targets + block.op.operands, block.refs(), strict=True)
             where = ", ".join(f"{role} is {program.registers.names(ref)}" for role, ref in roles if ref.size)
             lines.append(f"    {block.op.words(block)}; {where}")
+        lines += [f"    {equation}" for equation in _equations(program, number)]
     return "\n".join(lines)
+
+
+def _equations(program: Program, number: int) -> list[str]:
+    """Eq. (1) of a segment with the names of its registers, if it is short."""
+    if count_segment(program.segments[number], program) > SPELLED:
+        return []
+    names = program.registers.name
+    terms = concatenate(list(program.segment_terms(number)))
+    rows = [
+        (names(i), value, *(names(factor) for factor in (j, k) if factor != ONE))
+        for i, j, k, value in zip(
+            terms.i.tolist(), terms.j.tolist(), terms.k.tolist(), terms.value.tolist(), strict=True
+        )
+    ]
+    return [f"{name}' = {right_side(rows, name)}" for name in dict.fromkeys(row[0] for row in rows)]
 
 
 def table(program: Program, points: int) -> str:

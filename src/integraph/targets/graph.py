@@ -35,7 +35,6 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError
 from integraph.program.views import Floats
-from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_values import compute
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
@@ -114,7 +113,9 @@ class Builder:
     def constant(self, value: ArrayLike, text: str = "") -> int:
         array = np.array(value, np.float64)
         if np.isnan(array).any() or (array == np.inf).any():
-            raise SourceError(f"{text or 'a constant'} holds {'nan' if np.isnan(array).any() else 'inf'}: it is no number")
+            raise SourceError(
+                f"{text or 'a constant'} holds {'nan' if np.isnan(array).any() else 'inf'}: it is no number"
+            )
         array.flags.writeable = False
         return self._add(Node("constant", (), array.shape, (), array, text))
 
@@ -185,8 +186,8 @@ class Builder:
     def _append(self, node: Node) -> int:
         if node.size > LARGEST or len(self.nodes) >= NODES:
             raise SourceError(
-                f"{node.text or node.op} makes an array of shape {node.shape}, node {len(self.nodes)}: at most {LARGEST} "
-                f"numbers and {NODES} nodes are built"
+                f"{node.text or node.op} makes an array of shape {node.shape}, node {len(self.nodes)}: at most "
+                f"{LARGEST} numbers and {NODES} nodes are built"
             )
         self.nodes.append(node)
         return len(self.nodes) - 1

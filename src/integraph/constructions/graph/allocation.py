@@ -1,8 +1,8 @@
 """Which registers an atom lives in. What is no longer read can be freed, in three ways:
 
 - keep: not at all; every atom has registers of its own
-- clean: what is a polynomial of registers that still hold their values is subtracted again, exactly: sums, and what some
-  gadgets leave behind. Never what a contracting gadget computed: running it backwards would amplify rounding
+- clean: what is a polynomial of registers that still hold their values is subtracted again, exactly: sums, and what
+  some gadgets leave behind. Never what a contracting gadget computed: running it backwards would amplify rounding
 - decay: y' = −r y, which leaves e^−r of it
 
 Either takes the segment after the last use; after that the registers are free. Atoms get their places by size, the
@@ -19,7 +19,7 @@ import numpy as np
 from integraph.constructions.graph.forms import Form
 from integraph.constructions.graph.runs import NOBODY, Start, Tape
 from integraph.constructions.graph.timing import ALWAYS, Timing, uses
-from integraph.program.views import dense
+from integraph.program.views import Indices, dense
 
 KEEP, CLEAN, DECAY = FREES = ("keep", "clean", "decay")
 
@@ -118,7 +118,8 @@ def _side_by_side(lots: list[Lot]) -> None:
 def _packed(lots: list[Lot], reusable: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
     """The inputs come first, as y(0) = (x, 0, …) says; then the largest."""
     inputs = [n for n, lot in enumerate(lots) if lot.first < 0]
-    others = sorted((n for n, lot in enumerate(lots) if lot.first >= 0), key=lambda n: (-lots[n].size, lots[n].first, n))
+    others = [n for n, lot in enumerate(lots) if lot.first >= 0]
+    others.sort(key=lambda n: (-lots[n].size, lots[n].first))
     first = np.array([lot.first for lot in lots])
     busy = np.array([lot.last + 1 if can else ALWAYS for lot, can in zip(lots, reusable, strict=True)])  # until then
     size = np.array([lot.size for lot in lots])
@@ -136,7 +137,7 @@ def _packed(lots: list[Lot], reusable: np.ndarray[tuple[int], np.dtype[np.bool_]
         lot.freed = bool(later.any())
 
 
-def _gap(place: np.ndarray[tuple[int], np.dtype[np.int64]], size: np.ndarray[tuple[int], np.dtype[np.int64]], need: int) -> int:
+def _gap(place: Indices, size: Indices, need: int) -> int:
     """The smallest gap between what is there that `need` registers fit in, else the end."""
     order = np.argsort(place, kind="stable")
     starts = place[order]
@@ -144,4 +145,3 @@ def _gap(place: np.ndarray[tuple[int], np.dtype[np.int64]], size: np.ndarray[tup
     room = starts - ends[:-1]
     fitting = np.flatnonzero(room >= need)
     return int(ends[:-1][fitting[np.argmin(room[fitting])]]) if len(fitting) else int(ends[-1])
-

@@ -12,11 +12,12 @@ import scipy
 
 from integraph import gadgets
 from integraph.constructions.graph.allocation import DECAY, Allocation
-from integraph.constructions.graph.forms import Form
+from integraph.constructions.graph.forms import Form, Shape, Term
+from integraph.constructions.graph.merge import joined, merged
 from integraph.constructions.graph.runs import INPUT, Start, Tape, Where
 from integraph.constructions.graph.timing import Timing
 from integraph.program import Block, Index, Ref, Registers, Segment, View, segment
-from integraph.program.views import dense
+from integraph.program.views import Floats, dense
 
 LABEL = 72  # characters
 
@@ -57,19 +58,25 @@ def registers(tape: Tape, allocation: Allocation) -> Registers:
 
 
 def load(where: Where, atom: int, start: Start, sign: float = 1.0) -> Iterator[Block]:
-    """The blocks that add a form to registers, or subtract it."""
+    """The blocks that add a form to registers, or subtract it. What a single register gets is one sum."""
     target, form = where(atom, start.view), start.form
     bias = sign * form.b if form.b.any() or not form.terms else None
-    for term in form.terms:
-        refs = [where(a, ref) for a, ref in zip(term.atoms, term.refs, strict=True)]
-        w = term.w if sign == 1.0 else sign * term.w
-        if len(refs) == 2:
-            yield gadgets.product(target, *refs, w=w)
-        else:
-            yield gadgets.affine(target, *refs, w=w, b=bias)
-            bias = None
+    for degree in (1, 2):
+        alike = [term for term in form.terms if len(term.atoms) == degree]
+        for terms in [alike] if target.size == 1 and len(alike) > 1 else [[term] for term in alike]:
+            refs = [joined([where(term.atoms[n], term.refs[n]) for term in terms]) for n in range(degree)]
+            w = terms[0].w if len(terms) == 1 else _side_by_side(terms, form.shape)
+            if degree == 2:
+                yield gadgets.product(target, *refs, w=sign * w)
+            else:
+                yield gadgets.affine(target, *refs, w=w if sign == 1.0 else sign * w, b=bias)
+                bias = None
     if bias is not None:
         yield gadgets.ramp(target, b=bias)
+
+
+def _side_by_side(terms: Sequence[Term], shape: Shape) -> Floats:
+    return np.concatenate([np.broadcast_to(term.w, (*shape, term.reads)) for term in terms], -1)
 
 
 def segments(tape: Tape, time: Timing, allocation: Allocation, free: str, r: float) -> tuple[Segment, ...]:
@@ -93,17 +100,17 @@ def segments(tape: Tape, time: Timing, allocation: Allocation, free: str, r: flo
         elif lot.freed:
             for start in allocation.left[lot.atoms[-1]]:
                 blocks[lot.last + 1].extend(load(where, lot.atoms[-1], start, -1.0))
-    return tuple(segment(_label(labels[s] or loaded[s]), *blocks[s]) for s in range(time.depth))
+    return tuple(segment(_label(labels[s] or loaded[s]), *merged(blocks[s])) for s in range(time.depth))
 
 
 def _label(texts: dict[str, None]) -> str:
-    text = "; ".join(texts)
+    text = "; ".join(filter(None, texts)) or "constant"
     return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 
 
 def readout(where: Where, outputs: Sequence[Form], one: int | None, width: int) -> scipy.sparse.csr_array:
     """C: every output is a linear form of registers; its constant is carried by the register that holds 1."""
-    rows, columns, values, first = [], [], [], 0
+    rows, columns, values, first = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)], 0
     for form in outputs:
         lanes = np.arange(first, first + int(np.prod(form.shape)))
         for term in form.terms:

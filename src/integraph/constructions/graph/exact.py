@@ -38,7 +38,7 @@ class Layout:
 def layout(tape: Tape, outputs: Sequence[Form], free: str) -> Layout:
     """The outputs are linear forms of atoms."""
     biased = any(form.b.any() for form in outputs)
-    one = next(iter(tape.sum(constant((), 1.0), "1", "one").atoms)) if biased else None
+    one = next(iter(tape.sum(constant((), 1.0), "", "one").atoms)) if biased else None
     needed = frozenset().union(*(form.atoms for form in outputs)) | ({one} if one is not None else set())
     kept = used(tape, needed)
     time = timing(kept, needed)

@@ -185,7 +185,7 @@ def reshaped(form: Form, shape: Shape) -> Form:
         return form
 
     def how(a: Any) -> Any:
-        return a.reshape(*shape, a.shape[-1], copy=True if a.dtype != np.int8 and a.size <= COPY else False)
+        return a.reshape(*shape, a.shape[-1], copy=a.dtype != np.int8 and a.size <= COPY)
 
     try:
         return lanes(form, shape, how)
@@ -250,9 +250,7 @@ def product(f: Form, g: Form) -> Form:
             raise Materialise(form)
     shape = np.broadcast_shapes(f.shape, g.shape)
     f, g = broadcast(f, shape), broadcast(g, shape)
-    pairs = tuple(
-        Term((*s.atoms, *t.atoms), (*s.refs, *t.refs), s.w * t.w) for s in f.terms for t in g.terms
-    )
+    pairs = tuple(Term((*s.atoms, *t.atoms), (*s.refs, *t.refs), s.w * t.w) for s in f.terms for t in g.terms)
     linear = [Form(shape, h.terms, np.zeros(())) for h in (f, g)]
     parts = [Form(shape, pairs, np.asarray(f.b * g.b))]
     parts += [scaled(h, other.b) for h, other in zip(linear, (g, f), strict=True) if other.b.any()]

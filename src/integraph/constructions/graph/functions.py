@@ -37,9 +37,7 @@ def rectifier(k: float) -> Recipe:
     return Recipe({"x": ARGUMENT, "s": (0.5, 0.0)}, (lambda r: (gadgets.relu(r["s"], r["x"], k=k),),), "s")
 
 
-def flow(
-    tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tuple[str, str]], tag: str = ""
-) -> Form:
+def flow(tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tuple[str, str]], tag: str = "") -> Form:
     """gain·out + offset of the recipe's run on x. Its starts are read off the registers of x if x is a long sum, unless
     the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
     suffix = tag or f"({text})"
@@ -64,8 +62,8 @@ def _bound(make: RecipeStage, held: Mapping[str, Form]) -> Stage:
     """A stage of a recipe on the registers that hold its roles."""
 
     def stage(where: Where) -> tuple[Block, ...]:
-        places = {role: form.plain for role, form in held.items()}
-        return make({role: where(*place) for role, place in places.items() if place is not None})
+        places = ((role, form.plain) for role, form in held.items())
+        return make({role: where(*place) for role, place in places if place is not None})
 
     return stage
 
@@ -84,15 +82,17 @@ def variable_power(tape: Tape, x: Form, q: Form, text: str) -> Form:
     whole = dense(0, q.shape)
     loads = {p: forms.broadcast(shifted(x, -1.0), q.shape), r: q, z: constant(q.shape, 1.0)}
     begin = {atom: starts([(whole, form)]) for atom, form in loads.items()}
-    tape.add(
-        Run(text, (p, r, z), begin, frozenset(), (lambda where: (gadgets.variable_power(*(where(a, None) for a in (p, r, z))),),))
-    )
+
+    def stage(where: Where) -> tuple[Block, ...]:
+        return (gadgets.variable_power(*(where(atom, None) for atom in (p, r, z))),)
+
+    tape.add(Run(text, (p, r, z), begin, frozenset(), (stage,)))
     return atom_form(z, q.shape)
 
 
 def softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
-    """Of s + c with c = −Σ share·s: from a = share, u = (s + c)·share, m = 0, where each row of `share` is 1/n for the n
-    entries that take part, else 0."""
+    """Of s + c with c = −Σ share·s: from a = share, u = (s + c)·share, m = 0, where each row of `share` is 1/n for the
+    n entries that take part, else 0."""
     s = tape.registers(s, text)
     a, u = (tape.atom(f"{role}({text})", s.shape) for role in "au")
     m, c = (tape.atom(f"{role}({text})", s.shape[:-1]) for role in "mc")

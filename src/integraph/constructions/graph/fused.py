@@ -20,8 +20,9 @@ import numpy as np
 from integraph import gadgets
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import Form, Shape, atom_form, constant, scaled, shifted
+from integraph.constructions.graph.merge import joined
 from integraph.constructions.graph.runs import Run, Tape, Where, ones, reading, starts
-from integraph.program import Block, Index, Ref, View
+from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
 
 NEAR, FAR = 6, 10  # binary digits that a scale may be above the smallest, or below the largest base
@@ -35,6 +36,7 @@ class Power:
     base: Form
     a: Fraction
     s: float
+    text: str  # of the base
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +75,9 @@ def turn(angle: Form, cosine: bool) -> Fused:
     return Fused(ones(()), constant((), 0.0), (), angle, cosine)
 
 
-def power(base: Form, a: Fraction, low: float, high: float) -> Fused:
-    """base^a where low ≤ base ≤ high is known; the base must be positive."""
-    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high)),))
+def power(base: Form, a: Fraction, low: float, high: float, text: str) -> Fused:
+    """base^a where low ≤ base ≤ high is known; the base, called `text`, must be positive."""
+    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high), text),))
 
 
 def scale(low: float, high: float) -> float:
@@ -111,8 +113,8 @@ def raised(f: Fused, a: Fraction) -> Fused | None:
 
 
 def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
-    """z, or the products with the sine and with the cosine, before the gain. The factor Π s^a belongs to the end: a start
-    that is nothing but registers can be taken over."""
+    """z, or the products with the sine and with the cosine, before the gain. The factor Π s^a belongs to the end: a
+    start that is nothing but registers can be taken over."""
     shape = _registers(f)
     growth, angle = _readable(tape, f.growth, shape, text), f.angle and _readable(tape, f.angle, shape, text)
     layout = _layout(shape, f.powers)
@@ -120,12 +122,12 @@ def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
     begin, reads = {}, reading(growth.terms) | (reading(angle.terms) if angle else frozenset())
     p = -1
     if f.powers:
-        p = tape.atom(f"p({text})", (*layout, len(f.powers)))
+        p = tape.atom(f"p({', '.join(power.text for power in f.powers)})", (*layout, len(f.powers)))
         view = dense(0, (*layout, len(f.powers)))
         begin[p] = starts((view[..., k], _row(power, layout, shape)) for k, power in enumerate(f.powers))
-    z = tape.atom(f"cos·({text})" if angle else f"z({text})", shape)
+    z = tape.atom(f"v({text})" if angle else f"z({text})", shape)
     begin[z] = starts([(dense(0, shape), start)])
-    u = tape.atom(f"sin·({text})", shape) if angle else -1
+    u = tape.atom(f"u({text})", shape) if angle else -1
     targets = tuple(atom for atom in (p, u, z) if atom >= 0)
     a = np.array([float(power.a) for power in f.powers])
 
@@ -185,10 +187,8 @@ def _exponent(where: Where, form: Form, shape: Shape, lanes: Shape) -> tuple[Ref
     if not wide.terms:
         return View(0, (*lanes, 0), (1,) * (len(lanes) + 1)), np.zeros(1), wide.b
     refs = [where(term.atoms[0], term.refs[0]) for term in wide.terms]
-    if len(refs) == 1:
-        return refs[0], wide.terms[0].w, wide.b
     weights = [np.broadcast_to(term.w, (*lanes, term.reads)) for term in wide.terms]
-    return Index(np.concatenate([ref.indices() for ref in refs], -1)), np.concatenate(weights, -1), wide.b
+    return joined(refs), wide.terms[0].w if len(refs) == 1 else np.concatenate(weights, -1), wide.b
 
 
 def _left(f: Fused, shape: Shape, z: int) -> Form | None:

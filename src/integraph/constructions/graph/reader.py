@@ -97,19 +97,23 @@ class Reader:
 
     def multiply(self, f: Form, g: Form, text: str, value: Interval | None = None) -> Form:
         """f·g as a form of degree two; `value` is its range, if that is known."""
-        several = [h for h in (f, g) if len(h.terms) > 1 or (h.terms and h.b.any())]
-        if several and f.terms and g.terms:
-            size = math.inf if value is None else EXPAND * float(np.max(value.size, initial=0.0))
-            count = (len(f.terms) + 1) * (len(g.terms) + 1)
-            lanes = math.prod(np.broadcast_shapes(f.shape, g.shape))
-            if value is None or not self.size(f) * self.size(g) <= size or count > TERMS or lanes > 1:
-                f, g = (self.tape.sum(h, text) if any(h is other for other in several) else h for h in (f, g))
+        if f.terms and g.terms and not self.expands(f, g, value):
+            f, g = (self.tape.sum(h, f"part of {text}") if _compound(h) else h for h in (f, g))
         while True:
             try:
                 return forms.product(f, g)
             except Materialise as needed:
-                settled = self.tape.sum(needed.form, text)
+                settled = self.tape.sum(needed.form, f"part of {text}")
                 f, g = (settled if h is needed.form else h for h in (f, g))
+
+    def expands(self, f: Form, g: Form, value: Interval | None) -> bool:
+        """Whether the terms of a product may be written out: a few, of one lane, that do not cancel much."""
+        if not (_compound(f) or _compound(g)):
+            return True
+        few = (len(f.terms) + 1) * (len(g.terms) + 1) <= TERMS and not f.shape and not g.shape
+        if value is None or not few:
+            return False
+        return self.size(f) * self.size(g) <= EXPAND * float(np.max(value.size, initial=0.0))
 
     def times(self, f: Value, g: Value, text: str, value: Interval | None = None) -> Value:
         if isinstance(f, Form) and isinstance(g, Form):
@@ -126,17 +130,18 @@ class Reader:
     def power_of(self, number: int, a: Fraction, text: str) -> Value:
         """A power of a node: factor by factor, where it is a product whose factors have a sign."""
         node = self.graph.nodes[number]
-        if node.op in ("mul", "div") and (a.denominator > 1 or a < 0):
-            signed = [self.ranges[n].low.min() > 0 or self.ranges[n].high.max() < 0 for n in node.args]
-            positive = [self.ranges[n].low.min() > 0 for n in node.args]
-            if all(positive) or (all(signed) and a.denominator == 1):
-                f, g = (self.power_of(n, b, text) for n, b in zip(node.args, (a, a if node.op == "mul" else -a), strict=True))
-                return self.times(f, g, text)
-        return self.power(self.values[number], a, self.ranges[number], text)
+        known = [self.ranges[n] for n in node.args]
+        positive = all(x.low.min() > 0 for x in known)
+        signed = all(x.low.min() > 0 or x.high.max() < 0 for x in known)
+        if node.op in ("mul", "div") and (positive or (signed and a.denominator == 1)) and not _whole(a):
+            exponents = (a, a if node.op == "mul" else -a)
+            f, g = (self.power_of(n, b, text) for n, b in zip(node.args, exponents, strict=True))
+            return self.times(f, g, text)
+        return self.power(self.values[number], a, self.ranges[number], text, node.text)
 
-    def power(self, f: Value, a: Fraction, known: Interval, text: str) -> Value:
-        """f^a, where `known` is the range of f."""
-        if a.denominator == 1 and a >= 0:
+    def power(self, f: Value, a: Fraction, known: Interval, text: str, base: str) -> Value:
+        """f^a, where `known` is the range of f, which the source calls `base`."""
+        if _whole(a):
             return self.whole(f, int(a), text)
         raised = fused.raised(f, a) if isinstance(f, Fused) else None
         if raised is not None:
@@ -144,22 +149,23 @@ class Reader:
         x = self.run(f, text) if isinstance(f, Fused) else f
         low, high = float(np.min(known.low)), float(np.max(known.high))
         if low > 0 or (a.denominator > 1 and high > 0):
-            return fused.power(x, a, low, high)
+            return fused.power(x, a, low, high, base)
         if a.denominator > 1:
             raise SourceError(
                 f"{text}: its base is at most {high:g} on the box, and a power of exponent {a} needs a positive one: "
                 "choose another box"
             )
         if high < 0:
-            inverse = fused.power(scaled(x, -1.0), a, -high, -low)
+            inverse = fused.power(scaled(x, -1.0), a, -high, -low, f"−({base})")
             return inverse if a % 2 == 0 else self.times(constant((), -1.0), inverse, text)
-        return self.either_sign(x, a, max(-low, high), text)
+        return self.either_sign(x, a, max(-low, high), text, base)
 
-    def either_sign(self, x: Form, a: Fraction, size: float, text: str) -> Value:
+    def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
         x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         odd = a.numerator % 2 == 1
-        square = fused.power(self.multiply(x, x, text), (a - 1) / 2 if odd else a / 2, 0.0, size * size)
+        b = (a - 1) / 2 if odd else a / 2
+        square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²")
         return self.times(x, square, text) if odd else square
 
     def whole(self, f: Value, n: int, text: str) -> Value:
@@ -202,3 +208,12 @@ class Reader:
             raise SourceError(f"{text}: its argument is at most {high:g} on the box: ln needs a positive one")
         near = low <= 1 <= high and low >= NEAR_ONE
         return functions.logarithm(self.tape, x, 1.0 if near else fused.scale(low, high), text)
+
+
+def _compound(form: Form) -> bool:
+    """More than a multiple of registers."""
+    return len(form.terms) > 1 or bool(form.terms and form.b.any())
+
+
+def _whole(a: Fraction) -> bool:
+    return a.denominator == 1 and a >= 0

@@ -163,7 +163,7 @@ def _turn(cosine: bool) -> Rule:
 def _tan(r: Reader, n: int, node: Node, text: str) -> Value:
     x = r.form(node.args[0])
     sine, cosine = (r.run(fused.turn(x, which), text) for which in (False, True))
-    return r.times(sine, r.either_sign(cosine, Fraction(-1), 1.0, text), text)
+    return r.times(sine, r.either_sign(cosine, Fraction(-1), 1.0, text, "cos"), text)
 
 
 def _flow(name: str) -> Rule:
@@ -171,9 +171,7 @@ def _flow(name: str) -> Rule:
 
 
 def _logarithm(base: float) -> Rule:
-    return lambda r, n, node, text: scaled(
-        r.logarithm(r.form(node.args[0]), r.ranges[node.args[0]], text), 1.0 / base
-    )
+    return lambda r, n, node, text: scaled(r.logarithm(r.form(node.args[0]), r.ranges[node.args[0]], text), 1.0 / base)
 
 
 def _log1p(r: Reader, n: int, node: Node, text: str) -> Value:
@@ -184,7 +182,9 @@ def _root(a: Fraction) -> Rule:
     def rule(r: Reader, n: int, node: Node, text: str) -> Value:
         known = r.ranges[node.args[0]]
         if a.denominator == 3 and np.min(known.low) <= 0:
-            return r.either_sign(r.form(node.args[0]), a, float(np.max(known.size)), text)
+            return r.either_sign(
+                r.form(node.args[0]), a, float(np.max(known.size)), text, r.graph.nodes[node.args[0]].text
+            )
         return r.power_of(node.args[0], a, text)
 
     return rule
@@ -194,7 +194,7 @@ def _arc(r: Reader, x: Form, text: str) -> Form:
     """asin x = atan(x (1 − x²)^−½)."""
     x = x if x.single else r.tape.sum(x, text)
     square = shifted(scaled(r.multiply(x, x, text), -1.0), 1.0)
-    slope = r.times(x, fused.power(square, Fraction(-1, 2), 0.0, 1.0), text)
+    slope = r.times(x, fused.power(square, Fraction(-1, 2), 0.0, 1.0, f"1 − {text}²"), text)
     assert isinstance(slope, fused.Fused)
     return r.flow("atan", r.run(slope, text), text)
 
@@ -212,7 +212,9 @@ def _acosh(r: Reader, n: int, node: Node, text: str) -> Value:
     known = r.ranges[node.args[0]]
     half = shifted(scaled(r.form(node.args[0]), 0.5), -0.5)
     low, high = 0.5 * float(np.min(known.low)) - 0.5, 0.5 * float(np.max(known.high)) - 0.5
-    return scaled(r.flow("asinh", r.run(fused.power(half, Fraction(1, 2), low, high), text), text), 2.0)
+    return scaled(
+        r.flow("asinh", r.run(fused.power(half, Fraction(1, 2), low, high, f"{text}/2 − ½"), text), text), 2.0
+    )
 
 
 def _atanh(r: Reader, n: int, node: Node, text: str) -> Value:

@@ -133,5 +133,7 @@ def used(tape: Tape, outputs: Iterable[int]) -> Tape:
     found = Tape()
     found.runs = kept[::-1]
     numbers = {atom: number for number, run in enumerate(found.runs) for atom in run.atoms}
-    found.atoms = [replace(atom, run=INPUT if atom.run < 0 else numbers.get(n, NOBODY)) for n, atom in enumerate(tape.atoms)]
+    found.atoms = [
+        replace(atom, run=INPUT if atom.run < 0 else numbers.get(n, NOBODY)) for n, atom in enumerate(tape.atoms)
+    ]
     return found

@@ -17,7 +17,7 @@ ALWAYS = 1 << 30  # the last use of what the read-out needs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timing:
-    """Of each run the segment that loads it, those of its first and last stage; `taken` is atom → the one it replaces."""
+    """Of each run the segment that loads it, those of its first and last stage; `taken`: atom → the one it replaces."""
 
     load: tuple[int, ...]
     begin: tuple[int, ...]
@@ -34,9 +34,7 @@ def timing(tape: Tape, outputs: Collection[int]) -> Timing:
     found = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
     last = max(found.depth - 1, 0)
     read = uses(tape, found)
-    waits = [
-        not run.stages and not any(run.sources(atom) or read[atom] for atom in run.atoms) for run in tape.runs
-    ]
+    waits = [not run.stages and not any(run.sources(atom) or read[atom] for atom in run.atoms) for run in tape.runs]
     load, begin, end = (
         tuple(last if wait else when for wait, when in zip(waits, times, strict=True))
         for times in (found.load, found.begin, found.end)

@@ -94,13 +94,9 @@ def softmax(at: Call, grown: Shifted, sums: Total) -> int:
     rest = tuple(axis for axis in range(len(shape)) if axis not in axes)
     order = (*rest, *axes)
     flat = tuple(shape[axis] for axis in rest) + (math.prod(shape[axis] for axis in axes),)
-
-    def arranged(part: Known) -> Known:
-        return part.transpose(order).reshape(flat)
-
     scores = at.reshape(at.transpose(x.x if isinstance(x, Masked) else x, order), flat)
     if isinstance(x, Masked):
-        scores = at.apply("add", scores, np.where(arranged(x.mask), 0.0, -np.inf))
+        scores = at.apply("add", scores, np.where(x.mask.transpose(order).reshape(flat), 0.0, -np.inf))
     found = at.reshape(at.build.softmax(scores, at.where), tuple(shape[axis] for axis in order))
     return at.transpose(found, tuple(int(n) for n in np.argsort(order)))
 

@@ -29,7 +29,6 @@ JUMPS = "it jumps, and no flow does"
 REFUSED = {  # primitive → why, or what to write
     "while": LOOP,
     "scan": LOOP,
-    "cond": "choose in Python, outside of the function",
     "cumsum": "write jnp.tril(jnp.ones((n, n))) @ x",
     "cumprod": "write out the products",
     "reduce_prod": "write out the product: x[0] * x[1]",

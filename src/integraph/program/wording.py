@@ -1,4 +1,4 @@
-"""How gadgets speak: numbers with nouns, equations as one writes them."""
+"""How programs speak: numbers with nouns, equations as one writes them."""
 
 from __future__ import annotations
 
