@@ -52,6 +52,11 @@ def test_affine_maps_of_rows(inputs: int, t: float, fresh: bool) -> None:
             affine(total, x, w=RNG.normal(size=n), b=0.5),
             affine(total, x, w=np.ones(1)),
             affine(total[0], x[1], w=RNG.normal(size=n)),
+            affine(total, x, w=RNG.normal(size=(rows, n)), b=column[:, 0]),
+            affine(total, Index(x.indices()[::-1]), w=RNG.normal(size=(rows, n))),
+            affine(total, Index(x.indices()[::-1]), w=np.full(1, 0.3)),
+            affine(total[0], Index(x.indices()[1, ::-1]), w=RNG.normal(size=n)),
+            affine(z, x[:, None, :].broadcast((rows, m, n))[:, ::-1], w=own),
             affine(y, x, w=2.5, b=-1.0),
             affine(y, x),
             affine(y, x, w=RNG.normal(size=n), b=column),
@@ -61,6 +66,17 @@ def test_affine_maps_of_rows(inputs: int, t: float, fresh: bool) -> None:
         ):
             agrees(block, r.width, inputs, t, fresh)
     assert z.size < WIDE <= 20 * 16
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_means_under_a_mask(inputs: int, fresh: bool) -> None:
+    """Each token's mean over those before it, in every head."""
+    r = Registers()
+    s, m, u = r.inputs("s", 3, 10, 10), r.new("m", 3, 10), r.new("u", 3, 10, 10)
+    w = np.tril(np.ones((10, 10))) / np.arange(1, 11)[:, None]
+    for block in (affine(m, s, w=w, b=2.0), affine(u, s, w=w, b=2.0 * w), affine(u, m[..., None], w=w)):
+        agrees(block, r.width, inputs, 0.7, fresh)
 
 
 @pytest.mark.parametrize("fresh", [False, True])

@@ -1,96 +1,221 @@
-"""The scheduler: segments, live ranges and slots, on graphs that are not only chains."""
+"""When a graph's runs happen: together, on the critical path, once, in place, late or not at all."""
 
 from __future__ import annotations
 
-import math
+import re
+from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import erf
 
-from integraph import build
-from integraph.constructions.graph_old import Affine, Apply, Schedule, schedule
-from integraph.constructions.recipes import RECIPES
+import integraph
+from integraph import Graph
+from integraph.constructions.graph import forms
+from integraph.constructions.graph.allocation import FREES
+from integraph.constructions.graph.exact import Layout, layout, program
+from integraph.constructions.graph.forms import constant
+from integraph.constructions.graph.runs import NOBODY, Run, Tape, starts, used
+from integraph.constructions.graph.timing import timing
+from integraph.program.views import dense
+from random_graphs import graphs, laid
 
-RNG = np.random.default_rng(1)
-A = RNG.normal(size=(3, 2))
-B = RNG.normal(size=(4, 3))
-C = RNG.normal(size=(2, 3))
-X = RNG.uniform(size=(6, 2))
-
-
-def run(built: Schedule, value: int) -> np.ndarray:
-    return build(built.registers, built.segments, built.values[value])(X)
-
-
-def chain(depth: int, size: int) -> list[Affine | Apply]:
-    nodes: list[Affine | Apply] = []
-    for n in range(depth):
-        W = RNG.normal(size=(size, 2 if n == 0 else size)) / 2
-        nodes += [
-            Affine(f"affine {n}", len(nodes), W, np.zeros(size)),
-            Apply(f"tanh {n}", len(nodes) + 1, RECIPES["tanh"]),
-        ]
-    return nodes
+X = np.random.default_rng(1).random((7, 2))
+x, y = X.T
 
 
-@pytest.mark.parametrize("r", [math.inf, 45.0])
-def test_two_branches_share_a_segment(r: float) -> None:
-    """Two maps of the input run at the same time; the deeper branch decides the depth."""
-    nodes = [
-        Affine("left", 0, A, np.ones(3)),
-        Affine("right", 0, -A, np.zeros(3)),
-        Apply("tanh", 1, RECIPES["tanh"]),
-        Apply("sine", 2, RECIPES["sin"]),
-        Affine("on", 4, C, np.zeros(2)),
-        Apply("gelu", 5, RECIPES["gelu"]),
-    ]
-    built = schedule(2, nodes, 6, constant=False, r=r)
-    assert [s.label for s in built.segments] == ["left and right", "tanh and sine", "on", "gelu"]
-    assert built.ready == (-1, 0, 0, 1, 1, 2, 3)
-    pre = np.sin(-X @ A.T) @ C.T
-    np.testing.assert_allclose(run(built, 6), pre * ndtr(pre), atol=1e-14)
+def run_of(chosen: Layout, atom: str) -> int:
+    (found,) = {a.run for a in chosen.tape.atoms if a.name == atom}
+    return found
 
 
-@pytest.mark.parametrize("r", [math.inf, 45.0])
-def test_an_affine_value_with_several_readers(r: float) -> None:
-    """Read by a function and by another map: it has registers of its own, and the function a copy."""
-    nodes = [Affine("mu", 0, A, np.ones(3)), Apply("arctan", 1, RECIPES["arctan"]), Affine("sum", 1, B, np.zeros(4))]
-    built = schedule(2, nodes, 3, constant=False, r=r)
-    np.testing.assert_allclose(run(built, 3), (X @ A.T + 1) @ B.T, atol=1e-14)
-    kept = schedule(2, nodes, 2, constant=False, r=math.inf)
-    np.testing.assert_allclose(run(kept, 2), np.arctan(X @ A.T + 1), atol=1e-14)
+def sizes(source: Any) -> tuple[int, int]:
+    chosen = laid(source)
+    return chosen.allocation.width, chosen.time.depth
 
 
-def test_slots_are_used_again_only_after_they_decayed() -> None:
-    """From the program itself: between two uses of a register by different groups there is a segment that decays it."""
-    built = schedule(2, chain(5, 3), 10, constant=False, r=40.0)
-    busy: dict[int, str] = {}
-    for segment in built.segments:
-        targets = {int(n): b.op.name for b in segment.blocks for ref in b.targets for n in ref.indices().ravel()}
-        reads = {int(n) for b in segment.blocks for ref in b.operands for n in np.unique(ref.indices())}
-        for register, name in targets.items():
-            assert name == "decay" or busy.get(register) in (None, "decay"), f"{segment.label}: {register} is not free"
-            assert register not in reads
-        busy.update(targets)
+@pytest.mark.parametrize("free", FREES)
+def test_two_branches_share_a_segment(free: str) -> None:
+    """Both arguments are computed at once, then both functions; the deeper branch decides the depth."""
+    built = program(laid(["tanh(x+y)", "erf(tanh(x-y)+x)"], free), 45.0, "two")
+    gadgets = [{block.op.name for block in segment.blocks} for segment in built.segments]
+    assert gadgets[1] >= {"tanh"}
+    assert [sum(block.op.name == "tanh" for block in segment.blocks) for segment in built.segments] == [0, 2, 0, 0]
+    assert built.segments[1].label == "tanh(x+y); tanh(x-y)"
+    assert built.depth == 4
+    wanted = np.stack([np.tanh(x + y), erf(np.tanh(x - y) + x)], 1)
+    np.testing.assert_allclose(built(X), wanted, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("depth", [2, 3, 7])
-def test_width_does_not_grow_with_depth(depth: int) -> None:
-    assert schedule(2, chain(depth, 3), 2 * depth, constant=False, r=40.0).registers.width == 2 + 4 * 3
-    assert schedule(2, chain(depth, 3), 2 * depth, constant=False, r=math.inf).registers.width == 2 + 9 * depth
+@pytest.mark.parametrize(
+    ("formula", "width", "depth"),
+    [
+        ("x", 1, 0),  # the read-out alone
+        ("2*x - y", 2, 0),
+        ("2*x + 1", 2, 1),  # a register for the 1
+        ("x*y - x^2 + 3", 3, 1),
+        ("x*exp(y)", 2, 1),  # in place
+        ("exp(x)*exp(y)", 3, 2),  # one run
+        ("tanh(x)", 3, 1),
+        ("tanh(tanh(tanh(x)))", 7, 3),  # each reads the registers of the one before
+        ("tanh(2*tanh(2*tanh(x)))", 9, 5),  # arguments between them
+        ("sin(3*x)*exp(-y)/(1+x*y)", 5, 2),
+        ("tanh(x) + tanh(y) + atan(x) + erf(y)", 11, 2),  # atan takes x over
+    ],
+)
+def test_width_and_depth(formula: str, width: int, depth: int) -> None:
+    assert sizes(formula) == (width, depth)
 
 
-@pytest.mark.parametrize(("depth", "r", "extra"), [(3, math.inf, 1), (3, 40.0, 0), (1, 40.0, 0), (0, 40.0, 1)])
-def test_the_constant(depth: int, r: float, extra: int) -> None:
-    """With decay the first input, which nobody reads any more, becomes 1; else it is a register more."""
-    built = schedule(2, chain(depth, 3), 2 * depth, constant=True, r=r)
-    without = schedule(2, chain(depth, 3), 2 * depth, constant=False, r=r)
-    assert built.registers.width == without.registers.width + extra
-    one = build(built.registers, built.segments, built.one)(X)
-    np.testing.assert_allclose(one, 1.0, atol=1e-15)
+def critical(tape: Tape, taken: dict[int, int]) -> int:
+    """The longest path by definition: a stage takes a segment; a sum, or a load before the first stage, one more."""
+    ready: dict[int, int] = defaultdict(int)  # how many segments it takes until an atom is there
+    busy: dict[int, int] = defaultdict(int)
+    for run in tape.runs:
+        fresh = [atom for atom in run.atoms if run.starts.get(atom) and atom not in taken]
+        sources = {source for atom in fresh for source in run.sources(atom)}
+        old = [taken[atom] for atom in run.atoms if atom in taken]
+        loaded = max((ready[s] for s in sources), default=0) + 1 if fresh else 0
+        begin = (
+            max([loaded, *(ready[a] for a in (*run.reads, *old)), *(busy[a] for a in old)]) if run.stages else loaded
+        )
+        end = begin + len(run.stages)
+        for source in sources:
+            busy[source] = max(busy[source], begin)
+        for read in run.reads:
+            busy[read] = max(busy[read], end)
+        ready.update(dict.fromkeys(run.atoms, end))
+    return max(ready.values(), default=0)
 
 
-def test_registers_are_named_after_what_they_hold() -> None:
-    built = schedule(2, chain(2, 3), 4, constant=True, r=math.inf)
-    assert [g.name for g in built.registers] == ["x", "x2", "alpha2", "lam2", "x4", "alpha4", "lam4", "one"]
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.sampled_from(FREES))
+def test_the_depth_is_the_critical_path(graph: Graph, free: str) -> None:
+    chosen = laid(graph, free)
+    assert chosen.time.depth == critical(chosen.tape, chosen.time.taken)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_nobody_reads_what_is_not_there(graph: Graph) -> None:
+    chosen = laid(graph)
+    time = chosen.time
+    for number, run in enumerate(chosen.tape.runs):
+        assert time.end[number] - time.begin[number] == max(len(run.stages), 1) - 1
+        assert time.load[number] == time.begin[number] - bool(run.stages)
+        assert all(chosen.ready(atom) < time.begin[number] for atom in run.reads - set(run.atoms))
+        for atom in run.atoms:
+            if atom in time.taken:
+                assert chosen.ready(time.taken[atom]) < time.begin[number]
+            elif run.starts.get(atom):
+                assert all(chosen.ready(source) < time.load[number] for source in run.sources(atom))
+
+
+def test_what_is_used_twice_is_computed_once() -> None:
+    once = laid("tanh(x+y)")
+    for formula in ("tanh(x+y) + 2*tanh(x+y)", "tanh(x+y) - 3*tanh(y+x)", "sin(tanh(x+y)) * exp(tanh(x+y))"):
+        texts = [run.text for run in laid(formula).tape.runs]
+        assert sum(text == "tanh(x+y)" for text in texts) == len(once.tape.runs), formula
+    assert len(laid("sin(3*x)").tape.runs) == len(laid("sin(3*x) + cos(3*x)").tape.runs) == 1, "a sine has its cosine"
+    assert len(laid("sinh(x)*exp(y) + sinh(x)").tape.runs) == 2
+    tape = Tape()
+    a = tape.input("a", (3,))
+    twice, more = forms.scaled(a, 2.0), forms.add(a, a)
+    assert tape.sum(twice, "2a").atoms == tape.sum(more, "a + a").atoms != tape.sum(forms.scaled(a, 3.0), "3a").atoms
+    assert tape.sum(a, "a") is a, "registers are not copied"
+
+
+def test_dead_runs_vanish() -> None:
+    tape = Tape()
+    a = tape.input("a", (2,))
+    kept = tape.sum(forms.scaled(a, 2.0), "kept")
+    dead = tape.sum(forms.scaled(kept, 3.0), "dead")
+    tape.sum(forms.scaled(dead, 4.0), "dead too")
+    last = tape.sum(forms.product(kept, a), "last")
+    found = used(tape, last.atoms)
+    assert [run.text for run in found.runs] == ["kept", "last"]
+    assert [atom.run for atom in found.atoms] == [-1, 0, NOBODY, NOBODY, 1]
+    built = program(layout(tape, [last], "keep"), 40.0, "two")
+    assert (built.width, built.depth) == (6, 2)
+    np.testing.assert_allclose(built([[1.0, 3.0]]), [[2.0, 18.0]], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("formula", "in_place"),
+    [
+        ("x*exp(y)", True),
+        (["x*exp(y)", "x"], False),  # the read-out needs x
+        ("x*exp(x*y)", True),  # after x·y is computed
+        ("x*exp(x)", False),  # the run itself reads x
+        ("tanh(x) + x*exp(y)", True),  # after tanh is done
+        ("tanh(x + y*exp(x)) + x*exp(y)", False),
+    ],
+)
+def test_takeover_in_place(formula: Any, in_place: bool) -> None:
+    """A product that starts as a copy of registers which nobody reads any more runs in them."""
+    chosen = laid(formula)
+    names = [chosen.tape.atoms[n].name for n in chosen.time.taken]
+    assert ("z(x*exp" in "".join(names)) == in_place
+    for new, old in chosen.time.taken.items():
+        assert chosen.allocation.place[new] == chosen.allocation.place[old]
+    points = X[:, : integraph.graph(formula).inputs]
+    true = integraph.graph(formula).values(points)
+    for free in FREES:
+        np.testing.assert_allclose(program(laid(formula, free), 50.0, "")(points), true, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(("stages", "taken", "begin"), [(1, {}, 1), (2, {4: 0}, 2), (3, {4: 0}, 3)])
+def test_only_a_run_that_waits_anyway_runs_in_place(stages: int, taken: dict[int, int], begin: int) -> None:
+    """One that reads `a` is done after two segments; what would take `a` over needs `late`."""
+    tape = Tape()
+    a, late = tape.input("a", ()), tape.atom("late", ())
+    tape.add(Run("late", (late,), {}, frozenset(), (lambda where: (),) * stages))
+    reader = tape.atom("reader", ())
+    tape.add(Run("reader", (reader,), {}, a.atoms, (lambda where: (),) * 2))
+    spare = tape.sum(forms.scaled(a, 2.0), "spare")
+    new = tape.atom("new", ())
+    tape.add(Run("new", (new,), {new: starts([(dense(0, ()), a)])}, frozenset({late}), (lambda where: (),)))
+    found = timing(tape, {reader, new, *spare.atoms})
+    assert (found.taken, found.begin[-1]) == (taken, begin)
+
+
+def test_constants_wait_for_the_last_segment() -> None:
+    chosen = laid("tanh(tanh(x + 1)) + 3")
+    one = run_of(chosen, "one")
+    assert chosen.time.load[one] == chosen.time.end[one] == chosen.time.depth - 1
+    used_early = laid(["tanh(tanh(x)) + 0*y", "3"])
+    assert used_early.time.depth == 2
+    tape = Tape()
+    a = tape.input("a", ())
+    number = tape.sum(constant((), 2.0), "two")
+    product = tape.sum(forms.product(a, number), "product")
+    assert timing(tape, product.atoms).load == (0, 1), "a number that somebody reads does not wait"
+
+
+def test_names() -> None:
+    """Registers are called after what they hold, segments after what they compute."""
+    built = integraph.compile("tanh(x*y + tanh(x)) + 2")
+    inner, outer = "tanh(x)", "tanh(x*y + tanh(x))"
+    names = ["x", "y", f"alpha({inner})", f"lam({inner})", f"x({outer})", f"alpha({outer})", f"lam({outer})", "one"]
+    assert [group.name for group in built.registers] == names
+    assert [segment.label for segment in built.segments] == [inner, outer, outer]
+    assert all(text in built.describe() for text in names)
+    long = integraph.compile("tanh(" + "+".join(f"{n}*x" for n in range(2, 40)) + ")")
+    assert max(len(group.name) for group in long.registers) <= 32
+    assert max(len(segment.label) for segment in long.segments) <= 72
+    twice = integraph.compile("sin(x)*cos(x)")
+    assert [group.name for group in twice.registers if re.search(r"#2$", group.name)] != [], "each name once"
+
+
+def test_names_where_registers_are_used_again() -> None:
+    """The first and the last who live there; inputs keep their names."""
+    formula = "tanh(2*tanh(3*tanh(x+y)+1)+1)"
+    built = program(laid(formula, "decay"), 40.0, formula)
+    names = [group.name for group in built.registers]
+    assert names[:2] == ["x", "y"]
+    assert "x(tanh(x+y))…" in "".join(names)
+    assert len(set(names)) == len(names) == built.width
+    assert sum(group.view.size for group in built.registers) == built.width

@@ -89,6 +89,8 @@ STRUCTURE = {
     "rows": lambda x: x[np.array([2, 0, 2])],
     "entries": lambda x: x[np.array([2, 0]), np.array([1, 1])],
     "columns": lambda x: jnp.take(x, np.array([1, 0]), axis=1),
+    "along an axis": lambda x: jnp.take_along_axis(x, np.array([[0, 1, 2], [3, 2, 1], [1, 1, 0], [2, 0, 3]]), 0),
+    "maximum with more": lambda x: jnp.maximum(x[:1], jnp.zeros(SHAPE)),
     "dynamic slice": lambda x: jax.lax.dynamic_slice(x, (1, 0), (2, 2)),
     "roll": lambda x: jnp.roll(x, 1, 0),
     "tile": lambda x: jnp.tile(x, (2, 2)),

@@ -39,6 +39,7 @@ PRIMITIVES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "gt": (lambda x: jnp.where(x > 0, x, x**2), "a choice that depends on the inputs"),
     "lt": (lambda x: jnp.where(x < 0, 2.0, 3.0), "a choice that depends on the inputs"),
     "ge": (lambda x: (x >= 0) * x, "a choice that depends on the inputs"),
+    "le": (lambda x: jax.lax.cond(x[0, 0] <= 0, jnp.sin, jnp.cos, x), "a choice that depends on the inputs"),
     "gather": (lambda x: jnp.take(x, np.array([1, 7]), axis=1), "outside"),
     "div": (lambda x: x / jnp.array([1.0, 0.0, 2.0]), "a constant that is 0"),
     "pow": (lambda x: (-2.0) ** x, "-2"),
@@ -88,6 +89,9 @@ LARGEST: dict[str, Callable[[Any], Any]] = {
     "log_softmax with others": _with(lambda x, c, e: x - c - jnp.log(jnp.exp(2 * x - c).sum(1, keepdims=True))),
     "part of it": _with(lambda x, c, e: jnp.where(TRI, e, 0.5) / e.sum(1, keepdims=True)),
     "less than a mask": lambda x: _with(lambda x, c, e: jnp.where(TRI[::-1], e, 0.0) / e.sum(1, keepdims=True))(
+        jnp.where(TRI, x, -jnp.inf)
+    ),
+    "more than a mask": lambda x: _with(lambda x, c, e: jnp.where(TRI, e, 0.5) / e.sum(1, keepdims=True))(
         jnp.where(TRI, x, -jnp.inf)
     ),
     "less of it": _with(lambda x, c, e: jnp.where(TRI, e, 0.0) / e.sum(1, keepdims=True)),

@@ -76,7 +76,7 @@ def sobolev_norm(
 
 def to_task(
     source: Any,
-    eps: float | None,
+    eps: float,
     *,
     box: ArrayLike | None,
     method: str,

@@ -19,7 +19,7 @@ from integraph.bounds.range_functions import FUNCTIONS, leaky_relu, softmax
 from integraph.bounds.range_patterns import MOVES, average, normalised
 from integraph.errors import SourceError
 from integraph.program.views import Floats
-from integraph.targets.graph import Graph, Node
+from integraph.targets.graph import ROUNDED, Graph, Node
 from integraph.targets.graph_values import STRUCTURE
 
 PAIRS: dict[str, Callable[[Interval, Interval], Interval]] = {
@@ -70,7 +70,8 @@ def _known(graph: Graph, node: Node, args: Sequence[Interval], own: Interval) ->
 def _range(node: Node, args: Sequence[Interval]) -> Interval:
     if node.op == "constant":
         assert node.value is not None
-        return Interval(node.value, node.value)
+        rounded = Interval(np.nextafter(node.value, -np.inf), np.nextafter(node.value, np.inf))
+        return rounded if node.data == ROUNDED else Interval(node.value, node.value)
     if node.op in PAIRS:
         if node.op in SAME and node.args[0] == node.args[1]:
             return SAME[node.op](args[0])

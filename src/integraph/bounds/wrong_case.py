@@ -1,7 +1,7 @@
 """A gadget that starts slightly wrong: what is known before it runs, and what is said about its end.
 
 `starts` are the ranges of the right starts and of the right operands, by role; `off` bounds how far the actual ones are
-from them. `known` are ranges of right ends that are known from elsewhere.
+from them. `known` are ranges of right ends that are known from elsewhere, `lost` bounds the relative error of tensors.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Case:
     off: Sizes
     tensors: Mapping[str, Floats]
     known: Ranges
+    lost: float = 0.0
 
     def argument(self) -> tuple[Interval, Floats]:
         """a·x + b, and how far that is off."""

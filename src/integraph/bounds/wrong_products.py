@@ -33,7 +33,8 @@ inverted = rising(lambda p: p / (1.0 + p), (-1.0, math.inf), most=1.0)  # 1 − 
 def _base(case: Case) -> tuple[Floats, Floats]:
     """The smallest right ξ, and ρ/ξ, at least 1 where the actual one may be no longer positive."""
     low = np.maximum(1.0 + case.starts["p"].low, 0.0)
-    return low, np.where(case.off["p"] == 0, np.where(low > 0, 0.0, 1.0), UP * case.off["p"] / low)
+    share = np.where(case.off["p"] == 0, np.where(low > 0, 0.0, 1.0), UP * case.off["p"] / low)
+    return low, np.minimum(share, UP * case.off["share"]) if "share" in case.off else share
 
 
 def _p(case: Case) -> End:
@@ -60,9 +61,9 @@ def _form(case: Case, weights: str, role: str, bias: str) -> tuple[Interval, Flo
     x, b = case.starts[role], np.asarray(case.tensors.get(bias, 0.0))
     if weights not in case.tensors or not x.low.shape[-1]:
         lanes = Interval(np.zeros(x.low.shape[:-1]), np.zeros(x.low.shape[:-1]))
-        return add(lanes, point(b)), np.zeros(x.low.shape[:-1])
+        return add(lanes, point(b)), np.zeros(x.low.shape[:-1]) + case.lost * np.abs(b)
     w = np.asarray(case.tensors[weights])
-    off = times(np.abs(w), case.off[role]).sum(-1)
+    off = times(np.abs(w), case.off[role] + case.lost * x.size).sum(-1) + case.lost * np.abs(b)
     return add(total(mul(point(w), x), (-1,)), point(b)), off
 
 
@@ -74,7 +75,8 @@ def _growth(case: Case) -> tuple[Interval, Floats]:
         logs = FUNCTIONS["log1p"](case.starts["p"])
         rows = Interval(logs.low[..., None, :], logs.high[..., None, :])
         exponent = add(exponent, total(mul(point(a), rows), (-1,)))
-        off = off + times(np.abs(a), _log(_base(case)[1])[..., None, :]).sum(-1)
+        wrong = (_log(_base(case)[1]) + case.lost * logs.size)[..., None, :]
+        off = off + times(np.abs(a), wrong).sum(-1)
     return FUNCTIONS["exp"](exponent), off
 
 
@@ -88,6 +90,11 @@ def _grows(case: Case, grown: Interval, d: Floats) -> End:
 
 def powers(case: Case) -> Ends:
     return {"p": _p(case), "z": _grows(case, *_growth(case))}
+
+
+def monomial(case: Case) -> Ends:
+    exponent, off = _form(case, "w", "l", "b")
+    return {"z": _grows(case, FUNCTIONS["exp"](exponent), off)}
 
 
 def spiral(case: Case) -> Ends:
@@ -135,6 +142,7 @@ WRONG: dict[str, Callable[[Case], Ends]] = {
     "ln": ln,
     "variable_power": variable_power,
     "powers": powers,
+    "monomial": monomial,
     "spiral": spiral,
     "power_spiral": spiral,
 }

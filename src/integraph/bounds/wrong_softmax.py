@@ -11,6 +11,9 @@ a(e^(δ_i + max δ) − 1), and by (1 − a)(e^(2 max δ) − 1). With A = h_i a
 
     e^σ/N ≤ 1/(A + B e^−σ) at the highest σ
     (e^σ − 1)/(σN) ≤ e^σ/N · (1 − e^−σ)/σ for σ ≥ 0, and ≤ (e^σ − 1)/σ/(A e^σ + B) for σ ≤ 0
+
+N is at least e^Σhσ = e^m₀ too, and there e^−δ is all that the actual σ can change. Where c is a register, a c that is
+wrong changes σ in all of a row alike: that is no change of the softmax, only of what u and m should have started at.
 """
 
 from __future__ import annotations
@@ -31,39 +34,46 @@ LOST = -1e-12  # others() from below
 
 
 def softmax(case: Case) -> dict[str, End]:
-    """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others."""
-    h, rho, sigma = case.starts["a"].high, case.off, case.starts["s"]
+    """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others. A tensor c comes with
+    an h that is rounded, and then does not sum up to 1; a register c with an h of which `off` says so."""
+    h, rho, s = case.starts["a"].high, case.off, case.starts["s"]
+    taking, delta, alike = h > 0, rho["s"], np.zeros(1)
+    sigma, rounded = s, 2.0 * h.shape[-1] * U
     if "c" in case.tensors:
-        sigma = add(sigma, point(np.asarray(case.tensors["c"])[..., None]))
-    taking, delta = h > 0, rho["s"]
-    actual = sigma.widened(UP * delta)
-    right, held = case.right("a", softmax_range(sigma, taking)), softmax_range(actual, taking).high
+        sigma = add(s, point(np.asarray(case.tensors["c"])[..., None]))
+    elif "c" in case.starts:
+        c = case.starts["c"]
+        sigma, alike, rounded = add(s, Interval(c.low[..., None], c.high[..., None])), rho["c"][..., None], 0.0
+    actual = sigma.widened(UP * (delta + alike))
+    right, held = case.right("a", softmax_range(s, taking)), softmax_range(s.widened(UP * delta), taking).high
     largest = delta.max(-1, keepdims=True, where=taking, initial=0.0)
     moved = np.minimum(times(right.high, np.expm1(delta + largest)), times(1.0 - right.low, np.expm1(2.0 * largest)))
-    most, ratio, least = _ratios(actual, h, taking)
-    eta = rho["u"] + h * delta
-    start = times(1.0 / least, rho["m"] + rho["u"].sum(-1) + 2.0 * h.shape[-1] * U)  # rounded, h may not sum up to 1
+    most, ratio, least = _ratios(actual, h, taking, case.starts["m"].low - UP * (largest + alike)[..., 0])
+    eta = rho["u"] + times(h, delta + alike)
+    start = times(1.0 / least, rho["m"] + rho["u"].sum(-1) + rounded)
     kappa = (start + times(ratio, eta).sum(-1))[..., None]
     moved = np.minimum(moved, 1.0)
     size, shift = actual.size, times(actual.size, moved)
     a = over(times(held, kappa) + times(most, rho["a"]), kappa) + moved
-    u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta)
+    u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta + alike)
     low = sigma.low.min(-1, where=taking, initial=np.inf)
     mean = Interval(low, sigma.high.max(-1, where=taking, initial=-np.inf))
     reach = size.max(-1, where=taking, initial=0.0)
     m = over(times(reach, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
-    m = m + np.where(taking, shift, 0.0).sum(-1) + largest[..., 0]
+    m = m + np.where(taking, shift, 0.0).sum(-1) + (largest + alike)[..., 0]
     return {"a": case.end("a", right, a), "u": case.end("u", mul(sigma, right), u), "m": case.end("m", mean, m)}
 
 
-def _ratios(sigma: Interval, h: Floats, taking: Any) -> tuple[Floats, Floats, Floats]:
-    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row."""
+def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats) -> tuple[Floats, Floats, Floats]:
+    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row, whose σ have this mean at least."""
     y = sigma.low + np.log(h)
     most = UP / (h + others(y, sigma.high, taking, LOST))
     below = h * np.exp(sigma.low) + others(y, np.zeros_like(y), taking, LOST)
     positive = np.where(sigma.high >= 0, _phi(np.maximum(sigma.low, 0.0)) * most, 0.0)
-    negative = np.where(sigma.low < 0, UP * _phi(np.maximum(-sigma.high, 0.0)) / below, 0.0)
-    return most, np.maximum(positive, negative), np.exp(y).sum(-1) / UP
+    least = np.maximum(np.exp(y).sum(-1), np.exp(mean)) / UP
+    slow = UP * _phi(np.maximum(-sigma.high, 0.0))
+    negative = np.where(sigma.low < 0, np.minimum(slow / below, slow / least[..., None]), 0.0)
+    return most, np.maximum(positive, negative), least
 
 
 def _phi(x: Floats) -> Floats:

@@ -20,13 +20,20 @@ GRAPH_WRONG: dict[str, Callable[[Case], dict[str, End]]] = {
     **wrong_functions.WRONG,
     **wrong_products.WRONG,
     "softmax": softmax,
+    "shifted_softmax": softmax,
 }
 
 
 @quiet
 def ends(
-    gadget: str, starts: Ranges, off: Sizes, tensors: Mapping[str, Floats] | None = None, known: Ranges | None = None
+    gadget: str,
+    starts: Ranges,
+    off: Sizes,
+    tensors: Mapping[str, Floats] | None = None,
+    known: Ranges | None = None,
+    lost: float = 0.0,
 ) -> dict[str, End]:
     """The end of every target of a gadget, from the ranges of its targets' starts and of its operands, and bounds `off`
-    of how far these are off; both by role, arrays of the shapes of the roles."""
-    return GRAPH_WRONG[gadget](Case(starts, off, tensors or {}, known or {}))
+    of how far these are off; both by role, arrays of the shapes of the roles. `off["share"]` is for bases 1 + p: how far
+    they are off relatively. `lost` is the relative error of tensors that exponents are made of."""
+    return GRAPH_WRONG[gadget](Case(starts, off, tensors or {}, known or {}, lost))

@@ -17,13 +17,14 @@ from integraph.bounds.intervals import Interval
 from integraph.constructions import narrow, wide
 from integraph.constructions.box import interval
 from integraph.constructions.budget import Parts
+from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.layers import Plan, plan, steeper
 from integraph.errors import UsageError
 from integraph.program import Program
 from integraph.program.numbers import real
 from integraph.targets import Network
 
-METHODS, BOUNDS, FREES = ("narrow", "wide"), ("tight", "paper"), ("keep", "decay")
+METHODS, BOUNDS = ("narrow", "wide"), ("tight", "paper")
 LARGEST_RATE, LARGEST_STEEPNESS = 700.0, 1e14  # e^−700 is almost nothing; k·x must leave room for rounding
 FORGET = 40.0  # e^−40 = 4e−18
 
@@ -46,8 +47,8 @@ def feedforward(
         raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
     if bound == "paper" and method != "narrow":
         raise UsageError("bound = 'paper' belongs to method = 'narrow': the wide construction has no rates to choose")
-    if free == "decay" and method != "wide":
-        raise UsageError("free = 'decay' belongs to method = 'wide': the narrow construction always decays")
+    if free != "keep" and method != "wide":
+        raise UsageError(f"free = {free!r} belongs to method = 'wide': the narrow construction always decays")
     cube = interval(box, network.inputs)
     if method == "wide":
         return _wide(network, cube, tolerance, free)
@@ -126,13 +127,13 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
 
 
 def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
-    r = math.inf if free == "keep" else FORGET
+    r = FORGET if free == "decay" else math.inf
     chosen = _steep(network, box, eps, lambda p: wide.error(p, r))
     if not wide.error(chosen, math.inf).total <= eps:
         raise _unreachable(eps, wide.error(chosen, math.inf), chosen)
     if free == "decay" and not wide.error(chosen, r).total <= eps:
         r = _rate(lambda r: wide.error(chosen, r), eps, chosen)
-    return wide.construct(chosen, r)
+    return wide.construct(chosen, r, free)
 
 
 def _unreachable(eps: float, budget: Parts, chosen: Plan) -> UsageError:

@@ -21,7 +21,7 @@ from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 
 Bits = NDArray[np.bool_]
-Roles = Mapping[str, View]
+Roles = Mapping[str, Ref]
 Start = tuple[float | Floats, float]  # scale, shift
 Stage = Callable[[Roles], tuple[Block, ...]]  # the blocks of one segment
 
@@ -140,9 +140,9 @@ def switches(slope: Floats, low: Floats, high: Floats, k: float) -> Bits:
     return found
 
 
-def _chosen(view: View, which: Bits) -> Ref:
+def _chosen(view: Ref, which: Bits) -> Ref:
     """Some lanes of a view: a slice if they are neighbours."""
     lanes = np.flatnonzero(which)
-    if lanes[-1] - lanes[0] + 1 == len(lanes):
+    if isinstance(view, View) and lanes[-1] - lanes[0] + 1 == len(lanes):
         return view[int(lanes[0]) : int(lanes[-1]) + 1]
     return Index(view.indices()[lanes])

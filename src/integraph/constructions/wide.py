@@ -10,10 +10,10 @@ import numpy as np
 from integraph.bounds.deviation import none
 from integraph.bounds.intervals import UP
 from integraph.constructions.budget import Parts, outputs, through
-from integraph.constructions.graph.allocation import DECAY, KEEP
+from integraph.constructions.graph.allocation import CLEAN, DECAY, KEEP
 from integraph.constructions.graph.exact import layout, program
 from integraph.constructions.graph.forms import inserted, scaled, shifted, summed
-from integraph.constructions.graph.functions import flow
+from integraph.constructions.graph.functions import LEFT, flow
 from integraph.constructions.graph.runs import Tape
 from integraph.constructions.layers import Plan, named, promised
 from integraph.program import Program
@@ -44,7 +44,7 @@ def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
     return outputs(plan.readout, e, residue), largest
 
 
-def construct(plan: Plan, r: float) -> Program:
+def construct(plan: Plan, r: float, free: str) -> Program:
     """The program; the graph is a chain, and what an activation starts from is computed with its argument."""
     tape = Tape()
     value = tape.input("x", (plan.network.inputs,))
@@ -54,13 +54,13 @@ def construct(plan: Plan, r: float) -> Program:
         argument = shifted(summed(scaled(inserted(value, 0), layer.A)), layer.b)
         if layer.recipe.stages:
             flow_of = replace(layer.recipe, gain=1.0, offset=0.0)  # they are part of the next layer's A and b
-            value = flow(tape, flow_of, argument, f"{layer.name} {tag}", {}, tag)
+            value = flow(tape, flow_of, argument, f"{layer.name} {tag}", LEFT.get(layer.name, {}), tag)
         else:
             value = tape.sum(argument, f"affine {tag}", f"mu{tag}")
         ends += value.atoms
     C = plan.readout.C
     outputs = shifted(summed(scaled(inserted(value, 0), C)) if C.ndim == 2 else scaled(value, C), plan.readout.b)
-    how, free = ("wide with decay", DECAY) if math.isfinite(r) else ("wide", KEEP)
+    how = {KEEP: "wide", CLEAN: "wide, cleaned", DECAY: "wide with decay"}[free]
     chosen = layout(tape, [outputs], free)
     probes = [
         layer.probe(chosen.ready(atom), chosen.where(atom, None))

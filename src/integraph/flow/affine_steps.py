@@ -1,4 +1,4 @@
-"""Fast steps of affine maps: diagonal ones, row sums and matrix products, straight into what is still empty."""
+"""Fast steps of affine maps: diagonals, sums and matrix products, straight into what is still empty."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def worthwhile(target: Floats) -> bool:
 
 
 def affine(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """None where lanes read different registers with different weights, several each."""
+    """None where the target has gaps."""
     z, x = block.targets[0], block.operands[0]
     if not (isinstance(z, View) and z.contiguous):
         return None
@@ -40,12 +40,10 @@ def affine(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool
     target = z.of(states)
     if x.shape[-1] == 1:
         return _diagonal(target, x, states, w, bias, fresh)
-    if not isinstance(x, View):
-        return None
-    if all(n == 1 for n in w.shape[:-1]):
+    if isinstance(x, View) and all(n == 1 for n in w.shape[:-1]):
         return accumulate(target, _row_sums(w, x, states), bias, fresh)
-    if x.strides[-2:-1] != (0,):
-        return None
+    if not isinstance(x, View) or x.strides[-2:-1] != (0,):
+        return accumulate(target, _lane_sums(w, x, states), bias, fresh)
     source = View(x.offset, x.shape[:-2] + x.shape[-1:], x.strides[:-2] + x.strides[-1:]).of(states)
     matrix = np.broadcast_to(w, np.broadcast_shapes(w.shape, x.shape[-2:]))
     return accumulate(target, matrix_product(matrix, source), bias, fresh)
@@ -126,6 +124,17 @@ def _row_sums(w: Floats, x: View, states: Floats) -> Compute:
         np.copyto(out, found)
 
     return compute
+
+
+def _lane_sums(w: Floats, x: Ref, states: Floats) -> Compute:
+    """Lanes that read registers of their own."""
+    fixed = x.of(states) if isinstance(x, View) else None
+    weights = np.broadcast_to(w, w.shape or (1,))
+    if fixed is not None and states.shape[1] == 1:
+        rows = fixed[..., 0]
+        return lambda out: np.vecdot(weights, rows, out=out[..., 0])
+    across = np.broadcast_to(weights, (*weights.shape[:-1], x.shape[-1]))[..., None, :]
+    return lambda out: np.matmul(across, x.of(states) if fixed is None else fixed, out=out[..., None, :])
 
 
 def times(t: float, tensor: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """erf and GELU where w starts near 0. Imported lazily, with numba.
 
 With q = c(tx)²/2 and d = ctw, the integral ∫_0^1 e^{−ds − qs²} ds of `gadgets/gauss.py` is I_0 − dI_1 + d²I_2/2 −
-d³I_3/6 up to rounding for |d| ≤ NEAR. Here I_k = ∫_0^1 s^k e^{−qs²} ds: I_0 = (√π/2) erf(√q)/√q, I_1 = (1 − e^−q)/2q, and
-the others follow by parts, or from their series where that would cancel.
+d³I_3/6 up to rounding for |d| ≤ NEAR. Here I_k = ∫_0^1 s^k e^{−qs²} ds: I_0 = (√π/2) erf(√q)/√q, I_1 = (1 − e^−q)/2q,
+and the others follow by parts, or from their series where that would cancel.
 
 erf by Taylor's formula from the nearest of 769 places: erf(r + d) = erf r + (2/√π)e^{−r²}(d − rd² + …), six terms for
 |d| ≤ 1/256.

@@ -1,7 +1,7 @@
 """Softmax from any start that is clearly alive, row after row. Imported lazily, with numba.
 
-`gadgets/softmax.py` has the formulas. What a and u are divided by, N = 1 + t(m − Σu) + Σ u (e^{σt} − 1)/σ, has two kinds
-of summands. Where |tσ| ≤ NEAR, one is tu·(e^{tσ} − 1)/(tσ) by its Taylor series: u/σ would be noise, and in the end 0/0.
+`gadgets/softmax.py` has the formulas. What a and u are divided by, N = 1 + t(m − Σu) + Σ u (e^{σt} − 1)/σ, has two
+kinds of summands. Where |tσ| ≤ NEAR, one is tu·(e^{tσ} − 1)/(tσ) by its Taylor series: u/σ would be noise, or 0/0.
 Elsewhere it is taken apart into the share u/σ times e^{σt}, and minus the share.
 
 N is positive all the way if all shares are, and if 1 − Σ shares, all that can be negative on the way, and the share of
@@ -63,9 +63,9 @@ def _odd(x: float, a: float, u: float) -> bool:
 
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
 def softmax_one(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float, rest: bool) -> int:
-    """Advance rows of softmax for one input in place: a, u and s are (rows, n), m and c (rows,). u and m: only if `rest`.
+    """Advance rows of softmax for one input in place: a, u and s are (rows, n), m and c (rows,).
 
-    Returns how many rows were done: it stops before a doubtful one, and leaves that as it is.
+    u and m end only if `rest`. Returns how many rows were done: it stops before a doubtful one and leaves that alone.
     """
     n, rows = s.shape[1], int(s.shape[0])
     share, part, v = np.empty(n), np.empty(n), np.empty(n)

@@ -13,6 +13,8 @@ that nothing overflows on the way.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from integraph.errors import SpecError
@@ -27,8 +29,8 @@ from integraph.program.views import Floats, Indices, Int32
 class Softmax(Gadget):
     name = "softmax"
     targets = ("a", "u", "m")
-    operands = ("s",)
-    tensors = ("c",)
+    operands: ClassVar[tuple[str, ...]] = ("s",)
+    tensors: ClassVar[tuple[str, ...]] = ("c",)
     domain = "start at a = 1/n, u = (s + c)/n, m = mean(s) + c, and choose c ≥ −max(s) in every row"
 
     def check(self, block: Block) -> None:

@@ -7,7 +7,7 @@ out.
 | op | operands | data |
 |---|---|---|
 | input | – | where it begins in x, the flat input |
-| constant | – | `value`; −∞ only where a softmax is the next to see it |
+| constant | – | `value`; −∞ only where a softmax is the next to see it; `ROUNDED` where it stands for a number near it |
 | add, sub, mul, div, min, max | two, broadcast as in numpy | |
 | neg, the names of `FUNCTIONS` and `ACTIVATIONS` | one | of leaky_relu: its slope |
 | power | base | the exponent, a Fraction |
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -40,6 +40,7 @@ from integraph.targets.graph_values import compute
 ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
 LARGEST = 1 << 27  # numbers in one array
 NODES = 200_000
+ROUNDED = ("rounded",)
 MASKED = -1e4  # a score that is lower by this has the weight e^−10000 = 0
 
 
@@ -67,7 +68,8 @@ class Graph:
     nodes: tuple[Node, ...]
     outputs: tuple[int, ...]
     name: str = "graph"
-    variables: tuple[str, ...] = field(default=())  # names of the inputs, if they have some
+    variables: tuple[str, ...] = ()  # names of the inputs
+    notes: tuple[str, ...] = ()  # what its reader rounded, matched or left out
 
     def __repr__(self) -> str:
         sizes = sum(self.nodes[n].size for n in self.outputs)
@@ -110,14 +112,14 @@ class Builder:
         self._variables += [name] if shape == () else [f"{name}[{n}]" for n in range(node.size)]
         return self._append(node)
 
-    def constant(self, value: ArrayLike, text: str = "") -> int:
+    def constant(self, value: ArrayLike, text: str = "", data: tuple[str, ...] = ()) -> int:
         array = np.array(value, np.float64)
         if np.isnan(array).any() or (array == np.inf).any():
             raise SourceError(
                 f"{text or 'a constant'} holds {'nan' if np.isnan(array).any() else 'inf'}: it is no number"
             )
         array.flags.writeable = False
-        return self._add(Node("constant", (), array.shape, (), array, text))
+        return self._add(Node("constant", (), array.shape, data, array, text))
 
     def apply(self, op: str, *args: int, data: tuple[Any, ...] = (), value: Any = None, text: str = "") -> int:
         """Any operation of the table, after its operands were checked."""
@@ -125,31 +127,31 @@ class Builder:
         return self._add(Node(op, args, _shape(op, operands, data, text), data, value, text))
 
     def softmax(self, x: int, text: str = "") -> int:
-        """Over the last axis. Scores to which a constant of −10 000 or less was added take no part."""
-        node, mask = self.nodes[x], None
-        if node.op in ("add", "sub"):
-            for scores, other in (node.args, node.args[::-1]):
-                constant = self.nodes[other]
-                if constant.op == "constant" and (node.op == "add" or other == node.args[1]):
-                    added = constant.value if node.op == "add" else -constant.value  # type: ignore[operator]
-                    mask, x, left = self._masked(np.broadcast_to(added, node.shape), scores, x, text)  # type: ignore[arg-type]
-                    if mask is not None and left is not None:
-                        x = self.apply("add", x, left, text=text)
-                    break
-        return self.apply("softmax", x, value=mask, text=text)
-
-    def _masked(self, added: Floats, scores: int, x: int, text: str) -> tuple[Any, int, int | None]:
-        """What takes part, the scores without what was added, and what of that is left to add."""
-        mask = added > MASKED
+        """Over the last axis. Where a constant was added to the scores, entries that got less by 10 000 than the
+        highest of their row take no part."""
+        scores, added = self._added(x)
+        highest = np.max(added, -1, keepdims=True, initial=-np.inf)
+        if (highest == -np.inf).any():
+            raise SourceError(f"{text or 'softmax'}: a row has no entry that takes part, all are −∞")
+        mask = added > highest + MASKED
         if mask.all():
-            return None, x, None
-        if not mask.any(-1).all():
-            raise SourceError(f"{text or 'softmax'}: a row has no entry that takes part, all are masked")
-        if self.nodes[scores].shape != added.shape:
-            scores = self.apply("broadcast", scores, data=(added.shape,))
-        mask.flags.writeable = False
+            return self.apply("softmax", x, text=text)
         left = np.where(mask, added, 0.0)
-        return mask, scores, self.constant(left) if left.any() else None
+        if self.nodes[scores].shape != mask.shape:
+            scores = self.apply("broadcast", scores, data=(mask.shape,))
+        if left.any():
+            scores = self.apply("add", scores, self.constant(left), text=text)
+        mask.flags.writeable = False
+        return self.apply("softmax", scores, value=mask, text=text)
+
+    def _added(self, x: int) -> tuple[int, Floats]:
+        """Scores, and the constant that was added to them, in the shape of the sum."""
+        node = self.nodes[x]
+        operands = [(node.args[n], self.nodes[node.args[1 - n]]) for n in (0, 1)] if node.op in ("add", "sub") else []
+        for scores, other in operands[: 1 if node.op == "sub" else 2]:
+            if other.value is not None and other.op == "constant":
+                return scores, np.broadcast_to(other.value if node.op == "add" else -other.value, node.shape)
+        return x, np.zeros(node.shape)
 
     def power(self, base: int, exponent: Fraction | float, text: str = "") -> int:
         return self.apply("power", base, data=(Fraction(exponent),), text=text)
@@ -171,6 +173,7 @@ class Builder:
         return Graph(self._inputs, nodes, tuple(place[n] for n in outputs), self.name, tuple(self._variables))
 
     def _add(self, node: Node) -> int:
+        self._small(node)
         if node.args and all(self.nodes[n].op == "constant" for n in node.args):
             with np.errstate(all="ignore"):
                 found = compute(node, [self.nodes[n].value for n in node.args])
@@ -184,13 +187,17 @@ class Builder:
         return self._known[key]
 
     def _append(self, node: Node) -> int:
+        self._small(node)
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def _small(self, node: Node) -> None:
+        """Before anything of its size is made."""
         if node.size > LARGEST or len(self.nodes) >= NODES:
             raise SourceError(
                 f"{node.text or node.op} makes an array of shape {node.shape}, node {len(self.nodes)}: at most "
                 f"{LARGEST} numbers and {NODES} nodes are built"
             )
-        self.nodes.append(node)
-        return len(self.nodes) - 1
 
 
 def _shape(op: str, operands: Sequence[Node], data: tuple[Any, ...], text: str) -> tuple[int, ...]:

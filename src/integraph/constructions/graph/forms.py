@@ -5,6 +5,9 @@ each factor is an atom seen through a view (or index array) of shape lanes + (R,
 register. A form is a sum of terms and a constant. Sums, products, views of lanes and sums over lanes of forms are forms
 again, made by arithmetic on strides: no register is read and nothing of the size of the lanes is allocated. Where that
 is impossible, `Materialise` says which form has to become an atom first.
+
+Numbers are rounded, and equal terms are added up, so that they can cancel: each w and b is off by at most ops·U·size
+from what it should be, where `size` is the sum of the sizes of what was added, or |w| or |b| itself if it is None.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from integraph.constructions.graph import rounding
+from integraph.constructions.graph.rounding import roundings
 from integraph.program import Index, Ref, View
 from integraph.program.views import Floats, dense
 
@@ -42,10 +47,14 @@ class Term:
     atoms: tuple[int, ...]
     refs: tuple[Ref, ...]
     w: Floats
+    size: Floats | None = None
+    ops: int = 0
 
     def __post_init__(self) -> None:
         if self.w.size == 1:
             object.__setattr__(self, "w", self.w.reshape(1))
+        if self.size is not None and self.size.size == 1:
+            object.__setattr__(self, "size", self.size.reshape(1))
 
     @property
     def reads(self) -> int:
@@ -70,10 +79,13 @@ class Form:
     shape: Shape
     terms: tuple[Term, ...]
     b: Floats
+    size: Floats | None = None
+    ops: int = 0
 
     def __post_init__(self) -> None:
         if self.b.size == 1:
             object.__setattr__(self, "b", self.b.reshape(()))
+            object.__setattr__(self, "size", None if self.size is None else self.size.reshape(()))
 
     @property
     def degree(self) -> int:
@@ -109,8 +121,12 @@ class Form:
 
     def key(self) -> tuple[Any, ...]:
         """Equal for equal forms."""
-        weights = sorted((t.key(), t.w.shape, t.w.tobytes()) for t in self.terms)
-        return self.shape, tuple(weights), self.b.shape, self.b.tobytes()
+        weights = sorted((t.key(), t.w.shape, t.w.tobytes(), t.ops, _bytes(t.size)) for t in self.terms)
+        return self.shape, tuple(weights), self.b.shape, self.b.tobytes(), self.ops, _bytes(self.size)
+
+
+def _bytes(size: Floats | None) -> bytes:
+    return b"" if size is None else size.tobytes()
 
 
 def atom_form(atom: int, shape: Shape) -> Form:
@@ -118,8 +134,10 @@ def atom_form(atom: int, shape: Shape) -> Form:
     return Form(shape, (Term((atom,), (dense(0, (*shape, 1)),), np.ones(1)),), np.zeros(()))
 
 
-def constant(shape: Shape, value: Any) -> Form:
-    return Form(shape, (), squeezed(np.broadcast_to(np.asarray(value, np.float64), shape)))
+def constant(shape: Shape, value: Any, ops: int | None = None) -> Form:
+    """`ops`: how many roundings the value has behind it, if that is not to be guessed."""
+    b = np.asarray(value, np.float64)
+    return Form(shape, (), squeezed(np.broadcast_to(b, shape)), None, roundings(b) if ops is None else ops)
 
 
 def change(ref: Ref, how: Change) -> Ref:
@@ -146,11 +164,21 @@ def lanes(form: Form, shape: Shape, how: Change) -> Form:
     """The form with its lanes rearranged: `how` acts on an array whose axes are the lanes and one more, which stays."""
     terms = []
     for term in form.terms:
-        full = np.broadcast_to(term.w, (*form.shape, term.reads))
         refs = tuple(change(ref, how) for ref in term.refs)
-        terms.append(Term(term.atoms, refs, term.w if term.w.size == 1 else squeezed(how(full))))
-    b = np.broadcast_to(form.b[..., None], (*form.shape, 1)) if form.b.ndim else form.b
-    return Form(shape, tuple(terms), squeezed(how(b)[..., 0]) if form.b.ndim else form.b)
+        w, size = (_moved(x, (*form.shape, term.reads), how) for x in (term.w, term.size))
+        assert w is not None
+        terms.append(Term(term.atoms, refs, w, size, term.ops))
+    b, size = (None if x is None else _moved_lanes(x, form.shape, how) for x in (form.b, form.size))
+    assert b is not None
+    return Form(shape, tuple(terms), b, size, form.ops)
+
+
+def _moved(w: Floats | None, shape: Shape, how: Change) -> Floats | None:
+    return w if w is None or w.size == 1 else squeezed(how(np.broadcast_to(w, shape)))
+
+
+def _moved_lanes(b: Floats, shape: Shape, how: Change) -> Floats:
+    return squeezed(how(np.broadcast_to(b[..., None], (*shape, 1)))[..., 0]) if b.ndim else b
 
 
 def transposed(form: Form, order: Iterable[int]) -> Form:
@@ -206,13 +234,21 @@ def picked(form: Form, indices: Any) -> Form:
 
 def _gathered(form: Form, how: Change) -> Form:
     """Lanes by index arrays; the last axis, of terms, stays."""
-    terms, b = [], np.broadcast_to(form.b, form.shape)[..., None]
+    terms = []
     for term in form.terms:
         refs = tuple(Index(how(ref.indices())) for ref in term.refs)
-        w = term.w if term.w.size == 1 else how(np.broadcast_to(term.w, (*form.shape, term.reads)))
-        terms.append(Term(term.atoms, refs, w))
-    b = how(b)[..., 0]
-    return Form(b.shape, tuple(terms), form.b if form.b.size == 1 else b)
+        w, size = (
+            x if x is None or x.size == 1 else how(np.broadcast_to(x, (*form.shape, term.reads)))
+            for x in (term.w, term.size)
+        )
+        assert w is not None
+        terms.append(Term(term.atoms, refs, w, size, term.ops))
+    b, size = (
+        None if x is None else how(np.broadcast_to(x, form.shape)[..., None])[..., 0] for x in (form.b, form.size)
+    )
+    assert b is not None
+    small = form.b if form.b.size == 1 else b
+    return Form(b.shape, tuple(terms), small, form.size if form.b.size == 1 else size, form.ops)
 
 
 def add(*forms: Form) -> Form:
@@ -222,38 +258,59 @@ def add(*forms: Form) -> Form:
     for term in (term for form in forms for term in broadcast(form, shape).terms):
         key = term.key()
         known = found.get(key)
-        found[key] = term if known is None else Term(known.atoms, known.refs, known.w + term.w)
-    b = sum((form.b for form in forms[1:]), start=forms[0].b)
-    return Form(shape, tuple(term for term in found.values() if term.w.any()), np.asarray(b))
+        found[key] = (
+            term if known is None else Term(known.atoms, known.refs, *rounding.added(_number(known), _number(term)))
+        )
+    b = rounding.Number(forms[0].b, forms[0].size, forms[0].ops)
+    for form in forms[1:]:
+        b = rounding.added(b, rounding.Number(form.b, form.size, form.ops))
+    kept = tuple(term for term in found.values() if term.w.any() or (term.ops and term.size is not None))
+    return Form(shape, kept, *b)
 
 
-def scaled(form: Form, factor: Any) -> Form:
-    """Lane by lane times numbers."""
+def _number(term: Term) -> rounding.Number:
+    return rounding.Number(term.w, term.size, term.ops)
+
+
+def scaled(form: Form, factor: Any, ops: int | None = None, size: Floats | None = None) -> Form:
+    """Lane by lane times numbers, with `ops` roundings of numbers as large as `size` behind them."""
     factor = np.asarray(factor, np.float64)
+    by = rounding.Number(factor, size, roundings(factor) if ops is None else ops)
     shape = np.broadcast_shapes(form.shape, factor.shape)
     wide = broadcast(form, shape)
-    by = factor[..., None] if factor.ndim else factor
-    terms = tuple(Term(term.atoms, term.refs, term.w * by) for term in wide.terms)
-    return Form(shape, terms if factor.ndim or factor else (), np.asarray(wide.b * factor))
+    along = (
+        by if not factor.ndim else rounding.Number(factor[..., None], None if size is None else size[..., None], by.ops)
+    )
+    terms = tuple(Term(term.atoms, term.refs, *rounding.multiplied(_number(term), along)) for term in wide.terms)
+    b = rounding.multiplied(rounding.Number(wide.b, wide.size, wide.ops), by)
+    return Form(shape, terms if factor.ndim or factor or (by.ops and size is not None) else (), *b)
 
 
-def shifted(form: Form, by: float | Floats) -> Form:
-    return Form(form.shape, form.terms, np.asarray(form.b + by))
+def shifted(form: Form, by: float | Floats, ops: int | None = None) -> Form:
+    other = rounding.Number(np.asarray(by), None, roundings(np.asarray(by)) if ops is None else ops)
+    return Form(form.shape, form.terms, *rounding.added(rounding.Number(form.b, form.size, form.ops), other))
 
 
 def product(f: Form, g: Form) -> Form:
     """Every term of one times every term of the other, of degree two at most."""
     if not f.terms or not g.terms:
-        return scaled(f, g.b) if f.terms else scaled(g, f.b)
+        return scaled(f, g.b, g.ops, g.size) if f.terms else scaled(g, f.b, f.ops, f.size)
     for form, other in ((f, g), (g, f)):
         if form.degree > 1 or (form.terms and any(t.reads > 1 for t in form.terms) and other.degree):
             raise Materialise(form)
     shape = np.broadcast_shapes(f.shape, g.shape)
     f, g = broadcast(f, shape), broadcast(g, shape)
-    pairs = tuple(Term((*s.atoms, *t.atoms), (*s.refs, *t.refs), s.w * t.w) for s in f.terms for t in g.terms)
+    pairs = tuple(
+        Term((*s.atoms, *t.atoms), (*s.refs, *t.refs), *rounding.multiplied(_number(s), _number(t)))
+        for s in f.terms
+        for t in g.terms
+    )
     linear = [Form(shape, h.terms, np.zeros(())) for h in (f, g)]
-    parts = [Form(shape, pairs, np.asarray(f.b * g.b))]
-    parts += [scaled(h, other.b) for h, other in zip(linear, (g, f), strict=True) if other.b.any()]
+    both = rounding.multiplied(*(rounding.Number(h.b, h.size, h.ops) for h in (f, g)))
+    parts = [Form(shape, pairs, *both)]
+    parts += [
+        scaled(h, o.b, o.ops, o.size) for h, o in zip(linear, (g, f), strict=True) if o.b.any() or o.size is not None
+    ]
     return add(*parts)
 
 
@@ -264,9 +321,9 @@ def summed(form: Form) -> Form:
     for term in form.terms:
         if term.reads > 1 and n > 1:
             raise Materialise(form)
-        keep = (lambda a: a[..., 0]) if term.reads == 1 else (lambda a: a[..., 0, :])
-        full = np.broadcast_to(term.w, (*form.shape, term.reads)) if term.w.size > 1 else term.w
+        keep: Change = (lambda a: a[..., 0]) if term.reads == 1 else (lambda a: a[..., 0, :])
         refs = tuple(change(ref, keep) for ref in term.refs)
-        terms.append(Term(term.atoms, refs, squeezed(keep(full)) if term.w.size > 1 else term.w))
-    b = np.broadcast_to(form.b, form.shape).sum(-1) if form.b.size > 1 else form.b * n
-    return Form(shape, tuple(terms), np.asarray(b))
+        w, size = (_moved(x, (*form.shape, term.reads), keep) for x in (term.w, term.size))
+        assert w is not None
+        terms.append(Term(term.atoms, refs, w, size, term.ops))
+    return Form(shape, tuple(terms), *rounding.total(rounding.Number(form.b, form.size, form.ops), form.shape))

@@ -21,6 +21,7 @@ from integraph import gadgets
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import Form, Shape, atom_form, constant, scaled, shifted
 from integraph.constructions.graph.merge import joined
+from integraph.constructions.graph.rounding import Number, multiplied, powers_of_two
 from integraph.constructions.graph.runs import Run, Tape, Where, ones, reading, starts
 from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
@@ -47,6 +48,7 @@ class Fused:
     angle: Form | None = None
     cosine: bool = False
     gain: Floats = field(default_factory=lambda: np.ones(()))  # what the end is multiplied by
+    ops: int = 0  # roundings of the gain
 
     @property
     def shape(self) -> Shape:
@@ -64,7 +66,8 @@ def polynomial(form: Form) -> Fused:
     """A number is a gain."""
     if form.terms:
         return Fused(form, constant((), 0.0))
-    return Fused(ones(()), constant((), 0.0), gain=np.broadcast_to(form.b, form.shape))
+    ops = form.ops if form.size is None else math.ceil(form.ops * np.max(form.size / np.abs(form.b)))
+    return Fused(ones(()), constant((), 0.0), gain=np.broadcast_to(form.b, form.shape), ops=ops)
 
 
 def exponential(growth: Form) -> Fused:
@@ -101,7 +104,8 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
             powers[same] = replace(powers[same], a=powers[same].a + other.a)
     turning = f if f.angle is not None else g
     kept = tuple(power for power in powers if power.a)
-    return Fused(start, forms.add(f.growth, g.growth), kept, turning.angle, turning.cosine, f.gain * g.gain)
+    gain, _, ops = multiplied(Number(f.gain, None, f.ops), Number(g.gain, None, g.ops))
+    return Fused(start, forms.add(f.growth, g.growth), kept, turning.angle, turning.cosine, gain, ops)
 
 
 def raised(f: Fused, a: Fraction) -> Fused | None:
@@ -109,7 +113,9 @@ def raised(f: Fused, a: Fraction) -> Fused | None:
     if f.angle is not None or f.start.terms or not (f.gain > 0).all():
         return None
     powers = tuple(replace(power, a=power.a * a) for power in f.powers)
-    return replace(f, growth=scaled(f.growth, float(a)), powers=powers, gain=f.gain ** float(a))
+    ops = 0 if (f.gain == 1).all() and not f.ops else math.ceil(f.ops * abs(a)) + _raising(a, f.gain)
+    growth = scaled(f.growth, float(a), int(Fraction(float(a)) != a))
+    return replace(f, growth=growth, powers=powers, gain=f.gain ** float(a), ops=ops)
 
 
 def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
@@ -144,10 +150,19 @@ def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
         return (gadget(*refs, x, t, **given, c=c, d=d if d.any() else None),)
 
     after = {p: left} if f.powers and (left := _left(f, shape, z)) is not None else {}
-    tape.add(Run(text, targets, begin, reads, (stage,), after))
+    numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
+    rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
+    tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded))))
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
-    ends = [scaled(atom_form(atom, shape), gain) for atom in (u, z) if atom >= 0]
+    ops = sum(1 + _raising(power.a, np.array(power.s)) for power in f.powers if power.s != 1)
+    ops *= rounded or not powers_of_two(np.array(gain))
+    ends = [scaled(atom_form(atom, shape), gain, ops) for atom in (u, z) if atom >= 0]
     return (ends[0], ends[1]) if angle else (ends[0], None)
+
+
+def _raising(a: Fraction, x: Floats) -> int:
+    """Roundings of x^a in float64: those of the function, and that of an exponent that is no float64."""
+    return 4 + math.ceil(float(abs(a) * Fraction(float(np.abs(np.log(x)).max())))) * (Fraction(float(a)) != a)
 
 
 def _registers(f: Fused) -> Shape:
@@ -156,9 +171,10 @@ def _registers(f: Fused) -> Shape:
 
 
 def _readable(tape: Tape, form: Form, shape: Shape, text: str) -> Form:
-    """An exponent that a gadget can read: one term, or, for a single lane, a few."""
+    """An exponent that a gadget can read: one term, or, for a single lane, a few, of numbers that did not cancel."""
+    cancelled = form.size is not None or any(term.size is not None for term in form.terms)
     several = len(form.terms) > 1 and (math.prod(shape) > 1 or form.cost > MANY)
-    return tape.sum(form, f"exponent of {text}") if form.degree > 1 or several else form
+    return tape.sum(form, f"exponent of {text}") if form.degree > 1 or several or cancelled else form
 
 
 def _layout(shape: Shape, powers: Sequence[Power]) -> Shape:

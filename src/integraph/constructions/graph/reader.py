@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from integraph.bounds.intervals import Interval
+from integraph.bounds.intervals import Interval, U
+from integraph.bounds.range_arithmetic import both, mul, power
 from integraph.constructions.graph import forms, functions, fused
-from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, scaled
+from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, drop_reads, scaled
 from integraph.constructions.graph.fused import Fused
 from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError
+from integraph.program.views import Floats, dense
 from integraph.targets.graph import Graph
 
 Value = Form | Fused
@@ -42,6 +44,7 @@ class Reader:
         self.sizes: dict[int, float] = {}  # of atoms: the largest |value|
         self.smoothed: list[str] = []
         self._runs: dict[Any, tuple[Form, Form | None]] = {}
+        self._waiting: dict[Any, tuple[Fused, int]] = {}  # fused products, and the node that each is
 
     def keep(self, number: int, value: Value, text: str) -> None:
         """The value of the next node. What is used twice, and costs something, runs now."""
@@ -49,6 +52,10 @@ class Reader:
         if shared and (isinstance(value, Fused) or value.cost > FEW):
             value = self.sum(value, text)
         self.values.append(value)
+        if isinstance(value, Form):
+            self.know(value, number)
+        else:
+            self._waiting.setdefault((value.key(), value.cosine), (value, number))
         if isinstance(value, Form) and value.plain is not None:
             size = self.ranges[number].size
             self.sizes.setdefault(value.plain[0], float(np.max(size, initial=0.0)))
@@ -65,7 +72,24 @@ class Reader:
         if key not in self._runs:
             self._runs[key] = fused.run(self.tape, value, text)
         one, other = self._runs[key]
-        return scaled(other if value.cosine and other is not None else one, value.gain)
+        end = other if value.cosine and other is not None else one
+        known, number = self._waiting.pop((key, value.cosine), (value, None))
+        if number is not None:
+            self.know(scaled(end, known.gain, known.ops), number)
+        return scaled(end, value.gain, value.ops)
+
+    def know(self, form: Form, number: int) -> None:
+        """An atom that holds a node, or a multiple of it, has its range."""
+        term, found = form.single, self.ranges[number]
+        if term is None or term.w.size > 1 or term.size is not None or form.b.any() or not term.w.all():
+            return
+        atom, ref = term.atoms[0], drop_reads(term.refs[0])
+        if ref != dense(0, self.tape.atoms[atom].shape) or form.shape != found.low.shape:
+            return
+        factor = power(Interval(term.w[0], term.w[0]).widened(term.ops * U * np.abs(term.w[0])), Fraction(-1))
+        exact = term.ops == 0 and term.w[0] == 1
+        own = found if exact else mul(found, factor)
+        self.tape.known[atom] = both(own, self.tape.known.get(atom, own))
 
     def sum(self, value: Value, text: str) -> Form:
         return self.tape.sum(self.run(value, text) if isinstance(value, Fused) else value, text)
@@ -128,16 +152,29 @@ class Reader:
         return fused.times(f, g, self.multiply(f.start, g.start, text))
 
     def power_of(self, number: int, a: Fraction, text: str) -> Value:
-        """A power of a node: factor by factor, where it is a product whose factors have a sign."""
+        """A power of a node, factor by factor of what it multiplies, divides and raises."""
+        if _whole(a):
+            return self.power(self.values[number], a, self.ranges[number], text, self.graph.nodes[number].text)
+        found: Value = constant((), 1.0)
+        waiting = [(number, a)]
+        while waiting:
+            n, b = waiting.pop()
+            factors = self.factors(n, b)
+            waiting += factors
+            if not factors:
+                factor = self.power(self.values[n], b, self.ranges[n], text, self.graph.nodes[n].text)
+                found = self.times(found, factor, text)
+        return found
+
+    def factors(self, number: int, a: Fraction) -> list[tuple[int, Fraction]]:
+        """(xy)^a = x^a y^a and (x^b)^a = x^(ab): for whole exponents, or where the bases are positive."""
         node = self.graph.nodes[number]
-        known = [self.ranges[n] for n in node.args]
-        positive = all(x.low.min() > 0 for x in known)
-        signed = all(x.low.min() > 0 or x.high.max() < 0 for x in known)
-        if node.op in ("mul", "div") and (positive or (signed and a.denominator == 1)) and not _whole(a):
-            exponents = (a, a if node.op == "mul" else -a)
-            f, g = (self.power_of(n, b, text) for n, b in zip(node.args, exponents, strict=True))
-            return self.times(f, g, text)
-        return self.power(self.values[number], a, self.ranges[number], text, node.text)
+        positive = all(self.ranges[n].low.min() > 0 for n in node.args)
+        if node.op in ("mul", "div") and (positive or a.denominator == 1):
+            return [(node.args[0], a), (node.args[1], a if node.op == "mul" else -a)]
+        if node.op == "power" and (positive or a.denominator == node.data[0].denominator == 1):
+            return [(node.args[0], a * node.data[0])]
+        return []
 
     def power(self, f: Value, a: Fraction, known: Interval, text: str, base: str) -> Value:
         """f^a, where `known` is the range of f, which the source calls `base`."""
@@ -147,6 +184,8 @@ class Reader:
         if raised is not None:
             return raised
         x = self.run(f, text) if isinstance(f, Fused) else f
+        if not x.terms:
+            return constant(x.shape, _number(x.b, a, text))
         low, high = float(np.min(known.low)), float(np.max(known.high))
         if low > 0 or (a.denominator > 1 and high > 0):
             return fused.power(x, a, low, high, base)
@@ -217,3 +256,12 @@ def _compound(form: Form) -> bool:
 
 def _whole(a: Fraction) -> bool:
     return a.denominator == 1 and a >= 0
+
+
+def _number(base: Floats, a: Fraction, text: str) -> Floats:
+    """A power of numbers."""
+    with np.errstate(all="ignore"):
+        found: Floats = np.power(base, float(a))
+    if not np.isfinite(found).all():
+        raise SourceError(f"{text}: its base is {base.ravel()[~np.isfinite(found).ravel()][0]:g} for every input")
+    return found

@@ -14,6 +14,7 @@ from integraph.bounds.intervals import Interval
 from integraph.constructions.graph import forms, functions, fused
 from integraph.constructions.graph.forms import Form, add, constant, scaled, shifted
 from integraph.constructions.graph.reader import Reader, Value
+from integraph.constructions.graph.rounding import powers_of_two
 from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError
 from integraph.program.views import dense
@@ -54,7 +55,7 @@ def _constant(r: Reader, n: int, node: Node, text: str) -> Value:
     assert node.value is not None
     if not np.isfinite(node.value).all():
         raise SourceError(f"{text} holds −∞, which only the scores of a softmax may be: it is no number")
-    return constant(node.shape, node.value)
+    return constant(node.shape, node.value, len(node.data))
 
 
 def _linear(how: Callable[..., Form]) -> Rule:
@@ -92,7 +93,9 @@ def _div(r: Reader, n: int, node: Node, text: str) -> Value:
         assert divisor.value is not None
         if not divisor.value.all():
             raise SourceError(f"{text}: a division by the constant 0")
-        return r.times(r.values[over], constant(divisor.shape, 1.0 / divisor.value), text)
+        inverse = 1.0 / divisor.value
+        ops = len(divisor.data) + (not powers_of_two(divisor.value))
+        return r.times(r.values[over], constant(divisor.shape, inverse, ops), text)
     return r.times(r.values[over], r.power_of(under, Fraction(-1), text), text)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from integraph.bounds.intervals import Interval
 from integraph.constructions.graph.forms import Form, Shape, Term, atom_form
 from integraph.program import Block, Ref, View
 from integraph.program.views import dense
@@ -42,7 +43,7 @@ class Start:
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """`atoms` are its targets. `after`: what an atom is in the end, where that is a polynomial of others; a sum is its
-    start."""
+    start. `ops`: how often the numbers of its stages were rounded."""
 
     text: str
     atoms: tuple[int, ...]
@@ -50,6 +51,7 @@ class Run:
     reads: frozenset[int] = frozenset()
     stages: tuple[Stage, ...] = ()
     after: dict[int, Form] = field(default_factory=dict)
+    ops: int = 0
 
     def sources(self, atom: int) -> frozenset[int]:
         """The atoms that the start of one of its own is loaded from."""
@@ -73,6 +75,7 @@ class Tape:
     def __init__(self) -> None:
         self.atoms: list[Atom] = []
         self.runs: list[Run] = []
+        self.known: dict[int, Interval] = {}  # ranges of atoms, where they are those of nodes
         self._sums: dict[object, int] = {}
         self._names: dict[str, int] = {}
 
@@ -131,7 +134,7 @@ def used(tape: Tape, outputs: Iterable[int]) -> Tape:
             kept.append(run)
             needed.update(run.reads, *(run.sources(atom) for atom in run.atoms))
     found = Tape()
-    found.runs = kept[::-1]
+    found.runs, found.known = kept[::-1], tape.known
     numbers = {atom: number for number, run in enumerate(found.runs) for atom in run.atoms}
     found.atoms = [
         replace(atom, run=INPUT if atom.run < 0 else numbers.get(n, NOBODY)) for n, atom in enumerate(tape.atoms)

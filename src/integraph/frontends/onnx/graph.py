@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from integraph.frontends.onnx.drawing import Drawing
@@ -15,8 +16,10 @@ def draw(model: Any, name: str, budget: int, shape: tuple[int, ...]) -> Graph:
     """The graph of a model whose input has that shape."""
     drawing = Drawing(name, budget)
     start = drawing.input(show(given(model.graph)[0].name), shape)
-    outputs = Walk(model, drawing, DOMAINS).outputs(start)
+    walk = Walk(model, drawing, DOMAINS)
+    outputs = walk.outputs(start)
     names = [show(output.name) for output in model.graph.output]
-    return drawing.builder.graph(
+    found = drawing.builder.graph(
         drawing.node(value, f"the output {name}") for value, name in zip(outputs, names, strict=True)
     )
+    return replace(found, notes=tuple(dict.fromkeys(walk.notes)))

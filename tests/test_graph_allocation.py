@@ -1,0 +1,195 @@
+"""Which registers hold what: live ranges never meet, gaps are filled, and what is freed is free."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import integraph
+from integraph import Graph, build
+from integraph.constructions.graph import emit
+from integraph.constructions.graph.allocation import ALWAYS, FREES, Lot, _gap, _packed
+from integraph.constructions.graph.exact import Layout, program
+from integraph.constructions.graph.runs import INPUT
+from integraph.program.views import dense
+from random_graphs import graphs, laid
+
+R = 45.0
+CHAIN = "tanh(2*tanh(3*tanh(x+y)+y)+x)"
+
+
+def points(graph: Graph, count: int = 5) -> np.ndarray:
+    return np.random.default_rng(2).random((count, graph.inputs))
+
+
+def held(chosen: Layout, lot: Lot, segments: int, x: np.ndarray) -> float:
+    """The largest number in its registers after so many segments."""
+    found = emit.segments(chosen.tape, chosen.time, chosen.allocation, chosen.free, R)[:segments]
+    registers = emit.registers(chosen.tape, chosen.allocation)
+    return float(np.max(np.abs(build(registers, found, dense(lot.place, (lot.size,)))(x))))
+
+
+def saturated(layers: int, size: float = 100.0) -> Graph:
+    """A chain of tanh layers whose arguments are as large as ±`size`."""
+    text = "x + y"
+    for n in range(layers):
+        text = f"tanh({size}*({text}) - {size / 2 * (n + 1)})"
+    return integraph.graph(text)
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), st.sampled_from(FREES))
+def test_every_policy_computes_the_graph(graph: Graph, free: str) -> None:
+    x = points(graph)
+    true = graph.values(x)
+    found = program(laid(graph, free), R, "random")(x)
+    np.testing.assert_allclose(found, true, rtol=0, atol=1e-11 * (1 + np.max(np.abs(true))))
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(), st.sampled_from(FREES))
+def test_live_ranges_never_meet(graph: Graph, free: str) -> None:
+    """In every segment a register belongs to one lot at most, the one it is freed in included."""
+    chosen = laid(graph, free)
+    lots, width = chosen.allocation.lots, chosen.allocation.width
+    for segment in range(-1, chosen.time.depth):
+        owners = np.zeros(width, np.int64)
+        for lot in lots:
+            if lot.first <= segment <= lot.last + lot.freed:
+                owners[lot.place : lot.place + lot.size] += 1
+        assert owners.max(initial=0) <= 1, segment
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), st.sampled_from(FREES))
+def test_lots_live_as_long_as_somebody_reads_them(graph: Graph, free: str) -> None:
+    """From the program's own blocks: whatever a segment reads or writes belongs to a lot that is alive."""
+    chosen = laid(graph, free)
+    built = program(chosen, R, "random")
+    for number, segment in enumerate(built.segments):
+        alive = np.zeros(built.width, np.bool_)
+        for lot in chosen.allocation.lots:
+            alive[lot.place : lot.place + lot.size] |= lot.first <= number <= lot.last + lot.freed
+        for block in segment.blocks:
+            for ref in (*block.targets, *block.operands):
+                assert alive[ref.indices()].all(), (segment.label, block.op.name)
+    kept = np.zeros(built.width, np.bool_)
+    for lot in chosen.allocation.lots:
+        kept[lot.place : lot.place + lot.size] |= lot.last >= ALWAYS
+    assert kept[built.readout.indices].all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs())
+def test_width_against_depth(graph: Graph) -> None:
+    """Freeing costs no segment and never a register."""
+    kept, cleaned, decayed = (laid(graph, free) for free in FREES)
+    assert kept.time.depth == cleaned.time.depth == decayed.time.depth
+    assert kept.allocation.width == sum(lot.size for lot in kept.allocation.lots)
+    assert max(cleaned.allocation.width, decayed.allocation.width) <= kept.allocation.width
+    assert not any(lot.freed for lot in kept.allocation.lots)
+    least = 0
+    for segment in range(kept.time.depth):
+        least = max(least, sum(lot.size for lot in decayed.allocation.lots if lot.first <= segment <= lot.last))
+    assert least <= decayed.allocation.width
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), st.sampled_from(("clean", "decay")))
+def test_what_is_freed_is_back_at_its_start(graph: Graph, free: str) -> None:
+    """To 1e-12 of what was there after cleaning, to e^−r of it after decay."""
+    chosen = laid(graph, free)
+    freed = [lot for lot in chosen.allocation.lots if lot.freed]
+    assume(freed)
+    x = points(graph)
+    for lot in freed:
+        before, after = (held(chosen, lot, lot.last + n, x) for n in (1, 2))
+        assert after <= (1e-12 * (1 + before) if free == "clean" else 1.001 * math.exp(-R) * before)
+
+
+def test_only_polynomials_of_live_registers_are_cleaned() -> None:
+    """Sums and λ = x·tanh x, but never what a contracting gadget computed; an input is not ours to clean."""
+    chosen = laid(CHAIN, "clean")
+    names = {chosen.tape.atoms[n].name.split("(")[0] for n in chosen.allocation.left}
+    assert names == {"x", "lam"}
+    for lot in chosen.allocation.lots:
+        if lot.freed:
+            assert chosen.tape.atoms[lot.atoms[0]].run != INPUT
+    for number, left in chosen.allocation.left.items():
+        cleaned = next(lot for lot in chosen.allocation.lots if number in lot.atoms)
+        for source in frozenset().union(*(start.form.atoms for start in left)):
+            holder = next(lot for lot in chosen.allocation.lots if source in lot.atoms)
+            assert holder.last > cleaned.last, "it has to hold its value until the cleaning is over"
+            assert holder.atoms[-1] == source
+
+
+def test_inputs_decay_too() -> None:
+    chosen = laid("erf(2*tanh(x*y) + tanh(tanh(tanh(x))))", "decay")
+    lots = [lot for lot in chosen.allocation.lots if lot.freed and chosen.tape.atoms[lot.atoms[0]].run == INPUT]
+    assert len(lots) == 2
+    assert [lot.place for lot in chosen.allocation.lots[:2]] == [0, 1], "y(0) = (x, 0, …)"
+
+
+@pytest.mark.parametrize("free", FREES)
+@pytest.mark.parametrize("layers", [1, 2, 6])
+def test_saturated_nets_stay_accurate(free: str, layers: int) -> None:
+    graph = saturated(layers)
+    x = points(graph, 40)
+    assert np.max(np.abs(graph.values(x))) > 1 - 1e-12
+    for engine in ("exact", "taylor"):
+        found = program(laid(graph, free), R, "net")(x, engine)
+        np.testing.assert_allclose(found, graph.values(x), rtol=0, atol=1e-11)
+
+
+def test_width_of_a_chain_does_not_grow_under_decay() -> None:
+    """Three registers a layer are kept; the ones before the last are used again."""
+    widths = {free: [laid(saturated(n, 2.0), free).allocation.width for n in (4, 6, 8)] for free in FREES}
+    assert np.diff(widths["keep"]).tolist() == [6, 6]
+    assert np.diff(widths["decay"]).tolist() == [0, 0]
+    assert all(k > c > d for k, c, d in zip(widths["keep"], widths["clean"], widths["decay"], strict=True))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), max_size=7), st.integers(1, 6))
+def test_the_smallest_gap_that_fits(taken: list[tuple[int, int]], need: int) -> None:
+    """By hand: runs of free registers between what is there."""
+    place, size = (np.array([pair[k] for pair in taken], np.int64) for k in (0, 1))
+    busy = np.zeros(int(np.max(place + size, initial=0)), np.bool_)
+    for start, length in taken:
+        busy[start : start + length] = True
+    gaps, at = [], 0
+    for occupied, group in itertools.groupby(busy):
+        length = len(list(group))
+        gaps += [(length, at)] if not occupied and length >= need else []
+        at += length
+    assert _gap(place, size, need) == (min(gaps)[1] if gaps else len(busy))
+
+
+def test_best_fit() -> None:
+    """A hole of two and one of three: what needs two goes into the first, what needs three into the other."""
+    sizes_and_lives = [(1, -1, ALWAYS), (3, 0, 1), (9, 0, ALWAYS), (2, 0, 1), (8, 0, ALWAYS), (2, 3, 4), (3, 3, 4)]
+    lots = [Lot([n], *one) for n, one in enumerate(sizes_and_lives)]
+    _packed(lots, np.ones(len(lots), np.bool_))
+    assert (lots[6].place, lots[5].place) == (lots[1].place, lots[3].place)
+    assert [lot.freed for lot in lots] == [False, True, False, True, False, False, False]
+    assert max(lot.place + lot.size for lot in lots) == 1 + 3 + 9 + 2 + 8
+    early = [Lot([n], *one) for n, one in enumerate([(1, -1, 0), (2, 0, 1), (2, 2, 3)])]
+    _packed(early, np.ones(3, np.bool_))
+    assert early[2].place != early[1].place, "the segment after the last use is for freeing"
+    _packed(early, np.zeros(3, np.bool_))
+    assert [lot.place for lot in early] == [0, 1, 3], "nothing can be freed"
+
+
+def test_layouts_print_the_table() -> None:
+    found = integraph.layouts(CHAIN)
+    widths = [laid(CHAIN, free).allocation.width for free in FREES]
+    rows = [line.split() for line in str(found).splitlines()[1:]]
+    assert rows == [["free", "W", "D"], *([free, str(w), "6"] for free, w in zip(FREES, widths, strict=True))]
+    assert repr(found) == str(found)
+    for free in ("keep", "clean"):
+        assert integraph.compile(CHAIN, free=free).width == widths[FREES.index(free)]
