@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exact_formulas import FORMULAS, error
 
 import integraph
+from exact_formulas import FORMULAS, error
 from integraph.errors import EscapeError, SourceError, UsageError
 
 SIZES = {  # W and D, at most
@@ -37,7 +37,8 @@ def test_every_formula_to_twelve_digits(name: str) -> None:
 
 
 def test_there_are_forty_of_them() -> None:
-    assert len(FORMULAS) >= 40 and set(SIZES) <= set(FORMULAS)
+    assert len(FORMULAS) >= 40
+    assert set(SIZES) <= set(FORMULAS)
 
 
 @pytest.mark.parametrize("text", QBEE)
@@ -62,7 +63,8 @@ def test_what_is_printed_names_the_source() -> None:
 
 def test_theorem_1_is_a_choice() -> None:
     exact, lean = (integraph.compile("sin(x)*y", method=method) for method in (None, "lean"))
-    assert "exact" in exact.source and "exact" not in lean.source
+    assert "exact" in exact.source
+    assert "exact" not in lean.source
     assert exact.width * exact.depth * 40 < lean.width * lean.depth
     assert integraph.compile("sin(x)*y", 1e-3, order=2).width > 100  # an option of Theorem 1 chooses it too
 
@@ -83,9 +85,11 @@ def test_a_domain_that_is_not_proved_is_checked(text: str, inputs: list[float], 
     program = integraph.compile(text)
     with pytest.raises(EscapeError) as caught:
         program(inputs)
-    assert f"input {bad}:" in str(caught.value) and text in str(caught.value)
+    assert f"input {bad}:" in str(caught.value)
+    assert text in str(caught.value)
     flow = program.flow(inputs)
-    assert np.isnan(flow.outputs[bad]).all() and [f.input for f in flow.failures] == [bad]
+    assert np.isnan(flow.outputs[bad]).all()
+    assert [f.input for f in flow.failures] == [bad]
     good = [n for n in range(len(inputs)) if n != bad]
     wanted = integraph.function(text).values(np.array(inputs)[good][:, None])
     np.testing.assert_allclose(flow.outputs[good], wanted, rtol=1e-13)
@@ -130,7 +134,8 @@ def test_a_known_sign_needs_no_smoothing(text: str) -> None:
 @pytest.mark.parametrize("eps", [1e-2, 1e-6])
 def test_smoothed_within_the_tolerance(text: str, eps: float) -> None:
     program = integraph.compile(text, eps)
-    assert program.budget is not None and program.budget.total <= eps and program.budget.approximation > 0
+    assert program.budget.total <= eps
+    assert program.budget.approximation > 0
     x = np.random.default_rng(0).uniform(size=(200, program.inputs))
     error = np.abs(program(x) - integraph.function(text).values(x)).max()
     assert error <= program.budget.total

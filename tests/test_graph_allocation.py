@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from integraph.constructions.graph.allocation import ALWAYS, FREES, Lot, _gap, _
 from integraph.constructions.graph.exact import Layout, program
 from integraph.constructions.graph.runs import INPUT
 from integraph.program.views import dense
+from integraph.targets.graph import Builder
 from random_graphs import graphs, laid
 
 R = 45.0
@@ -112,20 +114,40 @@ def test_what_is_freed_is_back_at_its_start(graph: Graph, free: str) -> None:
         assert after <= (1e-12 * (1 + before) if free == "clean" else 1.001 * math.exp(-R) * before)
 
 
-def test_only_polynomials_of_live_registers_are_cleaned() -> None:
+def test_only_polynomials_are_cleaned() -> None:
     """Sums and λ = x·tanh x, but never what a contracting gadget computed; an input is not ours to clean."""
     chosen = laid(CHAIN, "clean")
-    names = {chosen.tape.atoms[n].name.split("(")[0] for n in chosen.allocation.left}
-    assert names == {"x", "lam"}
-    for lot in chosen.allocation.lots:
-        if lot.freed:
-            assert chosen.tape.atoms[lot.atoms[0]].run != INPUT
+    assert {chosen.tape.atoms[n].name.split("(")[0] for n in chosen.allocation.left} == {"x", "lam"}
+    first = [chosen.tape.atoms[lot.atoms[0]] for lot in chosen.allocation.lots if lot.freed]
+    assert [atom.name for atom in first if atom.run == INPUT or atom.name.startswith("alpha")] == []
+
+
+def squares() -> Graph:
+    """((x − y)²)² and more of it: a sum of a sum of a sum, each read only by the next, while a net goes on."""
+    b = Builder("squares")
+    x, y = (b.input(name, (3,)) for name in "xy")
+    even = b.power(b.apply("sub", x, y), 8)
+    deep = even
+    for n in range(5):
+        deep = b.apply("tanh", b.apply("add", b.apply("mul", deep, b.constant(np.full(3, 2.0 + n))), b.constant(0.1)))
+    return b.graph([deep])
+
+
+IN_PLACE = "tanh(2*tanh(2*tanh(3*tanh(2*x+y)+1)+1)+1) + x*exp(y)"
+
+
+@pytest.mark.parametrize("source", [CHAIN, IN_PLACE, squares()], ids=["chain", "in place", "squares"])
+def test_what_cleaning_needs_is_still_there(source: Any) -> None:
+    """Nobody takes its registers over, and it stays until the cleaning is done."""
+    chosen, graph = laid(source, "clean"), integraph.graph(source)
+    owner = {atom: lot for lot in chosen.allocation.lots for atom in lot.atoms}
+    assert any(lot.freed for lot in owner.values())
     for number, left in chosen.allocation.left.items():
-        cleaned = next(lot for lot in chosen.allocation.lots if number in lot.atoms)
-        for source in frozenset().union(*(start.form.atoms for start in left)):
-            holder = next(lot for lot in chosen.allocation.lots if source in lot.atoms)
-            assert holder.last > cleaned.last, "it has to hold its value until the cleaning is over"
-            assert holder.atoms[-1] == source
+        for needed in frozenset().union(*(start.form.atoms for start in left)):
+            assert owner[needed].last > owner[number].last
+            assert owner[needed].atoms[-1] == needed
+    x = points(graph)
+    np.testing.assert_allclose(program(chosen, R, "")(x), graph.values(x), rtol=0, atol=1e-13)
 
 
 def test_inputs_decay_too() -> None:

@@ -82,7 +82,7 @@ LARGEST: dict[str, Callable[[Any], Any]] = {
     "sums of others, one shift": _with(lambda x, c, e: e / e.sum(1, keepdims=True)[::-1], None),
     "another largest": _with(lambda x, c, e: e / jnp.exp(x - c[::-1]).sum(1, keepdims=True)),
     "another x": _with(lambda x, c, e: e / jnp.exp(x[:, ::-1] ** 2 - c).sum(1, keepdims=True)),
-    "logsumexp of other sums": _with(lambda x, c, e: jnp.log(e.sum(0)) + c[0]),
+    "logsumexp of other sums": _with(lambda x, c, e: jnp.log(e.sum(0)) + jnp.tile(c[0], 3)),
     "half a logsumexp": _with(lambda x, c, e: jnp.log(e.sum(1))),
     "logsumexp with another": _with(lambda x, c, e: jnp.log(e.sum(1)) + c[::-1, 0]),
     "logsumexp turned round": _with(lambda x, c, e: jnp.log(e.sum(1))[::-1] + c[::-1, 0]),

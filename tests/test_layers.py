@@ -19,6 +19,7 @@ FACES = (
     "certificates",
     "comparison",
     "compiler",
+    "graphs",
     "smooth",
     "export",
     "plot",

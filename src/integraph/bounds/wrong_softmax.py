@@ -34,8 +34,8 @@ LOST = -1e-12  # others() from below
 
 
 def softmax(case: Case) -> dict[str, End]:
-    """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others. A tensor c comes with
-    an h that is rounded, and then does not sum up to 1; a register c with an h of which `off` says so."""
+    """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others. With a tensor c it
+    is rounded, and does not sum up to 1; with a register c it is what it should be, and `off` knows of the rounding."""
     h, rho, s = case.starts["a"].high, case.off, case.starts["s"]
     taking, delta, alike = h > 0, rho["s"], np.zeros(1)
     sigma, rounded = s, 2.0 * h.shape[-1] * U
@@ -48,7 +48,8 @@ def softmax(case: Case) -> dict[str, End]:
     right, held = case.right("a", softmax_range(s, taking)), softmax_range(s.widened(UP * delta), taking).high
     largest = delta.max(-1, keepdims=True, where=taking, initial=0.0)
     moved = np.minimum(times(right.high, np.expm1(delta + largest)), times(1.0 - right.low, np.expm1(2.0 * largest)))
-    most, ratio, least = _ratios(actual, h, taking, case.starts["m"].low - UP * (largest + alike)[..., 0])
+    mean = case.starts["m"].low - UP * (largest + alike)[..., 0] if "m" in case.starts else np.array(-np.inf)
+    most, ratio, least = _ratios(actual, h, taking, mean)
     eta = rho["u"] + times(h, delta + alike)
     start = times(1.0 / least, rho["m"] + rho["u"].sum(-1) + rounded)
     kappa = (start + times(ratio, eta).sum(-1))[..., None]
@@ -57,15 +58,15 @@ def softmax(case: Case) -> dict[str, End]:
     a = over(times(held, kappa) + times(most, rho["a"]), kappa) + moved
     u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta + alike)
     low = sigma.low.min(-1, where=taking, initial=np.inf)
-    mean = Interval(low, sigma.high.max(-1, where=taking, initial=-np.inf))
+    span = Interval(low, sigma.high.max(-1, where=taking, initial=-np.inf))
     reach = size.max(-1, where=taking, initial=0.0)
     m = over(times(reach, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
     m = m + np.where(taking, shift, 0.0).sum(-1) + (largest + alike)[..., 0]
-    return {"a": case.end("a", right, a), "u": case.end("u", mul(sigma, right), u), "m": case.end("m", mean, m)}
+    return {"a": case.end("a", right, a), "u": case.end("u", mul(sigma, right), u), "m": case.end("m", span, m)}
 
 
 def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats) -> tuple[Floats, Floats, Floats]:
-    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row, whose σ have this mean at least."""
+    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row. `mean` is that of σ, at least."""
     y = sigma.low + np.log(h)
     most = UP / (h + others(y, sigma.high, taking, LOST))
     below = h * np.exp(sigma.low) + others(y, np.zeros_like(y), taking, LOST)

@@ -48,7 +48,8 @@ def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = N
 
 
 def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: ArrayLike | None = None) -> Program:
-    """The program of a graph. Without a tolerance nothing is smoothed; what decay leaves is then at most 1e-12."""
+    """The program of a graph. Without a tolerance nothing is smoothed, and what decay leaves is at most 1e-12 if that can
+    be promised at all."""
     if not isinstance(free, str) or free not in (*FREES, AUTO):
         raise UsageError(f"free = {free!r}: needs {', '.join(map(repr, FREES))} or {AUTO!r}")
     cube, eps = interval(box, graph.inputs), tolerance(eps)
@@ -61,8 +62,8 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             break
     else:
         raise UsageError(
-            f"{graph.name}: what decay leaves cannot be bounded by {EXACT if eps is None else eps:g} on the box: use "
-            "free='keep' or 'clean', a smaller box or a larger eps"
+            f"{graph.name}: what decay leaves cannot be bounded by eps = {eps:g} on the box: use free='keep' or "
+            "'clean', a smaller box or a larger eps; without eps nothing is promised"
         )
     parts = bound(chosen, found, cube, rate)
     how = {KEEP: "exact", CLEAN: "exact, cleaned", DECAY: f"exact up to e^−{rate:g}"}[chosen.free]
@@ -103,12 +104,15 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
 
 
 def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> float | None:
-    """The smallest rate of decay, from 40 on, that leaves at most half of the tolerance; None where there is none."""
+    """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
+    without a tolerance, and with one there is no rate."""
     if chosen.free != DECAY:
         return FORGET
-    r = FORGET
-    while not bound(chosen, found, cube, r).residue <= 0.5 * (EXACT if eps is None else eps):
+    r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
+    while True:
+        left = bound(chosen, found, cube, r).residue
+        if left <= most:
+            return r
         if r >= LARGEST_RATE:
-            return None
-        r = min(r + 5.0, LARGEST_RATE) if r < 100.0 else min(1.5 * r, LARGEST_RATE)
-    return r
+            return FORGET if eps is None else None
+        r = min(math.ceil(r + 1.0 + math.log(left / most)) if math.isfinite(left) else 2.0 * r, LARGEST_RATE)

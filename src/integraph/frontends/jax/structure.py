@@ -81,11 +81,10 @@ def _gather(at: Call, x: int, *indices: Any) -> int:
     if not (chosen >= 0).all():
         raise SourceError(f"{at.where}: an index is outside of an array of shape {shape}")
     found = chosen.astype(np.int64)
-    for axis in range(len(shape)):  # along one axis, if it is so
-        if found.shape[:axis] + found.shape[axis + 1 :] == shape[:axis] + shape[axis + 1 :] and found.ndim == len(
-            shape
-        ):
-            taken = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)[:, 0] // math.prod(shape[axis + 1 :])
+    for axis in range(len(shape) if found.ndim == len(shape) else 0):  # along one axis, if it is so
+        if found.shape[:axis] == shape[:axis] and found.shape[axis + 1 :] == shape[axis + 1 :]:
+            first = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)[:, 0]
+            taken = np.unravel_index(first, shape)[axis]
             if np.array_equal(np.take(numbers, taken, axis), found):
                 return at.apply("take", x, data=(axis, tuple(taken.tolist())))
     flat = at.apply("take", at.reshape(x, (numbers.size,)), data=(0, tuple(found.ravel().tolist())))

@@ -1,0 +1,49 @@
+"""Sums of products over registers that many lanes share, without an array of all lanes times all terms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from integraph.program.views import Floats
+
+SMALL = 4096  # terms that may as well be computed one by one
+
+
+def shared(shape: tuple[int, ...], factors: tuple[Floats, ...]) -> bool:
+    """Whether there are many terms of few numbers; axes along which a factor only repeats have stride 0."""
+    count = math.prod(shape)
+    return count > SMALL and count > 2 * max(math.prod(_own(factor).shape) for factor in factors)
+
+
+def contract(shape: tuple[int, ...], *factors: Floats) -> Floats:
+    """Σ over the last axis of the product of factors that broadcast to `shape`. What is not finite makes every sum that
+    it has a part in infinite."""
+    wide = [np.broadcast_to(factor, shape) for factor in factors]
+    unknown = [~np.isfinite(_own(factor)) for factor in wide]
+    if not any(bad.any() for bad in unknown):
+        return _sum(shape, wide)
+    finite = [np.broadcast_to(np.where(np.isfinite(f), f, 0.0), shape) if bad.any() else f for f, bad in zip(wide, unknown, strict=True)]
+    found = _sum(shape, finite)
+    for n, factor in enumerate(wide):
+        touched = [1.0 * (~np.isfinite(f) if m == n else f != 0) for m, f in enumerate(wide)]
+        found = np.where(_sum(shape, touched) > 0, np.inf, found) if unknown[n].any() else found
+    return found
+
+
+def _own(factor: Floats) -> Floats:
+    """Without what only repeats."""
+    return factor[tuple(slice(0, 1) if step == 0 else slice(None) for step in factor.strides)]
+
+
+def _sum(shape: tuple[int, ...], factors: list[Floats]) -> Floats:
+    axes = range(len(shape))
+    kept = [[axis for axis in axes if factor.strides[axis]] for factor in factors]
+    own = [f[tuple(slice(None) if axis in keep else 0 for axis in axes)] for f, keep in zip(factors, kept, strict=True)]
+    lanes = [axis for axis in axes[:-1] if any(axis in keep for keep in kept)]
+    pairs = [part for f, keep in zip(own, kept, strict=True) for part in (f, keep)]
+    found = np.einsum(*pairs, lanes, optimize=True)
+    repeats = 1 if any(axes[-1] in keep for keep in kept) else shape[-1]
+    spread = np.asarray(found).reshape([shape[axis] if axis in lanes else 1 for axis in axes[:-1]])
+    return np.broadcast_to(spread * repeats, shape[:-1])

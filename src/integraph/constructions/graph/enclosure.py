@@ -1,0 +1,120 @@
+"""Where registers should be and how far from there they can be, and the same of forms of them.
+
+A form is right if its atoms and its numbers are. Its value then changes by |w|·(what x is off), and for a product by
+|x|·off_v + |v|·off_x + off_x·off_v; numbers that are off by ops·U·size add ops·U·Σ size·|x|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from integraph.bounds.intervals import UP, Interval, U
+from integraph.bounds.range_arithmetic import add, interval, mul, power, total
+from integraph.bounds.wrong_case import point, times
+from integraph.constructions.budget import SMALLEST
+from integraph.constructions.graph.contraction import contract, shared
+from integraph.constructions.graph.forms import Form, Term
+from integraph.constructions.graph.runs import Where
+from integraph.program import Ref
+from integraph.program.views import Floats
+
+
+class Enclosure(NamedTuple):
+    """The range of right values, how far actual ones can be off, and which part of that is rounding of numbers."""
+
+    right: Interval
+    off: Floats
+    rounded: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """Of every register the range of its right values, and how far it can be off: absolutely, and, for p, relative to
+    1 + p, where that is known better."""
+
+    low: Floats
+    high: Floats
+    off: Floats
+    share: Floats
+
+    def right(self, ref: Ref) -> Interval:
+        return Interval(ref.of(self.low), ref.of(self.high))
+
+
+def empty(width: int) -> State:
+    return State(np.zeros(width), np.zeros(width), np.zeros(width), np.full(width, np.inf))
+
+
+def enclose(form: Form, where: Where, state: State, rounding: bool) -> Enclosure:
+    """`rounding`: whether that of numbers counts. The range of right values always allows for it."""
+    size = np.abs(form.b) if form.size is None else form.size
+    lost = np.broadcast_to(form.ops * (U * size + SMALLEST), form.shape)
+    right = Interval(np.broadcast_to(form.b, form.shape), np.broadcast_to(form.b, form.shape))
+    off = np.zeros(form.shape)
+    for term in form.terms:
+        found = _term(term, form.shape, where, state)
+        right, off, lost = add(right, found.right), off + found.off, lost + found.rounded
+    lost = UP * lost
+    widened = right.widened(UP * lost) if lost.any() else right
+    return Enclosure(widened, UP * (off + lost if rounding else off), lost if rounding else np.zeros(form.shape))
+
+
+def squares(form: Form, where: Where, state: State) -> Floats | None:
+    """Σ w·off² of a form Σ w x² + b with w ≥ 0 and b > −1: by Cauchy and Schwarz, 1 + it is off by at most
+    2·√(1 + it)·√(Σ w·off²) + Σ w·off²."""
+    slack = 8 * (form.ops + 1) * U
+    if form.size is not None or not form.terms or not (form.b + 1.0 > slack).all():
+        return None
+    if any(len(t.atoms) != 2 or not _square(t) or t.size is not None or not (t.w >= 0).all() for t in form.terms):
+        return None
+    parts = []
+    for term in form.terms:
+        off = where(term.atoms[0], term.refs[0]).of(state.off)
+        parts.append(times(np.broadcast_to(term.w, off.shape), times(off, off)).sum(-1))
+    return UP * np.sum(parts, 0)
+
+
+def _square(term: Term) -> bool:
+    return term.atoms[0] == term.atoms[-1] and term.refs[0] == term.refs[-1]
+
+
+def _term(term: Term, lanes: tuple[int, ...], where: Where, state: State) -> Enclosure:
+    shape = (*lanes, term.reads)
+    refs = [where(atom, ref) for atom, ref in zip(term.atoms, term.refs, strict=True)]
+    right, off = [state.right(ref) for ref in refs], [ref.of(state.off) for ref in refs]
+    if not (len(refs) == 2 and _square(term)) and shared(shape, tuple(x.low for x in right)):
+        return _contracted(term, shape, right, off)
+    size = np.abs(term.w) if term.size is None else term.size
+    if len(refs) == 1:
+        value, moved, large = right[0], off[0], right[0].size
+    else:
+        x, v = right
+        value = power(x, Fraction(2)) if _square(term) else mul(x, v)
+        moved = times(x.size, off[1]) + times(off[0], v.size) + times(off[0], off[1])
+        large = times(x.size, v.size)
+    weighted = mul(point(np.broadcast_to(term.w, shape)), value)
+    lost = term.ops * (U * times(size, large) + SMALLEST * (1.0 + large)).sum(-1)
+    return Enclosure(total(weighted, (-1,)), times(np.abs(term.w), moved).sum(-1), lost)
+
+
+def _contracted(term: Term, shape: tuple[int, ...], right: list[Interval], off: list[Floats]) -> Enclosure:
+    """The same by products of matrices, with middles and radii."""
+    w, large = np.abs(term.w), [x.size for x in right]
+    middle = [0.5 * x.low + 0.5 * x.high for x in right]
+    radius = [0.5 * x.high - 0.5 * x.low for x in right]
+    whole = contract(shape, w, *large)
+    if len(right) == 1:
+        spread, moved = contract(shape, w, radius[0]), contract(shape, w, off[0])
+    else:
+        spread = contract(shape, w, np.abs(middle[0]), radius[1]) + contract(shape, w, radius[0], large[1])
+        moved = contract(shape, w, large[0], off[1]) + contract(shape, w, off[0], large[1] + off[1])
+    spread = spread + 4 * (shape[-1] + 8) * U * whole + SMALLEST * shape[-1]
+    known = np.isfinite(spread)
+    centre = np.where(known, contract(shape, term.w, *middle), 0.0)
+    rounded = whole if term.size is None else contract(shape, term.size, *large)
+    lost = term.ops * (U * rounded + SMALLEST * shape[-1] * (1.0 + sum(float(np.max(x)) for x in large)))
+    return Enclosure(interval(centre - spread, centre + spread, known), moved, lost)

@@ -1,0 +1,129 @@
+"""Three ways to free registers: the same values, and registers that are what they should be when somebody moves in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import integraph
+from integraph.bounds.graph_ranges import ranges
+from integraph.constructions.box import interval
+from integraph.constructions.graph.compiled import tolerance
+from integraph.constructions.graph.exact import Layout, layout, program
+from integraph.constructions.graph.rules import lower
+from integraph.errors import UsageError
+from integraph.targets.graph import Builder, Graph
+
+FREES = ("keep", "clean", "decay")
+CHAIN = "tanh(2*tanh(2*tanh(2*tanh(2*x+y)+y)+y)+x)"
+
+
+def laid_out(graph: Graph, free: str, box: tuple[float, float] = (-1.0, 1.0)) -> Layout:
+    cube = interval(box, graph.inputs)
+    found = lower(graph, ranges(graph, cube.low, cube.high), None)
+    return layout(found.tape, found.outputs, free)
+
+
+def deep(units: int, layers: int, gain: float, activation: str = "tanh") -> tuple[Graph, list[np.ndarray]]:
+    """Layers of random weights; with a large gain every unit is far in saturation."""
+    rng = np.random.default_rng(4)
+    build, weights = Builder("net"), []
+    value = build.input("x", (1, units))
+    for _ in range(layers):
+        weights.append(gain * rng.choice([-1.0, 1.0], (units, units)) * rng.uniform(0.5, 1.0, (units, units)))
+        value = build.apply(activation, build.apply("matmul", value, build.constant(weights[-1])))
+    return build.graph([value]), weights
+
+
+@pytest.mark.parametrize("text", [CHAIN, "ln(1+exp(sin(x)*y)/(2+x))*sqrt(3+x*y)/(3+erf(x-y))"])
+def test_the_same_values(text: str) -> None:
+    x = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    wanted = integraph.function(text).values(x)
+    for free in (*FREES, "auto"):
+        built = integraph.compile(text, free=free, box=(-1, 1))
+        np.testing.assert_allclose(built(x), wanted, atol=1e-14)
+        np.testing.assert_allclose(built(x, engine="taylor"), wanted, atol=1e-11)
+
+
+def test_registers_are_saved() -> None:
+    widths = [integraph.compile(CHAIN, free=free, box=(-1, 1)).width for free in FREES]
+    assert widths[0] > widths[1] >= widths[2]
+    assert integraph.compile(CHAIN, free="auto", box=(-1, 1)).width == widths[1]  # exact, as long as nobody gives eps
+    assert integraph.compile(CHAIN, 1e-9, free="auto", box=(-1, 1)).width == widths[2]
+
+
+def test_width_against_depth_is_printed() -> None:
+    text = str(integraph.layouts(CHAIN, box=(-1, 1)))
+    lines = [line.split() for line in text.splitlines()[2:]]
+    assert [line[0] for line in lines] == list(FREES)
+    for free, width, depth in lines:
+        built = integraph.compile(CHAIN, free=free, box=(-1, 1))
+        assert (built.width, built.depth) == (int(width), int(depth))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "gelu", "softplus", "sigmoid", "erf"])
+def test_cleaned_registers_are_back_at_their_start(activation: str) -> None:
+    """In the segment after it was cleaned, what a lot held is gone to 1e-12 of what it was."""
+    graph, _ = deep(4, 5, 0.4, activation)
+    found = laid_out(graph, "clean")
+    built = program(found, 40.0, "net")
+    x = np.random.default_rng(1).uniform(-1, 1, 4)
+    path = built.flow(x, times=np.arange(1.0, built.depth + 1)).path[0]
+    freed = [lot for lot in found.allocation.lots if lot.freed]
+    assert freed
+    for lot in freed:
+        held, left = (np.abs(path[s, lot.place : lot.place + lot.size]) for s in (lot.last, lot.last + 1))
+        assert left.max() <= 1e-12 * max(held.max(), 1.0) < held.max()
+
+
+@pytest.mark.parametrize("free", FREES)
+@pytest.mark.parametrize("gain", [1.0, 25.0, 100.0])
+def test_saturated_nets_stay_accurate(free: str, gain: float) -> None:
+    """|pre-activation| of hundreds: the output of a contracting gadget is never computed backwards."""
+    graph, weights = deep(6, 6, gain)
+    x = np.sign(np.random.default_rng(2).uniform(-1, 1, (20, 6)))
+    wanted = x
+    for W in weights:
+        reach = np.abs(wanted @ W).max()
+        wanted = np.tanh(wanted @ W)
+    assert reach >= gain
+    built = integraph.compile(graph, free=free, box=(-1, 1))
+    np.testing.assert_allclose(built(x), wanted, atol=1e-11)
+    np.testing.assert_allclose(built(x[:4], engine="taylor"), wanted[:4], atol=1e-9)
+
+
+def test_saturated_gelu() -> None:
+    graph, weights = deep(4, 3, 20.0, "gelu")
+    x = np.random.default_rng(2).uniform(-1, 1, (9, 4))
+    wanted = x
+    for W in weights:
+        wanted = (wanted @ W) * ndtr(wanted @ W)
+    for free in FREES:
+        built = integraph.compile(graph, free=free, box=(-1, 1))
+        np.testing.assert_allclose(built(x), wanted, rtol=1e-11, atol=1e-11 * np.abs(wanted).max())
+
+
+def test_decay_is_in_the_budget() -> None:
+    built = integraph.compile(CHAIN, 1e-6, free="decay", box=(-1, 1))
+    assert 0 < built.budget.residue <= 1e-6
+    assert built.rate >= 40
+    assert integraph.compile(CHAIN, free="keep", box=(-1, 1)).budget.residue == 0
+    assert integraph.compile(CHAIN, free="clean", box=(-1, 1)).budget.residue == 0
+
+
+def test_decay_that_cannot_be_bounded_is_refused() -> None:
+    """1/x has no bound on a box with 0 in it: what is left in its registers has none either."""
+    text = "exp(1/(x-y)) + tanh(tanh(tanh(1/(x-y))))"
+    with pytest.raises(UsageError, match="cannot be bounded"):
+        integraph.compile(text, 1e-6, free="decay")
+    for free in FREES:
+        assert integraph.compile(text, free=free).budget is None  # nothing was asked for, nothing is promised
+
+
+def test_a_tolerance_is_a_positive_number() -> None:
+    assert tolerance(None) is None
+    assert tolerance(1e-3) == 1e-3
+    for eps in (0, -1e-3, float("inf"), float("nan"), True):
+        with pytest.raises(UsageError, match="eps"):
+            tolerance(eps)
