@@ -98,7 +98,7 @@ def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
 
 
 def test_some_pages_have_code() -> None:
-    pages = {"README.md", "api.md", "certificates.md", "extending.md", "functions.md", "networks.md"}
+    pages = {"README.md", "api.md", "certificates.md", "extending.md", "functions.md", "graphs.md", "networks.md"}
     assert {page.name for page in WITH_CODE} >= pages
 
 
@@ -266,6 +266,7 @@ DOCUMENTED = (
     integraph.Registers,
     program.Flow,
     integraph.Function,
+    integraph.Graph,
     integraph.Partition,
     integraph.Plan,
     integraph.Sobolev,

@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 
 import integraph
-from exact_formulas import FORMULAS, error
+from exact_formulas import FORMULAS, LIMITS, error
 from integraph.errors import EscapeError, SourceError, UsageError
 
-SIZES = {  # W and D, at most
-    "sine, decay and a quotient": (5, 2),
-    "Franke": (10, 2),
-    "product peak 3": (7, 2),
-    "Planck": (5, 4),
-}
 QBEE = {  # the states that the smallest quadratic system needs by QBee; for GELU it finds none
     "tanh(x)": 3,
     "atan(x)": 6,
@@ -32,13 +26,13 @@ def test_every_formula_to_twelve_digits(name: str) -> None:
     x = formula.points(20)
     for engine in ("exact", "taylor"):
         assert error(name, x, program(x, engine=engine, rtol=1e-14)) <= 1e-12, engine
-    width, depth = SIZES.get(name, (program.width, program.depth))
+    width, depth = LIMITS.get(name, (program.width, program.depth))
     assert (program.width <= width, program.depth <= depth) == (True, True)
 
 
 def test_there_are_forty_of_them() -> None:
     assert len(FORMULAS) >= 40
-    assert set(SIZES) <= set(FORMULAS)
+    assert set(LIMITS) <= set(FORMULAS)
 
 
 @pytest.mark.parametrize("text", QBEE)

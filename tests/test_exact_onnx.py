@@ -13,6 +13,7 @@ import integraph  # noqa: E402
 from integraph.errors import SourceError, UsageError  # noqa: E402
 from onnx_graphs import MASKS, NORMS, block, model, runtime  # noqa: E402
 from onnx_models import Builder, reference  # noqa: E402
+from onnx_operators import CASES, FUNCTIONS  # noqa: E402
 
 BOX = (-3.0, 3.0)
 
@@ -78,3 +79,29 @@ def test_what_is_no_graph() -> None:
             integraph.compile(model(residual, (1, 3)), **options)
     with pytest.raises(SourceError, match="Einsum"):
         integraph.compile(model(lambda b: b.node("Einsum", "x", "x", equation="ij,ij->i"), (1, 3)))
+
+
+def _compiles(graph: integraph.Graph, box: tuple[float, float]) -> None:
+    """The program equals the graph in numpy; what is smoothed, within the tolerance."""
+    x = np.random.default_rng(8).uniform(*box, (4, graph.inputs))
+    wanted = graph.values(x)
+    try:
+        program, off = integraph.compile(graph, box=box), 1e-12
+    except SourceError as reason:
+        if "not analytic" not in str(reason):
+            raise
+        program, off = integraph.compile(graph, 1e-3, box=box), 1e-3
+    np.testing.assert_allclose(program(x), wanted, atol=off * max(1.0, np.abs(wanted).max()), rtol=0)
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_functions(op: str) -> None:
+    _compiles(integraph.graph(model(lambda b: b.node(op, "x"), (1, 5))), FUNCTIONS[op])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_operators(case: str) -> None:
+    """Every operator and every variant of its shapes that the reader has a test for."""
+    build, shape, *rest = CASES[case]
+    opset, box = (*rest, *(17, (-2.0, 2.0))[len(rest) :])
+    _compiles(integraph.graph(model(build, shape, opset)), box)

@@ -2,12 +2,14 @@
 
 `starts` are the ranges of the right starts and of the right operands, by role; `off` bounds how far the actual ones are
 from them. `known` are ranges of right ends that are known from elsewhere, `lost` bounds the relative error of tensors.
+Starts that were computed from the actual argument follow it: `own` bounds how far they are from where they should be for
+that one; of the argument itself it is how far it is from the one that they were computed from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +41,7 @@ class Case:
     tensors: Mapping[str, Floats]
     known: Ranges
     lost: float = 0.0
+    own: Sizes = field(default_factory=dict)
 
     def argument(self) -> tuple[Interval, Floats]:
         """a·x + b, and how far that is off."""

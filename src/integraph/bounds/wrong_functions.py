@@ -59,7 +59,7 @@ log_cosh_range = even(rising(_log_cosh, least=0.0))
 def _seen(case: Case, name: str = "x") -> tuple[Interval, Floats, Interval, Sizes]:
     """x, δ, the range of M, and what `perturbation` wants to know."""
     x, off = case.argument() if name == "x" else (case.starts[name], case.off[name])
-    return x, off, x.widened(off), {**case.off, name: off}
+    return x, off, x.widened(off), {**case.off, name: off, **case.own}
 
 
 def _main(name: str, case: Case, role: str, right: Interval | None = None) -> End:
@@ -91,7 +91,7 @@ def log_cosh(case: Case) -> Ends:
 def sigmoid(case: Case) -> Ends:
     x, off, M, rho = _seen(case)
     half = np.maximum(0.5 * M.distance, 1e-9)
-    small = (rho["s"] + 0.5 * off) * np.tanh(half) / half
+    small = (rho["s"] + 0.5 * rho["x"]) * np.tanh(half) / half
     wrong = FUNCTIONS["sigmoid"](M).high * over(2.0 * rho["g"] + small, small)
     steep = steepest(ACTIVATIONS["sigmoid"], M)
     return {"s": _main("silu", case, "s"), "g": case.end("g", FUNCTIONS["sigmoid"](x), wrong + steep * off)}
@@ -121,7 +121,7 @@ def _gauss(case: Case, rate: float, scale: float, turn: float) -> Ends:
     """w and h of erf and gelu: F = scale·x·e^(−rate·x²/2), h falls by e^(−rate·w₀) more."""
     x, off, M, rho = _seen(case)
     grown = np.expm1(rate * rho["w"])
-    eta = rho["h"] + scale * off
+    eta = rho["h"] + scale * rho["x"]
     falls = np.exp(-0.5 * rate * np.square(M.distance))
     moment = scale * MOMENT * math.sqrt(2.0 / rate)
     h = turning(lambda t: scale * t * np.exp(-0.5 * rate * np.square(t)), (-turn, turn))(x)

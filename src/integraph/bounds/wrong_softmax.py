@@ -14,6 +14,7 @@ a(e^(δ_i + max δ) − 1), and by (1 − a)(e^(2 max δ) − 1). With A = h_i a
 
 N is at least e^Σhσ = e^m₀ too, and there e^−δ is all that the actual σ can change. Where c is a register, a c that is
 wrong changes σ in all of a row alike: that is no change of the softmax, only of what u and m should have started at.
+If u and c = −Σhs were computed from the actual s, η and |Σhσ| are what that lost: off["eta"] and off["skew"].
 """
 
 from __future__ import annotations
@@ -48,10 +49,12 @@ def softmax(case: Case) -> dict[str, End]:
     right, held = case.right("a", softmax_range(s, taking)), softmax_range(s.widened(UP * delta), taking).high
     largest = delta.max(-1, keepdims=True, where=taking, initial=0.0)
     moved = np.minimum(times(right.high, np.expm1(delta + largest)), times(1.0 - right.low, np.expm1(2.0 * largest)))
-    mean = case.starts["m"].low - UP * (largest + alike)[..., 0] if "m" in case.starts else np.array(-np.inf)
+    skew = rho.get("skew", (largest + alike)[..., 0])
+    mean = case.starts["m"].low - UP * skew if "m" in case.starts else np.array(-np.inf)
     most, ratio, least = _ratios(actual, h, taking, mean)
-    eta = rho["u"] + times(h, delta + alike)
-    start = times(1.0 / least, rho["m"] + rho["u"].sum(-1) + rounded)
+    eta = rho["eta"] if "eta" in rho else rho["u"] + times(h, delta + alike)
+    apart = rho["eta"].sum(-1) + skew if "eta" in rho else rho["u"].sum(-1)
+    start = times(1.0 / least, rho["m"] + apart + rounded)
     kappa = (start + times(ratio, eta).sum(-1))[..., None]
     moved = np.minimum(moved, 1.0)
     size, shift = actual.size, times(actual.size, moved)

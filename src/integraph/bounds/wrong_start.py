@@ -32,8 +32,9 @@ def ends(
     tensors: Mapping[str, Floats] | None = None,
     known: Ranges | None = None,
     lost: float = 0.0,
+    own: Sizes | None = None,
 ) -> dict[str, End]:
     """The end of every target of a gadget, from the ranges of its targets' starts and of its operands, and bounds `off`
     of how far these are off; both by role, arrays of the shapes of the roles. `off["share"]` says how far bases 1 + p
     are off relatively, if that is known; `lost` is the relative error of tensors that exponents are made of."""
-    return GRAPH_WRONG[gadget](Case(starts, off, tensors or {}, known or {}, lost))
+    return GRAPH_WRONG[gadget](Case(starts, off, tensors or {}, known or {}, lost, own or {}))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import string
 
 import numpy as np
 
 from integraph.program.views import Floats
 
+LETTERS = string.ascii_letters
 SMALL = 4096  # terms that may as well be computed one by one
 
 
@@ -24,11 +26,14 @@ def contract(shape: tuple[int, ...], *factors: Floats) -> Floats:
     unknown = [~np.isfinite(_own(factor)) for factor in wide]
     if not any(bad.any() for bad in unknown):
         return _sum(shape, wide)
-    finite = [np.broadcast_to(np.where(np.isfinite(f), f, 0.0), shape) if bad.any() else f for f, bad in zip(wide, unknown, strict=True)]
+    finite = [
+        np.broadcast_to(np.where(np.isfinite(f), f, 0.0), shape) if bad.any() else f
+        for f, bad in zip(wide, unknown, strict=True)
+    ]
     found = _sum(shape, finite)
-    for n, factor in enumerate(wide):
-        touched = [1.0 * (~np.isfinite(f) if m == n else f != 0) for m, f in enumerate(wide)]
-        found = np.where(_sum(shape, touched) > 0, np.inf, found) if unknown[n].any() else found
+    for n in (n for n, bad in enumerate(unknown) if bad.any()):
+        touched = [np.broadcast_to(1.0 * (~np.isfinite(f) if m == n else f != 0), shape) for m, f in enumerate(wide)]
+        found = np.where(_sum(shape, touched) > 0, np.inf, found)
     return found
 
 
@@ -42,8 +47,8 @@ def _sum(shape: tuple[int, ...], factors: list[Floats]) -> Floats:
     kept = [[axis for axis in axes if factor.strides[axis]] for factor in factors]
     own = [f[tuple(slice(None) if axis in keep else 0 for axis in axes)] for f, keep in zip(factors, kept, strict=True)]
     lanes = [axis for axis in axes[:-1] if any(axis in keep for keep in kept)]
-    pairs = [part for f, keep in zip(own, kept, strict=True) for part in (f, keep)]
-    found = np.einsum(*pairs, lanes, optimize=True)
+    names = ["".join(LETTERS[axis] for axis in keep) for keep in (*kept, lanes)]
+    found = np.einsum(f"{','.join(names[:-1])}->{names[-1]}", *own, optimize=True)
     repeats = 1 if any(axes[-1] in keep for keep in kept) else shape[-1]
     spread = np.asarray(found).reshape([shape[axis] if axis in lanes else 1 for axis in axes[:-1]])
     return np.broadcast_to(spread * repeats, shape[:-1])

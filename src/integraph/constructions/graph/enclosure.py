@@ -33,12 +33,13 @@ class Enclosure(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """Of every register the range of its right values, and how far it can be off: absolutely, and, for p, relative to
-    1 + p, where that is known better."""
+    """Of every register the range of its right values, and how far it can be off: in all, from what it should be given
+    the actual values of what it was loaded from, and, for p, relative to 1 + p, where that is known better."""
 
     low: Floats
     high: Floats
     off: Floats
+    own: Floats
     share: Floats
 
     def right(self, ref: Ref) -> Interval:
@@ -46,7 +47,8 @@ class State:
 
 
 def empty(width: int) -> State:
-    return State(np.zeros(width), np.zeros(width), np.zeros(width), np.full(width, np.inf))
+    low, high, off, own = np.zeros((4, width))
+    return State(low, high, off, own, np.full(width, np.inf))
 
 
 def enclose(form: Form, where: Where, state: State, rounding: bool) -> Enclosure:
@@ -66,8 +68,8 @@ def enclose(form: Form, where: Where, state: State, rounding: bool) -> Enclosure
 def squares(form: Form, where: Where, state: State) -> Floats | None:
     """Σ w·off² of a form Σ w x² + b with w ≥ 0 and b > −1: by Cauchy and Schwarz, 1 + it is off by at most
     2·√(1 + it)·√(Σ w·off²) + Σ w·off²."""
-    slack = 8 * (form.ops + 1) * U
-    if form.size is not None or not form.terms or not (form.b + 1.0 > slack).all():
+    large = np.abs(form.b) if form.size is None else form.size
+    if not form.terms or not (form.b + 1.0 > 2 * (form.ops + 1) * U * (1.0 + large)).all():
         return None
     if any(len(t.atoms) != 2 or not _square(t) or t.size is not None or not (t.w >= 0).all() for t in form.terms):
         return None
@@ -75,7 +77,8 @@ def squares(form: Form, where: Where, state: State) -> Floats | None:
     for term in form.terms:
         off = where(term.atoms[0], term.refs[0]).of(state.off)
         parts.append(times(np.broadcast_to(term.w, off.shape), times(off, off)).sum(-1))
-    return UP * np.sum(parts, 0)
+    found: Floats = UP * np.sum(parts, 0)
+    return found
 
 
 def _square(term: Term) -> bool:

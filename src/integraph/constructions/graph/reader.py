@@ -84,8 +84,10 @@ class Reader:
         if term is None or term.w.size > 1 or term.size is not None or form.b.any() or not term.w.all():
             return
         atom, ref = term.atoms[0], drop_reads(term.refs[0])
-        if ref != dense(0, self.tape.atoms[atom].shape) or form.shape != found.low.shape:
+        shape = self.tape.atoms[atom].shape
+        if ref != dense(0, ref.shape) or ref.size != math.prod(shape):
             return
+        found = Interval(*(np.broadcast_to(end, ref.shape).reshape(shape) for end in (found.low, found.high)))
         factor = power(Interval(term.w[0], term.w[0]).widened(term.ops * U * np.abs(term.w[0])), Fraction(-1))
         exact = term.ops == 0 and term.w[0] == 1
         own = found if exact else mul(found, factor)
@@ -108,8 +110,8 @@ class Reader:
             form = self.tape.sum(form, text)
         try:
             return how(form)
-        except Materialise as needed:
-            return how(self.tape.sum(form if needed.form is form else needed.form, text))
+        except Materialise:
+            return how(self.tape.sum(form, text))
 
     def size(self, form: Form) -> float:
         """A bound of Σ |terms|; infinite where an atom is not known."""

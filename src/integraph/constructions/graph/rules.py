@@ -126,17 +126,13 @@ def _matmul(r: Reader, n: int, node: Node, text: str) -> Value:
 
 
 def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
-    gone = sorted(range(len(r.graph.nodes[node.args[0]].shape))[axis] for axis in node.data[0])
-
-    def how(form: Form) -> Form:
-        kept = [axis for axis in range(len(form.shape)) if axis not in gone]
-        form = forms.transposed(form, (*kept, *gone))
-        for _ in gone:
-            form = forms.summed(form)
-        return form
-
     form = r.form(node.args[0])
-    return r.changed(form, how, text)
+    gone = sorted(range(len(form.shape))[axis] for axis in node.data[0])
+    kept = [axis for axis in range(len(form.shape)) if axis not in gone]
+    form = r.changed(form, lambda form: forms.transposed(form, (*kept, *gone)), text)
+    for _ in gone:
+        form = r.changed(form, forms.summed, text)
+    return form
 
 
 def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
