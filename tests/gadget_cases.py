@@ -158,6 +158,12 @@ def _softmax(rng: Generator, t: float, n: int) -> Values:
     return {"a": rng.normal(0, 1, s.shape), "u": u, "m": m, "s": s}
 
 
+def _shifted_softmax(rng: Generator, t: float, n: int) -> Values:
+    """Rows that differ by far more than their scores do."""
+    found, c = _softmax(rng, t, n), np.array([[0.5], [4.0]]) + 40.0 * rng.normal(size=(2, n))
+    return {**found, "s": found["s"] + np.array([0.5, 4.0])[:, None, None] - c[:, None], "c": c}
+
+
 def _wild_softmax(rng: Generator, t: float, n: int) -> Values:
     s = rng.normal(0, 3, (1, 3, n))
     return {"a": rng.normal(0, 1, s.shape), "u": rng.normal(0, 2, s.shape), "m": rng.normal(0, 3, (1, n)), "s": s}
@@ -278,6 +284,14 @@ CASES = (
         lambda rng, t, n: {k: v[:1] for k, v in _softmax(rng, t, n).items()},
         _wild_softmax,
         shapes={"a": (1, 3), "u": (1, 3), "m": (1,), "s": (1, 3)},
+        sums=("m",),
+    ),
+    Case(
+        "shifted_softmax",
+        gadgets.shifted_softmax,
+        _shifted_softmax,
+        None,
+        shapes={"a": (2, 3), "u": (2, 3), "m": (2,), "s": (2, 3), "c": (2,)},
         sums=("m",),
     ),
     Case(

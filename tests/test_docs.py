@@ -82,6 +82,14 @@ def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     assert [block for block in shown(text) if not printed(block, result.stdout)] == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if "```py\n" in page.read_text()], ids=lambda page: page.name)
+def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    for block in re.findall(r"^```py\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+        result = run(f"```python\n{block}```\n", tmp_path)
+        assert result.returncode == 0, result.stderr
+
+
 def test_output_is_shown_somewhere() -> None:
     assert len(shown((ROOT / "docs" / "functions.md").read_text())) >= 4
     assert shown("```text\nfirst\n```\n\n```python\nx\n```\n\n```text\nsecond\n```\n") == ["first\n", "second\n"]

@@ -31,7 +31,7 @@ def every_kind() -> Program:
             segment("centre", affine(d, x), affine(d, x[:, None, :], w=np.full(1, -1 / 6)), affine(z, late)),
             segment("load", affine(h, d, w=0.4), affine(g, d, w=0.5), ramp(a[:, :3], b=1 / 3), affine(u, d, w=1 / 6)),
             segment("run", gelu(w, h, g, d), affine(listed, d[:, ::2]), ramp(a[:, 3:], b=0.1)),
-            segment("softmax", softmax(a, u, m, d, c=2.0), tanh(alpha, lam, g), decay(h, r=3.0)),
+            segment("softmax", softmax(a, u, m, d, c=2.0), tanh(alpha, lam, g), decay(h, r=3.0), duration=0.7),
             segment("again", tanh(alpha, lam, d), product(z, a, g), affine(p, g, w=0.1, b=0.5)),
             segment("log", ln(p, late), exp(z, d)),
         ],

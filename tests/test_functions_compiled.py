@@ -263,7 +263,7 @@ TABLE = {k: np.sin(np.arange(9) / 8 + k * np.pi / 2) for k in range(4)}
         ("x", LEAN | {"box": (2, 2)}, r"side 0 of the box is the single point 2\.0"),
         ("x", LEAN | {"horizon": -1.0}, r"the horizon must be finite and > 0"),
         ("x", LEAN | {"bound": "tight"}, r"bound = 'tight' is for a network, and this is a function"),
-        ("x", LEAN | {"free": "decay"}, r"free = 'decay' is for networks and method='exact', and this is method='lean'"),
+        ("x", LEAN | {"free": "decay"}, r"free = 'decay' is for networks and method='exact', and this is method="),
         (NETWORK, {"order": 2}, r"order = 2 is for a function, and this is a network: leave it out"),
         (NETWORK, {"width": 5}, r"width = 5 is for a function"),
         (NETWORK, {"gamma": 0.5}, r"gamma = 0\.5 is for a function"),

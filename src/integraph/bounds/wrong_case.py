@@ -2,8 +2,8 @@
 
 `starts` are the ranges of the right starts and of the right operands, by role; `off` bounds how far the actual ones are
 from them. `known` are ranges of right ends that are known from elsewhere, `lost` bounds the relative error of tensors.
-Starts that were computed from the actual argument follow it: `own` bounds how far they are from where they should be for
-that one; of the argument itself it is how far it is from the one that they were computed from.
+Starts that were computed from the actual argument follow it: `own` bounds how far they are from where they should be
+for that one; of the argument itself it is how far it is from the one that they were computed from.
 """
 
 from __future__ import annotations

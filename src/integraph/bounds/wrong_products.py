@@ -61,10 +61,12 @@ def _form(case: Case, weights: str, role: str, bias: str) -> tuple[Interval, Flo
     x, b = case.starts[role], np.asarray(case.tensors.get(bias, 0.0))
     if weights not in case.tensors or not x.low.shape[-1]:
         lanes = Interval(np.zeros(x.low.shape[:-1]), np.zeros(x.low.shape[:-1]))
-        return add(lanes, point(b)), np.zeros(x.low.shape[:-1]) + case.lost * np.abs(b)
+        lost = np.zeros(x.low.shape[:-1]) + case.lost * np.abs(b)
+        return add(lanes, point(b)).widened(lost), lost
     w = np.asarray(case.tensors[weights])
-    off = times(np.abs(w), case.off[role] + case.lost * x.size).sum(-1) + case.lost * np.abs(b)
-    return add(total(mul(point(w), x), (-1,)), point(b)), off
+    lost = case.lost * (times(np.abs(w), x.size).sum(-1) + np.abs(b))
+    off = (1.0 + case.lost) * times(np.abs(w), case.off[role]).sum(-1) + lost
+    return add(total(mul(point(w), x), (-1,)), point(b)).widened(lost), off
 
 
 def _growth(case: Case) -> tuple[Interval, Floats]:
@@ -74,9 +76,9 @@ def _growth(case: Case) -> tuple[Interval, Floats]:
         a = np.asarray(case.tensors["a"])
         logs = FUNCTIONS["log1p"](case.starts["p"])
         rows = Interval(logs.low[..., None, :], logs.high[..., None, :])
-        exponent = add(exponent, total(mul(point(a), rows), (-1,)))
-        wrong = (_log(_base(case)[1]) + case.lost * logs.size)[..., None, :]
-        off = off + times(np.abs(a), wrong).sum(-1)
+        lost = case.lost * times(np.abs(a), rows.size).sum(-1)
+        exponent = add(exponent, total(mul(point(a), rows), (-1,))).widened(lost)
+        off = off + (1.0 + case.lost) * times(np.abs(a), _log(_base(case)[1])[..., None, :]).sum(-1) + lost
     return FUNCTIONS["exp"](exponent), off
 
 

@@ -17,7 +17,19 @@ from numpy.typing import NDArray
 
 from integraph.certify.as_stored import form
 from integraph.certify.problem import Unprovable
-from integraph.gadgets import Elementwise, affine, bilinear, drain, monomial, raw, softmax
+from integraph.gadgets import (
+    Elementwise,
+    affine,
+    bilinear,
+    drain,
+    monomial,
+    power_spiral,
+    powers,
+    raw,
+    shifted_softmax,
+    softmax,
+    spiral,
+)
 from integraph.gadgets import product as products
 from integraph.program import Block, Program, Segment, Terms
 from integraph.program.bands import bands
@@ -27,7 +39,19 @@ from integraph.program.terms import canonical, concatenate
 from integraph.program.views import Floats, Indices
 
 SPLIT = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
-VERBATIM = (affine, bilinear, drain, monomial, products, raw, softmax)  # store their tensors, or their gain, as it is
+VERBATIM = (  # store their tensors, with either sign, or their gain, as it is
+    affine,
+    bilinear,
+    drain,
+    monomial,
+    power_spiral,
+    powers,
+    products,
+    raw,
+    shifted_softmax,
+    softmax,
+    spiral,
+)
 
 
 def exact_program(program: Program) -> None:

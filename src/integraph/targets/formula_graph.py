@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from integraph.targets.expression import NUMBER, VARIABLE, Expression
-from integraph.targets.floats import VALUES
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.exact_constants import constants
+from integraph.targets.expression import VARIABLE, Expression
+from integraph.targets.graph import ROUNDED, Builder, Graph
 
 
 def to_graph(expression: Expression, name: str) -> Graph:
-    """One input for each variable, one output for each formula."""
+    """One input for each variable, one output for each formula. What is constant is computed in many digits and rounded
+    once."""
     builder = Builder(name)
     variables = {variable: builder.input(variable) for variable in expression.variables}
+    fixed = constants(expression)
     found: list[int] = []
-    for step in expression.steps:
+    for number, step in enumerate(expression.steps):
         args = tuple(found[n] for n in step.args)
-        text = expression.source[slice(*step.where)]
-        if step.op == NUMBER:
-            found.append(builder.constant(VALUES[step.text] if step.text in VALUES else float(step.text), step.text))
+        text = expression.source[slice(*step.where)] if step.args else step.text
+        if number in fixed:
+            value, exact = fixed[number]
+            found.append(builder.constant(value, text, () if exact else ROUNDED))
         elif step.op == VARIABLE:
             found.append(variables[step.text])
         elif step.op == "power" and step.text:

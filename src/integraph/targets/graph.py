@@ -7,7 +7,7 @@ out.
 | op | operands | data |
 |---|---|---|
 | input | – | where it begins in x, the flat input |
-| constant | – | `value`; −∞ only where a softmax is the next to see it; `ROUNDED` where it stands for a number near it |
+| constant | – | `value`; −∞ only where a softmax is the next to see it; `ROUNDED` if it stands for one near it |
 | add, sub, mul, div, min, max | two, broadcast as in numpy | |
 | neg, the names of `FUNCTIONS` and `ACTIVATIONS` | one | of leaky_relu: its slope |
 | power | base | the exponent, a Fraction |

@@ -103,14 +103,16 @@ class _Walk:
                 self._start(atom, start)
             known = self.chosen.tape.known.get(atom)
             if known is not None and not run.stages:
-                off = whole.of(self.state.off).copy()
-                self._set(whole, both(self.state.right(whole), known), off)
+                narrow = both(self.state.right(whole), known)
+                mark(whole, self.state.low, narrow.low)
+                mark(whole, self.state.high, narrow.high)
 
     def _start(self, atom: int, start: Start) -> None:
         ref = self.where(atom, start.view)
         rest = ref.of(self.state.off).copy()
         right, off, rounded = enclose(start.form, self.where, self.state, self.rounding)
         square = squares(start.form, self.where, self.state)
+        right = both(right, Interval(*map(np.array, start.known)))
         self._set(ref, right, UP * (off + rest))
         mark(ref, self.state.own, UP * (rest + rounded))
         if square is not None:

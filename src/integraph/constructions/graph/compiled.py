@@ -66,8 +66,8 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             "'clean', a smaller box or a larger eps; without eps nothing is promised"
         )
     parts = bound(chosen, found, cube, rate)
-    how = {KEEP: "exact", CLEAN: "exact, cleaned", DECAY: f"exact up to e^−{rate:g}"}[chosen.free]
-    built = program(chosen, rate, f"{graph.name}, {how}")
+    how = {KEEP: "", CLEAN: ", cleaned", DECAY: f" up to e^−{rate:g}"}[chosen.free]
+    built = program(chosen, rate, f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}")
     if found.smoothed and not parts.total <= (eps or 0.0):
         raise UsageError(
             f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, rounding of the controls to "

@@ -22,7 +22,7 @@ from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import Form, Shape, atom_form, constant, scaled, shifted
 from integraph.constructions.graph.merge import joined
 from integraph.constructions.graph.rounding import Number, multiplied, powers_of_two
-from integraph.constructions.graph.runs import Run, Tape, Where, ones, reading, starts
+from integraph.constructions.graph.runs import Run, Start, Tape, Where, ones, reading, starts
 from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
 
@@ -38,6 +38,7 @@ class Power:
     a: Fraction
     s: float
     text: str  # of the base
+    known: tuple[float, float]  # its range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +81,7 @@ def turn(angle: Form, cosine: bool) -> Fused:
 
 def power(base: Form, a: Fraction, low: float, high: float, text: str) -> Fused:
     """base^a where low ≤ base ≤ high is known; the base, called `text`, must be positive."""
-    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high), text),))
+    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high), text, (low, high)),))
 
 
 def scale(low: float, high: float) -> float:
@@ -130,7 +131,9 @@ def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
     if f.powers:
         p = tape.atom(f"p({', '.join(power.text for power in f.powers)})", (*layout, len(f.powers)))
         view = dense(0, (*layout, len(f.powers)))
-        begin[p] = starts((view[..., k], _row(power, layout, shape)) for k, power in enumerate(f.powers))
+        begin[p] = tuple(
+            Start(view[..., k], _row(power, layout, shape), _between(power)) for k, power in enumerate(f.powers)
+        )
     z = tape.atom(f"v({text})" if angle else f"z({text})", shape)
     begin[z] = starts([(dense(0, shape), start)])
     u = tape.atom(f"u({text})", shape) if angle else -1
@@ -195,6 +198,12 @@ def _row(power: Power, layout: Shape, shape: Shape) -> Form:
     """p = base/s − 1, for each row."""
     base = forms.broadcast(power.base, (*layout, 1) if len(layout) < len(shape) else layout)
     return shifted(scaled(forms.reshaped(base, layout), 1.0 / power.s), -1.0)
+
+
+def _between(power: Power) -> tuple[float, float]:
+    """The range of p, rounded outward."""
+    low, high = (end / power.s - 1.0 for end in power.known)
+    return math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
 
 
 def _exponent(where: Where, form: Form, shape: Shape, lanes: Shape) -> tuple[Ref, Floats, Floats]:

@@ -7,6 +7,7 @@ them while the operands `reads` are frozen. A run without stages is a sum: the s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,10 +35,11 @@ class Atom:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """Part of an atom, seen through `view`, starts at `form`."""
+    """Part of an atom, seen through `view`, starts at `form`, which is `known` to lie between two numbers."""
 
     view: View
     form: Form
+    known: tuple[float, float] = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,127 @@
+"""Wrong starts of which more is known: that they follow a wrong argument, that a base is off relatively, that tensors
+are rounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from integraph.bounds.intervals import Interval
+from integraph.bounds.wrong_start import ends
+from integraph.program.block import operation
+from wrong_starts import OFF, PRECISE, SIDE, STARTS, check, disturbed, inside
+
+READING = [name for name in STARTS if operation(name).operands and STARTS[name](1.0)]
+
+
+def error(data: st.DataObject, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+    """A bound, and something within it."""
+    count = int(np.prod(shape))
+    size, side = (np.array(data.draw(st.lists(kind, min_size=count, max_size=count))) for kind in (OFF, SIDE))
+    return size.reshape(shape), PRECISE.exactly((size * side).reshape(shape))
+
+
+@pytest.mark.parametrize("name", READING)
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_starts_that_follow_the_argument(name: str, data: st.DataObject) -> None:
+    """They are right for the argument that is there, up to `own`, however wrong that is."""
+    gadget = operation(name)
+    span, x = inside(data, (2,))
+    delta, moved = error(data, (2,))
+    right, wrong = ({**STARTS[name](v), "x": v} for v in (x, x + moved))
+    ranges, off, own = {"x": span}, {"x": delta}, {"x": np.zeros(2)}
+    for role in gadget.targets:
+        own[role], rest = error(data, (2,))
+        if role not in right:
+            ranges[role], right[role] = inside(data, (2,))
+            wrong[role] = right[role]
+        wrong[role] = wrong[role] + rest
+        off[role] = own[role] + delta
+    check(name, ranges, right, wrong, off, {"k": np.array(2.0)} if name == "relu" else {}, own=own)
+
+
+@pytest.mark.parametrize("name", READING)
+def test_following_helps(name: str) -> None:
+    gadget = operation(name)
+    zero = np.zeros(3)
+    roles = (*gadget.targets, "x")
+    ranges = dict.fromkeys(roles, Interval(np.array([-3.0, 0, 3]), np.array([-3.0, 0, 3])))
+    off, own = dict.fromkeys(roles, np.full(3, 0.01)), dict.fromkeys(roles, zero)
+    tensors = {"k": np.array(2.0)} if name == "relu" else {}
+    loose, close = ends(name, ranges, off, tensors), ends(name, ranges, off, tensors, own=own)
+    assert all((close[role].off <= loose[role].off).all() for role in loose)
+    assert any((close[role].off < 0.9 * loose[role].off).any() for role in loose)
+
+
+@pytest.mark.parametrize("name", ["powers", "power_spiral"])
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_bases_that_are_off_relatively(name: str, data: st.DataObject) -> None:
+    gadget = operation(name)
+    shapes = {"p": (2, 2), "x": (2, 3, 0), "t": (2, 3, 1)}
+    found = {
+        r: inside(data, shapes.get(r, (2, 3)), -0.999 if r == "p" else -8) for r in (*gadget.targets, *gadget.operands)
+    }
+    ranges, right = ({role: pair[k] for role, pair in found.items()} for k in (0, 1))
+    off, wrong = disturbed(data, right)
+    off["share"], by = error(data, (2, 2))
+    wrong["p"] = (1 + right["p"]) * (1 + by) - 1
+    off["p"] = off["share"] * (1 + ranges["p"].high) * (1 + 1e-9)
+    tensors = {"a": np.array([[[-0.5, 1.0]], [[2.0, -1.0]]]), **({"c": np.array([3.0])} if "t" in right else {})}
+    check(name, ranges, right, wrong, off, tensors)
+
+
+@pytest.mark.parametrize("name", ["powers", "monomial", "spiral", "power_spiral"])
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_rounded_tensors(name: str, data: st.DataObject) -> None:
+    gadget = operation(name)
+    shapes = {"p": (2, 2), "t": (2, 3, 1), **dict.fromkeys("xl", (2, 3, 2))}
+    found = {
+        r: inside(data, shapes.get(r, (2, 3)), -0.9 if r == "p" else -8) for r in (*gadget.targets, *gadget.operands)
+    }
+    ranges, right = ({role: pair[k] for role, pair in found.items()} for k in (0, 1))
+    off, wrong = disturbed(data, right)
+    everything = {"a": [[[-0.5, 1.0]], [[2.0, -1.0]]], "w": [0.5, -1.0], "b": [0.25], "c": [3.0], "d": [-1.0]}
+    tensors = {key: np.array(everything[key]) for key in gadget.tensors}
+    lost = data.draw(st.sampled_from([1e-8, 0.1]))
+    signs = {key: np.array(data.draw(st.sampled_from([-1.0, 1.0]))) for key in tensors}
+    stored = {key: value * (1 + (1 - 1e-6) * lost * signs[key]) for key, value in tensors.items()}
+    if data.draw(st.booleans()):
+        off, wrong = {role: np.zeros(v.shape) for role, v in off.items()}, right
+    check(name, ranges, right, wrong, off, tensors, stored, lost=lost)
+
+
+@pytest.mark.parametrize("follows", [False, True])
+@settings(deadline=None, max_examples=50)
+@given(data=st.data())
+def test_shifted_softmax(follows: bool, data: st.DataObject) -> None:
+    """c = −Σhs in a register of each row, and u = (s + c)h: both off anyhow, or computed from the s that is there."""
+    span, s = inside(data, (2, 3))
+    mask = np.array(data.draw(st.sampled_from([[[1, 1, 1], [1, 1, 1]], [[1, 1, 0], [1, 0, 1]]])), bool)
+    share = mask / mask.sum(-1, keepdims=True)
+    h = PRECISE.exactly(share)
+    h = h / np.where(mask, h.sum(-1, keepdims=True), 1)
+
+    def start(s: Any) -> dict[str, Any]:
+        c = -(h * s).sum(-1)
+        return {"a": h, "u": (s + c[:, None]) * h, "m": 0 * c, "s": s, "c": c}
+
+    right = start(s)
+    off, wrong = disturbed(data, right)
+    if follows:
+        wrong = {**start(wrong["s"]), "a": wrong["a"], "m": wrong["m"]}
+        off["skew"], by = error(data, (2,))
+        left, rest = error(data, (2, 3))
+        off["eta"] = left + share * off["skew"][:, None] * (1 + 1e-9)
+        wrong["c"] = wrong["c"] + by
+        wrong["u"] = wrong["u"] + rest
+        off["c"] = (off["s"].max(-1) + off["skew"]) * (1 + 1e-9)
+    ends_of_c = -(share * span.high).sum(-1), -(share * span.low).sum(-1)
+    ranges = {"a": Interval(share, share), "s": span, "c": Interval(*ends_of_c).widened(1e-12)}
+    check("shifted_softmax", {**ranges, "m": Interval(np.zeros(2), np.zeros(2))}, right, wrong, off, {})
