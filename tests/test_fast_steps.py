@@ -94,6 +94,11 @@ def test_products_of_attention(inputs: int, fresh: bool) -> None:
     v = View(x.offset + 2 * width, (1, heads, size, tokens), (0, size, 1, 3 * width))
     blocks = (
         product(s, q, k, w=0.3),
+        product(s, q, k, w=np.tril(np.full((tokens, tokens), 0.3))[..., None]),
+        product(
+            s, q, k[:, :, :1].broadcast((heads, 1, tokens, size)), w=np.triu(np.ones((tokens, tokens)), 1)[..., None]
+        ),
+        product(s, q, k, w=RNG.normal(size=(heads, 1, 1, 1))),
         product(mixed, a, v),
         product(variance, x[:, None, :], x[:, None, :], w=1 / 3),
         product(variance[0, 0], x[0], x[1]),
@@ -120,7 +125,8 @@ def test_products_of_any_views(data: st.DataObject) -> None:
         turned = group[(slice(None),) * axes + (slice(None, None, data.draw(st.sampled_from([1, -1]))),)]
         held = tuple(slice(0, 1) if data.draw(st.booleans()) else slice(None) for _ in range(axes))
         operands.append(turned[held].broadcast((*lanes, terms)) if axes else turned)
-    block = product(z, *operands, w=data.draw(st.sampled_from([1.0, -0.5])))
+    weights = RNG.choice([0.0, 1.0, -0.5], size=(*lanes, 1) if data.draw(st.booleans()) else 1)
+    block = product(z, *operands, w=weights)
     agrees(block, r.width, inputs, 1.0, data.draw(st.booleans()))
 
 

@@ -10,6 +10,7 @@ from integraph import Registers, Status, build, segment
 from integraph.flow import gauss_kernel, steps
 from integraph.flow.affine_steps import compiles
 from integraph.gadgets import affine, erf, gelu
+from integraph.gadgets.functions import FLOAT
 from integraph.program import Block
 
 RNG = np.random.default_rng(13)
@@ -155,3 +156,14 @@ def test_the_table_of_erf() -> None:
     assert gauss_kernel.ERF[-1] == 1.0
     with mp.workdps(30):
         assert all(abs(e - mp.erf(mp.mpf(p))) <= 2e-16 * e for e, p in zip(gauss_kernel.ERF, places, strict=True))
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("live", [(False, False, True), (True, True, True)])
+def test_a_saturated_gelu_is_that_of_the_closed_form(live: tuple[bool, ...]) -> None:
+    """To the last bit: where nothing is left of x·Φ(x), both say the same of what rounding leaves."""
+    x = np.concatenate([-(10.0 ** RNG.uniform(1.2, 100, 200)), [-20.0, -700.0, -1e3]])
+    h, z = x / np.sqrt(2 * np.pi), x / 2
+    block, _ = block_of(gelu, len(x))
+    end = run(block, np.concatenate([x, 0 * x, h, z])[:, None], 1.0, live)[3 * len(x) :, 0]
+    assert np.array_equal(end, gelu.closed(FLOAT, 1.0, (0 * x, h, z), (x,), {}).ends[2])

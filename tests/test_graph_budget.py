@@ -17,14 +17,15 @@ from exact_formulas import DIGITS, FORMULAS, Formula
 from integraph.bounds.graph_ranges import ranges
 from integraph.bounds.intervals import Interval
 from integraph.constructions.budget import Parts
+from integraph.constructions.graph import contraction, enclosure, forms
 from integraph.constructions.graph.budget import bound
 from integraph.constructions.graph.exact import Layout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.flow.precise import advance
 from integraph.flow.precise_functions import Precise
-from integraph.program import Program
-from integraph.program.views import Floats
-from integraph.targets.graph import Graph
+from integraph.program import Program, View
+from integraph.program.views import Floats, dense
+from integraph.targets.graph import Builder, Graph
 from random_graphs import graphs
 from transformers import to_graph, transformer
 
@@ -81,6 +82,12 @@ def test_what_decay_leaves_is_not_exaggerated(name: str) -> None:
     assert seen <= parts.residue + parts.rounding <= 4 * seen
 
 
+@pytest.mark.parametrize("name", ["Goldstein–Price", "Beale", "Ishigami"])
+def test_large_deviations_multiply(name: str) -> None:
+    parts, seen = promised(name, "decay", 0.5, 20)
+    assert seen <= parts.total <= 4 * seen
+
+
 @pytest.mark.parametrize("name", ["oscillatory 2", "Gaussian peak 2", "Franke", "product peak 2"])
 def test_rounding_is_not_exaggerated(name: str) -> None:
     parts, seen = promised(name, "keep", 40.0, 20)
@@ -101,6 +108,7 @@ def test_numbers_that_are_not_rounded_cost_nothing(text: str) -> None:
         ("0.1*x + 0.2*x - 0.30000000000000004*x", lambda x: -mpf("4e-17") * x),
         ("exp(0.1*x + 0.2*x - 0.3*x)", lambda x: 1 + 0 * x),
         ("exp(1000*x + 0.1 - 1000*x)", lambda x: mp.exp(mpf(1) / 10)),
+        ("x/3", lambda x: x / 3),
         ("(x + 0.7) - (x + 0.6)", lambda x: mpf(1) / 10),
         ("(1e8*x + 0.3)^2 - 1e16*x^2", lambda x: mpf("6e7") * x + mpf("0.09")),
     ],
@@ -114,6 +122,50 @@ def test_numbers_that_cancel(text: str, truth: Any) -> None:
         seen = deviation(formula, program(chosen, r, text), np.array([[1.0], [0.3]]))
         assert seen <= parts.total + NOISE
     assert math.isfinite(parts.rounding)
+
+
+def test_the_read_out_adds_up_what_it_reads_twice() -> None:
+    b = Builder("folded")
+    x = b.input("x", (3,))
+    back = b.apply("slice", x, data=((2, -1, 3),))
+    parts = [b.apply("mul", value, b.constant(factor)) for value, factor in ((x, 0.1), (back, 0.2))]
+    graph = b.graph([b.apply("add", *parts)])
+    chosen, found = budget(graph, (-1, 1), "keep")
+    seen = precisely(program(chosen, 40.0, "folded"), np.ones((1, 3)))[0, 1] - mpf(0.1) - mpf(0.2)
+    assert 0 < seen <= found.rounding < 1e-15
+
+
+@pytest.mark.parametrize("what", ["linear", "product"])
+def test_large_sums_are_what_small_ones_are(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Products of matrices enclose what one term after the other does, and deviate as much."""
+    rng = np.random.default_rng(2)
+    x, y = (forms.atom_form(n, (6, 1, 5)) if n == 0 else forms.atom_form(n, (1, 7, 5)) for n in (0, 1))
+    form = forms.product(x, y if what == "product" else forms.constant((6, 7, 5), rng.normal(size=(1, 7, 5)), 3))
+    form = forms.summed(forms.broadcast(form, (6, 7, 5)))
+    state = enclosure.empty(65)
+    state.low[:], state.off[:] = rng.normal(size=65), rng.uniform(size=65)
+    state.high[:] = state.low + rng.uniform(size=65)
+    state.off[3] = state.high[40] = np.inf
+
+    def found() -> enclosure.Enclosure:
+        return enclosure.enclose(
+            form, lambda n, ref: dense(30 * n, ref.shape) if ref is None else _moved(ref, n), state, True
+        )
+
+    small = found()
+    monkeypatch.setattr(contraction, "SMALL", 1)
+    large = found()
+    slack = 1e-13 * (1.0 + small.right.size)
+    assert (large.right.low <= small.right.low + slack).all()
+    assert (large.right.high >= small.right.high - slack).all()
+    np.testing.assert_allclose(large.off, small.off, rtol=1e-11)
+    np.testing.assert_allclose(large.rounded, small.rounded, rtol=1e-11)
+    assert np.isinf(small.off).any()
+    assert np.isfinite(small.off).any()
+
+
+def _moved(ref: Any, atom: int) -> View:
+    return View(ref.offset + 30 * atom, ref.shape, ref.strides)
 
 
 @settings(deadline=None, max_examples=60)

@@ -125,3 +125,20 @@ def test_shifted_softmax(follows: bool, data: st.DataObject) -> None:
     ends_of_c = -(share * span.high).sum(-1), -(share * span.low).sum(-1)
     ranges = {"a": Interval(share, share), "s": span, "c": Interval(*ends_of_c).widened(1e-12)}
     check("shifted_softmax", {**ranges, "m": Interval(np.zeros(2), np.zeros(2))}, right, wrong, off, {})
+
+
+@pytest.mark.parametrize("skew", [-0.2, -0.05, 0.05, 0.2])
+def test_a_wrong_shift_alone(skew: float) -> None:
+    """All scores are equal, c is off and u follows it: then N is e^skew − skew, where it should be 1."""
+    h, zero = np.full((1, 4), 0.25), np.zeros((1, 4))
+    right = {
+        role: PRECISE.exactly(v)
+        for role, v in (("a", h), ("u", zero), ("m", zero[:, 0]), ("s", zero), ("c", zero[:, 0]))
+    }
+    shift = PRECISE.exactly(np.array([skew]))
+    wrong = {**right, "c": shift, "u": shift[:, None] * right["a"]}
+    size = np.array([abs(skew)])
+    off = {"a": zero, "u": size[:, None] * h, "m": zero[:, 0], "s": zero, "c": size, "skew": size, "eta": zero}
+    wide = Interval(zero - 0.05, zero + 0.05)
+    ranges = {"a": Interval(h, h), "s": wide, "c": Interval(wide.low[:, 0], wide.high[:, 0])}
+    check("shifted_softmax", {**ranges, "m": Interval(zero[:, 0], zero[:, 0])}, right, wrong, off, {})

@@ -115,15 +115,15 @@ def _wave(f: Real, top: float, x: Ball) -> Ball:
     far = np.maximum(np.abs(low), np.abs(high)) > FAR
     near_low, near_high = np.where(far, 0.0, low), np.where(far, 0.0, high)
     first, last = f(near_low), f(near_high)
-    has_top = far | _holds(near_low, near_high, 2 * math.pi, top)
-    has_bottom = far | _holds(near_low, near_high, 2 * math.pi, top + 0.5)
+    has_top = far | holds(near_low, near_high, 2 * math.pi, top)
+    has_bottom = far | holds(near_low, near_high, 2 * math.pi, top + 0.5)
     found = widened(
         np.where(has_bottom, -1.0, np.minimum(first, last)), np.where(has_top, 1.0, np.maximum(first, last))
     )
     return clipped(found, -1.0, 1.0)
 
 
-def _holds(low: Floats, high: Floats, period: float, at: float) -> Booleans:
+def holds(low: Floats, high: Floats, period: float, at: float) -> Booleans:
     """Whether some (k + at)·period may lie between."""
     first, last = low / period, high / period
     slack = NEAR * (1 + np.maximum(np.abs(first), np.abs(last)))
@@ -134,7 +134,7 @@ def _holds(low: Floats, high: Floats, period: float, at: float) -> Booleans:
 @quiet
 def tan(x: Ball) -> Ball:
     low, high = x.ends
-    pole = (np.maximum(np.abs(low), np.abs(high)) > FAR) | _holds(low, high, math.pi, 0.5)
+    pole = (np.maximum(np.abs(low), np.abs(high)) > FAR) | holds(low, high, math.pi, 0.5)
     return widened(np.tan(np.where(pole, np.nan, low)), np.tan(np.where(pole, np.nan, high)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy  # its submodules load when they are first used
 
-from integraph.bounds.ball_functions import FAR, _holds
+from integraph.bounds.ball_functions import FAR, holds
 from integraph.bounds.balls import quiet
 from integraph.bounds.intervals import Interval, U
 from integraph.bounds.range_arithmetic import LOST, TINY, Real, absolute, interval, mul, neg, outward
@@ -67,7 +67,7 @@ def _wave(f: Real, top: float, x: Interval) -> Interval:
     far = x.size > FAR
     low, high = np.where(far, 0.0, x.low), np.where(far, 0.0, x.high)
     found = outward(np.minimum(f(low), f(high)), np.maximum(f(low), f(high)))
-    has_top, has_bottom = far | _holds(low, high, 2 * math.pi, top), far | _holds(low, high, 2 * math.pi, top + 0.5)
+    has_top, has_bottom = far | holds(low, high, 2 * math.pi, top), far | holds(low, high, 2 * math.pi, top + 0.5)
     return Interval(
         np.where(has_bottom, -1.0, np.maximum(found.low, -1.0)), np.where(has_top, 1.0, np.minimum(found.high, 1.0))
     )
@@ -78,7 +78,7 @@ def tan(x: Interval) -> Interval:
     far = x.size > FAR
     low, high = np.where(far, 0.0, x.low), np.where(far, 0.0, x.high)
     found = outward(np.tan(low), np.tan(high))
-    return interval(found.low, found.high, ~(far | _holds(low, high, math.pi, 0.5)))
+    return interval(found.low, found.high, ~(far | holds(low, high, math.pi, 0.5)))
 
 
 def turning(f: Real, turns: tuple[float, ...]) -> Function:

@@ -161,9 +161,9 @@ def matrix_product(matrix: Floats, source: Floats) -> Compute:
 
 
 def accumulate(target: Floats, compute: Compute, bias: Floats | None, fresh: bool) -> Step:
-    """target += compute() + bias, straight into the target where it is fresh."""
-    settle = _settle(target, bias)
+    """target += compute() + bias, straight into the target where it is fresh; False unless all is finite."""
     if fresh:
+        settle = _settle(target, bias)
 
         def overwrite() -> bool:
             compute(target)
@@ -171,27 +171,32 @@ def accumulate(target: Floats, compute: Compute, bias: Floats | None, fresh: boo
 
         return overwrite
     gain = np.empty_like(target)
+    settle = _settle(target, bias, gain)
 
     def step() -> bool:
         compute(gain)
-        np.add(target, gain, out=target)
         return settle()
 
     return step
 
 
-def _settle(target: Floats, bias: Floats | None) -> Step:
-    """Add the bias, and say whether all is finite."""
+def _settle(target: Floats, bias: Floats | None, gain: Floats | None = None) -> Step:
+    """Add the gain and the bias, and say whether all is finite: in one pass, where that is worth a compiled loop."""
     if worthwhile(target):
         from integraph.flow import linear_kernels
 
-        if bias is None:
+        if gain is None and bias is None:
             flat = target.reshape(-1)
             return lambda: linear_kernels.all_finite(flat)
-        shifts, rows = spread(target, bias)
-        return lambda: linear_kernels.shift(rows, shifts)
+        ones, shifts, rows = spread(target, np.ones(1), np.zeros(1) if bias is None else bias)
+        if gain is None:
+            return lambda: linear_kernels.shift(rows, shifts)
+        gains = gain.reshape(rows.shape)
+        return lambda: linear_kernels.add(rows, gains, ones, shifts)
 
     def settle() -> bool:
+        if gain is not None:
+            np.add(target, gain, out=target)
         if bias is not None:
             np.add(target, bias, out=target)
         return math.isfinite(np.add.reduce(target, axis=None))  # False may also be a sum too large: worth a look

@@ -64,57 +64,69 @@ def _erf(x: float) -> float:
     return found
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
-def _centred(root: float) -> float:
-    """I_0, with q = root²."""
-    return HALF_ROOT_PI * (_erf(root) / root)
+@cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
+def _centred(x: Floats, scale: float, i0: Floats) -> None:
+    """I_0 for √q = scale·|x|."""
+    for n in range(x.size):
+        root = scale * abs(x[n]) + TINY
+        i0[n] = HALF_ROOT_PI * (_erf(root) / root)
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
-def _moved(root: float, q: float, d: float) -> tuple[float, float]:
-    """The integral, and e^−q."""
-    fall, e = exponential(-q)
-    half, flat = 0.5 / q, q < FLAT
-    i0, i1 = _centred(root), -fall * half
-    i2 = 1 / 3 - q * (1 / 5) if flat else (i0 - e) * half
-    i3 = 1 / 4 - q * (1 / 6) if flat else (2.0 * i1 - e) * half
-    return i0 - d * (i1 - d * (0.5 * i2 - d * (1 / 6) * i3)), e
+@cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
+def _moved(w: Floats, x: Floats, t: float, c: float, integral: Floats, factor: Floats) -> None:
+    """From I_0 to the integral, and what h is multiplied by."""
+    for n in range(x.size):
+        d, b = c * t * w[n], t * x[n]
+        square = b * b
+        q = 0.5 * c * square + TINY
+        fall, e = exponential(-q)
+        half, flat = 0.5 / q, q < FLAT
+        i0, i1 = integral[n], -fall * half
+        i2 = 1 / 3 - q * (1 / 5) if flat else (i0 - e) * half
+        i3 = 1 / 4 - q * (1 / 6) if flat else (2.0 * i1 - e) * half
+        integral[n] = i0 - d * (i1 - d * (0.5 * i2 - d * (1 / 6) * i3))
+        d += 0.5 * c * _multiply_add(b, b, -square)  # type: ignore[call-arg]  # what the rounding of b² lost
+        factor[n] = e * (1.0 - d * (1.0 - d * (0.5 - d * (1 / 6 - d * (1 / 24))))) if q <= -LOWEST else 0.0
 
 
-# y + gain is rounded twice, as in the closed form, which is 0 where GELU is: no fused sums in these two.
+@cached_njit(nogil=True, error_model="numpy")
+def _add(h: Floats, y: Floats, x: Floats, integral: Floats, t: float, driven: float) -> bool:
+    """y += t·h·integral, times x if `driven` is 1, not 0; True if all are finite.
+
+    Each sum and product is rounded, as in the closed form, so that a GELU that is 0 there is 0 here.
+    """
+    failed = 0
+    for n in range(x.size):
+        y[n] += t * (driven * x[n] + (1.0 - driven)) * (h[n] * integral[n])
+        failed |= not (abs(y[n]) <= LARGEST)
+    return failed == 0
 
 
 @cached_njit(nogil=True, error_model="numpy")
 def centred_flow(w: Floats, h: Floats, y: Floats, x: Floats, t: float, c: float, driven: float) -> int:
-    """Advance y' = h, or x·h if `driven` is 1, not 0, by t in place, where w = 0 everywhere; w and h stay."""
-    doubtful, lost, scale = 0, 0, math.sqrt(0.5 * c)
+    """Advance y' = h, or x·h if `driven`, by t in place, where w = 0 everywhere; w and h stay."""
+    doubtful, integral = 0, np.empty(x.size)
     for n in range(x.size):
         doubtful |= not (w[n] == 0.0 and abs(x[n]) <= LARGE)
     if doubtful:
         return DOUBTFUL
-    for n in range(x.size):
-        gain = h[n] * _centred(scale * abs(t * x[n]) + TINY)
-        y[n] += t * (driven * x[n] + (1.0 - driven)) * gain
-        lost |= not (abs(y[n]) <= LARGEST)
-    return LOST if lost else FINE
+    _centred(x, abs(t) * math.sqrt(0.5 * c), integral)
+    return FINE if _add(h, y, x, integral, t, driven) else LOST
 
 
 @cached_njit(nogil=True, error_model="numpy")
 def gauss_flow(w: Floats, h: Floats, y: Floats, x: Floats, t: float, c: float, driven: float) -> int:
     """Advance w' = x², h' = −cwh and y as `centred_flow` does, where |ctw| ≤ NEAR. A factor of h below e^−708 is 0."""
-    doubtful, lost, scale = 0, 0, math.sqrt(0.5 * c)
+    doubtful, lost, integral, factor = 0, 0, np.empty(x.size), np.empty(x.size)
     for n in range(x.size):
         doubtful |= not (abs(c * t * w[n]) <= NEAR and abs(x[n]) <= LARGE)
     if doubtful:
         return DOUBTFUL
+    _centred(x, abs(t) * math.sqrt(0.5 * c), integral)
+    _moved(w, x, t, c, integral, factor)
+    fine = _add(h, y, x, integral, t, driven)
     for n in range(x.size):
-        d, b = c * t * w[n], t * x[n]
-        square = b * b
-        q = 0.5 * c * square + TINY
-        part, e = _moved(scale * abs(b) + TINY, q, d)
-        y[n] += t * (driven * x[n] + (1.0 - driven)) * (h[n] * part)
-        d += 0.5 * c * _multiply_add(b, b, -square)  # type: ignore[call-arg]  # what the rounding of b² lost
-        h[n] *= e * (1.0 - d * (1.0 - d * (0.5 - d * (1 / 6 - d * (1 / 24))))) if q <= -LOWEST else 0.0
-        w[n] += b * x[n]
-        lost |= not (abs(y[n]) <= LARGEST and abs(h[n]) <= LARGEST and abs(w[n]) <= LARGEST)
-    return LOST if lost else FINE
+        h[n] *= factor[n]
+        w[n] += t * x[n] * x[n]
+        lost |= not (abs(h[n]) <= LARGEST and abs(w[n]) <= LARGEST)
+    return FINE if fine and not lost else LOST

@@ -76,37 +76,47 @@ def contract(
     z: tuple[int, ...],
     x: tuple[int, ...],
     v: tuple[int, ...],
-    scale: float,
+    weights: Floats,
     adds: bool,
 ) -> bool:
-    """z = scale·Σ_r x_r v_r, or z += that; True if all are finite.
+    """z = w·Σ_r x_r v_r, or z += that; True if all are finite.
 
-    `shape` is lanes in three axes and the number of r; z, x and v are an offset and strides, in rows of `states`.
+    `shape` is lanes in three axes and the number of r; z, x and v are an offset and strides, in rows of `states`. One
+    weight serves all lanes, or each has its own. Where it is 0 nothing is summed; nor is what was summed just before.
     """
-    failed, inputs = 0, states.shape[1]
-    total = np.empty(inputs)
+    failed, lane, inputs, each = 0, 0, states.shape[1], weights.size > 1
+    total, last = np.empty(inputs), (-1, -1)
     for i in range(shape[0]):
         for j in range(shape[1]):
             for k in range(shape[2]):
                 left = x[0] + i * x[1] + j * x[2] + k * x[3]
                 right = v[0] + i * v[1] + j * v[2] + k * v[3]
-                total[:] = 0.0
-                for _ in range(shape[3] // 4):
-                    x0, v0 = states[left], states[right]
-                    x1, v1 = states[left + x[4]], states[right + v[4]]
-                    x2, v2 = states[left + 2 * x[4]], states[right + 2 * v[4]]
-                    x3, v3 = states[left + 3 * x[4]], states[right + 3 * v[4]]
-                    for n in range(inputs):
-                        total[n] += (x0[n] * v0[n] + x1[n] * v1[n]) + (x2[n] * v2[n] + x3[n] * v3[n])
-                    left, right = left + 4 * x[4], right + 4 * v[4]
-                for _ in range(shape[3] % 4):
-                    x0, v0 = states[left], states[right]
-                    for n in range(inputs):
-                        total[n] += x0[n] * v0[n]
-                    left, right = left + x[4], right + v[4]
+                weight = weights[lane] if each else weights[0]
+                lane += 1
+                if weight == 0.0 and adds:
+                    continue
+                if weight != 0.0 and last != (left, right):
+                    last = (left, right)
+                    total[:] = 0.0
+                    for _ in range(shape[3] // 4):
+                        x0, v0 = states[left], states[right]
+                        x1, v1 = states[left + x[4]], states[right + v[4]]
+                        x2, v2 = states[left + 2 * x[4]], states[right + 2 * v[4]]
+                        x3, v3 = states[left + 3 * x[4]], states[right + 3 * v[4]]
+                        for n in range(inputs):
+                            total[n] += (x0[n] * v0[n] + x1[n] * v1[n]) + (x2[n] * v2[n] + x3[n] * v3[n])
+                        left, right = left + 4 * x[4], right + 4 * v[4]
+                    for _ in range(shape[3] % 4):
+                        x0, v0 = states[left], states[right]
+                        for n in range(inputs):
+                            total[n] += x0[n] * v0[n]
+                        left, right = left + x[4], right + v[4]
                 end = states[z[0] + i * z[1] + j * z[2] + k * z[3]]
+                if weight == 0.0:
+                    end[:] = 0.0
+                    continue
                 for n in range(inputs):
-                    found = scale * total[n] + (end[n] if adds else 0.0)
+                    found = weight * total[n] + (end[n] if adds else 0.0)
                     end[n] = found
                     failed |= not (abs(found) <= LARGEST)
     return failed == 0

@@ -26,56 +26,65 @@ def product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[boo
                 np.multiply(out, scale, out=out)  # the last axis of the weights, 1, spreads over the inputs
 
         return accumulate(z.of(states), multiply, None, fresh)
-    if scale.size != 1 or not (isinstance(x, View) and isinstance(v, View)):
+    if scale.shape[-1:] not in ((), (1,)) or not (isinstance(x, View) and isinstance(v, View)):
         return None
-    factor = float(scale.ravel()[0])
     if states.shape[1] == 1:
-        return accumulate(z.of(states), _matrices(z, x, v, states, factor), None, fresh)
+        return accumulate(z.of(states), _matrices(z, x, v, states, scale), None, fresh)
     if len(z.shape) > AXES or not compiles():
-        return accumulate(z.of(states), _sums(x, v, states, factor), None, fresh)
+        return accumulate(z.of(states), _sums(x, v, states, scale), None, fresh)
     from integraph.flow.linear_kernels import contract
 
     missing = AXES - len(z.shape)
     shape = (1,) * missing + x.shape
     into, left, right = ((ref.offset, *(0,) * missing, *ref.strides) for ref in (z, x, v))
-    return lambda: contract(states, shape, into, left, right, factor, not fresh)
+    weights = scale.reshape(1) if scale.size == 1 else np.broadcast_to(scale, (*z.shape, 1)).flatten()
+    return lambda: contract(states, shape, into, left, right, weights, not fresh)
 
 
-def _sums(x: View, v: View, states: Floats, factor: float) -> Compute:
+def _sums(x: View, v: View, states: Floats, scale: Floats) -> Compute:
     left, right = x.of(states), v.of(states)
 
     def compute(out: Floats) -> None:
         np.einsum("...rb,...rb->...b", left, right, out=out)
-        np.multiply(out, factor, out=out)
+        np.multiply(out, scale, out=out)
 
     return compute
 
 
-def _matrices(z: View, x: View, v: View, states: Floats, factor: float) -> Compute:
+def _matrices(z: View, x: View, v: View, states: Floats, scale: Floats) -> Compute:
     """One input: where one axis of the lanes belongs to x alone and one to v alone, they are rows and columns of matrix
-    products, one for each place on the other axes; else all are scalar products."""
+    products, one for each place on the other axes; else all are scalar products. An axis that belongs to neither is
+    computed once."""
     axes, last = range(len(z.shape)), len(z.shape)
+    neither = [x.strides[axis] == v.strides[axis] == 0 for axis in axes]
+    x, v = (_single(ref, neither) for ref in (x, v))
+    found = np.empty(tuple(1 if idle else n for idle, n in zip(neither, z.shape, strict=True)))
     rows = [axis for axis in axes if v.strides[axis] == 0 != x.strides[axis]]
     columns = [axis for axis in axes if x.strides[axis] == 0 != v.strides[axis]]
     if len(rows) != 1 or len(columns) != 1:
         one, other = x.of(states)[..., 0], v.of(states)[..., 0]
 
         def dots(out: Floats) -> None:
-            np.vecdot(one, other, out=out[..., 0])
-            np.multiply(out, factor, out=out)
+            np.vecdot(one, other, out=found)
+            np.multiply(found[..., None], scale, out=out)
 
         return dots
     others = [axis for axis in axes if axis not in rows + columns]
     left = _chosen(x, [*others, *rows, last]).of(states)[..., 0]
     right = _chosen(v, [*others, last, *columns]).of(states)[..., 0]
-    order = (*others, *rows, *columns)
+    into = found.transpose(*others, *rows, *columns)
 
     def multiply(out: Floats) -> None:
-        np.matmul(left, right, out=out[..., 0].transpose(order))
-        if factor != 1.0:
-            np.multiply(out, factor, out=out)
+        np.matmul(left, right, out=into)
+        np.multiply(found[..., None], scale, out=out)
 
     return multiply
+
+
+def _single(ref: View, idle: list[bool]) -> View:
+    """Idle axes, on which nothing changes, with one place."""
+    lanes = tuple(1 if one else n for one, n in zip(idle, ref.shape, strict=False))
+    return View(ref.offset, (*lanes, ref.shape[-1]), ref.strides)
 
 
 def _chosen(ref: View, axes: list[int]) -> View:

@@ -11,6 +11,7 @@ from integraph.bounds.graph_ranges import ranges
 from integraph.bounds.intervals import Interval
 from integraph.bounds.perturbation import RELU
 from integraph.constructions.box import interval
+from integraph.constructions.budget import Parts
 from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
 from integraph.constructions.graph.budget import bound
 from integraph.constructions.graph.exact import Layout, layout, program
@@ -21,7 +22,9 @@ from integraph.program.numbers import real
 from integraph.targets.graph import Graph
 
 AUTO = "auto"
+NOTHING = Parts(math.inf, math.inf, math.inf)  # is promised
 FORGET, LARGEST_RATE = 40.0, 700.0  # e^−40 = 4e−18; e^−700 is almost nothing
+SMALL = 2000  # registers of a program that is promised something without being asked
 EXACT = 1e-12  # what decay may leave behind where no tolerance is given
 LARGEST_STEEPNESS = 1e14
 
@@ -48,8 +51,8 @@ def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = N
 
 
 def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: ArrayLike | None = None) -> Program:
-    """The program of a graph. Without a tolerance nothing is smoothed, and what decay leaves is at most 1e-12 if that can
-    be promised at all."""
+    """The program of a graph, within `eps` of it on the box. Without a tolerance nothing is smoothed, and of a
+    small program what decay leaves is at most 1e-12, if that can be promised at all."""
     if not isinstance(free, str) or free not in (*FREES, AUTO):
         raise UsageError(f"free = {free!r}: needs {', '.join(map(repr, FREES))} or {AUTO!r}")
     cube, eps = interval(box, graph.inputs), tolerance(eps)
@@ -65,13 +68,14 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             f"{graph.name}: what decay leaves cannot be bounded by eps = {eps:g} on the box: use free='keep' or "
             "'clean', a smaller box or a larger eps; without eps nothing is promised"
         )
-    parts = bound(chosen, found, cube, rate)
+    parts = bound(chosen, found, cube, rate) if _asked(chosen, eps) else NOTHING
     how = {KEEP: "", CLEAN: ", cleaned", DECAY: f" up to e^−{rate:g}"}[chosen.free]
     built = program(chosen, rate, f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}")
-    if found.smoothed and not parts.total <= (eps or 0.0):
+    if eps is not None and not parts.total <= eps:
         raise UsageError(
-            f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, rounding of the controls to "
-            f"float64 {parts.rounding:.2g}: ask for a larger eps or a smaller box"
+            f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, what decay leaves "
+            f"{parts.residue:.2g}, rounding of the controls to float64 {parts.rounding:.2g}: ask for a larger eps or a "
+            "smaller box; without eps nothing is promised"
         )
     return replace(built, budget=Budget(cube.low, cube.high, *parts)) if math.isfinite(parts.total) else built
 
@@ -83,6 +87,11 @@ def tolerance(eps: float | None) -> float | None:
     if isinstance(eps, bool) or not (math.isfinite(value) and value > 0):
         raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
     return value
+
+
+def _asked(chosen: Layout, eps: float | None) -> bool:
+    """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
+    return eps is not None or chosen.allocation.width <= SMALL
 
 
 def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
@@ -106,7 +115,7 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
 def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> float | None:
     """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
     without a tolerance, and with one there is no rate."""
-    if chosen.free != DECAY:
+    if chosen.free != DECAY or not _asked(chosen, eps):
         return FORGET
     r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
     while True:

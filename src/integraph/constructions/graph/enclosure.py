@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from integraph.bounds.balls import quiet
 from integraph.bounds.intervals import UP, Interval, U
 from integraph.bounds.range_arithmetic import add, interval, mul, power, total
 from integraph.bounds.wrong_case import point, times
@@ -51,6 +52,7 @@ def empty(width: int) -> State:
     return State(low, high, off, own, np.full(width, np.inf))
 
 
+@quiet
 def enclose(form: Form, where: Where, state: State, rounding: bool) -> Enclosure:
     """`rounding`: whether that of numbers counts. The range of right values always allows for it."""
     size = np.abs(form.b) if form.size is None else form.size
@@ -100,7 +102,7 @@ def _term(term: Term, lanes: tuple[int, ...], where: Where, state: State) -> Enc
         moved = times(x.size, off[1]) + times(off[0], v.size) + times(off[0], off[1])
         large = times(x.size, v.size)
     weighted = mul(point(np.broadcast_to(term.w, shape)), value)
-    lost = term.ops * (U * times(size, large) + SMALLEST * (1.0 + large)).sum(-1)
+    lost = times(np.array(float(term.ops)), (U * times(size, large) + SMALLEST * (1.0 + large)).sum(-1))
     return Enclosure(total(weighted, (-1,)), times(np.abs(term.w), moved).sum(-1), lost)
 
 
@@ -119,5 +121,6 @@ def _contracted(term: Term, shape: tuple[int, ...], right: list[Interval], off: 
     known = np.isfinite(spread)
     centre = np.where(known, contract(shape, term.w, *middle), 0.0)
     rounded = whole if term.size is None else contract(shape, term.size, *large)
-    lost = term.ops * (U * rounded + SMALLEST * shape[-1] * (1.0 + sum(float(np.max(x)) for x in large)))
+    lost = U * rounded + SMALLEST * shape[-1] * (1.0 + sum(float(np.max(x)) for x in large))
+    lost = times(np.array(float(term.ops)), lost)
     return Enclosure(interval(centre - spread, centre + spread, known), moved, lost)
