@@ -43,7 +43,8 @@ def test_totals(values: list[Fraction]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "count"), [(0.5, 0), (-3.0, 0), (0.1, 4), (2.0**-30, 4), (np.array([0.25, 7.0]), 0), (np.ones(1 << 17), 4)]
+    ("x", "count"),
+    [(0.5, 0), (-3.0, 0), (0.1, 4), (2.0**-30, 0), (np.array([0.25, 7.0]), 0), (np.full(1 << 17, 0.5), 4)],
 )
 def test_short_binary_fractions_are_exact(x: Floats | float, count: int) -> None:
     assert roundings(np.asarray(x)) == count

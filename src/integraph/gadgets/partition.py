@@ -145,7 +145,7 @@ class Partition(Gadget):
 
 def _coefficients(t: Any, size: int) -> tuple[list[Any], list[Any]]:
     """Of S^m in E = 2^{−t}(1 − S)^t and in G = 2(1 − E)/(1 + S)."""
-    flow = [2.0 ** (-t)]
+    flow = [np.exp2(-t) if isinstance(t, float) else 2.0 ** (-t)]  # 2.0 ** 1024 is an exception, exp2(1024) is ∞
     rest = [2.0 - 2.0 * flow[0]]
     for m in range(1, size):
         flow.append(flow[-1] * (m - 1 - t) / m)

@@ -144,6 +144,8 @@ class _Walk:
             right, wrong = end
             if block.op.name == "relu":
                 right, wrong = relu(starts["x"]), wrong + RELU / np.abs(block.tensors["k"])
+            if run.near and role == "z":
+                right, wrong = right.widened(UP * run.near), wrong + UP * run.near
             self._set(roles[role], right, UP * wrong)
 
     def _known(self, run: Run, block: Block) -> dict[str, Interval]:
@@ -154,7 +156,8 @@ class _Walk:
             atom = held.get(ref.extent()[0])
             if atom is not None and ref == dense(self.chosen.allocation.place[atom], ref.shape):
                 known = self.chosen.tape.known[atom]
-                found[role] = Interval(known.low.reshape(ref.shape), known.high.reshape(ref.shape))
+                own = Interval(known.low.reshape(ref.shape), known.high.reshape(ref.shape))
+                found[role] = own.widened(UP * run.near) if run.near else own
         return found
 
     def _free(self, lot: Lot) -> None:

@@ -16,33 +16,28 @@ SMALL = 4096  # terms that may as well be computed one by one
 def shared(shape: tuple[int, ...], factors: tuple[Floats, ...]) -> bool:
     """Whether there are many terms of few numbers; axes along which a factor only repeats have stride 0."""
     count = math.prod(shape)
-    return count > SMALL and count > 2 * max(math.prod(_own(factor).shape) for factor in factors)
+    return count > SMALL and count > 2 * max(compact(factor).size for factor in factors)
 
 
 def contract(shape: tuple[int, ...], *factors: Floats) -> Floats:
     """Σ over the last axis of the product of factors that broadcast to `shape`. What is not finite makes every sum that
     it has a part in infinite."""
-    wide = [np.broadcast_to(factor, shape) for factor in factors]
-    unknown = [~np.isfinite(_own(factor)) for factor in wide]
-    if not any(bad.any() for bad in unknown):
-        return _sum(shape, wide)
-    finite = [
-        np.broadcast_to(np.where(np.isfinite(f), f, 0.0), shape) if bad.any() else f
-        for f, bad in zip(wide, unknown, strict=True)
-    ]
-    found = _sum(shape, finite)
-    for n in (n for n, bad in enumerate(unknown) if bad.any()):
-        touched = [np.broadcast_to(1.0 * (~np.isfinite(f) if m == n else f != 0), shape) for m, f in enumerate(wide)]
+    own = [compact(factor) for factor in factors]
+    known = [np.isfinite(factor) for factor in own]
+    found = _sum(shape, [f if fine.all() else np.where(fine, f, 0.0) for f, fine in zip(own, known, strict=True)])
+    for n in (n for n, fine in enumerate(known) if not fine.all()):
+        touched = [1.0 * (~fine if m == n else f != 0) for m, (f, fine) in enumerate(zip(own, known, strict=True))]
         found = np.where(_sum(shape, touched) > 0, np.inf, found)
     return found
 
 
-def _own(factor: Floats) -> Floats:
-    """Without what only repeats."""
+def compact(factor: Floats) -> Floats:
+    """Without what only repeats: axes of stride 0 are 1 long."""
     return factor[tuple(slice(0, 1) if step == 0 else slice(None) for step in factor.strides)]
 
 
 def _sum(shape: tuple[int, ...], factors: list[Floats]) -> Floats:
+    factors = [np.broadcast_to(factor, shape) for factor in factors]
     axes = range(len(shape))
     kept = [[axis for axis in axes if factor.strides[axis]] for factor in factors]
     own = [f[tuple(slice(None) if axis in keep else 0 for axis in axes)] for f, keep in zip(factors, kept, strict=True)]

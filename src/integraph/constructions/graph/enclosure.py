@@ -17,7 +17,7 @@ from integraph.bounds.intervals import UP, Interval, U
 from integraph.bounds.range_arithmetic import add, interval, mul, power, total
 from integraph.bounds.wrong_case import point, times
 from integraph.constructions.budget import SMALLEST
-from integraph.constructions.graph.contraction import contract, shared
+from integraph.constructions.graph.contraction import compact, contract, shared
 from integraph.constructions.graph.forms import Form, Term
 from integraph.constructions.graph.runs import Where
 from integraph.program import Ref
@@ -108,6 +108,8 @@ def _term(term: Term, lanes: tuple[int, ...], where: Where, state: State) -> Enc
 
 def _contracted(term: Term, shape: tuple[int, ...], right: list[Interval], off: list[Floats]) -> Enclosure:
     """The same by products of matrices, with middles and radii."""
+    right = [Interval(compact(x.low), compact(x.high)) for x in right]
+    off = [compact(each) for each in off]
     w, large = np.abs(term.w), [x.size for x in right]
     middle = [0.5 * x.low + 0.5 * x.high for x in right]
     radius = [0.5 * x.high - 0.5 * x.low for x in right]

@@ -119,9 +119,9 @@ def raised(f: Fused, a: Fraction) -> Fused | None:
     return replace(f, growth=growth, powers=powers, gain=f.gain ** float(a), ops=ops)
 
 
-def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
+def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form | None]:
     """z, or the products with the sine and with the cosine, before the gain. The factor Π s^a belongs to the end: a
-    start that is nothing but registers can be taken over."""
+    start that is nothing but registers can be taken over. `near` is how far the value is from what it stands for."""
     shape = _registers(f)
     growth, angle = _readable(tape, f.growth, shape, text), f.angle and _readable(tape, f.angle, shape, text)
     layout = _layout(shape, f.powers)
@@ -155,8 +155,8 @@ def run(tape: Tape, f: Fused, text: str) -> tuple[Form, Form | None]:
     after = {p: left} if f.powers and (left := _left(f, shape, z)) is not None else {}
     numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
     rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
-    tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded))))
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
+    tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain))
     ops = sum(1 + _raising(power.a, np.array(power.s)) for power in f.powers if power.s != 1)
     ops *= rounded or not powers_of_two(np.array(gain))
     ends = [scaled(atom_form(atom, shape), gain, ops) for atom in (u, z) if atom >= 0]

@@ -17,18 +17,20 @@ from typing import Any
 import numpy as np
 
 from integraph.bounds.intervals import Interval, U
+from integraph.bounds.perturbation import RELU
 from integraph.bounds.range_arithmetic import both, mul, power
 from integraph.constructions.graph import forms, functions, fused
-from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, drop_reads, scaled
+from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, drop_reads, scaled, shifted
 from integraph.constructions.graph.fused import Fused
 from integraph.constructions.graph.runs import Tape
-from integraph.errors import SourceError
+from integraph.errors import SourceError, UsageError
 from integraph.program.views import Floats, dense
 from integraph.targets.graph import Graph
 
 Value = Form | Fused
 EXPAND = 1e3  # how much larger than a product its terms may be
 TERMS = 24  # of an expanded product
+CANCELS = 16  # roundings that a smoothed root must stay above
 NEAR_ONE = 2.0**-6  # a base that small is no problem for x − 1
 
 
@@ -67,10 +69,10 @@ class Reader:
             value = self.values[number] = self.run(value, self.graph.nodes[number].text or "product")
         return value
 
-    def run(self, value: Fused, text: str) -> Form:
+    def run(self, value: Fused, text: str, near: float = 0.0) -> Form:
         key = value.key()
         if key not in self._runs:
-            self._runs[key] = fused.run(self.tape, value, text)
+            self._runs[key] = fused.run(self.tape, value, text, near)
         one, other = self._runs[key]
         end = other if value.cosine and other is not None else one
         known, number = self._waiting.pop((key, value.cosine), (value, None))
@@ -189,6 +191,8 @@ class Reader:
         if not x.terms:
             return constant(x.shape, _number(x.b, a, text))
         low, high = float(np.min(known.low)), float(np.max(known.high))
+        if low <= 0 < high and a > 0 and a.denominator > 1 and self.steep is not None:
+            return self.lifted(x, a, high, text, base)
         if low > 0 or (a.denominator > 1 and high > 0):
             return fused.power(x, a, low, high, base)
         if a.denominator > 1:
@@ -200,6 +204,20 @@ class Reader:
             inverse = fused.power(scaled(x, -1.0), a, -high, -low, f"−({base})")
             return inverse if a % 2 == 0 else self.times(constant((), -1.0), inverse, text)
         return self.either_sign(x, a, max(-low, high), text, base)
+
+    def lifted(self, x: Form, a: Fraction, high: float, text: str, base: str) -> Form:
+        """x^a, a > 0, where x may be 0: (x + δ)^a, which is above by at most δ^a for a ≤ 1, else by a(x + δ)^(a − 1) δ.
+        δ is such that this costs as much as a rectifier."""
+        assert self.steep is not None
+        near = RELU / self.steep
+        delta = near ** float(1 / a) if a <= 1 else near / (float(a) * (high + 1.0) ** float(a - 1))
+        if _compound(x) and not delta > CANCELS * U * self.size(x):
+            raise UsageError(
+                f"{text}: its argument is computed to {U * self.size(x):.1g} only, and a root near 0 would have to be "
+                f"smoothed by δ = {delta:.1g}: ask for a larger eps"
+            )
+        self.smoothed.append(text)
+        return self.run(fused.power(shifted(x, delta), a, delta, high + delta, base), text, near)
 
     def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""

@@ -30,6 +30,8 @@ class Number(NamedTuple):
 
 def roundings(x: Floats) -> int:
     """How many are behind a number of the constructions' own: none if it is a short binary fraction."""
+    if powers_of_two(x):
+        return 0
     if x.size > LOOK:
         return CONSTANT
     grid = x * GRID

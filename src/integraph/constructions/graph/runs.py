@@ -45,7 +45,7 @@ class Start:
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """`atoms` are its targets. `after`: what an atom is in the end, where that is a polynomial of others; a sum is its
-    start. `ops`: how often the numbers of its stages were rounded."""
+    start. `ops`: how often the numbers of its stages were rounded. `near`: how far z is from what it stands for."""
 
     text: str
     atoms: tuple[int, ...]
@@ -54,6 +54,7 @@ class Run:
     stages: tuple[Stage, ...] = ()
     after: dict[int, Form] = field(default_factory=dict)
     ops: int = 0
+    near: float = 0.0
 
     def sources(self, atom: int) -> frozenset[int]:
         """The atoms that the start of one of its own is loaded from."""
