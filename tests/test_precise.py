@@ -68,7 +68,8 @@ def test_random_programs_agree_with_exact(seed: int) -> None:
     assert [(f.input, f.status) for f in exact.failures] == [(f.input, f.status) for f in precise.failures]
     good = np.setdiff1d(np.arange(3), [f.input for f in exact.failures])
     for a, b in ((exact.states, precise.states), (exact.outputs, precise.outputs), (exact.path, precise.path)):
-        scale = np.maximum(np.abs(b[good]), 1e-3 * np.abs(b[good]).max(initial=1e-300))
+        largest = np.abs(b[good]).max(initial=1e-300)  # of which a small register may be a difference
+        scale = np.maximum(np.abs(b[good]), 1e-2 * largest)
         assert (np.abs(a[good] - b[good]) <= 1e-12 * scale).all()
         assert np.isnan(a).any() == np.isnan(b).any() == bool(exact.failures)
 
