@@ -124,7 +124,9 @@ def test_a_known_sign_needs_no_smoothing(text: str) -> None:
     np.testing.assert_allclose(program(x), integraph.function(text).values(x), atol=1e-15)
 
 
-@pytest.mark.parametrize("text", ["abs(x-0.5)", "max(x,y)", "exp(min(x,1-x))*abs(y-0.3)", "sin(max(x,y)-min(x,y))", "sqrt(x*y)+x^1.5"])
+@pytest.mark.parametrize(
+    "text", ["abs(x-0.5)", "max(x,y)", "exp(min(x,1-x))*abs(y-0.3)", "sin(max(x,y)-min(x,y))", "sqrt(x*y)+x^1.5"]
+)
 @pytest.mark.parametrize("eps", [1e-2, 1e-6])
 def test_smoothed_within_the_tolerance(text: str, eps: float) -> None:
     program = integraph.compile(text, eps)

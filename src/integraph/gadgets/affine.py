@@ -5,8 +5,8 @@ from __future__ import annotations
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed
 from integraph.gadgets.weighted_sum import WeightedSum
-from integraph.program.wording import counted
 from integraph.program import Block, register
+from integraph.program.wording import counted
 
 
 class Affine(WeightedSum):

@@ -19,10 +19,10 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
-from integraph.program.wording import counted, right_side
 from integraph.program import ONE, Block, Op, Ref, Terms, View
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices, row_major
+from integraph.program.wording import counted, right_side
 
 
 @dataclass(frozen=True, slots=True, eq=False)

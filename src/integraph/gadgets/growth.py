@@ -15,10 +15,10 @@ from integraph.errors import SpecError
 from integraph.gadgets.contraction import distinct, nonzeros, spread
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
-from integraph.program.wording import counted
 from integraph.program import ONE, Block, Ref, Terms
 from integraph.program.terms import empty, terms
 from integraph.program.views import Floats, Indices, Int32, dense
+from integraph.program.wording import counted
 
 WEIGHTS = {"a": "p", "w": "x", "c": "t"}  # the tensors that weigh registers, and which
 RATE, ANGLE = ("a", "w", "b"), ("c", "d")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed
 from integraph.gadgets.weighted_sum import WeightedSum
-from integraph.program.wording import counted
 from integraph.program import Block, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Indices
+from integraph.program.wording import counted
 
 
 class Monomial(WeightedSum):

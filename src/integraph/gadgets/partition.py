@@ -20,10 +20,10 @@ import numpy as np
 from integraph.errors import SpecError
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
-from integraph.program.wording import counted
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import concatenate, terms
 from integraph.program.views import Floats, Indices
+from integraph.program.wording import counted
 
 EXTENDED = 160  # bits: enough to round every control of N < 2^60 correctly but for ties
 

@@ -10,10 +10,10 @@ from integraph.errors import SpecError
 from integraph.gadgets.contraction import check, distinct, nonzeros, operand, spread
 from integraph.gadgets.functions import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values, row
-from integraph.program.wording import counted
 from integraph.program import Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Indices
+from integraph.program.wording import counted
 
 
 class Product(Gadget):

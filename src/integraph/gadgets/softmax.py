@@ -20,10 +20,10 @@ import numpy as np
 from integraph.errors import SpecError
 from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
-from integraph.program.wording import counted
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import Floats, Indices, Int32
+from integraph.program.wording import counted
 
 
 class Softmax(Gadget):
@@ -38,8 +38,8 @@ class Softmax(Gadget):
         s = block.operands[0]
         if not a.shape or not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
             raise SpecError(
-                f"{self.name}: a, u and s need one shape rows + (n,), m needs rows; got {a.shape}, {u.shape}, {s.shape}, "
-                f"{m.shape} (for a single row give one register, m[0], whose shape is ())"
+                f"{self.name}: a, u and s need one shape rows + (n,), m needs rows; got {a.shape}, {u.shape}, "
+                f"{s.shape}, {m.shape} (for a single row give one register, m[0], whose shape is ())"
             )
         if "c" in block.tensors:
             fits("softmax", "c", block.tensors["c"].shape, m.shape)

@@ -104,7 +104,7 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
         else:
             powers[same] = replace(powers[same], a=powers[same].a + other.a)
     turning = f if f.angle is not None else g
-    kept = tuple(power for power in powers if power.a)
+    kept = tuple(power for power in powers if power.a or not power.known[0] > 0)  # x⁰ still checks its x
     gain, _, ops = multiplied(Number(f.gain, None, f.ops), Number(g.gain, None, g.ops))
     return Fused(start, forms.add(f.growth, g.growth), kept, turning.angle, turning.cosine, gain, ops)
 

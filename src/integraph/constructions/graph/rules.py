@@ -115,14 +115,10 @@ def _variable_power(r: Reader, n: int, node: Node, text: str) -> Value:
 def _matmul(r: Reader, n: int, node: Node, text: str) -> Value:
     """Σ_k f[…, i, k] g[…, k, j]: a product of lanes (…, i, j, k), summed over the last."""
     f, g = (r.form(k) for k in node.args)
-
-    def whole() -> Form:
-        left = forms.inserted(f, len(f.shape) - 1)
-        right = forms.inserted(forms.transposed(g, (*range(len(g.shape) - 2), -1, -2)), len(g.shape) - 2)
-        return forms.summed(r.multiply(left, right, text))
-
-    f, g = (form if form.terms == () or form.single else r.tape.sum(form, text) for form in (f, g))
-    return whole()
+    f, g = (form if not form.terms or form.single else r.tape.sum(form, text) for form in (f, g))
+    left = forms.inserted(f, len(f.shape) - 1)
+    right = forms.inserted(forms.transposed(g, (*range(len(g.shape) - 2), -1, -2)), len(g.shape) - 2)
+    return forms.summed(r.multiply(left, right, text))
 
 
 def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
