@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from integraph.errors import UsageError
 from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches
-from integraph.program.engine import inputs
+from integraph.program.engine import batch_of
 from integraph.program.summary import above
 from integraph.program.views import Floats
 from integraph.targets import Layer, Network
@@ -111,7 +111,7 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
         raise UsageError(
             f"the program is {program.inputs} → {program.outputs}, the network {net.inputs} → {net.outputs}: {OTHER}"
         )
-    x = inputs(program, X)
+    x = batch_of(X, program.inputs)
     if not len(x):
         raise UsageError("there is no input to compare at: X is empty")
     with np.errstate(all="ignore"):  # the program refuses what is not finite
@@ -142,8 +142,12 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
 def _network(source: Any) -> Network:
     if isinstance(source, Network):
         return source
-    from integraph.frontends import network
+    from integraph.frontends import is_network, network
 
+    if not is_network(source):
+        raise UsageError(
+            "compare shows a network layer by layer; a formula or a graph has values: graph(source).values(X)"
+        )
     return network(source)
 
 

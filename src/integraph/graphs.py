@@ -10,23 +10,26 @@ from numpy.typing import ArrayLike
 from integraph.constructions.graph.compiled import Layouts
 from integraph.constructions.graph.compiled import layouts as layouts_of
 from integraph.errors import UsageError
-from integraph.frontends import function, is_network
+from integraph.frontends import function, is_network, is_onnx, network
 from integraph.frontends import graph as read_graph
 from integraph.smooth import Variables, is_python
 from integraph.targets.formula_graph import to_graph
 from integraph.targets.graph import Graph
+from integraph.targets.network_graph import network_graph
 
 
 def graph(source: Any, *, variables: Variables = None, inputs: int | Sequence[tuple[int, ...]] | None = None) -> Graph:
-    """The computation graph of a formula, a sympy expression, an ONNX file or a function written in jax.numpy.
+    """The computation graph of a formula, a sympy expression, an ONNX file, a network or a function in jax.numpy.
 
     `variables` names the inputs of a formula in order. `inputs` is for functions: how many numbers the one argument
     holds, or the shapes of all arguments. The graph is what `method="exact"` compiles; `values(x)` runs it in numpy.
     """
     if isinstance(source, Graph):
         return source
-    if is_network(source):
+    if is_onnx(source):
         return read_graph(source)
+    if is_network(source):
+        return network_graph(network(source))
     if is_python(source):
         from integraph.frontends import jax
 

@@ -47,7 +47,9 @@ def task(
 ) -> Task:
     """`norm` is the user's bound of all derivatives up to `order`, or of every order, where there is no formula."""
     if not isinstance(method, str) or method not in METHODS:
-        raise UsageError(f"method = {method!r}: a function is compiled by {', '.join(map(repr, METHODS))}")
+        raise UsageError(
+            f"method = {method!r}: a function is compiled by 'exact' (formulas), {', '.join(map(repr, METHODS))}"
+        )
     tolerance, share = real(eps, "eps"), real(gamma, "gamma")
     if isinstance(eps, bool) or not (math.isfinite(tolerance) and tolerance > 0):
         raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")

@@ -17,7 +17,7 @@ class Powers(Growth):
     targets = ("p", "z")
     operands = ("x",)
     tensors = ("a", "w", "b")
-    domain = "the bases p + 1 of the powers must be > 0, and z must stay below 1.8e308"
+    domain = "the bases of powers must be > 0, p + 1 are multiples of them; z must stay below 1.8e308"
 
 
 powers = Powers()

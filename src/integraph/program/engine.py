@@ -165,10 +165,9 @@ def finite(array: Floats) -> bool:
     return bool(np.isfinite(array).all())
 
 
-def inputs(program: Program, x: object) -> Floats:
+def batch_of(x: object, d: int, whose: str = "the program") -> Floats:
     """A checked batch (B, d) from whatever the user gave: one point, a batch, or for d = 1 a list of numbers."""
     given = numbers(x, "inputs")
-    d = program.inputs
     if given.ndim <= 1 and d == 1 and given.shape != (1,):
         batch = given.reshape(-1, 1)
     elif given.ndim == 1:
@@ -176,7 +175,7 @@ def inputs(program: Program, x: object) -> Floats:
     else:
         batch = given
     if batch.ndim != 2 or batch.shape[1] != d:
-        raise UsageError(f"inputs have shape {given.shape}: the program takes ({d},) or (batch, {d})")
+        raise UsageError(f"inputs have shape {given.shape}: {whose} takes ({d},) or (batch, {d})")
     if not finite(batch):
         row, column = (int(n) for n in np.argwhere(~np.isfinite(batch))[0])
         raise UsageError(f"input {row} is not finite: component {column} is {batch[row, column]}")

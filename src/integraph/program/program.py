@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from integraph.errors import SpecError, UsageError
 from integraph.program import dynamics, lowering, spec, summary, transform
 from integraph.program.annotations import Budget, Probe
-from integraph.program.engine import DOUBLE, Engine, Flow, Options, first_able, inputs, named
+from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, first_able, named
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
@@ -176,7 +176,7 @@ class Program:
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
         dynamics.check_options(self, options)
         chosen = self._engine if engine is None else named(self, engine)
-        return chosen.run(self, inputs(self, x), options)
+        return chosen.run(self, batch_of(x, self.inputs), options)
 
     @cached_property
     def _engine(self) -> Engine:

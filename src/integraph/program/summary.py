@@ -43,7 +43,7 @@ def short(program: Program) -> str:
     return (
         f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
         f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {terms}{needs}\n"
-        f"    {', '.join(_errors(program)) or 'error: not measured yet'}"
+        f"    {', '.join(_errors(program)) or 'error: no bound is known'}"
     )
 
 

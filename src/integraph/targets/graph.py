@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError
+from integraph.program.engine import batch_of
 from integraph.program.views import Floats
 from integraph.targets.graph_values import compute
 
@@ -80,10 +81,10 @@ class Graph:
         """How many numbers the outputs are."""
         return sum(self.nodes[n].size for n in self.outputs)
 
-    def values(self, x: Floats) -> Floats:
-        """(B, inputs) → (B, outputs), in numpy."""
+    def values(self, x: ArrayLike) -> Floats:
+        """(B, inputs), or one point, → (B, outputs), in numpy."""
         with np.errstate(all="ignore"):
-            rows = [self._one(row) for row in np.asarray(x, np.float64)]
+            rows = [self._one(row) for row in batch_of(x, self.inputs, "the graph")]
         return np.array(rows).reshape(len(rows), self.sizes)
 
     def _one(self, x: Floats) -> Floats:

@@ -38,7 +38,7 @@ class Layouts:
 
     def __str__(self) -> str:
         lines = [f"{self.name}: width against depth", f"{'free':<8}{'W':>10}{'D':>8}"]
-        lines += [f"{one.free:<8}{one.allocation.width:>10,}{one.time.depth:>8,}" for one in self.found]
+        lines += [f"{one.free:<8}{one.width:>10,}{one.depth:>8,}" for one in self.found]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -58,7 +58,7 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
     cube, eps = interval(box, graph.inputs), tolerance(eps)
     found = _lowered(graph, cube, eps)
     frees = FREES if free == AUTO and eps is not None else (KEEP, CLEAN) if free == AUTO else (free,)
-    fitting = sorted((layout(found.tape, found.outputs, one) for one in frees), key=lambda one: one.allocation.width)
+    fitting = sorted((layout(found.tape, found.outputs, one) for one in frees), key=lambda one: one.width)
     for chosen in fitting:
         rate = _rate(chosen, found, cube, eps)
         if rate is not None:
@@ -91,7 +91,7 @@ def tolerance(eps: float | None) -> float | None:
 
 def _asked(chosen: Layout, eps: float | None) -> bool:
     """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
-    return eps is not None or chosen.allocation.width <= SMALL
+    return eps is not None or chosen.width <= SMALL
 
 
 def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:

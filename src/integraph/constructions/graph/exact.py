@@ -24,6 +24,17 @@ class Layout:
     allocation: Allocation
     free: str
 
+    def __repr__(self) -> str:
+        return f"<layout {self.free}: W = {self.width}, D = {self.depth}>"
+
+    @property
+    def width(self) -> int:
+        return self.allocation.width
+
+    @property
+    def depth(self) -> int:
+        return self.time.depth
+
     @property
     def where(self) -> Where:
         """The registers of an atom."""

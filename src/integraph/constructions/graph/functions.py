@@ -41,7 +41,11 @@ def flow(tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tupl
     """gain·out + offset of the recipe's run on x. Its starts are read off the registers of x if x is a long sum, unless
     the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
     suffix = tag or f"({text})"
-    held = {"x": tape.registers(x, f"affine {tag}" if tag else text, f"x{suffix}")} if "x" in recipe.starts else {}
+    held = (
+        {"x": tape.registers(x, f"affine {tag}" if tag else text, f"x{tag}" if tag else f"[argument of {text}]")}
+        if "x" in recipe.starts
+        else {}
+    )
     if held and x.cost > FEW and not tag:
         x = held["x"]
     targets = {role: tape.atom(f"{role}{suffix}", x.shape) for role in recipe.starts if role != "x"}

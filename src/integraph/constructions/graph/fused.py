@@ -10,7 +10,7 @@ is 1e-16·s/x of x, and a large x/s only costs a Taylor engine steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -79,16 +79,17 @@ def turn(angle: Form, cosine: bool) -> Fused:
     return Fused(ones(()), constant((), 0.0), (), angle, cosine)
 
 
-def power(base: Form, a: Fraction, low: float, high: float, text: str) -> Fused:
+def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int = FAR) -> Fused:
     """base^a where low ≤ base ≤ high is known; the base, called `text`, must be positive."""
-    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high), text, (low, high)),))
+    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high, far), text, (low, high)),))
 
 
-def scale(low: float, high: float) -> float:
-    """A power of two: the geometric mean of the range, but not far above its low end; 1 where nothing is known."""
+def scale(low: float, high: float, far: int = FAR) -> float:
+    """A power of two: the geometric mean of the range, but not far above its low end; where that may be 0, `far` binary
+    digits below the high end, and 1 where nothing is known."""
     if not (high > 0 and math.isfinite(high)):
         return 1.0
-    exponent = math.log2(high) - FAR
+    exponent = math.log2(high) - far
     if low > 0:
         exponent = min(0.5 * (math.log2(low) + math.log2(high)), math.log2(low) + NEAR)
     return 2.0 ** min(max(round(exponent), -1000), 1000)
@@ -109,9 +110,22 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
     return Fused(start, forms.add(f.growth, g.growth), kept, turning.angle, turning.cosine, gain, ops)
 
 
+def moved(f: Fused, shape: Shape, how: Callable[[Form], Form]) -> Fused | None:
+    """f with its lanes in another shape, if each of its parts has all lanes or none."""
+    parts = [f.start, f.growth, *(power.base for power in f.powers), *([f.angle] if f.angle else [])]
+    old = f.shape
+    if any(part.shape not in ((), old) for part in parts) or f.gain.shape not in ((), old):
+        return None
+    there = [how(part) if part.shape else part for part in parts]
+    powers = tuple(replace(power, base=base) for power, base in zip(f.powers, there[2:], strict=False))
+    gain = f.gain.reshape(shape) if f.gain.shape else f.gain
+    angle = there[-1] if f.angle else None
+    return Fused(there[0], there[1], powers, angle, f.cosine, gain, f.ops)
+
+
 def raised(f: Fused, a: Fraction) -> Fused | None:
-    """f^a, if f is a positive number times exponentials and powers of positive bases."""
-    if f.angle is not None or f.start.terms or not (f.gain > 0).all():
+    """f^a, if f is a number times exponentials and powers of positive bases, and a root of it a positive one."""
+    if f.angle is not None or f.start.terms or not ((f.gain > 0).all() or (a.denominator == 1 and f.gain.all())):
         return None
     powers = tuple(replace(power, a=power.a * a) for power in f.powers)
     ops = 0 if (f.gain == 1).all() and not f.ops else math.ceil(f.ops * abs(a)) + _raising(a, f.gain)

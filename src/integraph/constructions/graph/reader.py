@@ -31,6 +31,7 @@ Value = Form | Fused
 EXPAND = 1e3  # how much larger than a product its terms may be
 TERMS = 24  # of an expanded product
 CANCELS = 16  # roundings that a smoothed root must stay above
+PRODUCTS = 4  # the largest power of a positive base that products are shorter for
 NEAR_ONE = 2.0**-6  # a base that small is no problem for x − 1
 
 
@@ -51,8 +52,10 @@ class Reader:
     def keep(self, number: int, value: Value, text: str) -> None:
         """The value of the next node. What is used twice, and costs something, runs now."""
         shared = self.uses[number] > 1
-        if shared and (isinstance(value, Fused) or value.cost > FEW):
-            value = self.sum(value, text)
+        if shared and isinstance(value, Fused):
+            value = self.run(value, text)
+        elif shared and isinstance(value, Form) and value.cost > FEW:
+            value = self.tape.sum(value, text)
         self.values.append(value)
         if isinstance(value, Form):
             self.know(value, number)
@@ -94,9 +97,6 @@ class Reader:
         exact = term.ops == 0 and term.w[0] == 1
         own = found if exact else mul(found, factor)
         self.tape.known[atom] = both(own, self.tape.known.get(atom, own))
-
-    def sum(self, value: Value, text: str) -> Form:
-        return self.tape.sum(self.run(value, text) if isinstance(value, Fused) else value, text)
 
     def output(self, number: int) -> Form:
         """What the read-out can take: linear, and a few registers for each output."""
@@ -182,25 +182,25 @@ class Reader:
 
     def power(self, f: Value, a: Fraction, known: Interval, text: str, base: str) -> Value:
         """f^a, where `known` is the range of f, which the source calls `base`."""
-        if _whole(a):
-            return self.whole(f, int(a), text)
         raised = fused.raised(f, a) if isinstance(f, Fused) else None
         if raised is not None:
             return raised
         x = self.run(f, text) if isinstance(f, Fused) else f
+        low, high = float(np.min(known.low)), float(np.max(known.high))
+        if _whole(a) and (low <= 0 or a <= PRODUCTS):
+            return self.whole(x, int(a), text)
         if not x.terms:
             return constant(x.shape, _number(x.b, a, text))
-        low, high = float(np.min(known.low)), float(np.max(known.high))
         if low <= 0 < high and a > 0 and a.denominator > 1 and self.steep is not None:
             return self.lifted(x, a, high, text, base)
-        if low > 0 or (a.denominator > 1 and high > 0):
+        if low >= 0 or (a.denominator > 1 and high > 0):
             return fused.power(x, a, low, high, base)
         if a.denominator > 1:
             raise SourceError(
                 f"{text}: its base is at most {high:g} on the box, and a power of exponent {a} needs a positive one: "
                 "choose another box"
             )
-        if high < 0:
+        if high <= 0:
             inverse = fused.power(scaled(x, -1.0), a, -high, -low, f"−({base})")
             return inverse if a % 2 == 0 else self.times(constant((), -1.0), inverse, text)
         return self.either_sign(x, a, max(-low, high), text, base)
@@ -224,18 +224,16 @@ class Reader:
         x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         odd = a.numerator % 2 == 1
         b = (a - 1) / 2 if odd else a / 2
-        square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²")
+        square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", 2 * fused.FAR)
         return self.times(x, square, text) if odd else square
 
-    def whole(self, f: Value, n: int, text: str) -> Value:
-        """f^n by products."""
+    def whole(self, x: Form, n: int, text: str) -> Form:
+        """x^n by products."""
         if n == 0:
-            return constant(f.shape, 1.0)
+            return constant(x.shape, 1.0)
         if n == 1:
-            return f
-        x = self.sum(f, text) if isinstance(f, Fused) else f
+            return x
         half = self.whole(x, n // 2, text)
-        assert isinstance(half, Form)
         square = self.multiply(half, half, text, self.bound(half, half))
         return self.multiply(square, x, text, self.bound(square, x)) if n % 2 else square
 
@@ -260,6 +258,13 @@ class Reader:
             )
         self.smoothed.append(text)
         return functions.flow(self.tape, functions.rectifier(self.steep), x, text, {})
+
+    def inside(self, number: int, text: str, low: float, high: float) -> None:
+        """Refuses an argument that is nowhere between these ends."""
+        known = self.ranges[number]
+        if np.max(known.high) <= low or np.min(known.low) >= high:
+            reach = f"[{float(np.min(known.low)):g}, {float(np.max(known.high)):g}]"
+            raise SourceError(f"{text}: its argument is in {reach} on the box, and must be in ({low:g}, {high:g})")
 
     def logarithm(self, x: Form, known: Interval, text: str) -> Form:
         low, high = float(np.min(known.low)), float(np.max(known.high))

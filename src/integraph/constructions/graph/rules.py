@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from integraph.bounds.intervals import Interval
 from integraph.constructions.graph import forms, functions, fused
 from integraph.constructions.graph.forms import Form, add, constant, scaled, shifted
+from integraph.constructions.graph.fused import Fused
 from integraph.constructions.graph.reader import Reader, Value
 from integraph.constructions.graph.rounding import powers_of_two
 from integraph.constructions.graph.runs import Tape
@@ -66,6 +67,26 @@ def _lanes(how: Callable[[Form, tuple[Any, ...]], Form]) -> Rule:
     return lambda r, n, node, text: r.changed(r.form(node.args[0]), lambda form: how(form, node.data), text)
 
 
+def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
+    """A product that waits goes on waiting."""
+    value = r.values[node.args[0]]
+    found = (
+        fused.moved(value, node.shape, lambda form: forms.reshaped(form, node.shape))
+        if isinstance(value, Fused)
+        else None
+    )
+    if found is not None:
+        return found
+    return r.changed(r.form(node.args[0]), lambda form: forms.reshaped(form, node.shape), text)
+
+
+def _broadcast(r: Reader, n: int, node: Node, text: str) -> Value:
+    value = r.values[node.args[0]]
+    if isinstance(value, Fused):
+        return replace(value, start=forms.broadcast(value.start, node.shape))
+    return r.changed(value, lambda form: forms.broadcast(form, node.shape), text)
+
+
 def _slice(form: Form, data: tuple[Any, ...]) -> Form:
     ends = (start + step * count for start, step, count in data)
     keys = (slice(s, end if end >= 0 else None, step) for (s, step, _), end in zip(data, ends, strict=True))
@@ -106,6 +127,13 @@ def _power(r: Reader, n: int, node: Node, text: str) -> Value:
 def _variable_power(r: Reader, n: int, node: Node, text: str) -> Value:
     base, exponent = node.args
     known, y = r.ranges[base], r.form(exponent)
+    number = r.graph.nodes[base].value
+    if number is not None:
+        if not (number > 0).all():
+            raise SourceError(
+                f"{text}: a power with an exponent that varies needs a positive base, it is {number.min():g}"
+            )
+        return fused.exponential(scaled(y, np.log(number), 2 if (number != np.e).any() else 0))
     if np.min(known.low) >= STEADY[0] and np.max(known.high) <= STEADY[1]:
         x = r.form(base)
         return functions.variable_power(r.tape, x, r.multiply(y, shifted(x, -1.0), text), text)
@@ -170,6 +198,7 @@ def _logarithm(base: float) -> Rule:
 
 
 def _log1p(r: Reader, n: int, node: Node, text: str) -> Value:
+    r.inside(node.args[0], text, -1.0, math.inf)
     return functions.logarithm(r.tape, shifted(r.form(node.args[0]), 1.0), 1.0, text)
 
 
@@ -185,34 +214,38 @@ def _root(a: Fraction) -> Rule:
     return rule
 
 
-def _arc(r: Reader, x: Form, text: str) -> Form:
+def _arc(r: Reader, number: int, text: str) -> Form:
     """asin x = atan(x (1 − x²)^−½)."""
+    r.inside(number, text, -1.0, 1.0)
+    x, name = r.form(number), r.graph.nodes[number].text
     x = x if x.single else r.tape.sum(x, text)
     square = shifted(scaled(r.multiply(x, x, text), -1.0), 1.0)
-    slope = r.times(x, fused.power(square, Fraction(-1, 2), 0.0, 1.0, f"1 − {text}²"), text)
+    slope = r.times(x, fused.power(square, Fraction(-1, 2), 0.0, 1.0, f"1 − ({name})²"), text)
     assert isinstance(slope, fused.Fused)
     return r.flow("atan", r.run(slope, text), text)
 
 
 def _asin(r: Reader, n: int, node: Node, text: str) -> Value:
-    return _arc(r, r.form(node.args[0]), text)
+    return _arc(r, node.args[0], text)
 
 
 def _acos(r: Reader, n: int, node: Node, text: str) -> Value:
-    return shifted(scaled(_arc(r, r.form(node.args[0]), text), -1.0), 0.5 * math.pi)
+    return shifted(scaled(_arc(r, node.args[0], text), -1.0), 0.5 * math.pi)
 
 
 def _acosh(r: Reader, n: int, node: Node, text: str) -> Value:
     """2 asinh √((x − 1)/2)."""
-    known = r.ranges[node.args[0]]
+    r.inside(node.args[0], text, 1.0, math.inf)
+    known, name = r.ranges[node.args[0]], r.graph.nodes[node.args[0]].text
     half = shifted(scaled(r.form(node.args[0]), 0.5), -0.5)
     low, high = 0.5 * float(np.min(known.low)) - 0.5, 0.5 * float(np.max(known.high)) - 0.5
     return scaled(
-        r.flow("asinh", r.run(fused.power(half, Fraction(1, 2), low, high, f"{text}/2 − ½"), text), text), 2.0
+        r.flow("asinh", r.run(fused.power(half, Fraction(1, 2), low, high, f"({name} − 1)/2"), text), text), 2.0
     )
 
 
 def _atanh(r: Reader, n: int, node: Node, text: str) -> Value:
+    r.inside(node.args[0], text, -1.0, 1.0)
     x = r.form(node.args[0])
     above, below = (functions.logarithm(r.tape, shifted(scaled(x, sign), 1.0), 1.0, text) for sign in (1.0, -1.0))
     return add(scaled(above, 0.5), scaled(below, -0.5))
@@ -268,8 +301,8 @@ RULES: dict[str, Rule] = {
     "matmul": _matmul,
     "sum": _sum,
     "softmax": _softmax,
-    "reshape": _lanes(lambda form, data: forms.reshaped(form, tuple(data[0]))),
-    "broadcast": _lanes(lambda form, data: forms.broadcast(form, tuple(data[0]))),
+    "reshape": _reshape,
+    "broadcast": _broadcast,
     "transpose": _lanes(lambda form, data: forms.transposed(form, data)),
     "slice": _lanes(_slice),
     "take": _lanes(lambda form, data: forms.taken(form, data[0], tuple(data[1]))),

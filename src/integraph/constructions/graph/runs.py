@@ -103,7 +103,7 @@ class Tape:
             return form
         key = form.key()
         if key not in self._sums:
-            self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, name or text)
+            self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, name or f"[{text}]")
         return atom_form(self._sums[key], form.shape)
 
     def pieces(self, parts: Iterable[tuple[View, Form]], shape: Shape, text: str, name: str) -> int:
