@@ -101,6 +101,52 @@ def test_either_sign(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("exp(x)^20", (2, 2)),
+        ("e^x", (2, 2)),
+        ("2^x", (2, 2)),
+        ("x^100", (3, 2)),
+        ("(1+x)^7", (3, 2)),
+        ("sqrt(x)^4", (3, 2)),
+        ("sin(x)*y", (3, 1)),
+        ("1/(x*y)", (5, 2)),
+        ("tanh(ln(x)) + sinh(ln(x))", (7, 3)),
+    ],
+)
+def test_products_and_powers_are_one_run(text: str, size: tuple[int, int]) -> None:
+    """Also powers of what is a run itself; and what is used twice is not copied."""
+    program = integraph.compile(text, box=(0.1, 1))
+    assert (program.width, program.depth) == size
+    x = np.random.default_rng(0).uniform(0.1, 1, (20, program.inputs))
+    np.testing.assert_allclose(program(x), integraph.function(text).values(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("text", ["1/x", "y/x", "1/x^2", "x^-1.5", "ln(x)*x"])
+def test_small_arguments_keep_their_digits(text: str) -> None:
+    """On a box that begins at 0 the sign is known: an error of 1e-16·s/x, not of its square."""
+    program = integraph.compile(text)
+    x = np.full((1, program.inputs), 1e-6)
+    np.testing.assert_allclose(program(x), integraph.function(text).values(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("asin(x+2)", "[2, 3]"),
+        ("acosh(x/2)", "(1, inf)"),
+        ("log1p(x-3)", "(-1, inf)"),
+        ("atanh(x+2)", "(-1, 1)"),
+        ("(-2)^x", "positive base"),
+    ],
+)
+def test_a_domain_that_is_missed_is_refused(text: str, names: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        integraph.compile(text)
+    assert names in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("text", "names"),
     [
         ("1/(x-x)", "0 for every input"),

@@ -104,6 +104,19 @@ def test_saturated_gelu() -> None:
         np.testing.assert_allclose(built(x), wanted, rtol=1e-11, atol=1e-11 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("free", FREES)
+def test_networks_are_graphs_too(free: str) -> None:
+    """Every activation of a network, exactly or within the tolerance, whatever its registers do."""
+    rng = np.random.default_rng(6)
+    names = ("tanh", "sigmoid", "arctan", "softplus", "silu", "gelu", "gelu_tanh", "sin", "gaussian", "erf")
+    layers = [(rng.normal(size=(3, 3)), rng.normal(size=3), name) for name in names]
+    net = integraph.network([*layers, (rng.normal(size=(3, 3)), None, ("leaky_relu", 0.2)), (np.ones((2, 3)), [0, 1])])
+    x = rng.uniform(-1, 1, (20, 3))
+    built = integraph.compile(net, 1e-3, method="exact", free=free, box=(-1, 1))
+    assert np.abs(built(x) - net(x)).max() <= built.budget.total <= 1e-3
+    assert integraph.graph(net).values(x[0]).shape == (1, 2)
+
+
 def test_decay_is_in_the_budget() -> None:
     built = integraph.compile(CHAIN, 1e-6, free="decay", box=(-1, 1))
     assert 0 < built.budget.residue <= 1e-6
