@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 import integraph
 from exact_formulas import FORMULAS, LIMITS, error
@@ -194,3 +197,43 @@ def test_options_that_do_not_fit() -> None:
     ):
         with pytest.raises(UsageError, match=names):
             integraph.compile("sin(x)", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "box"),
+    [
+        ("x^12.5", (1e-40, 1)),
+        ("x^110.5", (0, 1)),
+        ("x^-25.5", (1e-20, 1)),
+        ("x^25.5*y^-25.5", (1e-20, 1)),
+        ("y+cbrt(x-x)", (0, 1)),
+        ("(" * 40 + "x" + "^999.5)" * 40, (0.5, 1)),
+    ],
+)
+def test_factors_stay_inside_float64(text: str, box: tuple[float, float]) -> None:
+    """Scales of bases, raised to large powers, neither vanish nor overflow."""
+    program = integraph.compile(text, box=box)
+    np.testing.assert_allclose(program(np.ones(program.inputs)), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "truth"),
+    [
+        ("1/(z*0.3)^49", 1.0, lambda z: 1 / (z * mpf("0.3")) ** 49),
+        ("(z*0.1)^-300.5", 1.0, lambda z: (z * mpf("0.1")) ** mpf("-300.5")),
+        ("z*1e-200*1e-200*1e300*1e100", 1.0, lambda z: z),
+        ("(1e-200*z)^2*1e300*1e100", 1.0, lambda z: z * z),
+    ],
+)
+def test_a_promise_counts_the_roundings_of_constants(text: str, x: float, truth: Callable[[mpf], mpf]) -> None:
+    """Raised to a power they grow; what underflows is charged with what it was."""
+    program = integraph.compile(text, box=(1, 1.5))
+    with mp.workdps(60):
+        error = float(abs(mpf(float(program([x], engine="precise")[0])) - truth(mpf(x))))
+    assert error <= program.budget.total
+
+
+@pytest.mark.parametrize("text", ["(1e200*(x+1))^1.6", "1e300*x*1e300", "exp(x)*1e300*1e300"])
+def test_numbers_beyond_float64_are_refused(text: str) -> None:
+    with pytest.raises(SourceError, match="float64"):
+        integraph.compile(text)

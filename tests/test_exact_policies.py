@@ -12,7 +12,7 @@ from integraph.constructions.box import interval
 from integraph.constructions.graph.compiled import tolerance
 from integraph.constructions.graph.exact import Layout, layout, program
 from integraph.constructions.graph.rules import lower
-from integraph.errors import UsageError
+from integraph.errors import SourceError, UsageError
 from integraph.targets.graph import Builder, Graph
 
 FREES = ("keep", "clean", "decay")
@@ -102,6 +102,44 @@ def test_saturated_gelu() -> None:
     for free in FREES:
         built = integraph.compile(graph, free=free, box=(-1, 1))
         np.testing.assert_allclose(built(x), wanted, rtol=1e-11, atol=1e-11 * np.abs(wanted).max())
+
+
+def test_a_finite_mask_masks_only_small_scores() -> None:
+    """What was added to a score says nothing about the score."""
+    for weight, added in ((3e4, -2e4), (1.0, -2e4), (1.0, -1e9)):
+        build = Builder("masked")
+        scores = build.apply("mul", build.constant(weight), build.input("x", (3,)))
+        graph = build.graph([build.softmax(build.apply("add", scores, build.constant([0.0, added, 0.0])))])
+        total = weight * np.array([0.0, 1.0, 0.0]) + [0.0, added, 0.0]
+        wanted = np.exp(total - total.max()) / np.exp(total - total.max()).sum()
+        np.testing.assert_allclose(integraph.compile(graph)([0.0, 1.0, 0.0]), wanted, atol=1e-14)
+    build = Builder("large")
+    scores = build.apply("mul", build.constant(3e8), build.input("x", (3,)))
+    graph = build.graph([build.softmax(build.apply("add", scores, build.constant([0.0, -2e8, 0.0])))])
+    with pytest.raises(SourceError, match="no mask"):
+        integraph.compile(graph)
+
+
+def test_graphs_built_by_hand_are_checked() -> None:
+    build = Builder("bad")
+    x = build.input("x", (2, 3))
+    bad = (
+        lambda: build.input("y", (0,)),
+        lambda: build.constant("a"),
+        lambda: build.apply("exp", 99),
+        lambda: build.apply("exp", x, x),
+        lambda: build.apply("add", x),
+        lambda: build.apply("gamma", x),
+        lambda: build.apply("sum", x, data=((0, 0),)),
+        lambda: build.apply("take", x, data=(-1, (0,))),
+        lambda: build.apply("slice", x, data=((0, 0, 1), (0, 1, 1))),
+        lambda: build.apply("leaky_relu", x),
+        lambda: build.power(x, float("nan")),
+        lambda: build.power(x, 1e300),
+    )
+    for attempt in bad:
+        with pytest.raises(SourceError):
+            attempt()
 
 
 @pytest.mark.parametrize("free", FREES)

@@ -199,7 +199,7 @@ def test_names() -> None:
     """Registers are called after what they hold, segments after what they compute."""
     built = integraph.compile("tanh(x*y + tanh(x)) + 2")
     inner, outer = "tanh(x)", "tanh(x*y + tanh(x))"
-    names = ["x", "y", f"alpha({inner})", f"lam({inner})", f"x({outer})", f"alpha({outer})", f"lam({outer})", "one"]
+    names = ["x", "y", f"alpha({inner})", f"lam({inner})", f"arg({outer})", f"alpha({outer})", f"lam({outer})", "one"]
     assert [group.name for group in built.registers] == names
     assert [segment.label for segment in built.segments] == [inner, outer, outer]
     assert all(text in built.describe() for text in names)
@@ -216,6 +216,6 @@ def test_names_where_registers_are_used_again() -> None:
     built = program(laid(formula, "decay"), 40.0, formula)
     names = [group.name for group in built.registers]
     assert names[:2] == ["x", "y"]
-    assert "x(tanh(x+y))…" in "".join(names)
+    assert "arg(tanh(x+y))…" in "".join(names)
     assert len(set(names)) == len(names) == built.width
     assert sum(group.view.size for group in built.registers) == built.width

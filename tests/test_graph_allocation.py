@@ -117,7 +117,7 @@ def test_what_is_freed_is_back_at_its_start(graph: Graph, free: str) -> None:
 def test_only_polynomials_are_cleaned() -> None:
     """Sums and λ = x·tanh x, but never what a contracting gadget computed; an input is not ours to clean."""
     chosen = laid(CHAIN, "clean")
-    assert {chosen.tape.atoms[n].name.split("(")[0] for n in chosen.allocation.left} == {"x", "lam"}
+    assert {chosen.tape.atoms[n].name.split("(")[0] for n in chosen.allocation.left} == {"arg", "lam"}
     first = [chosen.tape.atoms[lot.atoms[0]] for lot in chosen.allocation.lots if lot.freed]
     assert [atom.name for atom in first if atom.run == INPUT or atom.name.startswith("alpha")] == []
 

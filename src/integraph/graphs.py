@@ -38,7 +38,9 @@ def graph(source: Any, *, variables: Variables = None, inputs: int | Sequence[tu
                 f"{source!r} is traced by jax: say inputs=n, how many numbers it takes, or the shapes of its arguments"
             )
         return jax.read(source, inputs)
-    found = function(source, variables=variables, inputs=inputs if isinstance(inputs, int) else None)
+    if inputs is not None and not isinstance(inputs, int):
+        raise UsageError(f"inputs = {inputs!r}: shapes are for functions; a formula has as many inputs as variables")
+    found = function(source, variables=variables, inputs=inputs)
     if found.expression is None:
         raise UsageError(f"{found!r} has no formula: a graph needs one; use method='lean'")
     return to_graph(found.expression, found.name)

@@ -36,13 +36,18 @@ from numpy.typing import ArrayLike
 from integraph.errors import SourceError
 from integraph.program.engine import batch_of
 from integraph.program.views import Floats
+from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_values import compute
 
+BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
+MOVES = ("sum", "reshape", "broadcast", "transpose", "slice", "take", "concat", "softmax", "neg", "power")
 ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
+OPERATIONS = frozenset((*BINARY, *MOVES, *FUNCTIONS, *ACTIVATIONS))
 LARGEST = 1 << 27  # numbers in one array
 NODES = 200_000
+EXPONENT = 10**6
 ROUNDED = ("rounded",)
-MASKED = -1e4  # a score that is lower by this has the weight e^−10000 = 0
+MASKED = -1e8  # a score that is lower by this has no weight; scores are shown to be small beside it when compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,12 +114,17 @@ class Builder:
 
     def input(self, name: str, shape: Sequence[int] = ()) -> int:
         start, node = self._inputs, Node("input", (), tuple(shape), (self._inputs,), None, name)
+        if not node.size > 0:
+            raise SourceError(f"input {name} has shape {tuple(shape)}: it needs at least one number")
         self._inputs = start + node.size
         self._variables += [name] if shape == () else [f"{name}[{n}]" for n in range(node.size)]
         return self._append(node)
 
     def constant(self, value: ArrayLike, text: str = "", data: tuple[str, ...] = ()) -> int:
-        array = np.array(value, np.float64)
+        try:
+            array = np.array(value, np.float64)
+        except (TypeError, ValueError):
+            raise SourceError(f"{text or 'a constant'} is {value!r}: constants must be numbers") from None
         if np.isnan(array).any() or (array == np.inf).any():
             raise SourceError(
                 f"{text or 'a constant'} holds {'nan' if np.isnan(array).any() else 'inf'}: it is no number"
@@ -124,12 +134,17 @@ class Builder:
 
     def apply(self, op: str, *args: int, data: tuple[Any, ...] = (), value: Any = None, text: str = "") -> int:
         """Any operation of the table, after its operands were checked."""
+        needs = 2 if op in BINARY else 1
+        if op not in OPERATIONS or (len(args) != needs and not (op == "concat" and args)):
+            raise SourceError(f"{text or op}: there is no operation {op!r} of {len(args)} operands")
+        if any(not isinstance(n, int | np.integer) or not 0 <= n < len(self.nodes) for n in args):
+            raise SourceError(f"{text or op}: its operands {args} are no numbers of earlier nodes")
         operands = [self.nodes[n] for n in args]
         return self._add(Node(op, args, _shape(op, operands, data, text), data, value, text))
 
     def softmax(self, x: int, text: str = "") -> int:
-        """Over the last axis. Where a constant was added to the scores, entries that got less by 10 000 than the
-        highest of their row take no part."""
+        """Over the last axis. Where a constant was added to the scores, entries that got less by 1e8 than the highest
+        of their row take no part."""
         scores, added = self._added(x)
         highest = np.max(added, -1, keepdims=True, initial=-np.inf)
         if (highest == -np.inf).any():
@@ -155,6 +170,8 @@ class Builder:
         return x, np.zeros(node.shape)
 
     def power(self, base: int, exponent: Fraction | float, text: str = "") -> int:
+        if not -EXPONENT <= exponent <= EXPONENT:
+            raise SourceError(f"{text or 'power'}: the exponent is {exponent}, at most {EXPONENT:g} is compiled")
         return self.apply("power", base, data=(Fraction(exponent),), text=text)
 
     def mean(self, x: int, axes: Sequence[int], text: str = "") -> int:
@@ -228,6 +245,8 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
         return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), m, n)
     if op == "sum":
         gone = {range(len(shapes[0]))[axis] for axis in data[0]}
+        if len(gone) < len(data[0]):
+            raise ValueError(f"axes {data[0]} are not distinct")
         return tuple(n for axis, n in enumerate(shapes[0]) if axis not in gone)
     if op == "transpose":
         if sorted(data) != list(range(len(shapes[0]))):
@@ -235,16 +254,20 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
         return tuple(shapes[0][axis] for axis in data)
     if op == "slice":
         for n, (start, step, count) in zip(shapes[0], data, strict=True):
-            if count < 1 or not (0 <= start < n and 0 <= start + (count - 1) * step < n):
+            if count < 1 or not step or not (0 <= start < n and 0 <= start + (count - 1) * step < n):
                 raise ValueError(f"entries {start}, {start + step}, … of {n}")
         return tuple(count for _, _, count in data)
     if op == "take":
         axis, indices = data
+        if not 0 <= axis < len(shapes[0]):
+            raise ValueError(f"axis {axis} of {len(shapes[0])}")
         if not all(0 <= n < shapes[0][axis] for n in indices):
             raise ValueError(f"indices {indices} of {shapes[0][axis]}")
         return (*shapes[0][:axis], len(indices), *shapes[0][axis + 1 :])
     if op == "concat":
         return np.concatenate([_blank(shape) for shape in shapes], data[0]).shape
+    if op == "leaky_relu" and len(data) != 1:
+        raise ValueError("leaky_relu needs its slope")
     if op == "softmax" and not shapes[0]:
         raise ValueError("softmax needs an axis")
     return np.broadcast_shapes(*shapes)

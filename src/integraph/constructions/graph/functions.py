@@ -42,7 +42,7 @@ def flow(tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tupl
     the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
     suffix = tag or f"({text})"
     held = (
-        {"x": tape.registers(x, f"affine {tag}" if tag else text, f"x{tag}" if tag else f"[argument of {text}]")}
+        {"x": tape.registers(x, f"affine {tag}" if tag else text, f"x{tag}" if tag else f"arg({text})")}
         if "x" in recipe.starts
         else {}
     )

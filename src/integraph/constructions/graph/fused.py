@@ -23,10 +23,13 @@ from integraph.constructions.graph.forms import Form, Shape, atom_form, constant
 from integraph.constructions.graph.merge import joined
 from integraph.constructions.graph.rounding import Number, multiplied, powers_of_two
 from integraph.constructions.graph.runs import Run, Start, Tape, Where, ones, reading, starts
+from integraph.errors import SourceError
 from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
 
 NEAR, FAR = 6, 10  # binary digits that a scale may be above the smallest, or below the largest base
+REACH = 300  # binary digits of a factor s^a
+LARGEST = 10**6  # exponents that are multiplied
 MANY = 64  # registers that an exponent may read through an index array
 
 
@@ -81,7 +84,10 @@ def turn(angle: Form, cosine: bool) -> Fused:
 
 def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int = FAR) -> Fused:
     """base^a where low ≤ base ≤ high is known; the base, called `text`, must be positive."""
-    return Fused(ones(()), constant((), 0.0), (Power(base, a, scale(low, high, far), text, (low, high)),))
+    s = scale(low, high, far)
+    most = REACH / abs(a)  # s^a is a factor of what is read
+    s = 2.0 ** max(min(round(math.log2(s)), math.floor(most)), -math.floor(most))
+    return Fused(ones(()), constant((), 0.0), (Power(base, a, s, text, (low, high)),))
 
 
 def scale(low: float, high: float, far: int = FAR) -> float:
@@ -110,6 +116,12 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
     return Fused(start, forms.add(f.growth, g.growth), kept, turning.angle, turning.cosine, gain, ops)
 
 
+def _moderate(gain: Floats, a: Fraction) -> bool:
+    """Whether gain^a is far from the ends of float64."""
+    with np.errstate(divide="ignore"):
+        return bool((np.abs(np.log2(np.abs(gain)) * float(a)) <= 3 * REACH).all())
+
+
 def moved(f: Fused, shape: Shape, how: Callable[[Form], Form]) -> Fused | None:
     """f with its lanes in another shape, if each of its parts has all lanes or none."""
     parts = [f.start, f.growth, *(power.base for power in f.powers), *([f.angle] if f.angle else [])]
@@ -120,7 +132,7 @@ def moved(f: Fused, shape: Shape, how: Callable[[Form], Form]) -> Fused | None:
     powers = tuple(replace(power, base=base) for power, base in zip(f.powers, there[2:], strict=False))
     gain = f.gain.reshape(shape) if f.gain.shape else f.gain
     angle = there[-1] if f.angle else None
-    return Fused(there[0], there[1], powers, angle, f.cosine, gain, f.ops)
+    return Fused(forms.broadcast(there[0], shape), there[1], powers, angle, f.cosine, gain, f.ops)
 
 
 def raised(f: Fused, a: Fraction) -> Fused | None:
@@ -128,6 +140,8 @@ def raised(f: Fused, a: Fraction) -> Fused | None:
     if f.angle is not None or f.start.terms or not ((f.gain > 0).all() or (a.denominator == 1 and f.gain.all())):
         return None
     powers = tuple(replace(power, a=power.a * a) for power in f.powers)
+    if any(abs(power.a) > LARGEST for power in powers) or not _moderate(f.gain, a):
+        return None
     ops = 0 if (f.gain == 1).all() and not f.ops else math.ceil(f.ops * abs(a)) + _raising(a, f.gain)
     growth = scaled(f.growth, float(a), int(Fraction(float(a)) != a))
     return replace(f, growth=growth, powers=powers, gain=f.gain ** float(a), ops=ops)
@@ -169,6 +183,9 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
     after = {p: left} if f.powers and (left := _left(f, shape, z)) is not None else {}
     numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
     rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
+    reach = sum(math.log2(power.s) * float(power.a) for power in f.powers)
+    if abs(reach) > 3 * REACH:
+        raise SourceError(f"{text}: its powers differ by a factor of 2^{abs(reach):.0f} on the box: use a smaller one")
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
     tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain))
     ops = sum(1 + _raising(power.a, np.array(power.s)) for power in f.powers if power.s != 1)

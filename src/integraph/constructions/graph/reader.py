@@ -22,6 +22,7 @@ from integraph.bounds.range_arithmetic import both, mul, power
 from integraph.constructions.graph import forms, functions, fused
 from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, drop_reads, scaled, shifted
 from integraph.constructions.graph.fused import Fused
+from integraph.constructions.graph.rounding import CONSTANT
 from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError, UsageError
 from integraph.program.views import Floats, dense
@@ -90,9 +91,9 @@ class Reader:
             return
         atom, ref = term.atoms[0], drop_reads(term.refs[0])
         shape = self.tape.atoms[atom].shape
-        if ref != dense(0, ref.shape) or ref.size != math.prod(shape):
+        if ref != dense(0, ref.shape) or not found.low.size == ref.size == math.prod(shape):
             return
-        found = Interval(*(np.broadcast_to(end, ref.shape).reshape(shape) for end in (found.low, found.high)))
+        found = Interval(*(np.reshape(end, shape) for end in (found.low, found.high)))
         factor = power(Interval(term.w[0], term.w[0]).widened(term.ops * U * np.abs(term.w[0])), Fraction(-1))
         exact = term.ops == 0 and term.w[0] == 1
         own = found if exact else mul(found, factor)
@@ -173,6 +174,8 @@ class Reader:
     def factors(self, number: int, a: Fraction) -> list[tuple[int, Fraction]]:
         """(xy)^a = x^a y^a and (x^b)^a = x^(ab): for whole exponents, or where the bases are positive."""
         node = self.graph.nodes[number]
+        if node.op == "power" and abs(a * node.data[0]) > fused.LARGEST:
+            return []
         positive = all(self.ranges[n].low.min() > 0 for n in node.args)
         if node.op in ("mul", "div") and (positive or a.denominator == 1):
             return [(node.args[0], a), (node.args[1], a if node.op == "mul" else -a)]
@@ -190,7 +193,8 @@ class Reader:
         if _whole(a) and (low <= 0 or a <= PRODUCTS):
             return self.whole(x, int(a), text)
         if not x.terms:
-            return constant(x.shape, _number(x.b, a, text))
+            ops = math.ceil(fused.polynomial(x).ops * abs(a)) + CONSTANT if x.b.any() else 0
+            return constant(x.shape, _number(x.b, a, text), ops)
         if low <= 0 < high and a > 0 and a.denominator > 1 and self.steep is not None:
             return self.lifted(x, a, high, text, base)
         if low >= 0 or (a.denominator > 1 and high > 0):
@@ -221,8 +225,10 @@ class Reader:
 
     def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
-        x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         odd = a.numerator % 2 == 1
+        if not x.terms:
+            return constant(x.shape, _number(np.abs(x.b), a, text) * (np.sign(x.b) if odd else 1.0))
+        x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         b = (a - 1) / 2 if odd else a / 2
         square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", 2 * fused.FAR)
         return self.times(x, square, text) if odd else square
@@ -287,6 +293,8 @@ def _number(base: Floats, a: Fraction, text: str) -> Floats:
     """A power of numbers."""
     with np.errstate(all="ignore"):
         found: Floats = np.power(base, float(a))
-    if not np.isfinite(found).all():
-        raise SourceError(f"{text}: its base is {base.ravel()[~np.isfinite(found).ravel()][0]:g} for every input")
+    if not np.isfinite(found).all() or (found == 0).any() != (base == 0).any():
+        bad = base.ravel()[~(np.isfinite(found) & (found != 0)).ravel()][0]
+        why = "its base is 0 for every input" if bad == 0 else f"{bad:g} to the power {a} is no number of float64"
+        raise SourceError(f"{text}: {why}")
     return found

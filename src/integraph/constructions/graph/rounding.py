@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from integraph.errors import SourceError
 from integraph.program.views import Floats
 from integraph.targets.merge import sum_error
 
 CONSTANT = 4  # roundings behind a constant such as √(2/π) or 1/ln 2
 LOOK = 1 << 16  # numbers that are looked at one by one
 GRID = 2.0**20
+TINY = 2.0**-1020
 
 
 class Number(NamedTuple):
@@ -48,9 +50,15 @@ def added(a: Number, b: Number) -> Number:
 
 
 def multiplied(a: Number, b: Number) -> Number:
-    value = np.asarray(a.value * b.value)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = np.asarray(a.value * b.value)
+    if not np.isfinite(value).all():
+        raise SourceError("its numbers multiply to more than float64 holds, 1.8e308: rescale it")
     exact = powers_of_two(a.value) or powers_of_two(b.value) or _exact(a.value, b.value)
-    ops = a.ops + b.ops + (not exact or _underflows(a.value, b.value, value))
+    lost = _underflows(a.value, b.value, value)
+    ops = a.ops + b.ops + (not exact or lost)
+    if lost:  # by up to 2^−1075, whatever is left
+        return Number(value, np.maximum(a.large * b.large, TINY), ops)
     if not ops or (a.size is None and b.size is None):
         return Number(value, None, ops)
     return Number(value, np.asarray(a.large * b.large), ops)

@@ -20,7 +20,7 @@ from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError
 from integraph.program.views import dense
 from integraph.targets.activations import CUBIC, ROOT_2_PI
-from integraph.targets.graph import Graph, Node
+from integraph.targets.graph import MASKED, Graph, Node
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 STEADY = (2.0**-6, 1e6)  # bases of x^y for which x − 1 is good enough
@@ -164,6 +164,12 @@ def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
     s = r.form(node.args[0])
     if node.value is None:
         return functions.softmax(r.tape, s, np.full(1, 1.0 / node.shape[-1]), text)
+    reach = float(np.max(r.ranges[node.args[0]].size))
+    if not reach <= -0.4 * MASKED:
+        raise SourceError(
+            f"{text}: its scores can reach {reach:.1g} on the box, and then a mask of {MASKED:g} is no mask: use a "
+            "smaller box or smaller weights"
+        )
     mask = np.broadcast_to(node.value, node.shape)
     column = int(np.argmax(mask.reshape(-1, node.shape[-1]).all(0)))
     if mask[..., column].all():
