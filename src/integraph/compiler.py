@@ -55,7 +55,7 @@ def compile(
     **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, a PyTorch module or a
     scikit-learn MLP. `method="narrow"` has W = 3·max(W̃, d), D = 3·D̃, decay rates as small as `bound="tight"` allows or
     as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two segments a layer, all
-    registers kept, or used again after they decayed (`free="decay"`).
+    registers kept, or used again after they were cleaned (`free="clean"`) or decayed (`free="decay"`).
 
     **Functions** (Theorem 1): a Python function (with `derivatives`, if there are any), a table of derivatives, or what
     is a graph too. `method` is "lean", "remark" or "paper". `order` is n, `width` the largest W; the planner chooses
