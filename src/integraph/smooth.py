@@ -38,7 +38,8 @@ def plan(
     inputs: int | None = None,
     derivatives: Derivative | None = None,
 ) -> Plan:
-    """What `compile` with the same arguments would build, and what it considered: orders, cells, W, D, terms, memory.
+    """What Theorem 1 would build, by `compile` with the same arguments and this method, and what it considered: orders,
+    cells, W, D, terms, memory.
 
     Nothing of that size is allocated. Print it to see the table.
     """
