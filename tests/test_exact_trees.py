@@ -34,7 +34,11 @@ def test_a_random_formula(free: str, tree: Tree) -> None:
     registers."""
     wanted = truth(tree)
     assume(np.isfinite(wanted).all() and np.abs(wanted).max() > 1e-6)
-    program = integraph.compile(written(tree), variables=VARIABLES, box=BOX, free=free)
+    try:
+        program = integraph.compile(written(tree), variables=VARIABLES, box=BOX, free=free)
+    except SourceError as reason:
+        assume("too large" not in str(reason))  # a constant exponent, or a tower of them
+        raise
     for engine in ("exact", "taylor"):
         flow = program.flow(X, engine=engine, rtol=1e-14)
         assert flow.ok, flow

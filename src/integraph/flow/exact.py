@@ -38,6 +38,10 @@ class _Prepared:
             return self.plan.bind(size)
 
     def give(self, size: int, workspace: Workspace) -> None:
+        waiting = self.idle.get(size)
+        if waiting is not None and not waiting:  # it was taken from there
+            waiting.append(workspace)
+            return
         columns = size + sum(n * len(found) for n, found in list(self.idle.items()))
         if 8 * columns * len(workspace.states) > IDLE:
             self.idle = {}
