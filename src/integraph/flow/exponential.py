@@ -30,11 +30,8 @@ def _power_of_two(_context: Any, _n: Any) -> Any:
 
 
 @njit(inline="always")
-def exponential(x: float) -> tuple[float, float]:
-    """(e^x − 1, e^x) for x ≤ 0, both to about an ulp: x = n ln 2 + r, Taylor in |r| ≤ ln 2 / 2."""
-    x = max(x, LOWEST)
-    n = math.floor(x * LOG2_E + 0.5)
-    r = (x - n * LN2_HIGH) - n * LN2_LOW
+def remainder(r: float) -> float:
+    """(e^r − 1 − r)/r² for small r, by its Taylor series."""
     q = 1 / 6227020800.0
     q = q * r + 1 / 479001600.0
     q = q * r + 1 / 39916800.0
@@ -46,7 +43,15 @@ def exponential(x: float) -> tuple[float, float]:
     q = q * r + 1 / 120.0
     q = q * r + 1 / 24.0
     q = q * r + 1 / 6.0
-    q = q * r + 0.5
-    p = r + r * r * q
+    return q * r + 0.5
+
+
+@njit(inline="always")
+def exponential(x: float) -> tuple[float, float]:
+    """(e^x − 1, e^x) for x ≤ 0, both to about an ulp: x = n ln 2 + r, Taylor in |r| ≤ ln 2 / 2."""
+    x = max(x, LOWEST)
+    n = math.floor(x * LOG2_E + 0.5)
+    r = (x - n * LN2_HIGH) - n * LN2_LOW
+    p = r + r * r * remainder(r)
     e = _power_of_two(np.int64(n)) * (1.0 + p)  # type: ignore[call-arg]
     return p if n == 0 else e - 1.0, e  # not 2^n·p + 2^n: 2^n·p may be subnormal, which takes four times as long

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from integraph.flow.exponential import LOWEST, exponential
+from integraph.flow.exponential import LOWEST, exponential, remainder
 from integraph.flow.jit import cached_njit
 from integraph.gadgets.normaliser import NOISE, SHARE
 
@@ -33,18 +33,7 @@ def _fall(x: float) -> float:
 @njit(inline="always")
 def _expm1c(v: float) -> float:
     """(e^v − 1)/v for |v| ≤ NEAR."""
-    q = v / 6227020800.0 + 1 / 479001600.0
-    q = q * v + 1 / 39916800.0
-    q = q * v + 1 / 3628800.0
-    q = q * v + 1 / 362880.0
-    q = q * v + 1 / 40320.0
-    q = q * v + 1 / 5040.0
-    q = q * v + 1 / 720.0
-    q = q * v + 1 / 120.0
-    q = q * v + 1 / 24.0
-    q = q * v + 1 / 6.0
-    q = q * v + 0.5
-    return q * v + 1.0
+    return remainder(v) * v + 1.0
 
 
 @njit(inline="always")

@@ -5,6 +5,7 @@ A part has no node, only something larger has: x − max(x) is a part, softmax(x
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,18 +19,18 @@ from integraph.targets.graph import Builder
 Known = np.ndarray[Any, Any]
 
 
-class Part:
+class Part(ABC):
     """`plain` is its node, if it has one after all; `moved` is the part after its entries were moved about."""
 
-    def plain(self, at: Call) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def plain(self, at: Call) -> int: ...
 
-    def moved(self, move: Callable[[Any], Any]) -> Part:
-        raise NotImplementedError
+    @abstractmethod
+    def moved(self, move: Callable[[Any], Any]) -> Part: ...
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]: ...
 
 
 Value = Known | int | Part
