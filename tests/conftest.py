@@ -1,6 +1,5 @@
 """What all tests share."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,9 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("ci", derandomize=True)  # a red run in CI must be red again at home, with CI=1
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.register_profile("same", derandomize=True)
+settings.register_profile("fresh", derandomize=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`make test` draws the same examples each time, so that what is red is red again; `make test-long`, which leaves
+    out no marker, draws fresh ones."""
+    settings.load_profile("same" if config.getoption("markexpr") else "fresh")
 
 
 @pytest.fixture(autouse=True)

@@ -53,6 +53,7 @@ def test_affine_maps_of_rows(inputs: int, t: float, fresh: bool) -> None:
             affine(total, x, w=np.ones(1)),
             affine(total[0], x[1], w=RNG.normal(size=n)),
             affine(total, x, w=RNG.normal(size=(rows, n)), b=column[:, 0]),
+            affine(total, x, w=RNG.normal(size=(rows, 1))),
             affine(total, Index(x.indices()[::-1]), w=RNG.normal(size=(rows, n))),
             affine(total, Index(x.indices()[::-1]), w=np.full(1, 0.3)),
             affine(total[0], Index(x.indices()[1, ::-1]), w=RNG.normal(size=n)),

@@ -129,11 +129,11 @@ def _row_sums(w: Floats, x: View, states: Floats) -> Compute:
 def _lane_sums(w: Floats, x: Ref, states: Floats) -> Compute:
     """Lanes that read registers of their own."""
     fixed = x.of(states) if isinstance(x, View) else None
-    weights = np.broadcast_to(w, w.shape or (1,))
+    weights = np.broadcast_to(w, (*w.shape[:-1], x.shape[-1]))
     if fixed is not None and states.shape[1] == 1:
         rows = fixed[..., 0]
         return lambda out: np.vecdot(weights, rows, out=out[..., 0])
-    across = np.broadcast_to(weights, (*weights.shape[:-1], x.shape[-1]))[..., None, :]
+    across = weights[..., None, :]
     return lambda out: np.matmul(across, x.of(states) if fixed is None else fixed, out=out[..., None, :])
 
 
