@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from integraph.errors import SpecError
 from integraph.program.numbers import numbers
+from integraph.program.sockets import GADGETS, plugged
 from integraph.program.terms import Terms
 from integraph.program.views import Indices, Ref
 
@@ -66,6 +67,7 @@ def register(op: Op) -> Op:
 
 def operation(name: str) -> Op:
     """The operation of that name."""
+    plugged(GADGETS)
     if name not in _OPS:
         raise SpecError(f"unknown operation {name!r}: known are {', '.join(sorted(_OPS))}")
     return _OPS[name]
@@ -73,6 +75,7 @@ def operation(name: str) -> Op:
 
 def operations() -> Iterator[Op]:
     """All that are registered, in order."""
+    plugged(GADGETS)
     yield from _OPS.values()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from integraph.errors import EscapeError, FlowError, OverflowedError, StepLimitError, UsageError
 from integraph.program.numbers import numbers
+from integraph.program.sockets import FLOW, plugged
 from integraph.program.views import Floats
 
 if TYPE_CHECKING:
@@ -119,13 +120,15 @@ _BITS: dict[str, float] = {}
 
 
 def plug(engine: Engine, bits: float = DOUBLE) -> Engine:
-    """Make an engine known by name; `bits` is the highest precision that it works in."""
+    """Make an engine known by name; `bits` is the highest precision that it works in. Ours come first."""
+    plugged(FLOW)
     _ENGINES[engine.name], _BITS[engine.name] = engine, bits
     return engine
 
 
 def able(program: Program) -> list[Engine]:
     """The engines that can run the program, in the order in which they were plugged in."""
+    plugged(FLOW)
     return [engine for engine in _ENGINES.values() if _BITS[engine.name] >= program.bits and engine.can(program)]
 
 
@@ -142,6 +145,7 @@ def first_able(program: Program) -> Engine:
 
 def named(program: Program, name: str) -> Engine:
     """The engine asked for, if it exists and can run the program."""
+    plugged(FLOW)
     if not isinstance(name, str) or name not in _ENGINES:
         raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}")
     engine, others = _ENGINES[name], " or ".join(repr(e.name) for e in able(program))

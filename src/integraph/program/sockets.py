@@ -1,0 +1,14 @@
+"""What layers above a program plug into it: gadgets, engines, pictures, the report. They are loaded by name when the
+first of them is needed, so a program knows that there are some, and none of them; and `import integraph` is quick."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+FLOW, GADGETS, PLOT, REPORT = "flow", "gadgets", "plot", "report"
+
+
+def plugged(layer: str) -> Any:
+    """The package of a layer, loaded: whatever it registers is registered then."""
+    return importlib.import_module(f"integraph.{layer}")
