@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long bench lint types clean
+.PHONY: help demo test test-long bench docs lint types clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ test-long: $(VENV)/.extra-dev  ## the tests again, with those that take minutes
 
 bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
 	@PYTHONPATH=examples $(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.extra-docs  ## the documentation as pages, in out/docs; a broken link fails
+	@$(BIN)/mkdocs build --strict --quiet
 
 lint: $(VENV)/.extra-dev  ## ruff, rules and format
 	@$(BIN)/ruff check

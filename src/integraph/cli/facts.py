@@ -1,0 +1,32 @@
+"""What there is to say of a program, as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from integraph import Program
+
+
+def program_facts(program: Program) -> dict[str, Any]:
+    """Sizes, what is known of the error, and the hash of eq. (1)."""
+    budget = program.budget
+    promised = None if budget is None else {
+        "total": budget.total, "approximation": budget.approximation, "residue": budget.residue,
+        "rounding": budget.rounding, "low": budget.low, "high": budget.high,
+    }  # fmt: skip
+    return {
+        "source": program.source,
+        "inputs": program.inputs,
+        "outputs": program.outputs,
+        "width": program.width,
+        "depth": program.depth,
+        "horizon": program.horizon,
+        "terms": program.terms,
+        "rate": program.rate,
+        "bits": program.bits,
+        "promised": promised,
+        "proven": program.proven,
+        "seen": program.seen,
+        "digest": program.digest,
+    }

@@ -1,0 +1,1 @@
+"""The paper from beginning to end, computed."""

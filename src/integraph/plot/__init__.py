@@ -1,0 +1,1 @@
+"""Pictures of programs, as data and as files."""

@@ -1,0 +1,110 @@
+"""A picture as data: what is drawn, not how. `static` draws it with matplotlib, `report.interactive` with plotly.
+
+A picture has one or more frames; with more than one a slider chooses the frame. A frame is a row of panels, a panel is
+a pair of axes with marks in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from integraph.program.views import Floats
+
+LINE, DASHED, STEPS, POINTS = "line", "dashed", "steps", "points"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """y over x. NaN is a gap. Curves with the same `colour` (a number of the palette) belong together."""
+
+    x: Floats
+    y: Floats
+    name: str
+    colour: int = 0
+    style: str = LINE
+    text: tuple[str, ...] = ()  # of each point, shown when it is pointed at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heat:
+    """z[row, column] over y[row] and x[column]. `diverging` is for signed values: 0 is in the middle of the colours."""
+
+    x: Floats
+    y: Floats
+    z: Floats
+    label: str
+    diverging: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """One value for each name, side by side."""
+
+    names: tuple[str, ...]
+    values: Floats
+    name: str
+    colour: int = 0
+
+
+Mark = Curve | Heat | Bars
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the x-axis with a name: a segment of time."""
+
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A horizontal line with a name: a bound."""
+
+    y: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A pair of axes. `matrix` has row 0 on top and columns as wide as rows are high."""
+
+    title: str
+    x: str
+    y: str
+    marks: tuple[Mark, ...]
+    spans: tuple[Span, ...] = ()
+    levels: tuple[Level, ...] = ()
+    log_x: bool = False
+    log_y: bool = False
+    matrix: bool = False
+    legend: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is seen at one position of the slider."""
+
+    label: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """`name` is that of its file, `says` what there is to see, in a sentence or two."""
+
+    name: str
+    title: str
+    says: str
+    frames: tuple[Frame, ...]
+    slider: str = ""  # what the frames are one for each of
+
+    def __post_init__(self) -> None:
+        assert self.frames, f"picture {self.name} has no frame"
+        assert len({len(frame.panels) for frame in self.frames}) == 1, f"frames of {self.name} have other panels"
+
+
+def alone(name: str, title: str, says: str, *panels: Panel) -> Picture:
+    """A picture without a slider."""
+    return Picture(name, title, says, (Frame("", panels),))

@@ -1,0 +1,1 @@
+"""A program on one page."""
