@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError
@@ -102,6 +102,7 @@ def larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 @given(st.recursive(LEAVES, larger, max_leaves=8), st.floats(-1, 1), st.floats(-1, 1))
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])  # the first draw imports sympy
 def test_random_expressions(expression: Any, a: float, b: float) -> None:
+    assume(all(n == 0 or abs(n) > 1e-300 for n in expression.atoms(sympy.Float)))  # sympy's exponents have no end
     f = function(expression, variables="x y")
     assert f.values is not None
     expected = expression.subs({x: sympy.Rational(a), y: sympy.Rational(b)}).evalf(40)
@@ -176,7 +177,6 @@ def test_deep_expressions() -> None:
         (sympy.Eq(x, y), "Equality is not"),
         (sympy.gamma(x) + 1, "gamma is not"),
         (sympy.EulerGamma, "EulerGamma is not"),
-        (sympy.Lambda((x, y), x), "Lambda is not"),
         (sympy.true, "BooleanTrue is not"),
         (sympy.MatrixSymbol("A", 2, 2), "MatrixSymbol is not"),
         ([sympy.Matrix([x])], "MutableDenseMatrix is not"),

@@ -13,10 +13,11 @@ from integraph.constructions.sobolev import sobolev
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import is_network, is_onnx, network
 from integraph.frontends.callables import Derivative
+from integraph.frontends.function import is_python
 from integraph.graphs import graph
 from integraph.program import Program
 from integraph.program.transform import with_horizon
-from integraph.smooth import Variables, is_python, to_task
+from integraph.smooth import Variables, to_task
 from integraph.targets import Function
 from integraph.targets.graph import Graph
 
@@ -63,6 +64,8 @@ def compile(
     seen, unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs`
     says how many a single parameter holds.
     """
+    if isinstance(source, Program):
+        raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
     smooth = {"order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives}
     if is_network(source) and method is None:
         source = _net_or_graph(source)

@@ -12,7 +12,8 @@ from integraph.constructions.graph.compiled import layouts as layouts_of
 from integraph.errors import UsageError
 from integraph.frontends import function, is_network, is_onnx, network
 from integraph.frontends import graph as read_graph
-from integraph.smooth import Variables, is_python
+from integraph.frontends.function import is_python
+from integraph.smooth import Variables
 from integraph.targets.formula_graph import to_graph
 from integraph.targets.graph import Graph
 from integraph.targets.network_graph import network_graph

@@ -17,6 +17,7 @@ from integraph.constructions.task import Task, task
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import function
 from integraph.frontends.callables import Derivative, inputs_of
+from integraph.frontends.function import is_python
 from integraph.frontends.names import names
 from integraph.program.numbers import numbers
 from integraph.targets import Function
@@ -108,13 +109,6 @@ def on_box(
     cube = interval(box, inputs_of(source, sizes)[0])
     ends = (cube.low, cube.high)
     return function(source, variables=variables, inputs=inputs, derivatives=derivatives, box=ends), cube
-
-
-def is_python(source: Any) -> bool:
-    """Whether a source is a Python function."""
-    from integraph.frontends.sympy_reader import is_sympy
-
-    return callable(source) and not is_sympy(source) and not isinstance(source, type)
 
 
 def _sides(box: ArrayLike | None) -> int | None:

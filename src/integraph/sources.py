@@ -8,19 +8,21 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from integraph.errors import SourceError
+from integraph.errors import SourceError, UsageError
 from integraph.frontends import function, is_network, is_onnx, network
 from integraph.frontends import graph as read_graph
+from integraph.graphs import graph
 from integraph.program import Program
 from integraph.program.views import Floats
-from integraph.smooth import Variables, on_box
+from integraph.smooth import Variables, is_python, on_box
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
 Target = Network | Function | Graph
 Values = Callable[[Floats], Floats]  # (B, d) → (B, outputs)
 
-NAMED = re.compile(r"(?P<formula>.+?)(?: in \((?P<variables>[\w, ]+)\))?, (?:exact|Theorem 1, .*)", re.DOTALL)
+EXACT = r"(?:exact|smoothed)(?:, cleaned| up to e\^−\S+)?"  # how a graph was compiled
+NAMED = re.compile(rf"(?P<formula>.+?)(?: in \((?P<variables>[\w, ]+)\))?, (?:{EXACT}|Theorem 1, .*)", re.DOTALL)
 
 
 def target(
@@ -39,6 +41,31 @@ def target(
     return on_box(source, box, variables, inputs, None)[0]
 
 
+def target_of(
+    program: Program,
+    source: Any = None,
+    *,
+    box: ArrayLike | None = None,
+    variables: Variables = None,
+    inputs: int | None = None,
+) -> Target:
+    """The source of this program: as it is given, or else the formula that the program names.
+
+    A Python function is tried on the box, which is the program's own unless given; if the program is exact, its source
+    was written in jax.numpy, and is traced again.
+    """
+    if source is None:
+        found = recalled(program)
+        if found is None:
+            raise UsageError(f"the program does not say all of its source ({program.source!r}): give it")
+        return found
+    if is_python(source) and not is_network(source) and re.search(f", {EXACT}$", program.source):
+        return graph(source, inputs=program.inputs if inputs is None else inputs)
+    if box is None and program.budget is not None:
+        box = [(low, high) for low, high in zip(program.budget.low, program.budget.high, strict=True)]
+    return target(source, box=box, variables=variables, inputs=inputs)
+
+
 def values(found: Target) -> Values | None:
     """The target in float64; a table of derivatives has none."""
     if isinstance(found, Network):
@@ -46,14 +73,19 @@ def values(found: Target) -> Values | None:
     return found.values
 
 
+def outputs(found: Target) -> int:
+    """How many numbers it gives."""
+    return found.sizes if isinstance(found, Graph) else found.outputs
+
+
 def recalled(program: Program) -> Function | None:
     """The formula that a program says it was compiled from, if it says all of it."""
     said = NAMED.fullmatch(program.source)
-    if said is None or "…" in said["formula"]:
+    if said is None:
         return None
     try:
         found = function(_parts(said["formula"]), variables=said["variables"])
-    except SourceError:
+    except (SourceError, UsageError):  # a function or a graph is named by other words, a long formula is cut
         return None
     return found if (found.inputs, found.outputs) == (program.inputs, program.outputs) else None
 
@@ -67,4 +99,4 @@ def _parts(text: str) -> list[str]:
             found.append("")
         else:
             found[-1] += character
-    return found
+    return [part.strip() for part in found]

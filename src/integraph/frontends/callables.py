@@ -49,7 +49,7 @@ def read(
     apart = len(parameters) != 1
     values = Pointwise(f, _name(f), called, apart, box)
     derivative = None if derivatives is None else Derivatives(derivatives, values)
-    return Function(d, values.outputs, values.name, called, values=values, derivative=derivative)
+    return Function(d, values.outputs, f"{values.name}()", called, values=values, derivative=derivative)
 
 
 def inputs_of(f: Callable[..., Any], sizes: dict[str, int | None]) -> tuple[int, tuple[str, ...]]:

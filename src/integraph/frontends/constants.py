@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from integraph.targets.expression import CONSTANTS
+from integraph.targets.expression import CONSTANTS, NUMBER, Tape
 
 POWER = 1000  # largest constant exponent that front ends take
 BITS = 4096  # of a constant that is followed exactly; 1e400 has 1329
@@ -46,3 +46,16 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction | None:
 
 def _bits(a: Fraction) -> int:
     return max(abs(a.numerator).bit_length(), a.denominator.bit_length())
+
+
+def exact_number(value: Fraction, tape: Tape) -> int:
+    """p/q, as a decimal literal where there is one, as with binary fractions, else as a quotient."""
+    if value < 0:
+        return tape.add("neg", exact_number(-value, tape))
+    p, q = value.numerator, value.denominator
+    if q == 1:
+        return tape.add(NUMBER, text=str(p))
+    if q & (q - 1) == 0:
+        k = q.bit_length() - 1
+        return tape.add(NUMBER, text=f"{p * 5**k}e-{k}")
+    return tape.add("div", tape.add(NUMBER, text=str(p)), tape.add(NUMBER, text=str(q)))

@@ -19,7 +19,7 @@ from integraph.frontends.constants import POWER, TooLarge, rational
 from integraph.frontends.names import names, natural
 from integraph.frontends.tokens import HELP, LENGTH, TOKEN, Token, mistake, tokens
 from integraph.targets.expression import CHOICES, CONSTANTS, FUNCTIONS, NUMBER, VARIABLE, Tape
-from integraph.targets.function import Function, from_expression
+from integraph.targets.function import Function, from_expression, shortened
 
 STEPS = 2_000  # of a formula
 DEPTH = 200  # of parentheses
@@ -38,7 +38,8 @@ LETTERS = {"π": "pi"} | {name: name for name in CONSTANTS}
 
 
 def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = None) -> Function:
-    """The function of a formula. Without `variables` its inputs are the names in it, x2 before x10."""
+    """The function of a formula. Without `variables` its inputs are the names in it, x2 before x10; its name says which
+    they are where they are others."""
     texts = [text] if isinstance(text, str) else list(text)
     if not texts or not all(isinstance(t, str) for t in texts):
         raise UsageError(f"a function needs one or more formulas as text, got {text!r:.80}")
@@ -51,10 +52,12 @@ def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = 
     for one in texts:
         outputs += reader.read(one)
     tape = reader.tape
-    if given is None:
-        used = {step.text for step in tape.steps if step.op == VARIABLE}
-        tape.variables = tuple(sorted(used, key=natural)) or ("x",)
-    return from_expression(tape.expression(outputs, SEPARATOR.join(texts)))
+    used = {step.text for step in tape.steps if step.op == VARIABLE}
+    usual = tuple(sorted(used, key=natural)) or ("x",)
+    tape.variables = given or usual
+    text = SEPARATOR.join(texts)
+    inputs = "" if tape.variables == usual else f" in ({shortened(', '.join(tape.variables))})"
+    return from_expression(tape.expression(outputs, text), shortened(text) + inputs)
 
 
 def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:

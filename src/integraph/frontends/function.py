@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
-from integraph.frontends import callables, formula, sympy_reader, table
+from integraph.frontends import callables, formula, polynomials, sympy_reader, table
 from integraph.program.numbers import numbers
 from integraph.program.views import Floats
 from integraph.targets.function import Function
 
 ACCEPTED = (
-    "a formula or a list of formulas, a sympy expression or a list or matrix of them, a Python function, "
+    "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
+    "function, "
     "a table {α: array} of derivatives, or a Function"
 )
 
@@ -33,7 +34,7 @@ def function(
     `variables` names the inputs in order. `inputs`, `derivatives` and `box` are for Python functions: how many inputs a
     single parameter holds, what is known of f^(α), and where f is tried (by default on the unit cube).
     """
-    if callable(source) and not sympy_reader.is_sympy(source) and not isinstance(source, type):
+    if is_python(source):
         low, high = (None, None) if box is None else _box(*box)
         return callables.read(source, low, high, inputs=inputs, variables=variables, derivatives=derivatives)
     if derivatives is not None:
@@ -44,6 +45,12 @@ def function(
     return found
 
 
+def is_python(source: Any) -> bool:
+    """Whether a source is a Python function, and nothing that knows its own formula."""
+    formula_like = sympy_reader.is_sympy(source) or polynomials.is_polynomial(source)
+    return callable(source) and not formula_like and not isinstance(source, type)
+
+
 def _read(source: Any, variables: str | Sequence[object] | None) -> Function:
     if isinstance(source, Function):
         if variables is not None:
@@ -51,6 +58,8 @@ def _read(source: Any, variables: str | Sequence[object] | None) -> Function:
         return source
     if isinstance(source, Mapping):
         return table.read_table(source, variables)
+    if polynomials.is_polynomial(source):
+        return polynomials.read(source, variables)
     parts = list(source) if isinstance(source, list | tuple | np.ndarray) else [source]
     if any(map(sympy_reader.is_sympy, parts)):
         return sympy_reader.read(source, variables)

@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.constants import POWER
+from integraph.frontends.constants import POWER, exact_number
 from integraph.frontends.extras import need
 from integraph.frontends.formula import SEPARATOR, STEPS
 from integraph.frontends.names import names, natural
 from integraph.frontends.tokens import DIGITS
 from integraph.targets.expression import CHOICES, FUNCTIONS, NUMBER, VARIABLE, Tape
-from integraph.targets.function import Function, from_expression
+from integraph.targets.function import Function, from_expression, shortened
 
 OPERATIONS = {"Add": "add", "Mul": "mul", "Pow": "power", "Abs": "abs", "log": "ln", "Min": "min", "Max": "max"} | {
     name: name for name in FUNCTIONS if name not in ("abs", "ln", "sqrt", "cbrt")
@@ -32,6 +32,10 @@ def is_sympy(source: Any) -> bool:
 
 def read(source: Any, variables: str | Sequence[object] | None = None) -> Function:
     """The function of an expression, or of a list or matrix of them. Without `variables`, symbols in natural order."""
+    if _ours(source) and _name(source) == "Poly":
+        source, variables = source.as_expr(), source.gens if variables is None else variables
+    elif _ours(source) and _name(source) == "Lambda":
+        source, variables = source.expr, source.variables if variables is None else variables
     several = isinstance(source, Sequence) or hasattr(source, "tolist") or _name(source) == "Tuple"
     outputs = [_sympified(output) for output in source] if several else [source]
     if not outputs:
@@ -47,7 +51,8 @@ def read(source: Any, variables: str | Sequence[object] | None = None) -> Functi
             if len(tape.steps) > STEPS:
                 raise SourceError(f"an expression of more than {STEPS:,} steps: give a Python function instead")
     tape.variables = _inputs(known, given)
-    return from_expression(tape.expression([known[output] for output in outputs], _text(outputs)))
+    text = _text(outputs)  # not always a formula: symbols may be called e, binary numbers are cut
+    return from_expression(tape.expression([known[output] for output in outputs], text), f"sympy {shortened(text)}")
 
 
 def _sympified(output: Any) -> Any:
@@ -96,7 +101,7 @@ def _is_symbol(node: Any) -> bool:
 def _step(node: Any, args: list[int], tape: Tape) -> int:
     """Writes a node onto the tape."""
     if _is_number(node):
-        return _number(_exact(node), tape)
+        return exact_number(_exact(node), tape)
     if _is_symbol(node):
         return tape.add(VARIABLE, text=str(node.name))
     name = _name(node)
@@ -142,19 +147,6 @@ def _exact(node: Any) -> Fraction:
         raise SourceError(f"a number of size 1e±{DIGITS} or beyond: float64 ends at 1e308 and 1e-308")
     exact = sympy.Rational(node)
     return Fraction(int(exact.p), int(exact.q))
-
-
-def _number(value: Fraction, tape: Tape) -> int:
-    """p/q, as a decimal literal where there is one, as with binary fractions, else as a quotient."""
-    if value < 0:
-        return tape.add("neg", _number(-value, tape))
-    p, q = value.numerator, value.denominator
-    if q == 1:
-        return tape.add(NUMBER, text=str(p))
-    if q & (q - 1) == 0:
-        k = q.bit_length() - 1
-        return tape.add(NUMBER, text=f"{p * 5**k}e-{k}")
-    return tape.add("div", tape.add(NUMBER, text=str(p)), tape.add(NUMBER, text=str(q)))
 
 
 def _inputs(known: dict[Any, int], given: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
         raise UsageError(f"needs a function written in jax.numpy, got {type(function).__name__}")
     shapes = _shapes(inputs)
     name = str(getattr(function, "__name__", type(function).__name__))
-    build = ExactComposer(name)
+    build = ExactComposer(f"{name}()")
     with jax.enable_x64(True):
         args = [build.input(called, shape) for called, shape in zip(_names(function, len(shapes)), shapes, strict=True)]
         traced = _trace(jax, function, name, shapes)
