@@ -1,37 +1,14 @@
-"""Timing on a noisy machine: rivals take turns in one run, and what counts is the ratio of their best times."""
+"""How benchmarks time and show: as `integraph bench` does, rivals take turns in one run."""
 
 from __future__ import annotations
-
-import time
-from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.table import Table
 
+from integraph.cli.race import clock as clock
+from integraph.cli.race import race as race
+
 CONSOLE = Console(highlight=False, width=130)
-
-
-def race(rivals: Mapping[str, Callable[[], object]], seconds: float = 1.0, rounds: int = 3) -> dict[str, float]:
-    """Best time of each in seconds. One warm-up call each, then at least `rounds` rounds and `seconds` in all."""
-    for run in rivals.values():
-        run()
-    best = dict.fromkeys(rivals, float("inf"))
-    end = time.perf_counter() + seconds
-    done = 0
-    while done < rounds or time.perf_counter() < end:
-        for name, run in rivals.items():
-            start = time.perf_counter()
-            run()
-            best[name] = min(best[name], time.perf_counter() - start)
-        done += 1
-    return best
-
-
-def clock(run: Callable[[], object]) -> float:
-    """Seconds of one call."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 def show(title: str, columns: tuple[str, ...], rows: list[tuple[object, ...]], note: str = "") -> None:

@@ -38,6 +38,7 @@ if typing.TYPE_CHECKING:
     from integraph.program import load as load
     from integraph.program import segment as segment
     from integraph.program import tensor as tensor
+    from integraph.report import report as report
     from integraph.smooth import plan as plan
     from integraph.smooth import sobolev_norm as sobolev_norm
     from integraph.targets import Function as Function
@@ -80,6 +81,7 @@ _HOMES = {  # where each name lives
     "load": "program",
     "network": "frontends",
     "plan": "smooth",
+    "report": "report",
     "segment": "program",
     "sobolev_norm": "smooth",
     "tensor": "program",
@@ -102,6 +104,9 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-for _package in ("certify",):  # functions take the names of these packages, so they are bound first, and let go
+for _package in (
+    "certify",
+    "report",
+):  # functions take the names of these: bound first, and let go
     importlib.import_module(f"{__name__}.{_package}")
     del globals()[_package]

@@ -1,6 +1,6 @@
-"""A program beside the network that it was compiled from: how far apart they are, layer by layer.
+"""A program beside what it was compiled from: how far apart they are, for networks layer by layer.
 
-Layer k of the network is looked at where the program has a probe called `layer k`. The program runs from probe to probe
+Layer k of a network is looked at where the program has a probe called `layer k`. The program runs from probe to probe
 with all its registers, so no clock has to tell its segments apart, and what is held at once does not grow with depth.
 """
 
@@ -22,18 +22,24 @@ from integraph.program.dynamics import switches
 from integraph.program.engine import batch_of
 from integraph.program.summary import above
 from integraph.program.views import Floats
-from integraph.targets import Layer, Network
+from integraph.sources import Target, outputs, target_of, values
+from integraph.targets import Function, Layer, Network
+from integraph.targets.formula_graph import to_graph
+from integraph.targets.graph import Graph
 
 MEMORY = 50_000_000  # numbers held at once: 400 MB
 EPSILON = float(np.finfo(np.float64).eps)
-ROUNDING = 1e-12  # of evaluating network and flow, which no promise speaks of
-OTHER = "compare a program with the network that it was compiled from"
-HEADER = ("where", "after segment", "difference", "input", "neuron", "network", "program")
+ROUNDING = 1e-12  # of evaluating source and flow, which no promise speaks of
+NETWORK, SOURCE = "network", "source"
+NEURON = {NETWORK: "neuron", SOURCE: "output"}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The largest difference in one layer, or at the outputs: one neuron at one input. NaN is larger than any other."""
+    """The largest difference in one layer, or at the outputs: one neuron at one input. NaN is larger than any other.
+
+    `network` is the value of the source, whatever it is; where it is no network, `neuron` counts its outputs.
+    """
 
     label: str
     segment: int  # after which the program was looked at
@@ -53,16 +59,18 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """A row for each layer that can be seen, the outputs last."""
+    """A row for each layer that can be seen, the outputs last; of anything but a network the outputs alone."""
 
     rows: tuple[Row, ...]
     inputs: int
     notes: tuple[str, ...] = ()
     promised: float = 0.0  # the program's own bound of its error at the outputs, 0 if it has none
+    broken: bool = False  # the promise: all inputs are inside its box, and the outputs differ by more
+    kind: str = NETWORK  # of the source
 
     @property
     def worst(self) -> Row:
-        """Where network and program are farthest apart."""
+        """Where source and program are farthest apart."""
         return max(self.rows, key=lambda row: row.size)
 
     @property
@@ -82,7 +90,8 @@ class Comparison:
         return self.rows[growths.index(max(growths))]
 
     def __repr__(self) -> str:
-        lines = [HEADER, *(_cells(row) for row in self.rows)]
+        header = ("where", "after segment", "difference", "input", NEURON[self.kind], self.kind, "program")
+        lines = [header, *(_cells(row) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         many = f"{self.inputs:,} input{'s' * (self.inputs != 1)}"
@@ -99,17 +108,20 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = None) -> Comparison:
-    """The largest difference between a program and its source at the inputs X, for each layer and at the outputs.
+    """The largest difference between a program and its source at the inputs X, for a network also layer by layer.
 
-    `source` is a `Network`, or anything that `network` reads. X is what the network takes; a program in other units of
-    state (`rescale_states`) is given X in its own. Neurons, inputs and segments count from 0, layers from 1.
+    `source` is anything that `compile` takes: a network, a formula, a Python function, a `Graph`. X is what the source
+    takes; a program in other units of state (`rescale_states`) is given X in its own. Neurons, outputs, inputs and
+    segments count from 0, layers from 1.
     """
     if not isinstance(program, Program):
         raise UsageError(f"compare(program, source, X) takes a program, got {type(program).__name__}: compile it first")
-    net = _network(source)
-    if (program.inputs, program.outputs) != (net.inputs, net.outputs):
+    found = target_of(program, source)
+    kind = NETWORK if isinstance(found, Network) else SOURCE
+    if (program.inputs, program.outputs) != (found.inputs, outputs(found)):
         raise UsageError(
-            f"the program is {program.inputs} → {program.outputs}, the network {net.inputs} → {net.outputs}: {OTHER}"
+            f"the program is {program.inputs} → {program.outputs}, the {kind} {found.inputs} → {outputs(found)}: "
+            f"{_other(kind)}"
         )
     x = batch_of(X, program.inputs)
     if not len(x):
@@ -117,10 +129,51 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
     with np.errstate(all="ignore"):  # the program refuses what is not finite
         given = x if program.scales is None else x / program.scales[: program.inputs]
     flow = program.flow(given, engine).check()
+    if isinstance(found, Network):
+        rows, noise, notes = _layers(program, found, x, given, flow)
+    else:
+        rows, noise, notes = _values(program, found, x, flow)
+    broken, promise = _promise(program, kind, x, rows[-1], ROUNDING * noise)
+    read = [f"when the {kind} was read: {note}" for note in getattr(found, "notes", ())]
+    promised = 0.0 if program.budget is None else program.budget.total
+    return Comparison(tuple(rows), len(x), (*notes, *promise, *read), promised, broken, kind)
+
+
+def _other(kind: str) -> str:
+    return f"compare a program with the {kind} that it was compiled from"
+
+
+Found = tuple[list[Row], float, list[str]]  # rows, the largest terms that are summed up anywhere, notes
+
+
+def _values(program: Program, found: Target, x: Floats, flow: Flow) -> Found:
+    """The outputs alone."""
+    of = values(found)
+    if of is None:
+        raise UsageError("a table of derivatives has no values between its nodes: there is nothing to compare with")
+    wanted = of(x)
+    with np.errstate(all="ignore"):  # what is not finite is shown
+        row = _row(program, "output", program.depth - 1, wanted, flow.outputs, 0)
+    return [row], _parts(found, x[row.input], abs(row.network)), []
+
+
+def _parts(found: Target, x: Floats, size: float) -> float:
+    """The largest number on the way to the outputs at x, as far as the way is known."""
+    if isinstance(found, Function) and found.expression is not None:
+        found = to_graph(found.expression, found.name)
+    sizes = [1.0, size]
+    if isinstance(found, Graph):
+        with np.errstate(all="ignore"):
+            sizes += [float(np.max(np.abs(node), initial=0.0)) for node in found.nodes_at(x)]
+    return max(filter(math.isfinite, sizes))
+
+
+def _layers(program: Program, net: Network, x: Floats, given: Floats, flow: Flow) -> Found:
+    """Every layer that a probe shows, and the outputs."""
     probes = _probes(program, net)
     stages = list(_stages(program, probes))
     found: list[Row] = []
-    noise = 1.0  # the largest terms that are summed up anywhere
+    noise = 1.0
     size = max(1, MEMORY // (3 * program.width + 2 * sum(net.sizes)))
     for first in range(0, len(x), size):
         part = slice(first, first + size)
@@ -133,22 +186,7 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
             ]
             rows.append(_row(program, "output", program.depth - 1, layers[-1], flow.outputs[part], first))
         found = [max(pair, key=lambda row: row.size) for pair in zip(found, rows, strict=True)] if found else rows
-    promised = 0.0 if program.budget is None else program.budget.total
-    return Comparison(
-        tuple(found), len(x), tuple(_notes(program, net, probes, x, found[-1], ROUNDING * noise)), promised
-    )
-
-
-def _network(source: Any) -> Network:
-    if isinstance(source, Network):
-        return source
-    from integraph.frontends import is_network, network
-
-    if not is_network(source):
-        raise UsageError(
-            "compare shows a network layer by layer; a formula or a graph has values: graph(source).values(X)"
-        )
-    return network(source)
+    return found, noise, list(_hidden(program, net, probes))
 
 
 Seen = tuple[Probe, int]  # a probe, and the layer of the network that it shows
@@ -157,18 +195,18 @@ Seen = tuple[Probe, int]  # a probe, and the layer of the network that it shows
 def _probes(program: Program, net: Network) -> list[Seen]:
     """The probes that show layers, in the order in which the program reaches them."""
     numbers = {f"layer {n}": n - 1 for n in range(1, len(net.layers) + 1)}
-    found = []
+    found, other = [], _other(NETWORK)
     for probe in sorted(program.probes, key=lambda probe: probe.segment):
         layer = numbers.get(probe.label)
         if layer is not None:
             units = len(net.layers[layer].A)
             if probe.ref.size != units:
                 raise UsageError(
-                    f"{probe.label} has {probe.ref.size} neurons in the program, {units} in the network: {OTHER}"
+                    f"{probe.label} has {probe.ref.size} neurons in the program, {units} in the network: {other}"
                 )
             found.append((probe, layer))
         elif re.fullmatch("layer [0-9]+", probe.label):
-            raise UsageError(f"the program has a probe of {probe.label}, the network {len(net.layers)} layers: {OTHER}")
+            raise UsageError(f"the program has a probe of {probe.label}, the network {len(net.layers)} layers: {other}")
     return found
 
 
@@ -226,21 +264,27 @@ def _terms(layer: Layer, z: Floats) -> float:
     return float((np.abs(layer.A) @ np.abs(z).max(0) + np.abs(layer.b)).max())
 
 
-def _notes(program: Program, net: Network, probes: list[Seen], x: Floats, output: Row, noise: float) -> Iterator[str]:
+def _hidden(program: Program, net: Network, probes: list[Seen]) -> Iterator[str]:
+    """What the table does not show."""
     if not program.probes:
         yield "the program has no probes: only its outputs are compared"
-    else:
-        shown = {layer for _, layer in probes}
-        hidden = [str(n + 1) for n in range(len(net.layers) - 1) if n not in shown]
-        if hidden:
-            yield f"no probe shows layer {', '.join(hidden)}"
-        others = [repr(probe.label) for probe in program.probes if all(probe is not p for p, _ in probes)]
-        if others:
-            yield f"not a layer of the network, so not compared: {', '.join(others)}"
-    if program.budget is not None:
-        outside = np.count_nonzero(((x < program.budget.low) | (x > program.budget.high)).any(1))
-        where = f", but {outside:,} of the inputs {'is' if outside == 1 else 'are'} outside its box" if outside else ""
-        kept = output.difference <= program.budget.total + noise
-        verdict = "" if kept or outside else ": they differ by MORE, this is not the network that was compiled"
-        yield f"promised error of the outputs ≤ {above(program.budget.total)}{where}{verdict}"
-    yield from (f"when the network was read: {note}" for note in net.notes)
+        return
+    shown = {layer for _, layer in probes}
+    hidden = [str(n + 1) for n in range(len(net.layers) - 1) if n not in shown]
+    if hidden:
+        yield f"no probe shows layer {', '.join(hidden)}"
+    others = [repr(probe.label) for probe in program.probes if all(probe is not p for p, _ in probes)]
+    if others:
+        yield f"not a layer of the network, so not compared: {', '.join(others)}"
+
+
+def _promise(program: Program, kind: str, x: Floats, output: Row, noise: float) -> tuple[bool, list[str]]:
+    """Whether the promise is broken, and how that is said."""
+    budget = program.budget
+    if budget is None:
+        return False, []
+    outside = np.count_nonzero(((x < budget.low) | (x > budget.high)).any(1))
+    where = f", but {outside:,} of the inputs {'is' if outside == 1 else 'are'} outside its box" if outside else ""
+    broken = not outside and not output.difference <= budget.total + noise
+    verdict = f": they differ by MORE, this is not the {kind} that was compiled" if broken else ""
+    return broken, [f"promised error of the outputs ≤ {above(budget.total)}{where}{verdict}"]

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import function, is_network, is_onnx, network
 from integraph.frontends import graph as read_graph
+from integraph.frontends.function import is_python
 from integraph.graphs import graph
 from integraph.program import Program
 from integraph.program.views import Floats
-from integraph.smooth import Variables, is_python, on_box
+from integraph.smooth import Variables, on_box
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
@@ -59,11 +60,16 @@ def target_of(
         if found is None:
             raise UsageError(f"the program does not say all of its source ({program.source!r}): give it")
         return found
-    if is_python(source) and not is_network(source) and re.search(f", {EXACT}$", program.source):
+    if is_python(source) and not is_network(source) and is_exact(program):
         return graph(source, inputs=program.inputs if inputs is None else inputs)
     if box is None and program.budget is not None:
         box = [(low, high) for low, high in zip(program.budget.low, program.budget.high, strict=True)]
     return target(source, box=box, variables=variables, inputs=inputs)
+
+
+def is_exact(program: Program) -> bool:
+    """Whether a program says that it was compiled exactly, as a graph."""
+    return re.search(f", {EXACT}$", program.source) is not None
 
 
 def values(found: Target) -> Values | None:

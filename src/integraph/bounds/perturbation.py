@@ -37,7 +37,7 @@ from integraph.bounds.intervals import UP, Interval
 from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 
-KAPPA = 0.236  # > sup sech(M)(1 − sech M)/M = 0.23590…
+KAPPA = 0.236  # > sup sech(M)(1 − sech M)/M = 0.23594…
 RELU = 0.27846454276107380  # sup |x sigmoid(x) − max(x, 0)|, rounded up
 
 Sizes = Mapping[str, Floats]  # role → bound of a register

@@ -39,5 +39,10 @@ def digests(program: Program, target: Network | Function) -> tuple[str, str]:
     if isinstance(target, Function):
         if target.expression is None:
             raise Unprovable(f"{target.name} has no formula")
-        return f"{program.digest}-{program.bits}", digest(target.expression)
-    return f"{program.digest}-{program.bits}", digest(target)
+        return of_program(program), digest(target.expression)
+    return of_program(program), digest(target)
+
+
+def of_program(program: Program) -> str:
+    """The hash of a program, and how many bits of its controls are meant."""
+    return f"{program.digest}-{program.bits}"

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 
-from integraph.cli import compiling, showing
-from integraph.cli.shell import MISUSE, fail
+from integraph.cli import (
+    benching,
+    comparing,
+    compiling,
+    evaluating,
+    planning,
+    proving,
+    reporting,
+    showing,
+    tracing,
+)
+from integraph.cli.shell import INTERRUPTED, MISUSE, ParserError, fail
 
 app = typer.Typer(
     name="integraph",
     help="Compile formulas, functions and trained networks into quadratic neural ODEs, and prove how far they are off.",
     epilog='Start with: integraph compile "sin(3*x)*exp(-y)"   ·   integraph paper   ·   integraph WORD --help',
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,27 +41,36 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    ctx: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     """All words take --json, for programs that read the answer, and --debug."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
 
 
-for words in (compiling, showing):
+for words in (compiling, planning, showing, evaluating, tracing, comparing, reporting, proving, benching):
     words.register(app)
 
 
 def main() -> None:
-    """The entry point. Misuse that the parser finds is JSON too where JSON was asked for."""
-    as_json = "--json" in sys.argv[1:]
+    """The entry point. Misuse that the parser finds is told like any other, in JSON where JSON was asked for."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # not where somebody else has put one
+            stream.reconfigure(errors="backslashreplace")  # characters that the terminal does not have
     try:
-        code = app(standalone_mode=not as_json)
-    except typer.Exit as done:
-        code = done.exit_code
-    except typer.exceptions.TyperException as error:
-        try:
-            fail("UsageError", error.format_message(), MISUSE, as_json)
-        except typer.Exit as done:
-            code = done.exit_code
+        code = app(prog_name="integraph", standalone_mode=False)
+    except ParserError as error:
+        code = _misused(error)
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
     sys.exit(code)
+
+
+def _misused(error: Any) -> int:
+    """How to exit, after it was said what is wrong."""
+    where = "integraph" if error.ctx is None else error.ctx.command_path
+    try:
+        fail("UsageError", f"{error.format_message()}\nsee {where} --help", MISUSE, "--json" in sys.argv[1:])
+    except typer.Exit as done:
+        return done.exit_code

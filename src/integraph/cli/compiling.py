@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from integraph.cli import arguments as a
+from integraph.cli.centre import centre
 from integraph.cli.facts import program_facts
-from integraph.cli.shell import GOOD, Answer, command, waiting
+from integraph.cli.files import PAGE, PROGRAM, PROOF, output, proof_beside
+from integraph.cli.proving import PROVED, proof_facts
+from integraph.cli.shell import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.sources import box_of, names_of, source_of
+from integraph.errors import IntegraphError, UsageError
 
-SHORT = 60  # lines of a description that are printed unasked
+if TYPE_CHECKING:
+    from integraph import Program, Proof
+    from integraph.sources import Target
+
+EXACT = re.compile(", (exact|smoothed)")
+SHORT = 40  # lines of a description that are printed unasked
+PROVABLE = "an exact program cannot be proved yet; --method lean --eps 1e-6 gives one that can"
 
 
 def register(app: typer.Typer) -> None:
@@ -21,23 +33,29 @@ def register(app: typer.Typer) -> None:
 
 def compile(
     source: a.Source,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the program is written.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the program here, as .integraph. Else nothing is."),
+    ] = None,
     eps: a.Eps = None,
     box: a.Box = None,
     method: a.Method = None,
     order: a.Order = None,
     width: a.Width = None,
     bound: a.Bound = None,
-    free: Annotated[str | None, typer.Option(help="How registers are used again: keep, clean, decay or auto.")] = None,
+    free: a.Free = None,
     horizon: Annotated[float | None, typer.Option(help="T. One unit of time for each segment unless given.")] = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
     certify: Annotated[
-        bool, typer.Option("--certify", help="Prove the error; the proof goes beside the output.")
+        bool,
+        typer.Option("--certify", help="Prove the error; with -o FILE.integraph the proof is FILE.proof.json."),
     ] = False,
-    report: Annotated[Path | None, typer.Option(help="Write a report, one HTML file, here.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report, one page of HTML, here.")] = None,
 ) -> Answer:
     """Compile a formula, a network or a function into a quadratic neural ODE.
+
+    With --certify it exits with 1 unless the error is proved; the program is written all the same.
 
     [bold]Examples[/bold]
 
@@ -53,13 +71,93 @@ def compile(
     """
     import integraph
 
-    given = source_of(source)
+    read = [Path(source)] if Path(source).is_file() else []
+    to = None if save is None else output(save, PROGRAM, "-o", read)
+    proof_to = output(proof_beside(to), PROOF, "--certify", read) if certify and to is not None else None
+    page = None if report is None else output(report, PAGE, "--report", read)
+    given, domain, names = source_of(source), box_of(box), names_of(variables)
     with waiting("compiling"):
         program = integraph.compile(
-            given, eps, box=box_of(box), method=method, order=order, width=width, bound=bound, free=free,
-            horizon=horizon, variables=names_of(variables), inputs=inputs,
+            given, eps, box=domain, method=method, order=order, width=width, bound=bound, free=free, horizon=horizon,
+            variables=names, inputs=inputs,
         )  # fmt: skip
-    data, text, code = program_facts(program), [repr(program)], GOOD
-    if output is not None:
-        program.save(output)
-    return Answer(data, text, code)
+        target = _target(program, given, box=domain, variables=names, inputs=inputs)
+    proof = _proof(program, target, eps) if certify else None
+    if proof is not None and proof.certificate is not None:
+        program = program.with_errors(proven=proof.upper)
+    with waiting("reporting") as bar:
+        written = _written(program, target, proof, to, proof_to, page, bar.say)
+    seen = centre(program, target)
+    data = program_facts(program) | {"centre": seen.data, "proof": None if proof is None else proof_facts(proof)}
+    text = [repr(program), "", *_described(program), "", seen.text]
+    if proof is not None:
+        text += ["", repr(proof)]
+    text += [f"wrote {path}" for path in written.values()]
+    code = GOOD if proof is None or proof.status == PROVED else FAILED
+    return Answer(data | {"files": written}, text, code, hint=_next(program, proof, to, page))
+
+
+def _target(program: Program, given: Any, **options: Any) -> Target | None:
+    """The source as something that has values, if it has."""
+    from integraph.sources import target_of
+
+    try:
+        return target_of(program, given, **options)
+    except IntegraphError:
+        return None
+
+
+def _proof(program: Program, target: Target | None, eps: float | None) -> Proof:
+    """Of what the program promises, or of `eps` if it promises nothing."""
+    import integraph
+    from integraph.certify.proof import ENDS
+    from integraph.targets import Function, Network
+
+    if not isinstance(target, Function | Network):
+        raise UsageError("--certify is for formulas and feedforward networks: leave it out, compare shows differences")
+    proof = integraph.certify(program, target, eps=eps if program.budget is None else None)
+    if ENDS["interrupted"] in proof.reason:
+        raise KeyboardInterrupt
+    return proof
+
+
+def _written(
+    program: Program,
+    target: Target | None,
+    proof: Proof | None,
+    to: Path | None,
+    proof_to: Path | None,
+    page: Path | None,
+    progress: Callable[[str], None],
+) -> dict[str, Path]:
+    """What is where. The report takes longest and can fail, so it comes first: until then nothing is written."""
+    found = {}
+    if page is not None:
+        from integraph.report import report
+
+        found["report"] = report(program, page, target, proof=proof, progress=progress)
+    if proof_to is not None and proof is not None and proof.certificate is not None:
+        proof.certificate.save(proof_to)
+        found["proof"] = proof_to
+    if to is not None:
+        program.save(to)
+        found["program"] = to
+    return found
+
+
+def _described(program: Program) -> list[str]:
+    """All segments, if that is not much to read."""
+    if program.depth <= SHORT:
+        lines = program.describe().splitlines()
+        if len(lines) <= SHORT:
+            return lines
+    return [f"{program.depth} segments, which integraph describe shows one by one"]
+
+
+def _next(program: Program, proof: Proof | None, to: Path | None, page: Path | None) -> str:
+    """What a person may want to do with it."""
+    if proof is not None and proof.status == "unknown" and EXACT.search(program.source):
+        return PROVABLE
+    if to is None:
+        return "-o NAME.integraph keeps the program" + ", --report NAME.html draws it" * (page is None)
+    return f"integraph eval {to} POINT, integraph trace {to}, integraph report {to}"

@@ -1,4 +1,4 @@
-"""What there is to say of a program, as data."""
+"""What there is to say of a program and its segments, as data."""
 
 from __future__ import annotations
 
@@ -29,4 +29,20 @@ def program_facts(program: Program) -> dict[str, Any]:
         "proven": program.proven,
         "seen": program.seen,
         "digest": program.digest,
+    }
+
+
+def segment_facts(program: Program, number: int, spelled: int) -> dict[str, Any]:
+    """A segment: its blocks in words, its equations if there are at most so many terms."""
+    from integraph.program.lowering import count_segment
+    from integraph.program.summary import equations
+
+    segment = program.segments[number]
+    return {
+        "number": number,
+        "label": segment.label,
+        "duration": segment.duration,
+        "terms": count_segment(segment, program),
+        "blocks": [block.op.words(block) for block in segment.blocks],
+        "equations": equations(program, number, spelled),
     }

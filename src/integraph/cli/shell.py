@@ -1,4 +1,4 @@
-"""What all words of the command share: two ways to answer, one way to fail, a bar for whoever waits.
+"""What all words of the command share: two ways to answer, one way to fail.
 
 Results go to stdout, everything else to stderr. The exit code is 0 for good, 1 for refuted, failed or unknown, 2 for
 misuse, 130 after Ctrl-C.
@@ -11,20 +11,23 @@ import inspect
 import json
 import os
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from typing import Annotated, Any, NoReturn, get_type_hints
+from typing import Annotated, Any, NoReturn, cast, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from integraph.cli.plain import plain
+from integraph.cli.screen import put, remark
+from integraph.cli.screen import waiting as waiting
 from integraph.errors import FlowError, IntegraphError
 
 GOOD, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
-PATIENCE = 0.7  # seconds before a bar appears
+# what typer's parser raises: it has no name that lasts
+ParserError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -38,9 +41,24 @@ class Answer:
     data: dict[str, Any]  # for --json
     text: Any  # for people: a text, something that rich can print, or a list of both
     code: int = GOOD
+    warnings: tuple[str, ...] = ()  # in both
+    hint: str = ""  # what a person may want to do next
 
 
-def command(app: typer.Typer, panel: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+class Word(TyperCommand):
+    """A word whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        end = args.index("--") if "--" in args else len(args)
+        # a space before it says to the parser that this is no option, and nothing to whoever reads numbers or formulas
+        meant = [f" {arg}" if arg[:1] == "-" != arg[1:2] and arg not in known | {"-"} else arg for arg in args[:end]]
+        return super().parse_args(ctx, meant + args[end:])
+
+
+def command(
+    app: typer.Typer, panel: str, name: str | None = None
+) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
     """A word of the command, with `--json` and `--debug`; its answer is printed, its errors are explained."""
 
     def register(word: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -48,7 +66,8 @@ def command(app: typer.Typer, panel: str) -> Callable[[Callable[..., Answer]], C
         def run(**arguments: Any) -> None:
             as_json, debug = arguments.pop("json"), arguments.pop("debug")
             with explained(as_json, debug):
-                answer = word(**arguments)
+                with redirect_stdout(sys.stderr):  # what a module of the user prints is no result
+                    answer = word(**arguments)
                 show(answer, as_json)
                 sys.stdout.flush()
             raise typer.Exit(answer.code)
@@ -59,7 +78,7 @@ def command(app: typer.Typer, panel: str) -> Callable[[Callable[..., Answer]], C
         typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
-        app.command(rich_help_panel=panel)(run)
+        app.command(name, cls=Word, rich_help_panel=panel)(run)
         return word
 
     return register
@@ -70,73 +89,57 @@ def explained(as_json: bool, debug: bool) -> Iterator[None]:
     """Errors as sentences, with the exit code that belongs to them."""
     try:
         yield
-    except (typer.Exit, typer.BadParameter):
+    except (typer.Exit, ParserError):
         raise
     except BrokenPipeError:  # whoever reads has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(GOOD) from None
     except KeyboardInterrupt:
         fail("Interrupted", "interrupted: nothing was half-written", INTERRUPTED, as_json)
-    except IntegraphError as error:
+    except Exception as error:
         if debug:
             traceback.print_exc()
-        code = FAILED if isinstance(error, FlowError) else MISUSE
-        fail(type(error).__name__, str(error), code, as_json)
-    except Exception as error:  # a mistake of ours
-        if debug:
-            traceback.print_exc()
-        hint = "" if debug else "\nThis is a mistake in integraph; --debug shows where."
-        fail("InternalError", f"{type(error).__name__}: {error}{hint}", FAILED, as_json)
+        kind, message, code, more = _verdict(error, debug)
+        fail(kind, message, code, as_json, **more)
 
 
-def fail(kind: str, message: str, code: int, as_json: bool) -> NoReturn:
+def _verdict(error: Exception, debug: bool) -> tuple[str, str, int, dict[str, Any]]:
+    """What kind of error it is, what to say, how to exit, and what else JSON says."""
+    kind = type(error).__name__
+    if isinstance(error, FlowError):
+        return kind, str(error), FAILED, {"inputs": error.indices}
+    if isinstance(error, IntegraphError):
+        return kind, str(error), MISUSE, {}
+    if isinstance(error, MemoryError):
+        return kind, f"there is not enough memory for this: {error or 'ask for less at once'}", FAILED, {}
+    if isinstance(error, OSError):
+        return kind, str(error), FAILED, {}
+    hint = "" if debug else "\nThis is a mistake in integraph; --debug shows where."
+    return "InternalError", f"{kind}: {error}{hint}", FAILED, {}
+
+
+def fail(kind: str, message: str, code: int, as_json: bool, **more: Any) -> NoReturn:
     """An error, as a sentence on stderr or as JSON on stdout."""
     if as_json:
-        print(json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False, indent=2))
+        print(document({"error": {"kind": kind, "message": message} | more}))
     else:
-        from rich.text import Text
-
-        console(stderr=True).print(Text("error: ", style="bold red"), Text(message), sep="", soft_wrap=True)
+        remark("error", "bold red", message)
     raise typer.Exit(code)
 
 
 def show(answer: Answer, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(plain(answer.data), ensure_ascii=False, indent=2, allow_nan=False))
+        print(document(answer.data | ({"warnings": answer.warnings} if answer.warnings else {})))
         return
-    out = console()
     for part in answer.text if isinstance(answer.text, list) else [answer.text]:
-        if isinstance(part, str):
-            out.print(part, markup=False, highlight=False, soft_wrap=True)
-        else:
-            out.print(part)
+        put(part)
+    sys.stdout.flush()  # before what follows on stderr
+    for warning in answer.warnings:
+        remark("warning", "bold yellow", warning)
+    if answer.hint:
+        remark("next", "bold cyan", answer.hint)
 
 
-def console(stderr: bool = False) -> Any:
-    """Where a person reads. What goes into a file or a pipe has no width of its own, so tables are as wide as they need."""
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 160)
-
-
-@contextmanager
-def waiting(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """`with waiting("compiling") as advance`: a bar on stderr if it takes longer than a moment and a person waits."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda steps: None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=console(stderr=True), transient=True)
-    task = bar.add_task(what, total=total)
-    timer = threading.Timer(PATIENCE, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda steps: bar.advance(task, steps)
-    finally:
-        timer.cancel()
-        timer.join()
-        bar.stop()
+def document(data: Any) -> str:
+    """JSON in ASCII, so that no terminal and no encoding can stumble over what a file says."""
+    return json.dumps(plain(data), indent=2, allow_nan=False)

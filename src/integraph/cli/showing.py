@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from integraph.cli import arguments as a
-from integraph.cli.facts import program_facts
+from integraph.cli.facts import program_facts, segment_facts
+from integraph.cli.files import loaded
 from integraph.cli.shell import Answer, command, waiting
+from integraph.errors import UsageError
+
+POINTS = 9  # times in each segment, for the stiffness
+ALL = 2000  # terms of one segment whose equations are written out when it is asked for
 
 
 def register(app: typer.Typer) -> None:
@@ -21,26 +28,43 @@ def info(file: a.ProgramFile) -> Answer:
 
     integraph info net.integraph
     """
-    import integraph
+    from integraph.program import summary
 
-    with waiting("reading"):
-        program = integraph.load(file)
-        return Answer(program_facts(program), program.summary())
+    program = loaded(file)
+    size = file.stat().st_size
+    with waiting("looking at trajectories"):
+        stiff = summary.stiffness(program, POINTS)
+    data = program_facts(program) | {"stiffness": stiff[0], "file": file, "bytes": size}
+    rows = [("file", f"{file}, {size:,} bytes"), ("digest", program.digest)]
+    return Answer(data, [summary.table(program, POINTS, stiff), *(f"{name:<18}{text}" for name, text in rows)])
 
 
-def describe(file: a.ProgramFile) -> Answer:
+def describe(
+    file: a.ProgramFile,
+    segment: Annotated[
+        int | None, typer.Option(help=f"Only this one, from 0 on, with all equations (up to {ALL} terms).")
+    ] = None,
+) -> Answer:
     """Each segment in words, and its equations where they are short.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
     integraph describe net.integraph
-    """
-    import integraph
 
-    with waiting("reading"):
-        program = integraph.load(file)
-    segments = [
-        {"label": s.label, "duration": s.duration, "blocks": [b.op.words(b) for b in s.blocks]}
-        for s in program.segments
-    ]
-    return Answer(program_facts(program) | {"segments": segments}, [repr(program), "", program.describe()])
+    integraph describe net.integraph --segment 3
+    """
+    from integraph.program import summary
+
+    program = loaded(file)
+    if segment is not None and not 0 <= segment < program.depth:
+        raise UsageError(f"--segment {segment}: the program has {program.depth} segments, 0 to {program.depth - 1}")
+    numbers, spelled = (range(program.depth), summary.SPELLED) if segment is None else ([segment], ALL)
+    with waiting("describing", len(numbers)) as bar:
+        lines, segments = [], []
+        for number in numbers:
+            lines += summary.described(program, number, spelled)
+            segments.append(segment_facts(program, number, spelled))
+            left_out = segments[-1]["terms"] if not segments[-1]["equations"] else 0
+            lines += [f"    {left_out:,} terms, too many to write out"] if left_out else []
+            bar(1)
+    return Answer(program_facts(program) | {"segments": segments}, [repr(program), "", *lines])

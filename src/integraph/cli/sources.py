@@ -1,4 +1,4 @@
-"""What the command was given, as what `integraph.compile` takes: a formula stays a text, module:callable is imported."""
+"""What the command was given, as what `integraph.compile` takes: formulas stay texts, module:callable is imported."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import importlib
 import os
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
+from integraph.cli.files import is_program
 from integraph.errors import SourceError, UsageError
 
 CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
@@ -15,26 +17,32 @@ CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Z
 
 def source_of(text: str) -> Any:
     """The source that a text names. Only module:callable runs code, and only because it says so."""
-    found = CALLABLE.fullmatch(text.strip())
+    text = text.strip()
+    if is_program(Path(text)):
+        raise UsageError(f"{text} is a program already: integraph info {text} shows it")
+    found = CALLABLE.fullmatch(text)
     return text if found is None else _imported(*found.groups())
 
 
 def _imported(module: str, path: str) -> Any:
-    sys.path.insert(0, os.getcwd())
+    here = os.getcwd()
+    sys.path.insert(0, here)
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
             raise SourceError(f"module {module!r} imports {error.name!r}, which is not installed") from None
         raise SourceError(f"there is no module {module!r} here or in the environment: needs module:callable") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SourceError(f"module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.pop(0)
+        sys.path.remove(here)
+        sys.path.append(here)  # for what it imports later; last, so that nothing of ours is taken from here
     for name in path.split("."):
         if not hasattr(found, name):
             near = ", ".join(n for n in vars(found) if not n.startswith("_") and callable(getattr(found, n)))
-            raise SourceError(f"{module!r} has no {path!r}: it has {near or 'nothing that can be called'}")
+            where = getattr(found, "__file__", None) or module
+            raise SourceError(f"{where} has no {name!r}: it has {near or 'nothing that can be called'}")
         found = getattr(found, name)
     return found
 

@@ -1,7 +1,7 @@
 """A picture as data: what is drawn, not how. `static` draws it with matplotlib, `report.interactive` with plotly.
 
-A picture has one or more frames; with more than one a slider chooses the frame. A frame is a row of panels, a panel is
-a pair of axes with marks in it.
+A picture has one or more frames; with more than one a slider chooses the frame. A frame is a row of panels, or a stack
+of them, a panel is a pair of axes with marks in it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class Curve:
     colour: int = 0
     style: str = LINE
     text: tuple[str, ...] = ()  # of each point, shown when it is pointed at
+    group: str = ""  # curves with the same group share one entry in the legend, which is called so
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +67,13 @@ class Level:
     label: str
 
 
+Tick = tuple[float, str]  # where on an axis, and its words
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A pair of axes. `matrix` has row 0 on top and columns as wide as rows are high."""
+    """A pair of axes. `matrix` has row 0 on top and columns as wide as rows are high. Ticks, where they are given, take
+    the place of numbers on an axis."""
 
     title: str
     x: str
@@ -80,6 +85,8 @@ class Panel:
     log_y: bool = False
     matrix: bool = False
     legend: bool = True
+    x_ticks: tuple[Tick, ...] = ()
+    y_ticks: tuple[Tick, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +106,15 @@ class Picture:
     says: str
     frames: tuple[Frame, ...]
     slider: str = ""  # what the frames are one for each of
+    stacked: bool = False  # panels below each other: they have the same x-axis
+    first: int = 0  # the frame that is seen at first, and in a file
 
     def __post_init__(self) -> None:
         assert self.frames, f"picture {self.name} has no frame"
         assert len({len(frame.panels) for frame in self.frames}) == 1, f"frames of {self.name} have other panels"
+        assert 0 <= self.first < len(self.frames), f"picture {self.name} has no frame {self.first}"
 
 
-def alone(name: str, title: str, says: str, *panels: Panel) -> Picture:
+def alone(name: str, title: str, says: str, *panels: Panel, stacked: bool = False) -> Picture:
     """A picture without a slider."""
-    return Picture(name, title, says, (Frame("", panels),))
+    return Picture(name, title, says, (Frame("", panels),), stacked=stacked)

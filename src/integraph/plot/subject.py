@@ -1,23 +1,73 @@
-"""What is shown: a program, what it was compiled from, where, and what was proved of it."""
+"""What is shown: a program, what it was compiled from, where, and what was proved of it.
+
+Whatever is evaluated for a picture is bounded by work, terms times inputs, and not by a clock: the same program gives
+the same picture.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from integraph.bounds.intervals import Interval
+from integraph.constructions.box import interval
+from integraph.errors import SourceError, UsageError
 from integraph.program import Program
+from integraph.program.engine import first_able
 from integraph.program.views import Floats
-from integraph.targets import Function, Network
+from integraph.smooth import Variables
+from integraph.sources import Target, Values, recalled, target, values
 from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
     from integraph.certify.proof import Proof
 
-Target = Network | Function | Graph
-Values = Callable[[Floats], Floats]  # (B, d) → (B, outputs)
+WORK = 300_000_000  # terms times inputs of closed forms: a second or two
+COST = {"exact": 1.0, "taylor": 30.0, "oracle": 3000.0, "precise": 3000.0}  # of an engine, in closed forms
+SAMPLES = 1000  # points that are looked at for the largest difference
+SEED = 0
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Points of the box (B, d), and |source − program| there, (B, outputs); NaN where either has no value."""
+
+    points: Floats
+    difference: Floats
+
+    @property
+    def largest(self) -> float:
+        """NaN if there is no number."""
+        return float(self.difference.flat[self._where]) if self._known else float("nan")
+
+    @property
+    def worst(self) -> Floats:
+        """The point of the largest difference."""
+        row: Floats = self.points[self._where // max(self.difference.shape[1], 1)]
+        return row
+
+    @property
+    def output(self) -> int:
+        """The output that differs most."""
+        return int(self._where % max(self.difference.shape[1], 1))
+
+    @property
+    def lost(self) -> int:
+        """How many points have no difference."""
+        return int(np.isnan(self.difference).any(1).sum())
+
+    @property
+    def _known(self) -> bool:
+        return not np.isnan(self.difference).all()
+
+    @property
+    def _where(self) -> int:
+        return int(np.nanargmax(self.difference)) if self._known else 0
 
 
 @dataclass(frozen=True)
@@ -32,8 +82,118 @@ class Subject:
     @cached_property
     def values(self) -> Values | None:
         """The source in float64, as far as it has values."""
-        if self.target is None:
+        return None if self.target is None else values(self.target)
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """What the inputs are called."""
+        named = getattr(self.target, "variables", ())
+        return named if len(named) == self.program.inputs else tuple(map(self.program.registers.name, self._inputs))
+
+    @property
+    def _inputs(self) -> range:
+        return range(self.program.inputs)
+
+    def points(self, most: int, least: int = 1) -> int:
+        """How many inputs may be evaluated for a picture that wants `most` of them."""
+        one = max(self.program.terms, 1) * COST.get(first_able(self.program).name, max(COST.values()))
+        return int(min(max(WORK / one, least), most))
+
+    def run(self, x: Floats) -> Floats:
+        """The program at points (B, d): (B, outputs), rows of NaN where the flow fails."""
+        return self.program.flow(self.units(x)).outputs
+
+    def units(self, x: Floats) -> Floats:
+        """Points in the program's own units of state."""
+        scales = self.program.scales
+        return x if scales is None else x / scales[: self.program.inputs]
+
+    def wanted(self, x: Floats) -> Floats | None:
+        """The source at points (B, d): (B, outputs), NaN where it has no value; None if it has none at all."""
+        if self.values is None:
             return None
-        if isinstance(self.target, Function):
-            return self.target.values
-        return self.target if isinstance(self.target, Network) else self.target.values
+        try:
+            found = self.values(x)
+        except SourceError:  # somewhere
+            found = np.concatenate([self._one(point[None]) for point in x])
+        return np.where(np.isfinite(found), found, np.nan).reshape(len(x), self.program.outputs)
+
+    def _one(self, point: Floats) -> Floats:
+        assert self.values is not None
+        try:
+            return self.values(point)
+        except SourceError:
+            return np.full((1, self.program.outputs), np.nan)
+
+    def difference(self, x: Floats) -> Floats:
+        """|source − program| at points (B, d)."""
+        wanted = self.wanted(x)
+        assert wanted is not None
+        return np.abs(wanted - self.run(x))
+
+    @cached_property
+    def seen(self) -> Seen | None:
+        """The centre, some corners and random points of the box, with the differences there."""
+        if self.values is None:
+            return None
+        count = self.points(SAMPLES, 8)
+        low, high = self.box.low, self.box.high
+        share = np.random.default_rng(SEED).uniform(size=(max(count - len(self.landmarks), 1), len(low)))
+        x = np.concatenate([self.landmarks, low * (1 - share) + high * share])
+        return Seen(x, self.difference(x))
+
+    @cached_property
+    def landmarks(self) -> Floats:
+        """The centre, the lowest and the highest corner, and for two inputs the other two."""
+        low, high = self.box.low, self.box.high
+        upper = [np.zeros(len(low), bool), np.ones(len(low), bool)]
+        upper += [np.array([True, False]), np.array([False, True])] if len(low) == 2 else []
+        found = np.stack([0.5 * low + 0.5 * high, *(np.where(corner, high, low) for corner in upper)])
+        return found if len(low) else found[:1]
+
+    @property
+    def promised(self) -> float | None:
+        """The bound of the construction, if the box is within the one that it speaks of."""
+        budget = self.program.budget
+        return budget.total if budget is not None and self._within(budget.low, budget.high) else None
+
+    @property
+    def proven(self) -> float | None:
+        """The bound of the proof, or else the one that the program carries for the box of its promise."""
+        if self.proof is not None:
+            known = np.isfinite(self.proof.upper) and self._within(self.proof.box.low, self.proof.box.high)
+            return self.proof.upper if known else None
+        return None if self.promised is None else self.program.proven
+
+    def _within(self, low: ArrayLike, high: ArrayLike) -> bool:
+        return bool((self.box.low >= np.asarray(low)).all() and (self.box.high <= np.asarray(high)).all())
+
+
+def subject(
+    program: Program,
+    source: Any = None,
+    *,
+    box: ArrayLike | None = None,
+    variables: Variables = None,
+    inputs: int | None = None,
+    proof: Proof | None = None,
+) -> Subject:
+    """A program with what there is to say about it. Without a source, the formula that the program names is the source;
+    without a box, that of its promise, or else [0, 1]^d."""
+    if not isinstance(program, Program):
+        raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
+    budget = program.budget
+    domain = interval(box, program.inputs)
+    if box is None and budget is not None:
+        domain = Interval(budget.low, budget.high)
+    if source is None:
+        return Subject(program, recalled(program), domain, proof)
+    sides = np.stack([domain.low, domain.high], 1) if program.inputs else None
+    found = target(source, box=sides, variables=variables, inputs=inputs)
+    outputs = found.sizes if isinstance(found, Graph) else found.outputs
+    if (found.inputs, outputs) != (program.inputs, program.outputs):
+        raise UsageError(
+            f"the program maps {program.inputs} → {program.outputs}, the source {found.inputs} → {outputs}: "
+            "give what it was compiled from"
+        )
+    return Subject(program, found, domain, proof)

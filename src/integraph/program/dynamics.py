@@ -140,14 +140,19 @@ def spectral_radius(i: Indices, j: Indices, values: Floats, width: int) -> float
 
 
 def stiffness(program: Program, x: ArrayLike, points: int) -> float:
+    return max([0.0, *stiffness_by_segment(program, x, points)])
+
+
+def stiffness_by_segment(program: Program, x: ArrayLike, points: int) -> list[float]:
+    """The largest |eigenvalue| of the Jacobian along the trajectories of the inputs, in each segment."""
     if points < 2:
         raise UsageError(f"points = {points}: needs at least 2 in a segment, its ends")
     times = grid(program, points)
     path = program.flow(x, times=tuple(times.tolist())).check().path
     assert path is not None
-    radii = [0.0]
+    radii = []
     for number in range(program.depth):
         first = number * (points - 1)
         states = path[:, first : first + points].reshape(-1, program.width)
         radii.append(spectral_radius(*_derivatives(program, number, states.T), program.width))
-    return max(radii)
+    return radii

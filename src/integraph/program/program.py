@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from integraph.program.annotations import Budget, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, first_able, named
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
+from integraph.program.sockets import PLOT, REPORT, plugged
 from integraph.program.terms import Terms, concatenate
 from integraph.program.views import Floats, Ref
 
@@ -219,6 +221,24 @@ class Program:
     def summary(self, points: int = 9) -> str:
         """A table: sizes, largest rate, stiffness (`points` times in each segment), and what is known of the error."""
         return summary.table(self, points)
+
+    def plot(
+        self,
+        what: str = "trajectory",
+        path: str | os.PathLike[str] | None = None,
+        *,
+        source: Any = None,
+        x: ArrayLike | None = None,
+        box: ArrayLike | None = None,
+    ) -> Any:
+        """A picture as a matplotlib figure, and as a PNG, SVG or PDF file if there is a path: the trajectory of `x`, or
+        "error", "sparsity" …; an unknown name lists all. `source` is what was compiled."""
+        return plugged(PLOT).plot(self, what, path, source=source, x=x, box=box)
+
+    def report(self, path: str | os.PathLike[str], source: Any = None, **options: Any) -> Path:
+        """All pictures and numbers in one HTML file, with the options of `integraph.report`; returns its path."""
+        found: Path = plugged(REPORT).report(self, path, source, **options)
+        return found
 
     def __repr__(self) -> str:
         return summary.short(self)

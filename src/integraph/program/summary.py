@@ -59,21 +59,24 @@ def _errors(program: Program) -> list[str]:
 
 
 def describe(program: Program) -> str:
-    lines = []
-    for number, s in enumerate(program.segments):
-        how = "" if s.rate == 1 else f", right-hand sides times {s.rate:g}: t = {s.tau:g} of the blocks' own time"
-        lines.append(f"segment {number}: {s.label} (duration {s.duration:g}{how})")
-        for block in s.blocks:
-            roles = zip(block.op.targets + block.op.operands, block.refs(), strict=True)
-            where = ", ".join(f"{role} is {program.registers.names(ref)}" for role, ref in roles if ref.size)
-            lines.append(f"    {block.op.words(block)}; {where}")
-        lines += [f"    {equation}" for equation in _equations(program, number)]
-    return "\n".join(lines)
+    return "\n".join(line for number in range(program.depth) for line in described(program, number))
 
 
-def _equations(program: Program, number: int) -> list[str]:
-    """Eq. (1) of a segment with the names of its registers, if it is short."""
-    if count_segment(program.segments[number], program) > SPELLED:
+def described(program: Program, number: int, spelled: int = SPELLED) -> list[str]:
+    """A segment, line by line: what it is, each block in words, and its equations if it has at most `spelled` terms."""
+    s = program.segments[number]
+    how = "" if s.rate == 1 else f", right-hand sides times {s.rate:g}: t = {s.tau:g} of the blocks' own time"
+    lines = [f"segment {number}: {s.label} (duration {s.duration:g}{how})"]
+    for block in s.blocks:
+        roles = zip(block.op.targets + block.op.operands, block.refs(), strict=True)
+        where = ", ".join(f"{role} is {program.registers.names(ref)}" for role, ref in roles if ref.size)
+        lines.append(f"    {block.op.words(block)}; {where}")
+    return lines + [f"    {equation}" for equation in equations(program, number, spelled)]
+
+
+def equations(program: Program, number: int, spelled: int = SPELLED) -> list[str]:
+    """Eq. (1) of a segment with the names of its registers, if it has at most `spelled` terms."""
+    if count_segment(program.segments[number], program) > spelled:
         return []
     names = program.registers.name
     terms = concatenate(list(program.segment_terms(number)))
@@ -86,10 +89,14 @@ def _equations(program: Program, number: int) -> list[str]:
     return [f"{name}' = {right_side(rows, name)}" for name in dict.fromkeys(row[0] for row in rows)]
 
 
-def table(program: Program, points: int) -> str:
+Stiffness = tuple[float | None, str]  # None where it is not computed; in words
+
+
+def sizes(program: Program, points: int, stiff: Stiffness | None = None) -> list[tuple[str, str]]:
+    """What there is to say of the program itself, row by row. Its stiffness is that at `points` times in each segment,
+    unless it is known already."""
     if not isinstance(points, int | np.integer) or points < 2:
         raise UsageError(f"points = {points!r}: a summary needs an integer ≥ 2, points in each segment")
-    budget = program.budget
     rows = [
         ("source", program.source),
         ("inputs → outputs", f"{program.inputs} → {program.outputs}"),
@@ -98,10 +105,16 @@ def table(program: Program, points: int) -> str:
         ("horizon T", f"{program.horizon:g}"),
         ("terms", f"{program.terms:,}"),
         ("largest rate", f"{program.rate:.4g}"),
-        ("stiffness", _stiffness(program, points)),
+        ("stiffness", (stiff or stiffness(program, points))[1]),
     ]
     if program.bits > DOUBLE:
         rows.append(("precision", f"{program.bits} bits: more than float64 has"))
+    return rows
+
+
+def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
+    budget = program.budget
+    rows = sizes(program, points, stiff)
     if budget is None:
         rows.append(("promised error", "no budget: nothing is promised"))
     else:
@@ -113,22 +126,23 @@ def table(program: Program, points: int) -> str:
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 
 
-def _stiffness(program: Program, points: int) -> str:
+def stiffness(program: Program, points: int) -> Stiffness:
+    """The largest of a few inputs, where that does not take long."""
     if program.bits > DOUBLE:
-        return f"not computed: the flow needs {program.bits} bits; stiffness(x) does it"
+        return None, f"not computed: the flow needs {program.bits} bits; stiffness(x) does it"
     if program.terms > MANY_TERMS:
-        return f"not computed: more than {MANY_TERMS:,} terms; stiffness(x) does it"
+        return None, f"not computed: more than {MANY_TERMS:,} terms; stiffness(x) does it"
     if points * program.depth * program.width > MAX_PATH:
-        return f"not computed: {points} points in each segment are too many for so large a program"
+        return None, f"not computed: {points} points in each segment are too many for so large a program"
     found = 0.0
     chosen = _inputs(program)
     try:
         for x in chosen:  # one at a time: a Jacobian for each point is kept
             found = max(found, program.stiffness(x[None], points))
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
-        return f"not computed: {error}"
+        return None, f"not computed: {error}"
     where = "[0, 1]^d" if program.budget is None else "the budget's box"
-    return f"{found:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
+    return found, f"{found:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
 
 
 def _inputs(program: Program) -> Floats:

@@ -1,1 +1,40 @@
-"""A program on one page."""
+"""Reports: one HTML file about one program, which needs nothing but a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from integraph.certify.certificate import Certificate
+    from integraph.certify.proof import Proof
+    from integraph.program import Program
+    from integraph.program.writing import FilePath
+    from integraph.smooth import Variables
+
+
+def report(
+    program: Program,
+    path: FilePath,
+    source: Any = None,
+    *,
+    box: ArrayLike | None = None,
+    variables: Variables = None,
+    inputs: int | None = None,
+    proof: Proof | Certificate | FilePath | None = None,
+    figures: FilePath | None = None,
+    formats: Sequence[str] = ("png",),
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Write all there is to know about a program as one HTML file, and return its path.
+
+    `source` is what was compiled; a formula that the program names may be left out. `proof` is what `certify` found, or
+    its certificate, or the file of that. `figures` is a folder that gets every picture as a file in each of the
+    `formats`, "png", "svg" or "pdf". `progress` is told what is being done.
+    """
+    from integraph.report.writing import write
+
+    return write(program, path, source, box, variables, inputs, proof, figures, formats, progress)

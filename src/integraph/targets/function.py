@@ -44,10 +44,13 @@ class Function:
         return f"{kind}{self.name}: {self.inputs} inputs ({', '.join(self.variables)}), {self.outputs} outputs"
 
 
-def from_expression(expression: Expression) -> Function:
+def shortened(text: str) -> str:
+    """A text that can stand in a sentence; what is cut ends in an ellipsis."""
+    return text if len(text) <= NAME else text[: NAME - 1] + "…"
+
+
+def from_expression(expression: Expression, name: str) -> Function:
     """The function that a formula is."""
-    source = expression.source
-    name = source if len(source) <= NAME else source[: NAME - 1] + "…"
 
     def values(x: Floats) -> Floats:
         return finite(floats.values(expression, x), x, name, expression.variables)

@@ -93,13 +93,18 @@ class Graph:
         return np.array(rows).reshape(len(rows), self.sizes)
 
     def _one(self, x: Floats) -> Floats:
+        found = self.nodes_at(x)
+        return np.concatenate([np.ravel(found[n]) for n in self.outputs])
+
+    def nodes_at(self, x: Floats) -> list[Any]:
+        """What every node is at one point (inputs,)."""
         found: list[Any] = []
         for node in self.nodes:
             if node.op == "input":
                 found.append(x[node.data[0] : node.data[0] + node.size].reshape(node.shape))
             else:
                 found.append(compute(node, [found[n] for n in node.args]))
-        return np.concatenate([np.ravel(found[n]) for n in self.outputs])
+        return found
 
 
 class Builder:

@@ -1,0 +1,36 @@
+"""A program beside its source: what words that know both are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from integraph.cli.sources import box_of, names_of, source_of
+
+if TYPE_CHECKING:
+    from integraph import Program
+    from integraph.bounds.intervals import Interval
+    from integraph.sources import Target
+
+
+def beside(
+    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
+) -> tuple[Target, str]:
+    """The source, and where it comes from in words; without one the formula that the program names."""
+    from integraph.sources import target_of
+    from integraph.targets import Function
+
+    given = None if source is None else source_of(source)
+    found = target_of(program, given, box=box_of(box), variables=names_of(variables), inputs=inputs)
+    if source is None and isinstance(found, Function):
+        return found, f"source: {found.name}, which the program names"
+    return found, f"source: {source}"
+
+
+def box_beside(program: Program, box: str | None) -> Interval:
+    """The box that was given, else that of the promise, else [0, 1]^d."""
+    from integraph.bounds.intervals import Interval
+    from integraph.constructions.box import interval
+
+    if box is None and program.budget is not None:
+        return Interval(program.budget.low, program.budget.high)
+    return interval(box_of(box), program.inputs)

@@ -1,0 +1,146 @@
+"""`integraph certify` and `integraph check`: proofs of programs, made and made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from integraph.cli import arguments as a
+from integraph.cli.beside import beside
+from integraph.cli.files import PROOF, loaded, output
+from integraph.cli.shell import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
+from integraph.cli.sources import box_of
+from integraph.errors import UsageError
+
+if TYPE_CHECKING:
+    from integraph import Proof
+
+PROVED = "proved"
+EXACT = (
+    "proofs are of networks (Theorem 2) and functions (Theorem 1); this program was compiled exactly, and promises what "
+    "rounding of its controls costs. compile --method lean makes one that can be proved"
+)
+
+
+def register(app: typer.Typer) -> None:
+    for word in (certify, check):
+        command(app, "Prove")(word)
+
+
+def certify(
+    file: a.ProgramFile,
+    source: a.MaybeSource = None,
+    eps: Annotated[float | None, typer.Option(help="What is to be proved. The program's promise unless given.")] = None,
+    box: Annotated[str | None, typer.Option(help="Where: '0,1;-2,2'. The box of the promise unless given.")] = None,
+    gap: Annotated[
+        float | None, typer.Option(help="Tighten the bound until it is within this share of what is really there: 0.1.")
+    ] = None,
+    boxes: Annotated[int, typer.Option(min=1, help="At most so many boxes.")] = 100_000,
+    seconds: Annotated[float, typer.Option(help="At most so long.")] = 60.0,
+    workers: Annotated[int | None, typer.Option(help="Processes; one for each core unless given.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="The address of a dask scheduler, instead of workers.")] = None,
+    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Where the proof is written (.json).")] = None,
+    variables: a.Variables = None,
+    inputs: a.Inputs = None,
+) -> Answer:
+    """Prove how far a program can be from its source, everywhere on a box.
+
+    Exits with 0 if it is proved, with 1 if it is refuted or unknown. Ctrl-C ends the search and keeps what is proved.
+
+    [bold]Examples[/bold]
+
+    integraph certify net.integraph net.onnx -o net.proof.json
+
+    integraph certify bell.integraph --eps 1e-9
+
+    integraph certify bell.integraph --gap 0.1 --seconds 300
+    """
+    import integraph
+    from integraph.certify.proof import ENDS
+    from integraph.sources import is_exact
+
+    target = None if proof is None else output(proof, PROOF, "-o", [file])
+    program = loaded(file)
+    found, origin = beside(program, source, box, variables, inputs)
+    made = integraph.certify(
+        program, found, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds, workers=workers,
+        scheduler=scheduler,
+    )  # fmt: skip
+    data, text = {"source": origin.removeprefix("source: ")} | proof_facts(made), [origin, repr(made)]
+    warnings = []
+    if target is not None and made.certificate is not None:
+        made.certificate.save(target)
+        data["written"] = target
+        text.append(f"written: {target}")
+    elif target is not None:
+        warnings.append(f"nothing is proved, so {target} was not written")
+    ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED
+    hint = EXACT if made.certificate is None and is_exact(program) else ""
+    return Answer(data, text, GOOD if made.status == PROVED else ended, tuple(warnings), hint)
+
+
+def proof_facts(proof: Proof) -> dict[str, Any]:
+    """A proof as data."""
+    return {
+        "status": proof.status,
+        "reason": proof.reason,
+        "eps": proof.eps,
+        "gap": proof.gap,
+        "promised": proof.promised,
+        "proven": proof.proven,
+        "seen": proof.seen,
+        "lower": proof.lower,
+        "point": proof.point,
+        "low": proof.box.low,
+        "high": proof.box.high,
+        "boxes": proof.boxes,
+        "bits": proof.precision,
+        "seconds": proof.seconds,
+        "assumed": proof.assumed,
+    }
+
+
+def check(
+    proof: Annotated[Path, typer.Argument(help="A proof, written by certify -o.", show_default=False)],
+    file: a.ProgramFile,
+    source: a.MaybeSource = None,
+    variables: a.Variables = None,
+    inputs: a.Inputs = None,
+) -> Answer:
+    """Check a proof: everything that it claims is computed again, by code that shares nothing with the search.
+
+    Exits with 0 only if the proof holds and what was asked is proved.
+
+    [bold]Examples[/bold]
+
+    integraph check net.proof.json net.integraph net.onnx
+
+    integraph check bell.proof.json bell.integraph
+    """
+    import integraph
+    from integraph.cli.files import is_program
+
+    if proof.is_file() and is_program(proof):
+        raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
+    certificate = integraph.Certificate.load(proof)
+    program = loaded(file)
+    found, origin = beside(program, source, None, variables, inputs)
+    with waiting("checking"):
+        checked = integraph.check(certificate, program, found)
+    data = {
+        "source": origin.removeprefix("source: "),
+        "holds": checked.holds,
+        "status": checked.status,
+        "claim": checked.claim,
+        "reason": checked.reason,
+        "assumed": certificate.assumed,
+        "boxes": checked.boxes,
+        "seconds": checked.seconds,
+    }
+    verdict = f"the proof holds: {checked.status}" if checked.holds else f"the proof does not hold: {checked.reason}"
+    claims = "what is proved" if checked.holds else "what it claims"
+    work = f"{checked.boxes} box{'es' * (checked.boxes != 1)} computed again in {checked.seconds:.2g} s"
+    text = [origin, verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in certificate.assumed), work]
+    return Answer(data, text, GOOD if checked.holds and checked.status == PROVED else FAILED)

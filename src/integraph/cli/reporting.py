@@ -1,0 +1,66 @@
+"""`integraph report`: a program on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from integraph.cli import arguments as a
+from integraph.cli.files import PAGE, loaded, output
+from integraph.cli.shell import Answer, command, waiting
+from integraph.cli.sources import box_of, names_of, source_of
+from integraph.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "Look")(report)
+
+
+def report(
+    file: a.ProgramFile,
+    source: a.MaybeSource = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The page. FILE with the suffix .html unless given."),
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A folder for every picture as a file of its own, for papers.")
+    ] = None,
+    formats: Annotated[
+        str, typer.Option("--format", metavar="NAMES", help="Of these files: png, svg, pdf, or several: png,pdf.")
+    ] = "png",
+    box: a.Box = None,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="PROOF", help="What certify -o has written, to be shown too.")
+    ] = None,
+    variables: a.Variables = None,
+    inputs: a.Inputs = None,
+) -> Answer:
+    """Write a report: one page of HTML with everything there is to see, which needs no network.
+
+    [bold]Examples[/bold]
+
+    integraph report bell.integraph
+
+    integraph report net.integraph net.onnx -o net.html --certificate net.proof.json
+
+    integraph report net.integraph net.onnx --figures pictures --format svg,pdf
+    """
+    from integraph.report import report as write
+
+    read = [file, certificate, None if source is None else Path(source)]
+    page = output(file.with_suffix(PAGE.suffixes[0]) if save is None else save, PAGE, "-o", read)
+    wanted = [name.strip().lower() for name in formats.split(",")]
+    if figures is None and wanted != ["png"]:
+        raise UsageError(f"--format {formats} is for the files in --figures DIR: name a folder")
+    program = loaded(file)
+    given = None if source is None else source_of(source)
+    with waiting("reporting") as bar:
+        written = write(
+            program, page, given, box=box_of(box), variables=names_of(variables), inputs=inputs, proof=certificate,
+            figures=figures, formats=wanted, progress=bar.say,
+        )  # fmt: skip
+    text = [f"wrote {written}"] + ([] if figures is None else [f"pictures are in {figures}"])
+    return Answer({"report": written, "figures": figures, "formats": None if figures is None else wanted}, text)

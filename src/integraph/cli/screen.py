@@ -1,0 +1,87 @@
+"""What a person sees: text that cannot harm a terminal, and a bar for whoever waits.
+
+Names in files are written by anyone. Control characters in them are shown, not obeyed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PATIENCE = 0.7  # seconds before a bar appears
+WIDE = 160  # columns of a table that goes into a file or a pipe, which have no width of their own
+
+# what moves the cursor, starts an escape sequence, turns the direction of text, or is half a character
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """The same text with control characters spelled out: \\x1b for the one that starts escape sequences."""
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def put(part: Any, stderr: bool = False) -> None:
+    """A text as it is, or whatever rich can draw, without a control character that is not rich's own."""
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(part, str):
+        stream.write(harmless(part) + "\n")
+        return
+    from rich.segment import Segment, Segments
+
+    screen = console(stderr)
+    drawn = (s if s.control else Segment(harmless(s.text), s.style) for s in screen.render(part))
+    screen.print(Segments(drawn), end="")
+
+
+def remark(kind: str, style: str, text: str) -> None:
+    """`error: …` or `warning: …` on stderr."""
+    from rich.text import Text
+
+    console(stderr=True).print(Text(f"{kind}: ", style=style), Text(harmless(text)), sep="", soft_wrap=True)
+
+
+def console(stderr: bool = False) -> Any:
+    """Where a person reads; colours only there."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else WIDE)
+
+
+class Bar:
+    """`bar(steps)` goes on by so many, `bar.say(text)` says what is done now."""
+
+    def __init__(self, advance: Callable[[float], None], say: Callable[[str], None]) -> None:
+        self._advance, self.say = advance, say
+
+    def __call__(self, steps: float) -> None:
+        self._advance(steps)
+
+
+@contextmanager
+def waiting(what: str, total: float | None = None) -> Iterator[Bar]:
+    """`with waiting("compiling") as bar`: a bar on stderr if it takes longer than a moment and a person waits.
+
+    Whatever has a bar of its own (`load`, `certify`) is not put inside.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield Bar(lambda steps: None, lambda text: None)
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    drawn = Progress(*columns, console=console(stderr=True), transient=True)
+    task = drawn.add_task(what, total=total)
+    timer = threading.Timer(PATIENCE, drawn.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield Bar(lambda steps: drawn.advance(task, steps), lambda text: drawn.update(task, description=harmless(text)))
+    finally:
+        timer.cancel()
+        timer.join()
+        drawn.stop()

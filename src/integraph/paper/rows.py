@@ -1,0 +1,69 @@
+"""An item of the paper, and what was found of it: what the paper says, what was computed, whether they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from integraph.program.summary import above
+
+HOLDS, MISPRINT, FAILS = "holds", "misprint, shown", "fails"
+
+Number = float | int
+Cells = tuple[tuple[str, ...], ...]  # a table, its head first
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a computation says: in words, whether all of it is as it should be, and its numbers by name."""
+
+    computed: str
+    good: bool
+    numbers: dict[str, Number] = field(default_factory=dict)
+    table: Cells = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the reproduction; `label` is that of the paper's source, where it has one."""
+
+    item: str
+    says: str
+    computed: str
+    verdict: str
+    label: str = ""
+    numbers: dict[str, Number] = field(default_factory=dict)
+    table: Cells = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something to reproduce. An erratum is good if what is printed fails and what we put in its place holds."""
+
+    name: str
+    says: str
+    compute: Callable[[], Found]
+    label: str = ""
+    erratum: bool = False
+
+    def row(self) -> Row:
+        try:
+            found = self.compute()
+        except Exception as error:  # what cannot be computed is not reproduced
+            found = Found(f"not computed: {type(error).__name__}: {error}", False)
+        verdict = (MISPRINT if self.erratum else HOLDS) if found.good else FAILS
+        return Row(self.name, self.says, found.computed, verdict, self.label, found.numbers, found.table)
+
+
+def item(name: str, says: str, label: str = "", *, erratum: bool = False) -> Callable[[Callable[[], Found]], Item]:
+    """`@item("Lemma 1, tanh", "…", "lem:tanh")` on the function that computes it."""
+    return lambda compute: Item(name, says, compute, label, erratum)
+
+
+def erratum(name: str, says: str) -> Callable[[Callable[[], Found]], Item]:
+    return item(name, says, erratum=True)
+
+
+def size(error: Number) -> str:
+    """How large an error was, in two digits or so, never less than it was."""
+    return above(float(error))

@@ -1,0 +1,53 @@
+"""Table I as numbers: what each register should hold after each step of Lemma 4."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from integraph.constructions.bootstrap import TABLE_I
+from integraph.paper.digits import digits
+from integraph.paper.lemma4 import Lemma4, gamma, psi
+
+SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+NAMES = {"alpha": "α_j", "lam0": "λ_{j,0}", "lam": "λ_{j,k}", "beta": "β_j", "mu0": "μ_{j,0}", "mu": "μ_{j,k}"}
+
+
+def column(lemma: Lemma4, x: tuple[float, ...], step: int) -> dict[str, dict[str, Any]]:
+    """By row of the table, the registers that it speaks of and their values."""
+    m = digits()
+    found: dict[str, dict[str, Any]] = {row: {} for row in TABLE_I}
+    for j, value in enumerate(x):
+        common = {"x": m.mpf(value), "Delta": m.mpf(lemma.delta)}
+        bumps = psi(lemma.N, lemma.c, value)
+        for row, formulas in TABLE_I.items():
+            numbers = {"alpha": [""], "beta": [""], "lam0": [0], "mu0": [0]}.get(row, range(1, lemma.N + 1))
+            for k in numbers:
+                known = dict(common)
+                if k != "":
+                    known["psi"] = bumps[k]
+                    known["z"] = lemma.c * (m.mpf(value) - gamma(k, lemma.N))
+                found[row][f"{row.rstrip('0')}{k},{j}"] = evaluated(formulas[step], known)
+    return found
+
+
+def evaluated(formula: str, known: Mapping[str, Any]) -> Any:
+    """A formula of the table in many digits."""
+    m = digits()
+    functions = {"ln": m.ln, "tanh": m.tanh}
+
+    def value(node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(number):
+                return m.mpf(number)
+            case ast.Name(name):
+                return known[name]
+            case ast.BinOp(left, sign, right):
+                return SIGNS[type(sign)](value(left), value(right))
+            case ast.Call(ast.Name(name), [argument]):
+                return functions[name](value(argument))
+        raise ValueError(f"{formula}: no formula of Table I")
+
+    return value(ast.parse(formula, mode="eval").body)

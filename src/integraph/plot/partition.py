@@ -1,0 +1,77 @@
+"""The partition of unity of Theorem 1: Lemma 4's ψ_0 … ψ_N. For N = 3, c = 20 it is Figure 1 of the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integraph.bounds.partition_of_unity import Partition
+from integraph.plot.picture import DASHED, Curve, Level, Panel, Picture, alone
+from integraph.plot.subject import Subject
+from integraph.plot.words import of
+from integraph.program import Block, Program
+
+FUNCTIONS = 24  # that are drawn
+POINTS = 161  # of a function, where it is not small
+SMALL = 1e-9  # below, a function is not drawn
+LEGEND = 12
+
+
+def partition(s: Subject) -> Picture | str:
+    """That of the program's own bumps."""
+    found = read_back(s.program)
+    return found if isinstance(found, str) else figure(found)
+
+
+def read_back(program: Program) -> Partition | str:
+    """N and c, from the blocks that make bumps: Lemma 4's own, or ln cosh at all steps γ_k."""
+    for segment in program.segments:
+        for block in segment.blocks:
+            found = {"partition": _printed, "log_cosh": _lean}.get(block.op.name, lambda block: None)(block)
+            if found is not None:
+                return found
+    return "the program is not built on a partition of unity: that is Theorem 1"
+
+
+def _printed(block: Block) -> Partition | None:
+    N = block.targets[0].shape[-1] - 1
+    return _if_so(N, block)
+
+
+def _lean(block: Block) -> Partition | None:
+    return _if_so(block.targets[0].shape[-1], block) if block.targets[0].shape else None
+
+
+def _if_so(N: int, block: Block) -> Partition | None:
+    """The partition whose z_k = c(x − γ_k) the block holds as a·x + b_k, if it does."""
+    a, b = block.tensors.get("a"), block.tensors.get("b")
+    if a is None or b is None or a.size != 1 or b.size != N or not float(a.reshape(())) > 0:
+        return None
+    found = Partition(N, float(a.reshape(())))
+    return found if np.allclose(b.ravel(), -found.c * found.steps, rtol=1e-12) else None
+
+
+def figure(partition: Partition) -> Picture:
+    """ψ_k and their sum; below, the same on a logarithmic axis with δ, the largest ψ_k outside its support."""
+    last = min(partition.N, FUNCTIONS - 1)
+    end = 1.0 if last == partition.N else (last - 1) / partition.N
+    curves = tuple(_function(partition, k, end) for k in range(last + 1))
+    x = np.linspace(0.0, end, 1001)
+    total = Curve(x, partition(x).sum(0), "their sum", 7, DASHED)
+    name, legend = f"N = {partition.N}, c = {partition.c:g}", len(curves) <= LEGEND
+    above = Panel("", "x", "ψ_k(x)", (*curves, total), legend=legend)
+    levels = (Level(partition.delta, f"δ(c) = {partition.delta:.4g}"),) if partition.delta > SMALL else ()
+    below = Panel("", "x", "ψ_k(x), logarithmic", curves, levels=levels, log_y=True, legend=False)
+    says = (
+        f"{of(len(curves), partition.N + 1, 'function').capitalize()}, ψ_k near 1 around x = k/N and small elsewhere: "
+        f"outside of its support [(k − 1)/N, (k + 1)/N] at most δ(c) = {partition.delta:.4g}. Values below {SMALL:g} are "
+        "not drawn."
+    )
+    return alone("partition", f"Partition of unity, {name}", says, above, below, stacked=True)
+
+
+def _function(partition: Partition, k: int, end: float) -> Curve:
+    """ψ_k where it is not small: it falls like e^{−2κ|s|}, s cells away from its edge."""
+    cells = max(partition.N, 1)
+    reach = 0.5 - np.log(SMALL) / (2.0 * partition.kappa)
+    x = np.linspace(max((k - reach) / cells, 0.0), min((k + reach) / cells, end), POINTS)
+    return Curve(x, partition.some(x, np.array(k)), f"ψ_{k}", k)

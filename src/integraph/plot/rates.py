@@ -1,0 +1,65 @@
+"""How fast things go, segment by segment: the largest control, the fastest decay, and the stiffness."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integraph.errors import FlowError, UsageError
+from integraph.plot.picture import DASHED, Curve, Panel, Picture, Span, alone
+from integraph.plot.sparsity import TERMS
+from integraph.plot.subject import Subject
+from integraph.program.dynamics import stiffness_by_segment
+from integraph.program.engine import DOUBLE
+from integraph.program.summary import MANY_TERMS, MAX_PATH
+from integraph.program.terms import ONE
+from integraph.program.views import Floats
+
+POINTS = 5  # times in a segment at which eigenvalues are looked at
+
+
+def rates(s: Subject) -> Picture | str:
+    """A step for each segment; logarithmic, because they are far apart."""
+    program = s.program
+    if not program.depth:
+        return "the program has no segments"
+    if program.terms > TERMS:
+        return f"{program.terms:,} terms are more than the {TERMS:,} that are looked at"
+    largest, decay = np.zeros(program.depth), np.zeros(program.depth)
+    for number, terms in program.stream():
+        largest[number] = max(largest[number], float(np.abs(terms.value).max()))
+        own = terms.value[(terms.j == ONE) & (terms.k == terms.i)]
+        decay[number] = max(decay[number], float(np.abs(own).max(initial=0.0)))
+    stiff = _stiffness(s)
+    known = [("largest control", largest, 0, "line"), ("fastest decay r of y' = −r·y + …", decay, 1, DASHED)]
+    if not isinstance(stiff, str):
+        known.append(("stiffness, the largest |eigenvalue|", stiff, 2, "line"))
+    curves = tuple(Curve(_edges(values), _steps(values), name, n, style) for name, values, n, style in known)
+    spans = tuple(Span(float(n), n + 1.0, segment.label) for n, segment in enumerate(program.segments))
+    at = f"Stiffness is that of the centre of the box, at {POINTS} times in each segment."
+    says = at if not isinstance(stiff, str) else f"Stiffness is not computed: {stiff}."
+    says += f" The largest control is {largest.max(initial=0.0):.3g}; gaps are zeros."
+    return alone("rates", "Rates", says, Panel("", "segment", "rate", curves, spans, log_y=True))
+
+
+def _edges(values: Floats) -> Floats:
+    return np.repeat(np.arange(len(values) + 1.0), 2)[1:-1]
+
+
+def _steps(values: Floats) -> Floats:
+    """Twice each; zeros are gaps on a logarithmic axis."""
+    return np.repeat(np.where(values > 0, values, np.nan), 2)
+
+
+def _stiffness(s: Subject) -> Floats | str:
+    """In each segment, or why it is not known; bounded in cost as the summary's."""
+    program = s.program
+    if program.bits > DOUBLE:
+        return f"the flow needs {program.bits} bits"
+    if program.terms > MANY_TERMS:
+        return f"more than {MANY_TERMS:,} terms"
+    if POINTS * program.depth * program.width > MAX_PATH:
+        return "the program is too large"
+    try:
+        return np.array(stiffness_by_segment(program, s.units(s.landmarks[:1]), POINTS))
+    except (UsageError, FlowError, np.linalg.LinAlgError) as error:
+        return str(error)

@@ -1,0 +1,143 @@
+"""Which register reads which, segment by segment: A and b, and the products of Q.
+
+Terms are streamed. A few are dots, many are counted on a coarse grid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integraph.plot.picture import POINTS, Curve, Frame, Heat, Mark, Panel, Picture, Tick
+from integraph.plot.subject import Subject
+from integraph.plot.words import fitting, of
+from integraph.program import Program, Terms
+from integraph.program.lowering import count_segment
+from integraph.program.terms import ONE, concatenate
+from integraph.program.views import Floats
+from integraph.program.wording import right_side
+
+TERMS = 100_000_000  # that are streamed for a picture: some seconds
+FRAMES = 24  # segments that are shown
+DOTS, WIDE = 4000, 160  # terms in all frames, and registers, up to which each term is a dot
+NAMED = 32  # registers that are named at the axes
+BINS = 48  # of a side of the coarse grid
+SPREAD = 0.7  # of a row's height, over which its products are spread
+LINEAR, PRODUCTS = "b and A: what is added", "Q: what is multiplied"
+READ, DERIVED = "register read", "register changed"
+
+
+def sparsity(s: Subject) -> Picture | str:
+    """Dots of b and A, pairs of Q; a frame for each segment, or for some of many."""
+    program = s.program
+    if not program.depth:
+        return "the program has no segments"
+    if program.terms > TERMS:
+        return f"{program.terms:,} terms are more than the {TERMS:,} that are looked at"
+    numbers = shown_segments(program)
+    counts = [count_segment(program.segments[n], program) for n in numbers]
+    dotted = sum(counts) <= DOTS and program.width <= WIDE
+    frames = []
+    for number, count in zip(numbers, counts, strict=True):
+        panels = _dots(program, number) if dotted else _density(program, number)
+        frames.append(Frame(f"{number} {program.segments[number].label}, {count:,} terms", panels))
+    says = [
+        "Left, a dot in row i and column k is a term y_k of y_i'; column 1 is the constant b. Right, a product y_j·y_k of"
+        " y_i' joins j and k in row i."
+        if dotted
+        else "Left, how many terms y_k there are in y_i'; right, how many products have y_k as a factor."
+    ]
+    if len(numbers) < program.depth:
+        says.append(f"{of(len(numbers), program.depth, 'segment').capitalize()}.")
+    first = counts.index(max(counts))
+    slider = "segment" if len(frames) > 1 else ""
+    return Picture("sparsity", "Terms of each segment", " ".join(says), tuple(frames), slider, first=first)
+
+
+def shown_segments(program: Program) -> list[int]:
+    """All segments, or the first of each kind (numbers in a label do not make another kind) and some in between."""
+    if program.depth <= FRAMES:
+        return list(range(program.depth))
+    kinds = {segment.label.rstrip("0123456789 "): n for n, segment in reversed(list(enumerate(program.segments)))}
+    first = sorted(kinds.values())[:FRAMES]
+    between = np.linspace(0, program.depth - 1, FRAMES).round().astype(int).tolist()
+    return sorted(dict.fromkeys([*first, *between[::-1]]))[:FRAMES] if len(first) == FRAMES else _filled(first, between)
+
+
+def _filled(first: list[int], between: list[int]) -> list[int]:
+    rest = [n for n in between[::-1] if n not in first]
+    return sorted([*first, *rest[: FRAMES - len(first)]])
+
+
+def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
+    found = concatenate(list(program.segment_terms(number)))
+    product = found.j != ONE
+    names = [program.registers.name(n) for n in range(program.width)]
+    linear, pairs = found[~product], found[product]
+    ticks: tuple[Tick, ...] = ()
+    if program.width <= NAMED:
+        ticks = tuple((float(n), fitting(name, 16)) for n, name in enumerate(names))
+    columns = ((-1.0, "1"), *ticks) if ticks else ()
+    dots = _signed(linear, linear.k.astype(float), linear.i.astype(float), names)
+    left = Panel(LINEAR, READ, DERIVED, dots, matrix=True, x_ticks=columns, y_ticks=ticks)
+    rows = pairs.i + _offsets(pairs)
+    joined = np.stack([pairs.j.astype(float), pairs.k.astype(float), np.full(len(pairs), np.nan)], 1)
+    lines = Curve(joined.ravel(), np.repeat(rows, 3), "product", 7)
+    both = Terms(*(np.concatenate([part, part]) for part in (pairs.i, pairs.j, pairs.k, pairs.value)))
+    ends = _signed(both, np.append(pairs.j, pairs.k).astype(float), np.tile(rows, 2), names)
+    right = Panel(PRODUCTS, READ, DERIVED, (lines, *ends), matrix=True, x_ticks=columns, y_ticks=ticks)
+    return left, right
+
+
+def _signed(terms: Terms, x: Floats, y: Floats, names: list[str]) -> tuple[Mark, ...]:
+    """Positive and negative controls as two clouds of dots; both are always there, so that frames are alike."""
+    found = []
+    for colour, (name, chosen) in enumerate((("positive", terms.value > 0), ("negative", terms.value < 0))):
+        words = tuple(map(lambda row: _term(*row, names), zip(*_columns(terms[chosen]), strict=True)))  # noqa: C417
+        found.append(Curve(x[chosen], y[chosen], name, colour, POINTS, words))
+    return tuple(found)
+
+
+def _columns(terms: Terms) -> tuple[list[int], list[int], list[int], list[float]]:
+    return terms.i.tolist(), terms.j.tolist(), terms.k.tolist(), terms.value.tolist()
+
+
+def _term(i: int, j: int, k: int, value: float, names: list[str]) -> str:
+    """`u' = 3·x·v`, one term of it."""
+    factors = (fitting(names[n]) for n in (j, k) if n != ONE)
+    return f"{fitting(names[i])}' = {right_side([('', value, *factors)], '')} …"
+
+
+def _offsets(pairs: Terms) -> Floats:
+    """Products of one row are drawn a little above each other; terms come sorted by row."""
+    starts = np.flatnonzero(np.diff(pairs.i, prepend=-1))
+    counts = np.diff(starts, append=len(pairs.i))
+    place = np.arange(len(pairs.i)) - np.repeat(starts, counts)
+    many = np.repeat(counts, counts)
+    return SPREAD * ((place + 0.5) / many - 0.5)
+
+
+def _density(program: Program, number: int) -> tuple[Panel, Panel]:
+    bins = min(BINS, program.width)
+    linear, pairs = np.zeros(bins * bins), np.zeros(bins * bins)
+
+    def cells(rows: np.ndarray, columns: np.ndarray) -> Floats:
+        place = (rows.astype(np.int64) * bins // program.width) * bins + columns.astype(np.int64) * bins // program.width
+        return np.bincount(place, minlength=bins * bins)
+
+    constants = 0
+    for terms in program.segment_terms(number):
+        product, constant = terms.j != ONE, terms.k == ONE
+        constants += int(constant.sum())
+        plain = ~product & ~constant
+        linear += cells(terms.i[plain], terms.k[plain])
+        square = product & (terms.j == terms.k)
+        pairs += cells(terms.i[product], terms.j[product])
+        pairs += cells(terms.i[product & ~square], terms.k[product & ~square])
+    middle = (np.arange(bins) + 0.5) * program.width / bins - 0.5
+    panels = []
+    for title, counts in ((f"A: what is added; and {constants:,} constants b", linear), (PRODUCTS, pairs)):
+        with np.errstate(divide="ignore"):
+            z = np.where(counts > 0, np.log10(counts), np.nan).reshape(bins, bins)
+        heat = Heat(middle, middle, z, "log₁₀ of the number of terms")
+        panels.append(Panel(title, READ, DERIVED, (heat,), matrix=True))
+    return panels[0], panels[1]

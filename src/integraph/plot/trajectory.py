@@ -1,0 +1,141 @@
+"""Every register on its way through the segments, or those that matter if there are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.errors import UsageError
+from integraph.plot.picture import Curve, Frame, Panel, Picture, Span
+from integraph.plot.subject import Subject
+from integraph.plot.words import fitting, of, point
+from integraph.program.dynamics import grid, switches
+from integraph.program.engine import batch_of
+from integraph.program.summary import above
+from integraph.program.views import Floats, Indices
+from integraph.program.wording import counted
+
+TIMES, LEAST, MOST = 400, 3, 33  # in all, at least and at most in a segment
+MEMORY = 30_000_000  # numbers of all paths: 240 MB
+REGISTERS, OUTPUTS = 40, 8  # that are drawn; of them read out
+OWN_COLOUR = 8  # registers that can be told apart by colour
+APART = 8.0  # registers so many times smaller than others have their own panel
+PANELS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """One input, and its path: states (times, registers)."""
+
+    label: str
+    states: Floats
+
+
+def trajectory(s: Subject, x: ArrayLike | None = None) -> Picture | str:
+    """The path of an input x, or of the centre, of corners and of the worst point seen, with a slider."""
+    program = s.program
+    if not program.depth:
+        return "the program has no segments: its outputs are read from its inputs"
+    inputs = _inputs(s) if x is None else [("", _one(s, x))]
+    if LEAST * program.depth * program.width * len(inputs) > MEMORY:
+        inputs = inputs[:1]
+    affordable = s.points(MOST * len(inputs), LEAST * len(inputs)) // len(inputs)
+    per_segment = max(min(TIMES // program.depth + 1, affordable), LEAST)
+    per_segment = min(per_segment, MEMORY // (program.depth * program.width * len(inputs)))
+    if per_segment < 2:
+        return f"{program.depth:,} segments × {program.width:,} registers are too many to keep"
+    try:
+        times = grid(program, per_segment)
+    except UsageError as error:
+        return str(error)
+    ways, failures = [], []
+    for label, at in inputs:
+        flow = program.flow(s.units(at[None]), times=times)
+        if flow.ok:
+            assert flow.path is not None
+            ways.append(_Way(f"{point(at, s.variables)}{label and f', {label}'}", flow.path[0]))
+        else:
+            failures.append(f"{label or 'the input'}: {flow.failures[0]}")
+    if not ways:
+        return f"no input reaches the end: {failures[0]}"
+    return _picture(s, times, ways, failures)
+
+
+def _inputs(s: Subject) -> list[tuple[str, Floats]]:
+    corners = ["the centre", "the lowest corner", "the highest corner", "a corner", "a corner"]
+    found = list(zip(corners, s.landmarks, strict=False))
+    if s.seen is not None and s.seen.largest > 0:
+        found.append(("where the difference seen is largest", s.seen.worst))
+    return found
+
+
+def _one(s: Subject, x: ArrayLike) -> Floats:
+    batch = batch_of(x, s.program.inputs)
+    if len(batch) != 1:
+        raise UsageError(f"a trajectory is that of one input, got {len(batch)}: draw each of them")
+    found: Floats = batch[0]
+    return found
+
+
+def _groups(s: Subject) -> tuple[list[str], Indices]:
+    """Names of groups, and the number of the group of each register."""
+    sizes = {group.name: group.view.size for group in s.program.registers}
+    return list(sizes), np.repeat(np.arange(len(sizes)), list(sizes.values()))
+
+
+def _registers(s: Subject, ways: list[_Way], group: Indices) -> Indices:
+    """All, or those that are read out, and of each group those that move most; in order."""
+    if s.program.width <= REGISTERS:
+        return np.arange(s.program.width)
+    moved = np.max([np.ptp(way.states, axis=0) for way in ways], 0)
+    moved[np.unique(s.program.readout.indices)[:OUTPUTS]] = np.inf
+    order = np.lexsort((-moved, group))
+    place = np.empty(len(group), np.int64)  # of a register in its group
+    place[order] = np.arange(len(group)) - np.searchsorted(group[order], group[order])
+    place[np.isinf(moved)] = -1
+    return np.sort(np.lexsort((-moved, place))[:REGISTERS])
+
+
+def _panels(sizes: dict[str, float]) -> list[tuple[float, list[str]]]:
+    """Groups of like size together, the largest first: (largest value, groups)."""
+    found: list[tuple[float, list[str]]] = []
+    for group in sorted(sizes, key=lambda name: -sizes[name]):
+        if not found or (len(found) < PANELS and sizes[group] < found[-1][0] / APART):
+            found.append((sizes[group], []))
+        found[-1][1].append(group)
+    return found
+
+
+def _picture(s: Subject, times: Floats, ways: list[_Way], failures: list[str]) -> Picture:
+    kinds, kind = _groups(s)
+    chosen = _registers(s, ways, kind)
+    names = [fitting(s.program.registers.name(register)) for register in chosen.tolist()]
+    groups = [kinds[n] for n in kind[chosen].tolist()]
+    size = np.max([np.abs(way.states[:, chosen]).max(0) for way in ways], 0)
+    sizes: dict[str, float] = {}
+    for group, largest in zip(groups, size.tolist(), strict=True):
+        sizes[group] = max(sizes.get(group, 0.0), largest)
+    own, colours, parts = len(chosen) <= OWN_COLOUR, {group: n for n, group in enumerate(sizes)}, _panels(sizes)
+    edges = switches(s.program).tolist()
+    spans = tuple(Span(a, b, one.label) for a, b, one in zip(edges, edges[1:], s.program.segments, strict=False))
+    frames = []
+    for way in ways:
+        panels = []
+        for largest, members in parts:
+            curves = tuple(
+                Curve(times, way.states[:, register], name, n if own else colours[group], group="" if own else group)
+                for n, (register, name, group) in enumerate(zip(chosen.tolist(), names, groups, strict=True))
+                if group in members
+            )
+            of_size = f"value, |y| ≤ {above(largest)}" if len(parts) > 1 else "value"
+            panels.append(Panel("", "time", of_size, curves, spans))
+        frames.append(Frame(way.label, tuple(panels)))
+    shown = of(len(chosen), s.program.width, "register")
+    which = ": those that are read out, and of each group those that move most" if len(chosen) < len(kind) else ""
+    says = f"{shown[0].upper()}{shown[1:]}{which}, through {counted(len(spans), 'segment')}."
+    if failures:
+        says += f" Some inputs do not reach the end: {'; '.join(failures)}."
+    slider = "input" if len(frames) > 1 else ""
+    return Picture("trajectory", "Registers through the segments", says, tuple(frames), slider, stacked=True)
