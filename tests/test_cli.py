@@ -163,7 +163,9 @@ def test_harmless_leaves_text_alone() -> None:
 
 
 def test_plain_is_json() -> None:
-    found = plain({"a": np.arange(3), "b": [np.float64("nan"), float("inf"), np.int64(4)], 3: Path("x"), "c": (None, True)})
+    found = plain(
+        {"a": np.arange(3), "b": [np.float64("nan"), float("inf"), np.int64(4)], 3: Path("x"), "c": (None, True)}
+    )
     assert found == {"a": [0, 1, 2], "b": ["nan", "inf", 4], "3": "x", "c": [None, True]}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +14,12 @@ from scipy import special
 import integraph
 from integraph import Registers, build, gadgets, program, segment
 from integraph.gadgets import Elementwise, Gadget
+from pages import PAGES, ROOT, RUN, blocks, label, printed, run, unprinted
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
+KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
+WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
+WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
+OPTIONAL = {"jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"}  # what a block of py may import
 
 PAPER = (  # every label of the paper's equations, lemmas, theorems, tables and figures
     "eq:neural_ode",
@@ -35,66 +35,42 @@ PAPER = (  # every label of the paper's equations, lemmas, theorems, tables and 
 )
 
 
-def script(text: str) -> str:
-    """The python blocks of a page as one script, each on its own lines, so that a traceback points into the page."""
-    inside = False
-    lines = []
-    for line in text.splitlines():
-        fence = line.startswith("```")
-        lines.append(line if inside and not fence else "")
-        inside = line.startswith("```python") if fence and not inside else inside and not fence
-    return "\n".join(lines)
-
-
-def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: a page may register a gadget, and fresh names must suffice."""
-    path = folder / "page.py"
-    path.write_text(script(text))
-    command = [sys.executable, "-W", "error", path.name]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def shown(text: str) -> list[str]:
-    """What a page says that its code prints: its blocks of text."""
-    return re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def alike(word: str, other: str) -> bool:
-    """The same word, or numbers that differ by less than a tenth: a bound may get tighter before a page does."""
-    try:
-        return math.isclose(float(word), float(other), rel_tol=0.1)
-    except ValueError:
-        return word == other
-
-
-def printed(block: str, output: str) -> bool:
-    """Whether the words of the block come one after the other in the output."""
-    wanted, words = block.split(), output.split()
-    starts = range(len(words) - len(wanted) + 1)
-    return any(all(map(alike, wanted, words[start:])) for start in starts)
-
-
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", WITH_CODE, ids=label)
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     text = page.read_text()
     result = run(text, tmp_path)
     assert result.returncode == 0, result.stderr
-    assert [block for block in shown(text) if not printed(block, result.stdout)] == []
+    assert unprinted(text, result.stdout) == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```py\n" in page.read_text()], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", WITH_EXTRAS, ids=label)
 def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
-    pytest.importorskip("jax")
-    for block in re.findall(r"^```py\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
-        result = run(f"```python\n{block}```\n", tmp_path)
-        assert result.returncode == 0, result.stderr
+    for block in blocks(page.read_text()):
+        if block.kind == "py":
+            used = OPTIONAL & set(re.findall(r"^(?:import|from) (\w+)", block.code, re.MULTILINE))
+            if "onnx.export" in block.code:
+                used |= {"onnx", "onnxscript"}
+            assert used, "a block of py needs no extra: call it python"
+            for name in sorted(used):
+                pytest.importorskip(name, reason=f"{name} is not installed")
+            result = run(f"```python\n{block.code}```\n", tmp_path)
+            assert result.returncode == 0, result.stderr
 
 
 def test_output_is_shown_somewhere() -> None:
-    assert len(shown((ROOT / "docs" / "functions.md").read_text())) >= 4
-    assert shown("```text\nfirst\n```\n\n```python\nx\n```\n\n```text\nsecond\n```\n") == ["first\n", "second\n"]
+    assert sum(len([block for block in blocks(page.read_text()) if block.kind == "text"]) for page in PAGES) >= 12
+    text = "```python\nprint('first')\n```\n\n```text\nfirst\n```\n\n```sh\necho second\n```\n\n```text\nfirst\n```\n"
+    assert [(block.kind, block.line) for block in blocks(text)] == [
+        ("python", 2),
+        ("text", 6),
+        ("sh", 10),
+        ("text", 14),
+    ]
+    assert unprinted(text, "\0block\0first\n\0block\0second\n") == ["first\n"]
     assert printed("error ≤ 1.0e-3 for x", "an error ≤ 0.00102\nfor x in …")
+    assert printed("an … for", "an error ≤ 0.00102\nfor x")
     assert not any(printed(block, "error ≤ 1.2e-3 for x") for block in ("error ≤ 1.0e-3", "for y", "x in", "≤ for"))
+    assert not printed("for … an", "an error for x")
 
 
 def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
@@ -103,21 +79,46 @@ def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
     )
     assert result.returncode != 0
     assert "line 12" in result.stderr
+    result = run("```sh\ntrue\n```\n\n```sh\nfalse\ntrue\n```\n", tmp_path)
+    assert result.returncode != 0
+    assert "line 6: exit code 1" in result.stderr
 
 
 def test_some_pages_have_code() -> None:
-    pages = {"README.md", "api.md", "certificates.md", "extending.md", "functions.md", "graphs.md", "networks.md"}
-    assert {page.name for page in WITH_CODE} >= pages
+    names = "api certificates engines extending functions gadgets graphs index mathematics networks"
+    howto = "formula black-box proof report"
+    pages = {f"docs/{name}.md" for name in names.split()} | {f"docs/howto/{name}.md" for name in howto.split()}
+    assert {label(page) for page in WITH_CODE} >= pages | {"README.md"}
+    assert {label(page) for page in WITH_EXTRAS} >= {"docs/graphs.md", "docs/howto/pytorch.md"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Where a page points to inside the project: file and heading."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = [target.partition("#") for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
+    return [((page.parent / path).resolve() if path else page, heading) for path, _, heading in found]
+
+
+def headings(page: Path) -> set[str]:
+    """As GitHub and the built pages name them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
 def test_links_lead_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
-    local = [t for t in targets if "://" not in t]
-    assert [t for t in local if not (page.parent / t).exists()] == []
+    assert [str(target) for target, _ in links(page) if not target.exists()] == []
+    assert [(t.name, heading) for t, heading in links(page) if heading and heading not in headings(t)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES[3:], ids=label)
+def test_pages_link_to_pages(page: Path) -> None:
+    """What is not in docs is not among the built pages."""
+    assert [str(target) for target, _ in links(page) if not target.is_relative_to(ROOT / "docs")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
 def test_files_named_exist(page: Path) -> None:
     """`src/…`, `tests/…`, `gadgets/tanh.py` and their like, in code font, from the root or from the package."""
     named = set(re.findall(r"`((?:[\w.]+/)+[\w.]+\.(?:py|md|png|toml|txt|cff))`", page.read_text()))
@@ -126,9 +127,19 @@ def test_files_named_exist(page: Path) -> None:
     assert sorted(n for n in named - made if not any((place / n).exists() for place in places)) == []
 
 
-def test_every_page_is_reachable_from_the_readme() -> None:
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            todo += [target for target, _ in links(page)]
+    assert sorted(label(page) for page in set(PAGES) - reached) == []
+
+
+def test_the_readme_is_short() -> None:
     text = (ROOT / "README.md").read_text()
-    assert [page.name for page in PAGES[1:] if f"({page.relative_to(ROOT)})" not in text] == []
+    assert text.count("\n") <= 120
 
 
 def test_paper_map_lists_every_label_once() -> None:
@@ -144,11 +155,11 @@ def test_paper_map_rows_are_built_or_say_so() -> None:
         if line.startswith("|")
     ]
     assert len(rows[2:]) >= len(PAPER)
-    for item, code, test, _ in rows[2:]:
+    for item, code, test, *_ in rows[2:]:
         assert "not built yet" in code or (".py`" in code and "tests/" in test), item
 
 
-# The table of gadgets in the README: "`exp(z, x)` | `z = exp(x)` | `z' = x·z` | `z = 1`", read as data.
+# The table of docs/gadgets.md: "`exp(z, x)` | `z = exp(x)` | `z' = x·z` | `z = 1`", read as data.
 
 NAMES = {
     **{name: getattr(np, name) for name in ("exp", "sin", "cos", "sinh", "cosh", "tanh", "arctan")},
@@ -176,7 +187,7 @@ def statements(cell: str) -> dict[str, str]:
 
 def gadget_rows() -> dict[str, list[str]]:
     rows = {}
-    for line in (ROOT / "README.md").read_text().splitlines():
+    for line in (ROOT / "docs" / "gadgets.md").read_text().splitlines():
         match = re.match(r"\| `(\w+)\(", line)
         if match and isinstance(getattr(gadgets, match[1], None), Gadget):
             rows[match[1]] = [cell.strip() for cell in line.split("|")[1:-1]]
@@ -186,12 +197,12 @@ def gadget_rows() -> dict[str, list[str]]:
 ROWS = gadget_rows()
 
 
-def test_the_readme_lists_every_gadget() -> None:
+def test_the_table_lists_every_gadget() -> None:
     assert set(ROWS) == {name for name in gadgets.__all__ if isinstance(getattr(gadgets, name), Gadget)}
 
 
 @pytest.mark.parametrize("name", [n for n in ROWS if isinstance(getattr(gadgets, n), Elementwise)])
-def test_the_readme_is_right_about(name: str) -> None:
+def test_the_table_is_right_about(name: str) -> None:
     call, computes, ode, start = ROWS[name]
     gadget = getattr(gadgets, name)
     roles = gadget.targets + gadget.operands

@@ -60,7 +60,9 @@ def target_of(
         if found is None:
             raise UsageError(f"the program does not say all of its source ({program.source!r}): give it")
         return found
-    if is_python(source) and not is_network(source) and is_exact(program):
+    if is_network(source) or not is_python(source):
+        return target(source, variables=variables, inputs=inputs)
+    if is_exact(program):
         return graph(source, inputs=program.inputs if inputs is None else inputs)
     if box is None and program.budget is not None:
         box = [(low, high) for low, high in zip(program.budget.low, program.budget.high, strict=True)]

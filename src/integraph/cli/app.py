@@ -15,6 +15,7 @@ from integraph.cli import (
     planning,
     proving,
     reporting,
+    reproducing,
     showing,
     tracing,
 )
@@ -49,7 +50,7 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for words in (compiling, planning, showing, evaluating, tracing, comparing, reporting, proving, benching):
+for words in (compiling, planning, showing, evaluating, tracing, comparing, reporting, proving, reproducing, benching):
     words.register(app)
 
 

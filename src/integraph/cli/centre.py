@@ -10,6 +10,7 @@ from integraph.errors import IntegraphError
 
 if TYPE_CHECKING:
     from integraph import Program
+    from integraph.bounds.intervals import Interval
     from integraph.program.views import Floats
     from integraph.sources import Target
 
@@ -24,12 +25,11 @@ class Centre:
     text: str
 
 
-def centre(program: Program, target: Target | None) -> Centre:
+def centre(program: Program, target: Target | None, box: Interval) -> Centre:
     """Both values and their difference; or why there is none."""
     import numpy as np
 
-    budget, d = program.budget, program.inputs
-    x = np.full(d, 0.5) if budget is None else 0.5 * budget.low + 0.5 * budget.high
+    x = 0.5 * box.low + 0.5 * box.high
     named = [f"{name} = {value!r}" for name, value in zip(input_names(program), x.tolist(), strict=True)]
     where = f"at {_some(named) or 'no input'}"
     data: dict[str, Any] = {"x": x, "program": None, "source": None, "difference": None}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import arguments as a
+from integraph.cli.beside import box_beside
 from integraph.cli.centre import centre
 from integraph.cli.facts import program_facts
 from integraph.cli.files import PAGE, PROGRAM, PROOF, output, proof_beside
@@ -87,7 +88,7 @@ def compile(
         program = program.with_errors(proven=proof.upper)
     with waiting("reporting") as bar:
         written = _written(program, target, proof, to, proof_to, page, bar.say)
-    seen = centre(program, target)
+    seen = centre(program, target, box_beside(program, box))
     data = program_facts(program) | {"centre": seen.data, "proof": None if proof is None else proof_facts(proof)}
     text = [repr(program), "", *_described(program), "", seen.text]
     if proof is not None:

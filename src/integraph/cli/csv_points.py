@@ -42,6 +42,8 @@ def read_csv(stream: BinaryIO, name: str, names: tuple[str, ...], size: int | No
                 bar(sum(map(len, lines)))
     except UnicodeDecodeError as error:
         raise FileError(f"{name}: byte {error.object[error.start]:#x} is not UTF-8: save the table as UTF-8") from None
+    finally:
+        text.detach()  # the stream belongs to the caller
     found = np.concatenate([np.zeros((0, len(names))), *parts])
     if not len(found):
         raise FileError(f"{name}: there are no points in it: {'it is empty' if number == 1 else 'only a header'}")
@@ -105,7 +107,7 @@ def _fields(line: str, separator: str | None) -> list[str]:
     if separator is None or '"' not in line:
         return line.split(separator)
     try:
-        return next(csv.reader([line], delimiter=separator))
+        return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
     except csv.Error:
         return line.split(separator)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 PROVED = "proved"
 EXACT = (
-    "proofs are of networks (Theorem 2) and functions (Theorem 1); this program was compiled exactly, and promises what "
-    "rounding of its controls costs. compile --method lean makes one that can be proved"
+    "proofs are of networks (Theorem 2) and functions (Theorem 1); this program was compiled exactly, and promises "
+    "only what rounding of its controls costs; compile --method lean makes one that can be proved"
 )
 
 
@@ -64,6 +64,8 @@ def certify(
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
     found, origin = beside(program, source, box, variables, inputs)
+    if isinstance(found, integraph.Graph):
+        raise UsageError(f"{found.name} is a graph, which has no proof: {EXACT}")
     made = integraph.certify(
         program, found, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds, workers=workers,
         scheduler=scheduler,

@@ -56,8 +56,9 @@ def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = 
     usual = tuple(sorted(used, key=natural)) or ("x",)
     tape.variables = given or usual
     text = SEPARATOR.join(texts)
-    inputs = "" if tape.variables == usual else f" in ({shortened(', '.join(tape.variables))})"
-    return from_expression(tape.expression(outputs, text), shortened(text) + inputs)
+    read_again = tape.variables == usual and not any(map(_slip, usual))  # from the text alone
+    inputs = "" if read_again else f" in ({shortened(', '.join(tape.variables))})"
+    return from_expression(tape.expression(outputs, text), shortened(text.strip()) + inputs)
 
 
 def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:
@@ -223,7 +224,7 @@ class _Reader:
         if name in CALLED:
             raise self._wrong(token, f"{name} is a function and needs parentheses", f"write {name}(x)")
         if self.variables is None:
-            if name.lower() in (*LETTERS, *CALLED):  # Pi, E or Sin are rather a slip than inputs
+            if _slip(name):
                 fix = f"did you mean {name.lower()}? If it is an input, say variables=[{name!r}, …]"
                 raise self._wrong(token, f"unknown name {name!r}", fix)
         elif name not in self.variables:
@@ -249,6 +250,11 @@ class _Reader:
 
     def _wrong(self, token: Token, reason: str, fix: str) -> SourceError:
         return mistake(self.text, token.start, token.end, reason, fix)
+
+
+def _slip(name: str) -> bool:
+    """Whether it is rather a slip than an input, unless it was said that it is one: Pi, E or Sin."""
+    return name.lower() in (*LETTERS, *CALLED)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

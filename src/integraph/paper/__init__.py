@@ -1,1 +1,37 @@
-"""The paper from beginning to end, computed."""
+"""The paper from beginning to end, computed: `reproduce()` has a row for each of its items and for each misprint.
+
+Nothing is quoted but in the column "the paper says". The names of the rows are those of docs/paper-map.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from integraph.paper import bootstrap, errata, errata_nets, lemmas, model, theorem1, theorem2
+from integraph.paper.reproduction import Reproduction
+from integraph.paper.rows import Item, Row, forget
+
+__all__ = ["ITEMS", "Reproduction", "Row", "reproduce"]
+
+ITEMS: tuple[Item, ...] = (
+    *model.ITEMS,
+    *lemmas.ITEMS,
+    *bootstrap.ITEMS,
+    *theorem1.ITEMS,
+    *theorem2.ITEMS,
+    *errata.ITEMS,
+    *errata_nets.ITEMS,
+)
+
+
+def reproduce(progress: Callable[[str], object] | None = None) -> Reproduction:
+    """Compute every row. `progress` is told the name of each of the `len(ITEMS)` items before its turn."""
+    rows = []
+    try:
+        for item in ITEMS:
+            if progress is not None:
+                progress(item.name)
+            rows.append(item.row())
+    finally:
+        forget()
+    return Reproduction(tuple(rows))

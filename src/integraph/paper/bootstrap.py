@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from integraph.gadgets.partition import controls
 from integraph.paper.digits import apart, digits
 from integraph.paper.equations import same, written
 from integraph.paper.lemma4 import Lemma4, matrices, psi
-from integraph.paper.rows import Found, item, size
+from integraph.paper.rows import Found, item, shared, size
 from integraph.paper.table1 import NAMES, column
 from integraph.program import Program, Registers, View, build
 
@@ -35,7 +34,7 @@ def compiled(lemma: Lemma4, *, plus_one: bool = False, bits: int | None = None) 
     return replace(program, bits=required_bits(lemma.c) if bits is None else bits)
 
 
-@cache
+@shared
 def integrated() -> tuple[list[dict[str, Any]], ...]:
     """The states after each step of the paper's terms, for every x."""
     equations = LEMMA.equations()
@@ -66,8 +65,8 @@ def lemma_4() -> Found:
     good = program.width == 2 * (LEMMA.N + 2) * LEMMA.d and program.depth == 7 and all(alike)
     return Found(
         f"N = {LEMMA.N}, c = {LEMMA.c:g}, d = {LEMMA.d}: W = {program.width}, D = {program.depth}; the terms of "
-        f"{sum(alike)} of 7 segments are the paper's (step 2 as corrected below) up to rounding. Integrated with {BITS} "
-        f"bits, the end is off by {size(end)}, Σψ by {size(one)}; e^A by {size(exponential)}, our A, b, B, κ by "
+        f"{sum(alike)} of 7 segments are the paper's (step 2 as corrected below) up to rounding. Integrated with "
+        f"{BITS} bits, the end is off by {size(end)}, Σψ by {size(one)}; e^A by {size(exponential)}, our A, b, B, κ by "
         f"{size(fixed)}",
         good and max(end, one, exponential, fixed) <= INTEGRATED,
         {"W": program.width, "D": program.depth, "end": end, "sum": one, "exponential": exponential, "controls": fixed},
@@ -120,8 +119,8 @@ def table_1() -> Found:
 
 @item(
     "Figure 1, the partition of unity for N = 3, c = 20",
-    "ψ_0 … ψ_3: bumps with peaks at k/N that hand over at γ_k = (2k − 1)/2N; outside its support, [(k − 1)/N, (k + 1)/N], "
-    "ψ_k ≤ δ(c) = ½(1 − tanh(c/2N))",
+    "ψ_0 … ψ_3: bumps with peaks at k/N that hand over at γ_k = (2k − 1)/2N; outside its support, [(k − 1)/N, (k + "
+    "1)/N], ψ_k ≤ δ(c) = ½(1 − tanh(c/2N))",
     "fig:ac",
 )
 def figure_1() -> Found:
@@ -149,4 +148,4 @@ def figure_1() -> Found:
     )
 
 
-ITEMS = (lemma_4, table_1, figure_1)
+ITEMS = (lemma_4, figure_1, table_1)

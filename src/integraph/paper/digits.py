@@ -21,8 +21,8 @@ def digits() -> Any:
 
 
 def apart(found: Iterable[Any], true: Iterable[Any], floor: float = 1.0) -> float:
-    """The largest |found − true|, relative to |true|, or to `floor` where that is larger; a true 0 has no relative error,
-    only an absolute one. What is not a number is infinitely far."""
+    """The largest |found − true|, relative to |true|, or to `floor` where that is larger. A true 0 has no relative
+    error, only an absolute one; what is not a number is infinitely far."""
     m = digits()
     largest = 0.0
     for one, other in zip(found, true, strict=True):

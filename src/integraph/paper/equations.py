@@ -1,6 +1,6 @@
 """The paper's equations as data: who is on the left, a coefficient, and at most two factors.
 
-    ("y2", -1, "y2", "y3")   is the term −y₂y₃ of ẏ₂.
+("y2", -1, "y2", "y3")   is the term −y₂y₃ of ẏ₂.
 """
 
 from __future__ import annotations

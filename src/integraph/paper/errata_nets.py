@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from integraph import compiler
 from integraph.bounds import theorem2
-from integraph.compiler import compile
 from integraph.paper.digits import digits
 from integraph.paper.integrator import Term, integrate
 from integraph.paper.rows import Found, erratum, size
@@ -47,8 +47,8 @@ def after_step_1(width: int, M: float, delta: float, r: int) -> float:
 
 @erratum(
     "Theorem 2, numbers",
-    "printed: δ₀, and rates from it. δ₀ underflows float64 for nets of common size; in logarithms only r₁ and r₃ = −ln(…) "
-    "remain",
+    "printed: δ₀, and rates from it. δ₀ underflows float64 for nets of common size; in logarithms only r₁ and r₃ = "
+    "−ln(…) remain",
 )
 def underflow() -> Found:
     M, width, depth, norm, m = 2.0, 64, 2, 1.0, digits()
@@ -60,7 +60,8 @@ def underflow() -> Found:
     off = max(abs(ours.r1 / true[0] - 1), abs(ours.r3 / true[1] - 1))
     return Found(
         f"W̃ = {width}, M = {M:g}, D̃ = {depth}, ‖c‖₁ = {norm:g}, ε = {EPS:g}: δ₀ = 10^{power:.1f}, in float64 "
-        f"{float(delta):g}; r₁ = {true[0]:.5g}, r₃ = {true[1]:.5g} of the first layer in many digits, in logarithms the same up to {size(off)}",
+        f"{float(delta):g}; r₁ = {true[0]:.5g}, r₃ = {true[1]:.5g} of the first layer in many digits, in logarithms "
+        f"the same up to {size(off)}",
         float(delta) == 0.0 and off <= 1e-12,
         {"power": power, "r1": ours.r1, "r3": ours.r3, "difference": off},
     )
@@ -68,13 +69,13 @@ def underflow() -> Found:
 
 @erratum(
     "Theorem 2, recurrence",
-    "printed: z(k+1) = tanh(A_k z(k) + b_k) for k = 1, …, D̃, with z(0) = x and f = c·z(D̃). Then nothing makes z(1), and "
-    "z(D̃ + 1) is never read; k = 0, …, D̃ − 1",
+    "printed: z(k+1) = tanh(A_k z(k) + b_k) for k = 1, …, D̃, with z(0) = x and f = c·z(D̃). Then nothing makes z(1), "
+    "and z(D̃ + 1) is never read; k = 0, …, D̃ − 1",
 )
 def recurrence() -> Found:
     network, x = net(), np.random.default_rng(7).uniform(size=(200, SIZES[0]))
     depth = len(SIZES) - 1
-    program = compile(network, EPS)(x)
+    program = compiler.compile(network, EPS)(x)
     off = {}
     for which, made in (("printed", range(1, depth + 1)), ("corrected", range(depth))):
         z: dict[int, Floats] = {0: x}
@@ -85,8 +86,8 @@ def recurrence() -> Found:
         last = z.get(depth)
         off[which] = math.inf if last is None else float(np.abs(last @ network.layers[-1].A.T - program).max())
     return Found(
-        f"D̃ = {depth}: c·z(D̃) and the compiled net differ by {off['printed']:.3g} with k = 1, …, D̃ and z(1) = x, which is "
-        f"a layer less, and by {size(off['corrected'])} with k = 0, …, D̃ − 1",
+        f"D̃ = {depth}: c·z(D̃) and the compiled net differ by {off['printed']:.3g} with k = 1, …, D̃ and z(1) = x, "
+        f"which is a layer less, and by {size(off['corrected'])} with k = 0, …, D̃ − 1",
         off["printed"] > 0.1 and off["corrected"] <= EPS,
         off,
     )

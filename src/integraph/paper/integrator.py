@@ -62,7 +62,7 @@ def _fixed(value: Any, bits: int) -> int:
 def _system(terms: Sequence[Term], y: list[int], bits: int) -> _System:
     """Of the registers that move; those that do not are numbers."""
     moving = {i for i, *_ in terms}
-    found = _System({i: 0 for i in moving}, {i: [] for i in moving}, {i: [] for i in moving})
+    found = _System(dict.fromkeys(moving, 0), {i: [] for i in moving}, {i: [] for i in moving})
     for i, j, k, value in terms:
         coefficient, left = _fixed(value, bits), []
         for register in (j, k):

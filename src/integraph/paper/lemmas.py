@@ -49,8 +49,11 @@ def ends(program: Program, starts: Floats, engine: str) -> Floats:
     return found
 
 
-def compared(cases: Sequence[tuple[Equations, Program, Floats, Sequence[Sequence[Any]]]]) -> tuple[dict[str, float], bool]:
-    """For each engine the largest error over all (equations, gadget, starts, true ends); whether all terms agree."""
+Case = tuple[Equations, Program, Floats, Sequence[Sequence[Any]]]  # as printed, our gadget, starts, true ends
+
+
+def compared(cases: Sequence[Case]) -> tuple[dict[str, float], bool]:
+    """For each engine the largest error over all cases; and whether all terms agree."""
     errors, alike = dict.fromkeys(ACCURACY, 0.0), True
     for equations, gadget, starts, true in cases:
         printed = equations.program()
@@ -72,7 +75,8 @@ def told(what: str, errors: dict[str, float], alike: bool) -> Found:
 
 @item(
     "Lemma 1, tanh",
-    "ẏ₁ = 0, ẏ₂ = z − y₂y₃, ẏ₃ = z² − y₃² with z = a y₁ + b, from (ξ, 0, 0): y(1) = (ξ, tanh z, z tanh z) at z = aξ + b",
+    "ẏ₁ = 0, ẏ₂ = z − y₂y₃, ẏ₃ = z² − y₃² with z = a y₁ + b, from (ξ, 0, 0): y(1) = (ξ, tanh z, z tanh z) at z = aξ + "
+    "b",
     "lem:tanh",
 )
 def first() -> Found:
@@ -120,8 +124,8 @@ def escape() -> Found:
     within = [x for x in xi.tolist() if 0 <= times.get(x, np.inf) <= 1]
     return Found(
         f"escape times of ξ = {', '.join(f'{x:g}' for x in xi)} by integration of the terms: "
-        f"{', '.join(f'{times[x]:.4g}' for x in xi.tolist() if x in times)}; they are 1/(1 − ξ) up to {size(off)} of it; "
-        f"up to t = 1 for "
+        f"{', '.join(f'{times[x]:.4g}' for x in xi.tolist() if x in times)}; they are 1/(1 − ξ) up to {size(off)} of "
+        f"it; up to t = 1 for "
         f"ξ = {', '.join(f'{x:g}' for x in within) or 'none'}",
         off <= 1e-6 and within == [x for x in xi.tolist() if x <= 0],
         {"largest": off, **{f"xi={x:g}": t for x, t in times.items()}},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from integraph.compiler import compile
+from integraph import compiler
 from integraph.paper.rows import Found, item, size
 from integraph.program import ONE, Program
 from integraph.program.views import Floats
@@ -17,11 +17,12 @@ DIFFERENCE, ROUNDING = 1e-8, 1e-13
 
 @item(
     "Model, eq. (1)",
-    "ẏ_i = Σ a_ij y_j + Σ q_ijk y_j y_k + b_i with y(0) = (x, 0, …, 0), controls constant on each segment, c·y(T) read out",
+    "ẏ_i = Σ a_ij y_j + Σ q_ijk y_j y_k + b_i with y(0) = (x, 0, …, 0), controls constant on each segment, c·y(T) read "
+    "out",
     "eq:neural_ode",
 )
 def equation_1() -> Found:
-    program = compile(FORMULA)
+    program = compiler.compile(FORMULA)
     times = [n + share for n in range(program.depth) for share in (0.25, 0.5, 0.75)]
     near = [t + step * H for t in times for step in (-2, -1, 0, 1, 2)]
     flow = program.flow(POINTS, times=[0.0, *near]).check()
@@ -34,9 +35,9 @@ def equation_1() -> Found:
     off, sums = float(np.abs(slope - written).max()), float(np.abs(written - said).max())
     begins = float(np.abs(flow.path[:, 0] - start).max())
     return Found(
-        f"{FORMULA}: W = {program.width}, D = {program.depth}, {program.terms} controls. The sums b + A y + Q(y, y) and "
-        f"the right-hand side differ by {size(sums)}, the sums and the slope of the closed-form flow by {size(off)} (by "
-        f"differences, whose own error is about 1e-9); y(0) and (x, 0) by {size(begins)}",
+        f"{FORMULA}: W = {program.width}, D = {program.depth}, {program.terms} controls. The sums b + A y + Q(y, y) "
+        f"and the right-hand side differ by {size(sums)}, the sums and the slope of the closed-form flow by "
+        f"{size(off)} (by differences); y(0) and (x, 0) by {size(begins)}",
         off <= DIFFERENCE and sums <= ROUNDING and begins == 0.0,
         {"slope": off, "rhs": sums, "start": begins, "W": program.width, "D": program.depth},
     )
@@ -60,7 +61,7 @@ def _sums(program: Program, number: int, y: Floats) -> Floats:
     "of the Jacobian along the flow",
 )
 def horizon() -> Found:
-    program = compile(FORMULA)
+    program = compiler.compile(FORMULA)
     one = program.rescale_time(1.0)
     off = float(np.abs(one(POINTS) - program(POINTS)).max())
     before, after = program.stiffness(POINTS), one.stiffness(POINTS)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
 
 from integraph.program.summary import above
 
 HOLDS, MISPRINT, FAILS = "holds", "misprint, shown", "fails"
 
 Number = float | int
+T = TypeVar("T")
 Cells = tuple[tuple[str, ...], ...]  # a table, its head first
 
 
@@ -32,6 +35,7 @@ class Row:
     computed: str
     verdict: str
     label: str = ""
+    erratum: bool = False
     numbers: dict[str, Number] = field(default_factory=dict)
     table: Cells = ()
 
@@ -52,7 +56,7 @@ class Item:
         except Exception as error:  # what cannot be computed is not reproduced
             found = Found(f"not computed: {type(error).__name__}: {error}", False)
         verdict = (MISPRINT if self.erratum else HOLDS) if found.good else FAILS
-        return Row(self.name, self.says, found.computed, verdict, self.label, found.numbers, found.table)
+        return Row(self.name, self.says, found.computed, verdict, self.label, self.erratum, found.numbers, found.table)
 
 
 def item(name: str, says: str, label: str = "", *, erratum: bool = False) -> Callable[[Callable[[], Found]], Item]:
@@ -67,3 +71,18 @@ def erratum(name: str, says: str) -> Callable[[Callable[[], Found]], Item]:
 def size(error: Number) -> str:
     """How large an error was, in two digits or so, never less than it was."""
     return above(float(error))
+
+
+_SHARED: list[Any] = []
+
+
+def shared(compute: Callable[..., T]) -> Callable[..., T]:
+    """What several rows need is computed once, and kept until `forget`."""
+    found = cache(compute)
+    _SHARED.append(found)
+    return found
+
+
+def forget() -> None:
+    for found in _SHARED:
+        found.cache_clear()

@@ -14,6 +14,19 @@ from integraph.paper.lemma4 import Lemma4, gamma, psi
 SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 NAMES = {"alpha": "α_j", "lam0": "λ_{j,0}", "lam": "λ_{j,k}", "beta": "β_j", "mu0": "μ_{j,0}", "mu": "μ_{j,k}"}
 
+SPELLED = {"Delta": "Δ", "psi": "ψ", "z*tanh(z)": "γ tanh(γ)", "(z)": "(γ)", "-": "−"}
+
+
+def shown() -> list[tuple[str, ...]]:
+    """The table as the paper has it, γ for its γ_{j,k}, and the indices of its rows for those of x, γ and ψ."""
+    found = []
+    for row, formulas in TABLE_I.items():
+        texts = list(formulas)
+        for code, sign in SPELLED.items():
+            texts = [text.replace(code, sign) for text in texts]
+        found.append((NAMES[row], *texts))
+    return found
+
 
 def column(lemma: Lemma4, x: tuple[float, ...], step: int) -> dict[str, dict[str, Any]]:
     """By row of the table, the registers that it speaks of and their values."""
@@ -23,12 +36,11 @@ def column(lemma: Lemma4, x: tuple[float, ...], step: int) -> dict[str, dict[str
         common = {"x": m.mpf(value), "Delta": m.mpf(lemma.delta)}
         bumps = psi(lemma.N, lemma.c, value)
         for row, formulas in TABLE_I.items():
-            numbers = {"alpha": [""], "beta": [""], "lam0": [0], "mu0": [0]}.get(row, range(1, lemma.N + 1))
-            for k in numbers:
-                known = dict(common)
-                if k != "":
-                    known["psi"] = bumps[k]
-                    known["z"] = lemma.c * (m.mpf(value) - gamma(k, lemma.N))
+            if row in ("alpha", "beta"):
+                found[row][f"{row},{j}"] = evaluated(formulas[step], common)
+                continue
+            for k in [0] if row.endswith("0") else range(1, lemma.N + 1):
+                known = common | {"psi": bumps[k], "z": lemma.c * (m.mpf(value) - gamma(k, lemma.N))}
                 found[row][f"{row.rstrip('0')}{k},{j}"] = evaluated(formulas[step], known)
     return found
 

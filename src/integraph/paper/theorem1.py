@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from integraph import compiler
 from integraph.bounds import theorem1
 from integraph.bounds.partition_of_unity import Partition
 from integraph.certificates import certify
-from integraph.compiler import compile
 from integraph.paper.digits import digits
-from integraph.paper.rows import Found, item, size
+from integraph.paper.rows import Found, item, shared, size
 from integraph.program import Program
 from integraph.program.views import Floats
 from integraph.smooth import sobolev_norm
@@ -26,14 +25,14 @@ MONOMIALS = math.comb(D + ORDER - 1, D)  # M
 POINTS = np.concatenate([np.random.default_rng(1).uniform(size=(12, 2)), [[0.0, 0.0], [1.0, 1.0], [0.25, 0.75]]])
 
 
-@cache
+@shared
 def built(method: str, eps: float = EPS) -> Program:
     if method == "lean":
-        return compile(F, eps, method=method)
-    return compile(F, eps, method=method, gamma=GAMMA, order=ORDER)
+        return compiler.compile(F, eps, method=method)
+    return compiler.compile(F, eps, method=method, gamma=GAMMA, order=ORDER)
 
 
-@cache
+@shared
 def proved(method: str, eps: float = EPS) -> Proof:
     return certify(built(method, eps), F, eps, workers=1, progress=False)
 
@@ -59,8 +58,8 @@ def chosen() -> dict[str, Any]:
 
 @item(
     "Theorem 1, Sobolev functions",
-    "‖f‖_{n,∞} ≤ 1 on [0, 1]^d: N = ⌈(n!/dⁿ γε/2^d)^(−1/n)⌉, δ = n!/dⁿ (1 − γ)ε/((N+1)^d − 2^d), c ≥ 2N artanh(1 − 2δ), "
-    "W = 2(N + 2)d + 1 and M(N + 1)^d terms give sup|f − f̂| ≤ ε",
+    "‖f‖_{n,∞} ≤ 1 on [0, 1]^d: N = ⌈(n!/dⁿ γε/2^d)^(−1/n)⌉, δ = n!/dⁿ (1 − γ)ε/((N+1)^d − 2^d), c ≥ 2N artanh(1 − "
+    "2δ), W = 2(N + 2)d + 1 and M(N + 1)^d terms give sup|f − f̂| ≤ ε",
     "thm:sobolev",
 )
 def theorem_1() -> Found:
@@ -72,11 +71,18 @@ def theorem_1() -> Found:
     enough = Partition(said["N"], steep).delta <= said["delta"]
     named = program.source.endswith(f"N = {said['N']}, c = {steep:g}")
     return Found(
-        f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = {float(said['delta']):.4g}, "
-        f"c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = {said['D']} (depth as corrected "
-        f"below). Compiled as printed: c = {steep:g}, W = {program.width}, D = {program.depth}; the error seen with "
-        f"{program.bits} bits is {size(off)}, {proof.status} ≤ {size(proof.upper)}",
-        norm <= 1 and agrees and bool(near) and bool(enough) and named and off <= proof.upper <= EPS and proof.status == "proved",
+        f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = "
+        f"{float(said['delta']):.4g}, c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = "
+        f"{said['D']} (depth as corrected below). Compiled as printed: c = {steep:g}, W = {program.width}, D = "
+        f"{program.depth}; the error seen with {program.bits} bits is {size(off)}, {proof.status} ≤ "
+        f"{size(proof.upper)}",
+        norm <= 1
+        and agrees
+        and bool(near)
+        and bool(enough)
+        and named
+        and off <= proof.upper <= EPS
+        and proof.status == "proved",
         {"N": said["N"], "delta": float(said["delta"]), "c": float(said["c"]), "steepness": steep, "W": program.width}
         | {"D": program.depth, "terms": said["terms"], "seen": off, "proven": proof.upper, "bits": program.bits}
         | {"norm": norm},
@@ -145,7 +151,8 @@ def horizon() -> Found:
     "product, N and c come from moments",
 )
 def lean() -> Found:
-    paper, numbers, parts, good = built("paper"), {}, [], True
+    paper, parts, good = built("paper"), [], True
+    numbers: dict[str, float] = {}
     for name, eps in (("asked", EPS), ("proved", proved("paper").upper)):
         program, proof = built("lean", eps), proved("lean", eps)
         ratio = paper.width * paper.depth / (program.width * program.depth)

@@ -14,8 +14,13 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
 from integraph.plot.error import error
+from integraph.plot.layers import layers
+from integraph.plot.partition import partition
 from integraph.plot.picture import Picture
+from integraph.plot.rates import rates
+from integraph.plot.sparsity import sparsity
 from integraph.plot.subject import Subject, subject
+from integraph.plot.trade_off import trade_off
 from integraph.plot.trajectory import trajectory
 from integraph.program import Program
 
@@ -27,6 +32,11 @@ Draw = Callable[[Subject], Picture | str]
 PICTURES: dict[str, Draw] = {
     "error": error,
     "trajectory": trajectory,
+    "layers": layers,
+    "sparsity": sparsity,
+    "rates": rates,
+    "partition": partition,
+    "trade-off": trade_off,
 }
 
 

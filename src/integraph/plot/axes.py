@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
 
 from integraph.plot.picture import DASHED, POINTS, STEPS, Bars, Curve, Heat, Mark, Panel, Span, Tick
 from integraph.plot.words import fitting
@@ -24,9 +25,10 @@ COLOURS = (  # told apart by colour-blind people too: Okabe and Ito's, dark enou
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 BANDS = ("#f2f5f9", "#ffffff")  # segments, alternating
 MISSING = "#d9d9d9"
+PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}  # behind names that curves may cross
 LEGEND = 16  # entries
 LETTERS = 110  # side by side above a panel, about
-LABELS = 44  # spans that are named; of more, every other, or every third …
+LABELS = 24  # spans that are named; of more, every other, or every third …
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -60,19 +62,19 @@ def put(panel: Panel, axes: Axes, *, names: bool, below: bool) -> None:
     axes.set_xscale("log" if panel.log_x else "linear")
     axes.set_yscale("log" if panel.log_y else "linear")
     for mark in panel.marks:
-        _mark(mark, axes)
+        _mark(mark, axes, panel.matrix)
     for n, level in enumerate(panel.levels):
         axes.axhline(level.y, color="#555555", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
         x, side = ((1.0, "right"), (0.0, "left"))[n % 2]  # so that names of levels close to each other do not collide
-        look: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "bottom", "fontsize": 7.5}
+        look: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "bottom", "fontsize": 7.5, "bbox": PAPER}
         plain(axes.text(x, level.y, clean(level.label), color="#444444", ha=side, **look))
+    _ticks(axes.xaxis, panel.x_ticks)
+    _ticks(axes.yaxis, panel.y_ticks)
     if panel.matrix:
-        axes.invert_yaxis()
-        axes.set_aspect("equal", adjustable="box")
-    _ticks(axes.xaxis, panel.x_ticks, rotation=90)
-    _ticks(axes.yaxis, panel.y_ticks, rotation=0)
+        _square(panel, axes)
     if panel.spans:
         axes.set_xlim(panel.spans[0].start, panel.spans[-1].end)
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=panel.spans[-1].end >= 2.0))
     if panel.spans and names:
         _span_names(panel.spans, axes)
     if panel.title:
@@ -84,12 +86,24 @@ def put(panel: Panel, axes: Axes, *, names: bool, below: bool) -> None:
         _legend(panel, axes)
 
 
-def _mark(mark: Mark, axes: Axes) -> None:
+def _square(panel: Panel, axes: Axes) -> None:
+    """All ticks are inside, also where there are no marks; row 0 is on top; dots are on a grid."""
+    if panel.x_ticks and panel.y_ticks:
+        axes.set_xlim(panel.x_ticks[0][0] - 0.7, panel.x_ticks[-1][0] + 0.7)
+        axes.set_ylim(panel.y_ticks[0][0] - 0.7, panel.y_ticks[-1][0] + 0.7)
+    if not any(isinstance(mark, Heat) for mark in panel.marks):
+        axes.grid(color="#ececec", linewidth=0.6)
+        axes.set_axisbelow(True)
+    axes.invert_yaxis()
+    axes.set_aspect("equal", adjustable="box")
+
+
+def _mark(mark: Mark, axes: Axes, matrix: bool) -> None:
     if isinstance(mark, Heat):
-        _heat(mark, axes)
+        _heat(mark, axes, "white" if matrix else MISSING)
     elif isinstance(mark, Bars):
         axes.bar(range(len(mark.names)), mark.values, color=colour(mark.colour), width=0.7)
-        _ticks(axes.xaxis, tuple((float(n), name) for n, name in enumerate(mark.names)), rotation=0)
+        _ticks(axes.xaxis, tuple((float(n), name) for n, name in enumerate(mark.names)))
     else:
         _curve(mark, axes)
 
@@ -97,7 +111,7 @@ def _mark(mark: Mark, axes: Axes) -> None:
 def _curve(mark: Curve, axes: Axes) -> None:
     look: dict[str, Any] = {"color": colour(mark.colour)}
     if mark.style == POINTS:
-        look |= {"linestyle": "none", "marker": "o", "markersize": 3.5}
+        look |= {"linestyle": "none", "marker": "o", "markersize": 7.0 if len(mark.x) == 1 else 3.5}
     elif mark.style == STEPS:
         look |= {"drawstyle": "steps-mid"}
     elif mark.style == DASHED:
@@ -105,7 +119,7 @@ def _curve(mark: Curve, axes: Axes) -> None:
     axes.plot(mark.x, mark.y, zorder=3, **look)
 
 
-def _heat(mark: Heat, axes: Axes) -> None:
+def _heat(mark: Heat, axes: Axes, missing: str) -> None:
     known = mark.z[np.isfinite(mark.z)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     if mark.diverging:
@@ -113,7 +127,7 @@ def _heat(mark: Heat, axes: Axes) -> None:
         low = -high
     if low == high:
         low, high = low - 0.5, high + 0.5
-    axes.set_facecolor(MISSING)
+    axes.set_facecolor(missing)
     image = axes.pcolormesh(
         mark.x, mark.y, np.ma.masked_invalid(mark.z), shading="nearest", vmin=low, vmax=high, rasterized=True,
         cmap=DIVERGING if mark.diverging else SEQUENTIAL,
@@ -123,16 +137,17 @@ def _heat(mark: Heat, axes: Axes) -> None:
     bar.set_label(clean(mark.label))
 
 
-def _ticks(axis: Any, ticks: tuple[Tick, ...], rotation: float) -> None:
+def _ticks(axis: Any, ticks: tuple[Tick, ...]) -> None:
+    """Words at an axis; below it, slanted if they are many or long."""
     if not ticks:
         return
-    crowded = rotation or (8 if len(ticks) <= 6 else 30)
-    turned = 0.0 if axis.axis_name == "y" or crowded == 8 else crowded
     labels = [clean(fitting(name, 24)) for _, name in ticks]
-    axis.set_ticks([at for at, _ in ticks], labels, rotation=turned, ha="right" if 0 < turned < 90 else None)
+    axis.set_ticks([at for at, _ in ticks], labels, fontsize=7.5)
+    slanted = axis.axis_name == "x" and sum(map(len, labels)) > LETTERS // 4
     for text in axis.get_ticklabels():
         plain(text)
-        text.set_fontsize(7.5)
+        if slanted:
+            text.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
 def _span_names(spans: tuple[Span, ...], axes: Axes) -> None:

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from integraph.plot.picture import DASHED, Curve, Frame, Heat, Level, Panel, Picture
-from integraph.plot.subject import Subject
+from integraph.plot.subject import EPSILON, Subject
 from integraph.plot.words import bounds, fitting, of, point, rounding
 from integraph.program.summary import above
 from integraph.program.views import Floats
@@ -21,6 +21,8 @@ CURVE, MAP, SLICE = 401, 61, 41  # points of a curve, of a side of the map, of a
 OUTPUTS = 8  # that have a frame each
 VARIED = 4  # inputs whose pairs are slices
 SIGNED = 0.05  # of the largest value: below, values have one sign
+ROUNDED = 8  # times the rounding of the largest value: a difference that says nothing
+UNITS = "difference, in units of 2.2e-16"
 LOG = "log₁₀ of the difference"
 
 
@@ -176,10 +178,13 @@ def _map(s: Subject, x: tuple[Floats, int], y: tuple[Floats, int], values: _Valu
     heat = Heat(x[0], y[0], values.got.reshape(square), "value", signed)
     panels = [Panel("program", across, up, (heat,))]
     if values.wanted is not None:
-        off = Heat(x[0], y[0], np.log10(values.difference).reshape(square), LOG)
         largest = _top(values)
-        exactly = "at rounding level" if largest <= 8 * values.floor else f"up to {largest:.2g}"
-        panels.append(Panel(f"difference from the source, {exactly}", across, up, (off,)))
+        if largest <= ROUNDED * values.floor:
+            z, label, how = np.abs(values.got - values.wanted) / EPSILON, UNITS, "at rounding level"
+        else:
+            z, label, how = np.log10(values.difference), LOG, f"up to {largest:.2g}"
+        off = Heat(x[0], y[0], z.reshape(square), label)
+        panels.append(Panel(f"difference from the source, {how}", across, up, (off,)))
     return tuple(panels)
 
 

@@ -7,13 +7,14 @@ import numpy as np
 from integraph.bounds.partition_of_unity import Partition
 from integraph.plot.picture import DASHED, Curve, Level, Panel, Picture, alone
 from integraph.plot.subject import Subject
-from integraph.plot.words import of
+from integraph.plot.words import of, subscript
 from integraph.program import Block, Program
 
 FUNCTIONS = 24  # that are drawn
 POINTS = 161  # of a function, where it is not small
 SMALL = 1e-9  # below, a function is not drawn
 LEGEND = 12
+CELLS = {"partition": 1, "log_cosh": 0}  # gadgets that make bumps: lanes of a row, more than N
 
 
 def partition(s: Subject) -> Picture | str:
@@ -26,19 +27,12 @@ def read_back(program: Program) -> Partition | str:
     """N and c, from the blocks that make bumps: Lemma 4's own, or ln cosh at all steps γ_k."""
     for segment in program.segments:
         for block in segment.blocks:
-            found = {"partition": _printed, "log_cosh": _lean}.get(block.op.name, lambda block: None)(block)
-            if found is not None:
-                return found
+            shape = block.targets[0].shape
+            if block.op.name in CELLS and shape:
+                found = _if_so(shape[-1] - CELLS[block.op.name], block)
+                if found is not None:
+                    return found
     return "the program is not built on a partition of unity: that is Theorem 1"
-
-
-def _printed(block: Block) -> Partition | None:
-    N = block.targets[0].shape[-1] - 1
-    return _if_so(N, block)
-
-
-def _lean(block: Block) -> Partition | None:
-    return _if_so(block.targets[0].shape[-1], block) if block.targets[0].shape else None
 
 
 def _if_so(N: int, block: Block) -> Partition | None:
@@ -58,15 +52,25 @@ def figure(partition: Partition) -> Picture:
     x = np.linspace(0.0, end, 1001)
     total = Curve(x, partition(x).sum(0), "their sum", 7, DASHED)
     name, legend = f"N = {partition.N}, c = {partition.c:g}", len(curves) <= LEGEND
-    above = Panel("", "x", "ψ_k(x)", (*curves, total), legend=legend)
+    above = Panel("", "x", "ψₖ(x)", (*curves, total), legend=legend)
     levels = (Level(partition.delta, f"δ(c) = {partition.delta:.4g}"),) if partition.delta > SMALL else ()
-    below = Panel("", "x", "ψ_k(x), logarithmic", curves, levels=levels, log_y=True, legend=False)
+    below = Panel("", "x", "ψₖ(x), logarithmic", curves, levels=levels, log_y=True, legend=False)
     says = (
-        f"{of(len(curves), partition.N + 1, 'function').capitalize()}, ψ_k near 1 around x = k/N and small elsewhere: "
-        f"outside of its support [(k − 1)/N, (k + 1)/N] at most δ(c) = {partition.delta:.4g}. Values below {SMALL:g} are "
-        "not drawn."
+        f"{of(len(curves), partition.N + 1, 'function').capitalize()}, ψₖ near 1 around x = k/N and small elsewhere: "
+        f"outside of its support [(k − 1)/N, (k + 1)/N] at most δ(c) = {partition.delta:.4g}. Values below "
+        f"{SMALL:g} are not drawn."
     )
-    return alone("partition", f"Partition of unity, {name}", says, above, below, stacked=True)
+    panels = (above, below, _supports(partition)) if legend else (above, below)
+    return alone("partition", f"Partition of unity, {name}", says, *panels, stacked=True)
+
+
+def _supports(partition: Partition) -> Panel:
+    """S_k as lines below each other."""
+    curves, ticks = [], []
+    for k in range(partition.N + 1):
+        curves.append(Curve(np.array(partition.support(k)), np.array([-k, -k], np.float64), f"S{subscript(k)}", k))
+        ticks.append((float(-k), f"S{subscript(k)}"))
+    return Panel("", "x", "supports", tuple(curves), legend=False, y_ticks=tuple(ticks))
 
 
 def _function(partition: Partition, k: int, end: float) -> Curve:
@@ -74,4 +78,4 @@ def _function(partition: Partition, k: int, end: float) -> Curve:
     cells = max(partition.N, 1)
     reach = 0.5 - np.log(SMALL) / (2.0 * partition.kappa)
     x = np.linspace(max((k - reach) / cells, 0.0), min((k + reach) / cells, end), POINTS)
-    return Curve(x, partition.some(x, np.array(k)), f"ψ_{k}", k)
+    return Curve(x, partition.some(x, np.array(k)), f"ψ{subscript(k)}", k)

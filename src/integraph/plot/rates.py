@@ -30,15 +30,20 @@ def rates(s: Subject) -> Picture | str:
         own = terms.value[(terms.j == ONE) & (terms.k == terms.i)]
         decay[number] = max(decay[number], float(np.abs(own).max(initial=0.0)))
     stiff = _stiffness(s)
-    known = [("largest control", largest, 0, "line"), ("fastest decay r of y' = −r·y + …", decay, 1, DASHED)]
+    known = [("largest control", largest, 0, "line"), ("fastest decay", decay, 1, DASHED)]
     if not isinstance(stiff, str):
-        known.append(("stiffness, the largest |eigenvalue|", stiff, 2, "line"))
+        known.append(("stiffness", stiff, 2, "line"))
     curves = tuple(Curve(_edges(values), _steps(values), name, n, style) for name, values, n, style in known)
     spans = tuple(Span(float(n), n + 1.0, segment.label) for n, segment in enumerate(program.segments))
-    at = f"Stiffness is that of the centre of the box, at {POINTS} times in each segment."
-    says = at if not isinstance(stiff, str) else f"Stiffness is not computed: {stiff}."
-    says += f" The largest control is {largest.max(initial=0.0):.3g}; gaps are zeros."
-    return alone("rates", "Rates", says, Panel("", "segment", "rate", curves, spans, log_y=True))
+    says = "In each segment the largest |control| of eq. (1), the largest r of all y_i' = −r·y_i + …, and the stiffness"
+    how = f", the largest |eigenvalue| at {POINTS} times of the way of the centre of the box"
+    says += (
+        f"{how}. Gaps are zeros."
+        if not isinstance(stiff, str)
+        else f", which is not computed: {stiff}. Gaps are zeros."
+    )
+    panel = Panel("", "segment", "rate", curves, spans, log_y=True)
+    return alone("rates", "Rates of each segment", says, panel, stacked=True)
 
 
 def _edges(values: Floats) -> Floats:

@@ -5,6 +5,8 @@ Terms are streamed. A few are dots, many are counted on a coarse grid.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from integraph.plot.picture import POINTS, Curve, Frame, Heat, Mark, Panel, Picture, Tick
@@ -13,7 +15,7 @@ from integraph.plot.words import fitting, of
 from integraph.program import Program, Terms
 from integraph.program.lowering import count_segment
 from integraph.program.terms import ONE, concatenate
-from integraph.program.views import Floats
+from integraph.program.views import Floats, Int32, mark
 from integraph.program.wording import right_side
 
 TERMS = 100_000_000  # that are streamed for a picture: some seconds
@@ -23,6 +25,11 @@ NAMED = 32  # registers that are named at the axes
 BINS = 48  # of a side of the coarse grid
 SPREAD = 0.7  # of a row's height, over which its products are spread
 LINEAR, PRODUCTS = "b and A: what is added", "Q: what is multiplied"
+DOTTED = (
+    "Left, a dot in row i and column k is a term y_k of y_i'; the first column is the constant b. Right, a product "
+    "y_j·y_k of y_i' joins j and k in row i."
+)
+COUNTED = "Left, how many terms y_k there are in y_i'; right, how many products of y_i' have y_k as a factor."
 READ, DERIVED = "register read", "register changed"
 
 
@@ -40,17 +47,13 @@ def sparsity(s: Subject) -> Picture | str:
     for number, count in zip(numbers, counts, strict=True):
         panels = _dots(program, number) if dotted else _density(program, number)
         frames.append(Frame(f"{number} {program.segments[number].label}, {count:,} terms", panels))
-    says = [
-        "Left, a dot in row i and column k is a term y_k of y_i'; column 1 is the constant b. Right, a product y_j·y_k of"
-        " y_i' joins j and k in row i."
-        if dotted
-        else "Left, how many terms y_k there are in y_i'; right, how many products have y_k as a factor."
-    ]
+    says = DOTTED if dotted else COUNTED
     if len(numbers) < program.depth:
-        says.append(f"{of(len(numbers), program.depth, 'segment').capitalize()}.")
-    first = counts.index(max(counts))
+        says += f" {of(len(numbers), program.depth, 'segment')} are shown."
+    changed = [_changed(program, number) for number in numbers]
+    first = changed.index(max(changed))
     slider = "segment" if len(frames) > 1 else ""
-    return Picture("sparsity", "Terms of each segment", " ".join(says), tuple(frames), slider, first=first)
+    return Picture("sparsity", "Terms of each segment", says, tuple(frames), slider, first=first)
 
 
 def shown_segments(program: Program) -> list[int]:
@@ -59,13 +62,32 @@ def shown_segments(program: Program) -> list[int]:
         return list(range(program.depth))
     kinds = {segment.label.rstrip("0123456789 "): n for n, segment in reversed(list(enumerate(program.segments)))}
     first = sorted(kinds.values())[:FRAMES]
-    between = np.linspace(0, program.depth - 1, FRAMES).round().astype(int).tolist()
-    return sorted(dict.fromkeys([*first, *between[::-1]]))[:FRAMES] if len(first) == FRAMES else _filled(first, between)
-
-
-def _filled(first: list[int], between: list[int]) -> list[int]:
-    rest = [n for n in between[::-1] if n not in first]
+    between = np.linspace(program.depth - 1, 0, FRAMES).round().astype(int).tolist()
+    rest = [n for n in between if n not in first]
     return sorted([*first, *rest[: FRAMES - len(first)]])
+
+
+def _changed(program: Program, number: int) -> int:
+    """How many registers a segment changes."""
+    written = np.zeros(program.width, np.bool_)
+    for block in program.segments[number].blocks:
+        for ref in block.targets:
+            mark(ref, written, True)
+    return int(np.count_nonzero(written))
+
+
+def _ticks(program: Program) -> tuple[Tick, ...]:
+    """Every register by name; of many, the first of each group; and the last number, where a matrix ends."""
+    last = program.width - 1
+    if program.width <= NAMED:
+        return tuple((float(n), fitting(program.registers.name(n), 16)) for n in range(program.width))
+    found: list[Tick] = []
+    for group in program.registers:
+        if (not found or group.view.offset >= found[-1][0] + last / NAMED) and group.view.offset < last * (
+            1 - 1 / NAMED
+        ):
+            found.append((float(group.view.offset), fitting(program.registers.name(group.view.offset), 16)))
+    return (*found, (float(last), f"{last:,}"))
 
 
 def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
@@ -73,10 +95,8 @@ def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
     product = found.j != ONE
     names = [program.registers.name(n) for n in range(program.width)]
     linear, pairs = found[~product], found[product]
-    ticks: tuple[Tick, ...] = ()
-    if program.width <= NAMED:
-        ticks = tuple((float(n), fitting(name, 16)) for n, name in enumerate(names))
-    columns = ((-1.0, "1"), *ticks) if ticks else ()
+    ticks = _ticks(program)
+    columns = ((-1.0, "1"), *ticks)
     dots = _signed(linear, linear.k.astype(float), linear.i.astype(float), names)
     left = Panel(LINEAR, READ, DERIVED, dots, matrix=True, x_ticks=columns, y_ticks=ticks)
     rows = pairs.i + _offsets(pairs)
@@ -92,13 +112,13 @@ def _signed(terms: Terms, x: Floats, y: Floats, names: list[str]) -> tuple[Mark,
     """Positive and negative controls as two clouds of dots; both are always there, so that frames are alike."""
     found = []
     for colour, (name, chosen) in enumerate((("positive", terms.value > 0), ("negative", terms.value < 0))):
-        words = tuple(map(lambda row: _term(*row, names), zip(*_columns(terms[chosen]), strict=True)))  # noqa: C417
+        words = tuple(_term(i, j, k, value, names) for i, j, k, value in _rows(terms[chosen]))
         found.append(Curve(x[chosen], y[chosen], name, colour, POINTS, words))
     return tuple(found)
 
 
-def _columns(terms: Terms) -> tuple[list[int], list[int], list[int], list[float]]:
-    return terms.i.tolist(), terms.j.tolist(), terms.k.tolist(), terms.value.tolist()
+def _rows(terms: Terms) -> Iterator[tuple[int, int, int, float]]:
+    return zip(terms.i.tolist(), terms.j.tolist(), terms.k.tolist(), terms.value.tolist(), strict=True)
 
 
 def _term(i: int, j: int, k: int, value: float, names: list[str]) -> str:
@@ -113,16 +133,17 @@ def _offsets(pairs: Terms) -> Floats:
     counts = np.diff(starts, append=len(pairs.i))
     place = np.arange(len(pairs.i)) - np.repeat(starts, counts)
     many = np.repeat(counts, counts)
-    return SPREAD * ((place + 0.5) / many - 0.5)
+    found: Floats = SPREAD * ((place + 0.5) / many - 0.5)
+    return found
 
 
 def _density(program: Program, number: int) -> tuple[Panel, Panel]:
     bins = min(BINS, program.width)
     linear, pairs = np.zeros(bins * bins), np.zeros(bins * bins)
 
-    def cells(rows: np.ndarray, columns: np.ndarray) -> Floats:
-        place = (rows.astype(np.int64) * bins // program.width) * bins + columns.astype(np.int64) * bins // program.width
-        return np.bincount(place, minlength=bins * bins)
+    def cells(rows: Int32, columns: Int32) -> Floats:
+        row, column = (index.astype(np.int64) * bins // program.width for index in (rows, columns))
+        return np.bincount(row * bins + column, minlength=bins * bins).astype(np.float64)
 
     constants = 0
     for terms in program.segment_terms(number):
@@ -134,10 +155,10 @@ def _density(program: Program, number: int) -> tuple[Panel, Panel]:
         pairs += cells(terms.i[product], terms.j[product])
         pairs += cells(terms.i[product & ~square], terms.k[product & ~square])
     middle = (np.arange(bins) + 0.5) * program.width / bins - 0.5
-    panels = []
+    panels, ticks = [], _ticks(program)
     for title, counts in ((f"A: what is added; and {constants:,} constants b", linear), (PRODUCTS, pairs)):
         with np.errstate(divide="ignore"):
             z = np.where(counts > 0, np.log10(counts), np.nan).reshape(bins, bins)
         heat = Heat(middle, middle, z, "log₁₀ of the number of terms")
-        panels.append(Panel(title, READ, DERIVED, (heat,), matrix=True))
+        panels.append(Panel(title, READ, DERIVED, (heat,), matrix=True, x_ticks=ticks, y_ticks=ticks))
     return panels[0], panels[1]

@@ -26,8 +26,8 @@ from integraph.targets.graph import Graph
 if TYPE_CHECKING:
     from integraph.certify.proof import Proof
 
-WORK = 300_000_000  # terms times inputs of closed forms: a second or two
-COST = {"exact": 1.0, "taylor": 30.0, "oracle": 3000.0, "precise": 3000.0}  # of an engine, in closed forms
+WORK = 1_000_000_000  # terms times inputs of closed forms: a second or two
+COST = {"exact": 1.0, "taylor": 100.0, "oracle": 10_000.0, "precise": 10_000.0}  # of an engine, in closed forms
 SAMPLES = 1000  # points that are looked at for the largest difference
 SEED = 0
 EPSILON = float(np.finfo(np.float64).eps)

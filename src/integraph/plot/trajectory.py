@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from integraph.errors import UsageError
 from integraph.plot.picture import Curve, Frame, Panel, Picture, Span
 from integraph.plot.subject import Subject
-from integraph.plot.words import fitting, of, point
+from integraph.plot.words import at, fitting, of
 from integraph.program.dynamics import grid, switches
 from integraph.program.engine import batch_of
 from integraph.program.summary import above
@@ -51,11 +51,11 @@ def trajectory(s: Subject, x: ArrayLike | None = None) -> Picture | str:
     except UsageError as error:
         return str(error)
     ways, failures = [], []
-    for label, at in inputs:
-        flow = program.flow(s.units(at[None]), times=times)
+    for label, start in inputs:
+        flow = program.flow(s.units(start[None]), times=times)
         if flow.ok:
             assert flow.path is not None
-            ways.append(_Way(f"{point(at, s.variables)}{label and f', {label}'}", flow.path[0]))
+            ways.append(_Way(at(start, s.variables, label), flow.path[0]))
         else:
             failures.append(f"{label or 'the input'}: {flow.failures[0]}")
     if not ways:

@@ -24,6 +24,13 @@ def point(x: Floats, names: tuple[str, ...]) -> str:
     return ", ".join([*some[:SIDES], *(["…"] if len(some) > SIDES else [])])
 
 
+def at(x: Floats, names: tuple[str, ...], label: str) -> str:
+    """A point with what it is: the label alone says more than many coordinates."""
+    if label and len(x) > SIDES:
+        return label
+    return ", ".join(filter(None, (point(x, names), label)))
+
+
 def of(some: int, all_of_them: int, noun: str) -> str:
     """`60 of 3,080 registers`, `all 12 registers`, `the register`."""
     if all_of_them == 1:
@@ -41,6 +48,11 @@ def bounds(s: Subject) -> str:
     if s.proven is not None:
         said.append(f"Proven is at most {above(s.proven)}.")
     return " ".join(said)
+
+
+def subscript(n: int) -> str:
+    """`₁₂`."""
+    return str(n).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
 def rounding(values: float) -> float:

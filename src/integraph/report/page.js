@@ -25,20 +25,31 @@
     const bands = layout.shapes.filter((s) => s.type === "rect");
     const whole = bands[bands.length - 1].x1 - bands[0].x0;
     const room = bands.map((s) => (s.x1 - s.x0) / whole * (width - layout.margin.l - layout.margin.r - 10));
-    const plain = names.map((a) => a.hovertext.replace(/&(amp|lt|gt);/g, "x"));
+    const plain = names.map((a) => a.hovertext.replace(/&(amp|lt|gt|#36);/g, "x"));
     if (plain.every((text, n) => text.length * LETTER <= room[n])) return 0;
     const upright = room.every((pixels) => pixels >= LINE);
     let tallest = 0;
     names.forEach((a, n) => {
       if (!upright) { a.text = "▾"; return; }
-      if (plain[n].length > LONGEST) a.text = a.hovertext.replace(/&(amp|lt|gt);|./gsu, (c, _, at) =>
-        a.hovertext.slice(0, at).replace(/&(amp|lt|gt);/g, "x").length < LONGEST - 1 ? c : "") + "…";
+      if (plain[n].length > LONGEST) a.text = a.hovertext.replace(/&(amp|lt|gt|#36);|./gsu, (c, _, at) =>
+        a.hovertext.slice(0, at).replace(/&(amp|lt|gt|#36);/g, "x").length < LONGEST - 1 ? c : "") + "…";
       a.textangle = -90;
       tallest = Math.max(tallest, Math.min(plain[n].length, LONGEST) * LETTER);
     });
     const more = Math.max(0, tallest + 8 - layout.margin.t);
     layout.margin.t += more;
     return more;
+  };
+
+  // Names on an axis: as many as there is room for.
+  const thinTicks = (axis, pixels) => {
+    if (axis.type === "log" || !axis.tickvals || !axis.tickvals.length) return;
+    const ends = axis.range || [axis.tickvals[0], axis.tickvals[axis.tickvals.length - 1]];
+    const least = Math.abs(ends[1] - ends[0]) * LINE / pixels;
+    let last = -Infinity;
+    const kept = axis.tickvals.map((at) => at - last >= least && ((last = at), true));
+    axis.tickvals = axis.tickvals.filter((_, n) => kept[n]);
+    axis.ticktext = axis.ticktext.filter((_, n) => kept[n]);
   };
 
   // What the colours are: a button for each name, which hides and shows it; of a heat map, its scale.
@@ -88,7 +99,10 @@
       const width = Math.floor(place.clientWidth);
       const square = layout.yaxis.scaleanchor !== undefined;
       const more = writeSpans(layout, width);
-      const height = (square ? Math.max(300, Math.min(width, 460)) : 340) + more;
+      const height = (square ? Math.max(300, Math.min(width, 520)) : 340) + more;
+      const side = Math.min(width, height) - 190; // of a matrix, about
+      thinTicks(layout.xaxis, square ? side : width - 130);
+      thinTicks(layout.yaxis, square ? side : height - 130);
       Object.assign(layout, { width, height, autosize: false });
       if (finger.matches) layout.dragmode = false; // a finger scrolls the page
       for (const trace of panel.data) if (hidden.has(trace.meta)) trace.visible = false;
@@ -122,8 +136,10 @@
 
   const all = async () => { for (const draw of pictures) await draw(); };
   dark.addEventListener("change", all);
-  const print = (now) => () => { // on paper: dark on white, as wide as a sheet
+  const folded = [...document.querySelectorAll("details:not([open])")];
+  const print = (now) => () => { // on paper: dark on white, as wide as a sheet, nothing folded
     printing = now;
+    for (const part of folded) part.open = now;
     document.documentElement.classList.toggle("printing", now);
     pictures.forEach((draw) => draw());
   };

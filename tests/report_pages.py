@@ -1,0 +1,90 @@
+"""Pictures of every kind, made by hand, and names that would like to be code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integraph.plot.picture import (
+    DASHED,
+    LINE,
+    POINTS,
+    STEPS,
+    Bars,
+    Curve,
+    Frame,
+    Heat,
+    Level,
+    Panel,
+    Picture,
+    Span,
+    alone,
+)
+
+HOSTILE = (
+    "</script><script>window.hit = 1; alert(1)</script><img src=x onerror='window.hit = 2'>"
+    "<a href='https://example.org'>&lt;b&gt;</a> %{x} $\\alpha$ \u2028\u2029 </style><!-- ]]>"
+)
+
+
+def curves(name: str = "source", label: str = "promised ≤ 1e-06") -> Picture:
+    x = np.linspace(0.0, 1.0, 301)
+    gap = np.where((x > 0.4) & (x < 0.5), np.nan, 1e-7 * np.abs(np.sin(9 * x)) + 1e-12)
+    marks = Curve(x, np.sin(3 * x), name), Curve(x, np.sin(3 * x) + 0.01, "program", 1, DASHED)
+    levels = Level(1e-6, label), Level(4e-7, "proven ≤ 4e-07")
+    wrong = Panel("Difference", "x", "|source − program|", (Curve(x, gap, "difference", 2),), (), levels, log_y=True)
+    return alone("error", "Error over the box", "A sentence.", Panel("Values", "x", "f(x)", marks), wrong)
+
+
+def paths(segments: int = 8, label: str = "segment number", frames: int = 3) -> Picture:
+    t = np.linspace(0.0, float(segments), 30 * segments + 1)
+    spans = tuple(Span(float(n), n + 1.0, f"{label} {n}") for n in range(segments))
+    found = []
+    for shift in range(frames):
+        marks = tuple(Curve(t, np.sin(t * (n + 1) / 4 + shift), f"z[{n}]", n, LINE, group="z") for n in range(12))
+        marks += (Curve(t, np.cos(t + shift), "w", 3, STEPS),)
+        low = Panel("", "t", "x", (Curve(t, t + shift, "x"),), spans)
+        found.append(Frame(f"x = {shift}", (Panel("", "t", "y", marks, spans), low)))
+    return Picture("paths", "Trajectories", "Two sentences. They are short.", tuple(found), "input", stacked=True)
+
+
+def heats() -> Picture:
+    g = np.linspace(0.0, 1.0, 40)
+    z = np.sin(3 * g[None]) * g[:, None]
+    first, second = Heat(g, g, z, "f(x, y)"), Heat(g, g, z - 0.4, "difference", diverging=True)
+    return alone("heat", "Heat maps", "Colours.", Panel("f", "x", "y", (first,)), Panel("d", "x", "y", (second,)))
+
+
+def matrices(side: int = 30) -> Picture:
+    rng = np.random.default_rng(0)
+    ticks = tuple((float(n), f"register[{n}]") for n in range(side))
+    dots = Curve(*rng.integers(0, side, (2, 80)).astype(float), "positive", 0, POINTS, tuple("term" for _ in range(80)))
+    middle = np.arange(side, dtype=float)
+    panels = [
+        Panel("A", "column", "row", (dots,), matrix=True, x_ticks=ticks, y_ticks=ticks),
+        Panel("Q", "column", "row", (Heat(middle, middle, rng.random((side, side)), "terms"),), matrix=True),
+    ]
+    empty = Panel("A", "column", "row", (), matrix=True, x_ticks=ticks, y_ticks=ticks)
+    frames = Frame("first", tuple(panels)), Frame("second", (empty, panels[1]))
+    return Picture("sparsity", "Sparsity", "Dots.", frames, "segment", first=1)
+
+
+def bars(name: str = "largest difference") -> Picture:
+    values = np.array([1e-9, 2e-8, 1e-7])
+    panel = Panel(
+        name, name, name, (Bars(("layer 1", name, "output"), values, name),), (), (Level(1e-6, name),), log_y=True
+    )
+    return alone("layers", name, name, panel)
+
+
+def all_kinds() -> list[Picture]:
+    return [curves(), paths(), heats(), matrices(), bars()]
+
+
+def all_hostile() -> list[Picture]:
+    """The same with the worst of names wherever there is one."""
+    x = np.linspace(0.0, 1.0, 5)
+    text = Panel(HOSTILE, HOSTILE, HOSTILE, (Curve(x, x, HOSTILE, 0, LINE, (HOSTILE,) * 5, HOSTILE),), (
+        Span(0.0, 1.0, HOSTILE),), x_ticks=((0.0, HOSTILE),), y_ticks=((0.0, HOSTILE),))  # fmt: skip
+    heat = Panel(HOSTILE, HOSTILE, HOSTILE, (Heat(x, x, np.outer(x, x), HOSTILE),))
+    slid = Picture(HOSTILE, HOSTILE, HOSTILE, (Frame(HOSTILE, (text,)), Frame(HOSTILE + "!", (heat,))), HOSTILE)
+    return [curves(HOSTILE, HOSTILE), paths(3, HOSTILE), bars(HOSTILE), slid]
