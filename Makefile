@@ -23,7 +23,7 @@ bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyo
 	@PYTHONPATH=examples $(BIN)/python benchmarks/run.py
 
 docs: $(VENV)/.extra-docs  ## the documentation as pages, in out/docs; a broken link fails
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lint: $(VENV)/.extra-dev  ## ruff, rules and format
 	@$(BIN)/ruff check

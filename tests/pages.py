@@ -77,9 +77,11 @@ def printed(block: str, output: str) -> bool:
 
 
 def alike(word: str, other: str) -> bool:
-    """The same word, or numbers that differ by less than a tenth: a bound may get tighter before a page does."""
+    """The same word, or numbers that differ by less than a tenth: a bound may get tighter before a page does. A number
+    that is shown with five digits or more is no bound, and is right up to the last but one."""
+    digits = len(re.sub(r"e.*|\D", "", word.lower()).lstrip("0"))
     try:
-        return math.isclose(float(word.rstrip(",;")), float(other.rstrip(",;")), rel_tol=0.1)
+        return math.isclose(float(word), float(other), rel_tol=0.1 if digits < 5 else 10.0 ** (2 - digits))
     except ValueError:
         return word == other
 

@@ -69,6 +69,8 @@ def test_output_is_shown_somewhere() -> None:
     assert unprinted(text, "\0block\0first\n\0block\0second\n") == ["first\n"]
     assert printed("error ≤ 1.0e-3 for x", "an error ≤ 0.00102\nfor x in …")
     assert printed("an … for", "an error ≤ 0.00102\nfor x")
+    assert printed("0.351971", "0.3519714727")
+    assert not printed("0.351971", "0.352971")
     assert not any(printed(block, "error ≤ 1.2e-3 for x") for block in ("error ≤ 1.0e-3", "for y", "x in", "≤ for"))
     assert not printed("for … an", "an error for x")
 

@@ -29,6 +29,7 @@ FACES = (
     "paper",
     "cli",
     "sources",
+    "__main__",
 )  # and the package's own __init__
 MAY_NOT_KNOW = {  # besides everything below
     "targets": {"gadgets", "flow"},  # what is compiled knows nothing of how

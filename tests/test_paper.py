@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from browser import chromium, visit
 from integraph import paper
 from integraph.errors import FileError
 from integraph.paper import ITEMS, Reproduction, reproduce
@@ -173,6 +174,22 @@ def test_the_page(tmp_path: Path) -> None:
     again = tmp_path / "again.html"
     Reproduction(rows).save_html(again)
     assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_in_a_browser(tmp_path: Path, width: int) -> None:
+    """Drawn, quiet, and nowhere wider than the window; below 760 pixels the items stand below each other."""
+    table = (("", *(f"step {n}" for n in range(8))), ("α_j", *("1.5e-30",) * 8))
+    rows = [Item(item.name, item.says, lambda: Found("is 3.3e-16 " * 20, True)).row() for item in ITEMS]
+    path = tmp_path / "paper.html"
+    Reproduction((*rows, quick(table=table).row(), quick(good=False, erratum=True).row())).save_html(path)
+    with chromium() as browser, visit(browser, path, width=width, scheme="dark") as seen:
+        assert seen.run("document.querySelectorAll('figure svg.main-svg').length") >= 2
+        assert seen.run("document.documentElement.scrollWidth <= window.innerWidth")
+        cells = "[...document.querySelector('.rows tbody tr').children].map(cell => cell.getBoundingClientRect().left)"
+        assert len(set(seen.run(cells))) == (4 if width == 1280 else 1)
+        assert seen.run("[...document.querySelectorAll('.fails')].map(e => getComputedStyle(e).color).length") == 1
+        assert seen.quiet, (seen.said, seen.asked, seen.dialogs)
 
 
 def test_a_page_without_table_1(tmp_path: Path) -> None:

@@ -16,9 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from integraph.certify.problem import Box, Point
 from integraph.certify.tree import Leaf, Split, Tree
 from integraph.errors import FileError
+from integraph.program.notebook import table
+from integraph.program.summary import above, named_box
 from integraph.program.writing import FilePath, atomic, check_path
 
 FORMAT, VERSION = "integraph certificate", 1
@@ -60,6 +64,22 @@ class Certificate:
 
     def __str__(self) -> str:
         return _text(self, self.seal)
+
+    def _repr_html_(self) -> str:
+        box = named_box(np.array(self.box.low), np.array(self.box.high))
+        leaves = sum(isinstance(part, Leaf) for part in self.tree)
+        known = f"≤ {above(self.upper)}" if self.upper < math.inf else "nothing"
+        rows = [
+            ("status", self.status if self.eps is None else f"{self.status}: error ≤ {above(self.eps)}"),
+            ("box", f"x in {box}"),
+            ("proven", f"{known}, in {leaves:,} box{'es' * (leaves != 1)}"),
+            ("attained", "nothing" if self.point is None else f"≥ {self.lower:.4g}"),
+            *(("assumed", text) for text in self.assumed),
+            ("program", self.program),
+            ("target", self.target),
+            ("seal", self.seal if self.intact else f"{self.seal or 'none'}: NOT that of the contents"),
+        ]
+        return table("Certificate", rows)
 
     @staticmethod
     def load(path: FilePath) -> Certificate:

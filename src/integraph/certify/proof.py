@@ -16,6 +16,7 @@ from integraph.certify.search import Found, search
 from integraph.certify.seen import Seen, seen
 from integraph.certify.tree import Leaf
 from integraph.program import Program
+from integraph.program.notebook import table
 from integraph.program.summary import above, named_box
 from integraph.targets import Function, Network
 
@@ -54,6 +55,12 @@ class Proof:
         return self.upper
 
     def __repr__(self) -> str:
+        return "\n".join(f"{name:<10}{text}" for name, text in self._rows())
+
+    def _repr_html_(self) -> str:
+        return table("Proof", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
         low, high = np.array(self.box.low), np.array(self.box.high)
         rows = [
             ("status", self.status + (f": {self.reason}" if self.reason else "")),
@@ -66,7 +73,7 @@ class Proof:
         if self.boxes:
             work = f"{self.boxes} box{'es' * (self.boxes != 1)}, {self.precision} bits, {self.seconds:.2g} s"
             rows += [("work", work), *(("assumed", text) for text in self.assumed)]
-        return "\n".join(f"{name:<10}{text}" for name, text in rows)
+        return rows
 
     def _asked(self) -> str:
         parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]

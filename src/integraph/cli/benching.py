@@ -43,20 +43,22 @@ def bench(
         str | None,
         typer.Argument(
             help="A program, or what would be compiled. A formula, a network and a Theorem 1 program unless given.",
+            metavar="WHAT",
             show_default=False,
         ),
     ] = None,
     eps: a.Eps = None,
     box: a.Box = None,
     method: a.Method = None,
-    seconds: Annotated[float, typer.Option(min=0.0, help="For each size of batch.")] = 1.0,
-    threads: Annotated[int, typer.Option(min=1, help="That share a batch.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="For each size of batch.")] = 1.0,
+    threads: Annotated[int, typer.Option(min=1, metavar="COUNT", help="That share a batch.")] = 1,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """How fast a program runs on this machine: every engine, against the source in numpy, one input and many.
+    """How fast a program runs on this machine.
 
-    Rivals take turns in one run, and the best time of each counts: on a busy machine only the ratios mean something.
+    Every engine against the source in numpy, with one input and with many.
+    They take turns, and the best time of each counts: ratios mean more than times.
 
     [bold]Examples[/bold]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,13 +30,14 @@ def register(app: typer.Typer) -> None:
 def compare(
     file: a.ProgramFile,
     source: a.MaybeSource = None,
-    points: Annotated[Path | None, typer.Option(help="Inputs to compare at: a .csv or .npy file, or -.")] = None,
+    table: a.Table = None,
     samples: Annotated[
-        int | None, typer.Option(min=1, show_default=False, help=f"Or so many random inputs of the box; {SAMPLES}.")
+        int | None,
+        typer.Option(min=1, metavar="COUNT", help=f"So many random points of the box, {SAMPLES} unless given."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random inputs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="SEED", help="Of the random points.")] = 0,
     box: Annotated[
-        str | None, typer.Option(help="Of the random inputs: '0,1;-2,2'. The program's unless given.")
+        str | None, typer.Option(metavar="BOX", help="Of the random points: 0,1;-2,2. The program's unless given.")
     ] = None,
     engine: a.Engine = None,
     variables: a.Variables = None,
@@ -58,19 +58,19 @@ def compare(
     import integraph
     from integraph.program.engine import DOUBLE
 
-    if points is not None and samples is not None:
+    if table is not None and samples is not None:
         raise UsageError("--points and --samples both say where to compare: give one of them")
     program = loaded(file)
     target, origin = beside(program, source, box, variables, inputs)
     count = samples or (SAMPLES if program.bits <= DOUBLE else FEW)
-    x = _random(program, box, count, seed) if points is None else points_of(None, points, program)
+    x = _random(program, box, count, seed) if table is None else points_of(None, table, program)
     with waiting("comparing"):
         found = integraph.compare(program, target, x, engine)
     worst = dict(zip(input_names(program), x[found.worst.input].tolist(), strict=True))
     data = {
         "source": origin.removeprefix("source: "),
         "inputs": found.inputs,
-        "seed": seed if points is None else None,
+        "seed": seed if table is None else None,
         "largest": found.largest,
         "promised": None if program.budget is None else found.promised,
         "broken": found.broken,

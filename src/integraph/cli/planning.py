@@ -43,10 +43,11 @@ def plan(
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """What a program would cost: width, depth, terms, memory, error, for every way to build it.
+    """What a program would cost, for every way to build it.
 
-    For functions the orders n, cells N, steepness c and batches P of Theorem 1; for formulas also what the exact
-    program costs; for networks the narrow and the wide constructions.
+    For functions: orders n, cells N, steepness c and batches P of Theorem 1.
+    For formulas: also the exact program.
+    For networks: the narrow and the wide constructions of Theorem 2.
 
     [bold]Examples[/bold]
 

@@ -33,21 +33,27 @@ def certify(
     file: a.ProgramFile,
     source: a.MaybeSource = None,
     eps: Annotated[float | None, typer.Option(help="What is to be proved. The program's promise unless given.")] = None,
-    box: Annotated[str | None, typer.Option(help="Where: '0,1;-2,2'. The box of the promise unless given.")] = None,
-    gap: Annotated[
-        float | None, typer.Option(help="Tighten the bound until it is within this share of what is really there: 0.1.")
+    box: Annotated[
+        str | None, typer.Option(metavar="BOX", help="Where: 0,1;-2,2. The box of the promise unless given.")
     ] = None,
-    boxes: Annotated[int, typer.Option(min=1, help="At most so many boxes.")] = 100_000,
+    gap: Annotated[
+        float | None,
+        typer.Option(help="Tighten the bound until it is within this share of a difference that is there: 0.1."),
+    ] = None,
+    boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="At most so many boxes.")] = 100_000,
     seconds: Annotated[float, typer.Option(help="At most so long.")] = 60.0,
     workers: Annotated[int | None, typer.Option(help="Processes; one for each core unless given.")] = None,
-    scheduler: Annotated[str | None, typer.Option(help="The address of a dask scheduler, instead of workers.")] = None,
-    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Where the proof is written (.json).")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of a dask cluster, instead of workers.")
+    ] = None,
+    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof here, .json.")] = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
     """Prove how far a program can be from its source, everywhere on a box.
 
-    Exits with 0 if it is proved, with 1 if it is refuted or unknown. Ctrl-C ends the search and keeps what is proved.
+    Exits with 0 if it is proved, with 1 if it is refuted or unknown.
+    Ctrl-C ends the search and keeps what is proved.
 
     [bold]Examples[/bold]
 
@@ -105,14 +111,15 @@ def proof_facts(proof: Proof) -> dict[str, Any]:
 
 
 def check(
-    proof: Annotated[Path, typer.Argument(help="A proof, written by certify -o.", show_default=False)],
+    proof: Annotated[Path, typer.Argument(help="A proof, written by certify -o.", metavar="PROOF", show_default=False)],
     file: a.ProgramFile,
     source: a.MaybeSource = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """Check a proof: everything that it claims is computed again, by code that shares nothing with the search.
+    """Check a proof: everything that it claims is computed again.
 
+    Nothing of the search has a part in it.
     Exits with 0 only if the proof holds and what was asked is proved.
 
     [bold]Examples[/bold]

@@ -55,6 +55,6 @@ def _sampled(way: Trajectory, register: int, times: Floats) -> Floats:
 
 
 def _blocks(values: Floats, every: Floats) -> str:
-    low, high = float(every.min()), float(every.max())
-    height = np.zeros(len(values)) if low == high else values / (high - low) - low / (high - low)
+    low, high = 0.5 * float(every.min()), 0.5 * float(every.max())  # half, so that differences do not overflow
+    height = np.zeros(len(values)) if low == high else (0.5 * values - low) / (high - low)
     return "".join(BLOCKS[int(level)] for level in np.clip(height * len(BLOCKS), 0, len(BLOCKS) - 1))

@@ -34,7 +34,11 @@ def trace(
     file: a.ProgramFile,
     point: Annotated[
         list[str] | None,
-        typer.Argument(help="The input: 0.3 0.8, or 0.3,0.8. The centre of the box unless given.", show_default=False),
+        typer.Argument(
+            help="The input: 0.3 0.8, or 0.3,0.8. The centre of the box unless given.",
+            metavar="POINT",
+            show_default=False,
+        ),
     ] = None,
     picture: Annotated[
         Path | None, typer.Option("--output", "-o", help="Draw every register over time: .png, .svg or .pdf.")
@@ -75,7 +79,7 @@ def trace(
         from integraph.plot import plot
 
         with waiting("drawing"):
-            plot(program, "trajectory", target, x=x)
+            plot(program, "trajectory", target, x=x if program.scales is None else x * program.scales[: len(x)])
         data["picture"] = target
         text.append(f"\nwritten: {target}")
     return Answer(data, text)

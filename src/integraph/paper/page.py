@@ -63,10 +63,10 @@ def sections(found: Reproduction) -> list[Section]:
 def _table_1(row: Row) -> list[str]:
     head, *errors = row.table
     return [
-        table(head, shown(), "What the registers of Lemma 4 should hold after each step; γ = c(x − (2k − 1)/2N)"),
-        table(
-            head, errors, "How far the paper's terms, integrated, are from it: relatively, or absolutely where it is 0"
-        ),
+        "What the registers of Lemma 4 should hold after each step, with γ = c(x − (2k − 1)/2N).",
+        table(head, shown(), "As printed"),
+        "How far the paper's terms, integrated, are from it: relatively, or absolutely where it is 0.",
+        table(head, errors, "Errors"),
     ]
 
 

@@ -69,7 +69,7 @@ def erratum(name: str, says: str) -> Callable[[Callable[[], Found]], Item]:
 
 
 def size(error: Number) -> str:
-    """How large an error was, in two digits or so, never less than it was."""
+    """How large an error was, in three digits, never less than it was."""
     return above(float(error))
 
 

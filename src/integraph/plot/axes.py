@@ -143,7 +143,7 @@ def _ticks(axis: Any, ticks: tuple[Tick, ...]) -> None:
         return
     labels = [clean(fitting(name, 24)) for _, name in ticks]
     axis.set_ticks([at for at, _ in ticks], labels, fontsize=7.5)
-    slanted = axis.axis_name == "x" and sum(map(len, labels)) > LETTERS // 4
+    slanted = axis.axis_name == "x" and sum(map(len, labels)) > LETTERS // 6
     for text in axis.get_ticklabels():
         plain(text)
         if slanted:

@@ -20,7 +20,7 @@ from integraph.program import Program
 from integraph.program.engine import first_able
 from integraph.program.views import Floats
 from integraph.smooth import Variables
-from integraph.sources import Target, Values, recalled, target, values
+from integraph.sources import Target, Values, recalled, target_of, values
 from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def subject(
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None
-    found = target(source, box=sides, variables=variables, inputs=inputs)
+    found = target_of(program, source, box=sides, variables=variables, inputs=inputs)
     outputs = found.sizes if isinstance(found, Graph) else found.outputs
     if (found.inputs, outputs) != (program.inputs, program.outputs):
         raise UsageError(

@@ -20,17 +20,23 @@ from integraph.constructions.planner import plan
 from integraph.constructions.task import Task, task
 from integraph.errors import IntegraphError
 from integraph.graphs import layouts
-from integraph.plot.picture import POINTS, Curve, Panel, Picture, alone
+from integraph.plot.picture import POINTS, Bars, Curve, Panel, Picture, alone
 from integraph.plot.subject import Subject
 from integraph.program import Program
 from integraph.targets import Function, Network
 
-EPS = tuple(10.0**-k for k in range(1, 13))
+EPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 THEOREM1 = re.compile(r"Theorem 1, (lean|remark|paper), order (\d+)")
 PARAMETERS = 100_000  # of a network that is compiled again and again
 NODES = 20_000  # of a graph that is laid out again
+FEW = 2  # inputs, up to which a plan takes less than a second
+FAR = 30.0  # times as much needs a logarithmic axis
 THIS = "this program"
 OURS, PAPER, HERE = 0, 1, 3  # colours
+NETS = "Narrow programs forget by decay, the faster the smaller ε is; wide ones have more registers and fewer segments."
+EXACT = (
+    "Exact programs have no ε: what they need depends on how registers are used again, kept, cleaned, or left to decay."
+)
 
 
 def trade_off(s: Subject) -> Picture | str:
@@ -45,14 +51,14 @@ def trade_off(s: Subject) -> Picture | str:
     return _exact(s)
 
 
-def _point(x: float, y: float, colour: int = HERE, name: str = THIS) -> Curve:
-    return Curve(np.array([x]), np.array([y]), name, colour, POINTS)
+def _here(x: float, y: float) -> Curve:
+    return Curve(np.array([x]), np.array([y]), THIS, HERE, POINTS)
 
 
-def _swept(make: Callable[[float], tuple[float, ...]]) -> list[tuple[float, ...]]:
+def _swept(make: Callable[[float], tuple[float, ...]], tolerances: Sequence[float] = EPS) -> list[tuple[float, ...]]:
     """(ε, …) for every ε that is not refused."""
     found = []
-    for eps in EPS:
+    for eps in tolerances:
         try:
             found.append((eps, *make(eps)))
         except IntegraphError:
@@ -74,64 +80,75 @@ def _theorem1(s: Subject, function: Function, method: str, order: int) -> Pictur
         chosen = plan(replace(of, eps=eps)).chosen
         return chosen.width, chosen.depth
 
-    name, rows, paper = f"{method}, order {order}", _swept(partial(sizes, own)), _swept(partial(sizes, theirs))
+    some = EPS if function.inputs <= FEW else ()
+    name, rows, paper = f"{method}, order {order}", _swept(partial(sizes, own), some), _swept(partial(sizes, theirs))
     panels = []
     for column, (title, here) in enumerate((("width W", s.program.width), ("depth D", s.program.depth)), 1):
-        curves = [_curve(rows, column, name, OURS), _curve(paper, column, "the paper's choice", PAPER)]
+        curves = [_curve(rows, column, name, OURS)] if rows else []
+        curves.append(_curve(paper, column, "the paper's choice", PAPER))
         if s.promised:
-            curves.append(_point(s.promised, here))
+            curves.append(_here(s.promised, here))
         panels.append(Panel(title, "ε", title, tuple(curves), log_x=True, log_y=True))
     says = f"How width and depth grow as ε shrinks: {name}, and the construction of the paper with its own order."
-    if s.promised:
-        panels.append(_alternatives(s, own, name))
+    if not rows:
+        says = "How width and depth grow as ε shrinks in the construction of the paper, and where this program is."
+    others = _alternatives(s, own, name)
+    if others is not None:
+        panels.append(others)
         says += " Right, width against depth for the ε of this program."
     return alone("trade-off", "Width against depth against ε", says, *panels)
 
 
-def _alternatives(s: Subject, own: Task, name: str) -> Panel:
-    """All plans of this order for the power of ten above what this program promises."""
-    assert s.promised is not None
-    eps = 10.0 ** math.ceil(math.log10(s.promised))
-    found = plan(replace(own, eps=eps)).alternatives
+def _alternatives(s: Subject, own: Task, name: str) -> Panel | None:
+    """All plans of this order for the power of ten above what this program promises, if there are any."""
+    if not s.promised:
+        return None
+    eps = _power_of_ten(s.promised)
+    try:
+        found = plan(replace(own, eps=eps)).alternatives
+    except IntegraphError:
+        return None
     width, depth = (np.array([float(getattr(one, of)) for one in found]) for of in ("width", "depth"))
     text = tuple(f"N = {one.N}, c = {one.c:g}, P = {one.batch}" for one in found)
     others = Curve(width, depth, f"{name}, ε = {eps:g}", OURS, POINTS, text)
-    marks = (others, _point(s.program.width, s.program.depth))
-    return Panel("width against depth", "width W", "depth D", marks, log_x=True, log_y=True)
+    marks = (others, _here(s.program.width, s.program.depth))
+    wide, deep = (bool(sizes.max() > FAR * sizes.min()) for sizes in (width, depth))
+    return Panel("width against depth", "width W", "depth D", marks, log_x=wide, log_y=deep)
+
+
+def _power_of_ten(bound: float) -> float:
+    """The next one above."""
+    return 10.0 ** math.ceil(math.log10(bound))
 
 
 def _theorem2(s: Subject, network: Network) -> Picture | str:
     if network.parameters > PARAMETERS:
         return f"a network of {network.parameters:,} parameters is not compiled again: at most {PARAMETERS:,}"
-    eps = 1e-6 if not s.promised else 10.0 ** math.ceil(math.log10(s.promised))
+    eps = _power_of_ten(s.promised) if s.promised else 1e-6
     box = np.stack([s.box.low, s.box.high], 1)
 
     def made(eps: float, method: str, free: str = "keep", bound: str = "tight") -> Program:
         return feedforward(network, eps, method=method, free=free, bound=bound, box=box)
 
+    def rate(bound: str, eps: float) -> tuple[float, ...]:
+        return (made(eps, "narrow", bound=bound).rate,)
+
     ways = {"narrow": ("narrow", "keep"), **{f"wide, {free}": ("wide", free) for free in FREES}}
-    marks = []
-    for colour, (name, (method, free)) in enumerate(ways.items()):
+    sizes = {}
+    for name, (method, free) in ways.items():
         try:
             found = made(eps, method, free)
         except IntegraphError:
             continue
-        marks.append(_point(found.width, found.depth, colour, name))
-    here = (s.program.width, s.program.depth)
-    marks.append(Curve(np.array([here[0]]), np.array([here[1]]), THIS, 7, POINTS))
-    tight = _curve(_swept(lambda eps: (made(eps, "narrow").rate,)), 1, "narrow, tight bound", OURS)
-    paper = _curve(
-        _swept(lambda eps: (made(eps, "narrow", bound="paper").rate,)), 1, "narrow, the paper's bound", PAPER
-    )
-    curves = [tight, *([paper] if len(paper.x) else [])]
+        sizes[name] = (found.width, found.depth)
+    curves = []
+    for colour, (bound, name) in enumerate((("tight", "our bound"), ("paper", "the paper's bound"))):
+        rows = _swept(partial(rate, bound))
+        curves += [_curve(rows, 1, f"narrow, {name}", colour)] if rows else []
     if s.promised and s.program.rate > 0:
-        curves.append(_point(s.promised, s.program.rate))
-    left = Panel(f"width against depth, ε = {eps:g}", "width W", "depth D", tuple(marks))
-    right = Panel("largest rate of decay", "ε", "rate r", tuple(curves), log_x=True, log_y=True)
-    says = (
-        "Narrow programs forget by decay, the faster the smaller ε is; wide ones have more registers, fewer segments."
-    )
-    return alone("trade-off", "Width against depth against ε", says, left, right)
+        curves.append(_here(s.promised, s.program.rate))
+    right = Panel("fastest decay", "ε", "rate r", tuple(curves), log_x=True, log_y=True)
+    return alone("trade-off", "Width against depth against ε", NETS, *_sizes(s, sizes, f", ε = {eps:g}"), right)
 
 
 def _exact(s: Subject) -> Picture | str:
@@ -143,13 +160,16 @@ def _exact(s: Subject) -> Picture | str:
         found = layouts(s.target, s.promised if "smoothed" in s.program.source else None, box=box).found
     except IntegraphError as error:
         return str(error)
-    marks = [
-        _point(one.width, one.depth, n, f"{one.free}: W = {one.width:,}, D = {one.depth:,}")
-        for n, one in enumerate(found)
-    ]
-    marks.append(_point(s.program.width, s.program.depth, 7))
-    says = (
-        "An exact program has no ε; its width depends on how registers are used again: kept, cleaned, or left to decay."
+    return alone(
+        "trade-off", "Width against depth", EXACT, *_sizes(s, {one.free: (one.width, one.depth) for one in found})
     )
-    panel = Panel("", "width W", "depth D", tuple(marks))
-    return alone("trade-off", "Width against depth", says, panel)
+
+
+def _sizes(s: Subject, others: dict[str, tuple[int, int]], where: str = "") -> tuple[Panel, Panel]:
+    """Width and depth of all of them side by side, this program last."""
+    named = others | {THIS: (s.program.width, s.program.depth)}
+    panels = []
+    for n, title in enumerate(("width W", "depth D")):
+        bars = Bars(tuple(named), np.array([float(sizes[n]) for sizes in named.values()]), title, n)
+        panels.append(Panel(title + where, "", title, (bars,), legend=False))
+    return panels[0], panels[1]

@@ -14,7 +14,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
-from integraph.program import dynamics, lowering, spec, summary, transform
+from integraph.program import dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, first_able, named
 from integraph.program.registers import Registers
@@ -242,6 +242,9 @@ class Program:
 
     def __repr__(self) -> str:
         return summary.short(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.of_program(self)
 
     def with_errors(self, *, proven: float | None = None, seen: float | None = None) -> Program:
         """The same program, knowing more about its error."""

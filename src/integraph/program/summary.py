@@ -43,11 +43,12 @@ def short(program: Program) -> str:
     return (
         f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
         f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {terms}{needs}\n"
-        f"    {', '.join(_errors(program)) or 'error: no bound is known'}"
+        f"    {', '.join(errors(program)) or 'error: no bound is known'}"
     )
 
 
-def _errors(program: Program) -> list[str]:
+def errors(program: Program) -> list[str]:
+    """What is known of the error, promised, proven and seen."""
     budget = program.budget
     known = (
         []

@@ -87,7 +87,7 @@ def _rows(panel: Panel) -> dict[str, Any]:
 def _columns(panel: Panel) -> dict[str, Any]:
     if not panel.matrix or not panel.x_ticks:
         return {}
-    return {"range": [panel.x_ticks[0][0] - 0.5, panel.x_ticks[-1][0] + 0.5], "tickangle": -90}
+    return {"range": [panel.x_ticks[0][0] - 0.5, panel.x_ticks[-1][0] + 0.5]}
 
 
 def _ticks(ticks: tuple[Tick, ...]) -> dict[str, Any]:
@@ -98,6 +98,7 @@ def _ticks(ticks: tuple[Tick, ...]) -> dict[str, Any]:
         "tickmode": "array",
         "tickvals": [at for at, _ in ticks],
         "ticktext": [words(text, TICK) for _, text in ticks],
+        "ticklabeloverflow": "allow",  # plotly loses count of what it hides
     }
 
 

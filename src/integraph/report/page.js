@@ -18,6 +18,8 @@
     return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, recolour(v, k)]));
   };
 
+  const plain = (text) => text.replace(/&(amp|lt|gt|#36);/g, "x"); // as long as it will be seen
+
   // Names of spans: across where they all fit, else upright above the axes, else only under the pointer.
   const writeSpans = (layout, width) => {
     const names = layout.annotations.filter((a) => a.name === "span");
@@ -25,30 +27,31 @@
     const bands = layout.shapes.filter((s) => s.type === "rect");
     const whole = bands[bands.length - 1].x1 - bands[0].x0;
     const room = bands.map((s) => (s.x1 - s.x0) / whole * (width - layout.margin.l - layout.margin.r - 10));
-    const plain = names.map((a) => a.hovertext.replace(/&(amp|lt|gt|#36);/g, "x"));
-    if (plain.every((text, n) => text.length * LETTER <= room[n])) return 0;
+    const lengths = names.map((a) => plain(a.hovertext).length);
+    if (lengths.every((letters, n) => letters * LETTER <= room[n])) return 0;
     const upright = room.every((pixels) => pixels >= LINE);
     let tallest = 0;
     names.forEach((a, n) => {
       if (!upright) { a.text = "▾"; return; }
-      if (plain[n].length > LONGEST) a.text = a.hovertext.replace(/&(amp|lt|gt|#36);|./gsu, (c, _, at) =>
-        a.hovertext.slice(0, at).replace(/&(amp|lt|gt|#36);/g, "x").length < LONGEST - 1 ? c : "") + "…";
+      if (lengths[n] > LONGEST) a.text = a.hovertext.match(/&(amp|lt|gt|#36);|./gsu).slice(0, LONGEST - 1).join("") + "…";
       a.textangle = -90;
-      tallest = Math.max(tallest, Math.min(plain[n].length, LONGEST) * LETTER);
+      tallest = Math.max(tallest, Math.min(lengths[n], LONGEST) * LETTER);
     });
     const more = Math.max(0, tallest + 8 - layout.margin.t);
     layout.margin.t += more;
     return more;
   };
 
-  // Names on an axis: as many as there is room for.
-  const thinTicks = (axis, pixels) => {
-    if (axis.type === "log" || !axis.tickvals || !axis.tickvals.length) return;
-    const ends = axis.range || [axis.tickvals[0], axis.tickvals[axis.tickvals.length - 1]];
-    const least = Math.abs(ends[1] - ends[0]) * LINE / pixels;
+  // Names on an axis: as many as there is room for. Below an axis they are upright, but those of bars where they fit.
+  const writeTicks = (axis, pixels, across) => {
+    if (axis.type === "log" || !axis.tickvals) return;
+    const at = axis.tickvals, gaps = at.slice(1).map((x, n) => x - at[n]);
+    const whole = axis.range ? Math.abs(axis.range[1] - axis.range[0]) : at[at.length - 1] - at[0] + 1;
+    const longest = Math.max(...axis.ticktext.map((text) => plain(text).length)) * LETTER * 1.15;
+    axis.tickangle = across(longest, pixels * Math.min(whole, ...gaps) / whole) ? 0 : -90;
     let last = -Infinity;
-    const kept = axis.tickvals.map((at) => at - last >= least && ((last = at), true));
-    axis.tickvals = axis.tickvals.filter((_, n) => kept[n]);
+    const kept = at.map((x) => (x - last) * pixels / whole >= LINE && ((last = x), true));
+    axis.tickvals = at.filter((_, n) => kept[n]);
     axis.ticktext = axis.ticktext.filter((_, n) => kept[n]);
   };
 
@@ -101,8 +104,9 @@
       const more = writeSpans(layout, width);
       const height = (square ? Math.max(300, Math.min(width, 520)) : 340) + more;
       const side = Math.min(width, height) - 190; // of a matrix, about
-      thinTicks(layout.xaxis, square ? side : width - 130);
-      thinTicks(layout.yaxis, square ? side : height - 130);
+      const bars = panel.data.some((trace) => trace.type === "bar");
+      writeTicks(layout.xaxis, square ? side : width - 130, (letters, room) => bars && letters < room);
+      writeTicks(layout.yaxis, square ? side : height - 130, () => true);
       Object.assign(layout, { width, height, autosize: false });
       if (finger.matches) layout.dragmode = false; // a finger scrolls the page
       for (const trace of panel.data) if (hidden.has(trace.meta)) trace.visible = false;
