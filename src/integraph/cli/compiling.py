@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,8 +85,7 @@ def compile(
     proof = _proof(program, target, eps) if certify else None
     if proof is not None and proof.certificate is not None:
         program = program.with_errors(proven=proof.upper)
-    with waiting("reporting") as bar:
-        written = _written(program, target, proof, to, proof_to, page, bar.say)
+    written = _written(program, target, proof, to, proof_to, page)
     seen = centre(program, target, box_beside(program, box))
     data = program_facts(program) | {"centre": seen.data, "proof": None if proof is None else proof_facts(proof)}
     text = [repr(program), "", *_described(program), "", seen.text]
@@ -129,14 +127,14 @@ def _written(
     to: Path | None,
     proof_to: Path | None,
     page: Path | None,
-    progress: Callable[[str], None],
 ) -> dict[str, Path]:
     """What is where. The report takes longest and can fail, so it comes first: until then nothing is written."""
     found = {}
     if page is not None:
         from integraph.report import report
 
-        found["report"] = report(program, page, target, proof=proof, progress=progress)
+        with waiting("reporting") as bar:
+            found["report"] = report(program, page, target, proof=proof, progress=bar.say)
     if proof_to is not None and proof is not None and proof.certificate is not None:
         proof.certificate.save(proof_to)
         found["proof"] = proof_to
