@@ -20,6 +20,8 @@ from integraph import Partition
 from integraph.bounds import theorem1
 from integraph.constructions.lean import Shape
 from integraph.errors import UsageError
+from integraph.plot import static
+from integraph.plot.partition import figure
 from integraph.targets.multi_index import count
 from picture import STYLE
 
@@ -101,36 +103,7 @@ def _curve(axes: Axes, sizes: list[Size], values: list[int], **look: Any) -> Non
 
 def partition_of_unity(path: Path) -> None:
     """Figure 1 of the paper; below, the same on a logarithmic scale, and the approximate supports S_k."""
-    partition, x = Partition(N, C), np.linspace(0, 1, 1201)
-    psi, beside = partition(x), {"textcoords": "offset points", "fontsize": 10}
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.2, 6), layout="constrained")
-        above, middle, below = figure.subplots(3, 1, sharex=True, height_ratios=(1.3, 1, 0.6))
-        for k, (row, colour) in enumerate(zip(psi, COLOURS, strict=True)):
-            above.plot(x, row, color=colour, linewidth=2)
-            middle.plot(x, row, color=colour, linewidth=2)
-            low, high = partition.support(k)
-            below.plot([low, high], [-k, -k], color=colour, linewidth=11, solid_capstyle="butt")
-            below.annotate(
-                f"$S_{k}$", ((low + high) / 2, -k), (0, -1), ha="center", va="center", color="black", **beside
-            )
-            inside = {0: (8, "left"), N: (-8, "right")}.get(k, (0, "center"))
-            above.annotate(
-                rf"$\psi_{k}$", (k / N, 1.0), (inside[0], 6), ha=inside[1], color=colour, **beside | {"fontsize": 13}
-            )
-        above.plot(x, psi.sum(0), color="black", linewidth=1, linestyle=(0, (4, 3)))
-        above.annotate("their sum", (0.5, 1.0), (6, 5), **beside)
-        for k, gamma in enumerate(partition.steps, 1):
-            above.axvline(gamma, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)
-            above.annotate(rf"$\gamma_{k}$", (gamma, 0.0), (4, 3), **beside)
-        middle.axhline(partition.delta, color="black", linewidth=1, linestyle=(0, (4, 3)))
-        middle.annotate(f"δ(c) = {partition.delta:.4f}", (0.5, partition.delta), (0, 4), ha="center", **beside)
-        above.set(ylim=(0, 1.16), ylabel=r"$\psi_k(x)$", title=f"Partition of unity, N = {N}, c = {C:g}")
-        middle.set(yscale="log", ylim=(1e-7, 3), ylabel=r"$\psi_k(x)$, logarithmic")
-        below.set(ylim=(-N - 0.7, 0.7), yticks=[], ylabel="supports", xlabel="x", xlim=(0, 1))
-        below.set_xticks(np.arange(N + 1) / N, ["0", *(f"{k}/{N}" for k in range(1, N)), "1"])
-        figure.align_ylabels()
-        figure.savefig(path, dpi=110, pil_kwargs={"optimize": True})
+    static.save(figure(Partition(N, C)), path)
 
 
 def main(folder: Path) -> None:

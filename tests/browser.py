@@ -15,6 +15,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 SETTINGS = ("--no-sandbox", "--disable-background-networking")
 LOCAL = ("file:", "data:", "blob:")
 PATIENCE = 60_000  # milliseconds for all pictures, on a busy machine
+STEP = 50
 
 
 @dataclass
@@ -28,6 +29,14 @@ class Visit:
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.page.evaluate(script, *arguments)
+
+    def until(self, script: str) -> None:
+        """Wait for it to be true; asked from outside, because a page may forbid itself to evaluate texts."""
+        for _ in range(PATIENCE // STEP):
+            if self.run(script):
+                return
+            self.page.wait_for_timeout(STEP)
+        raise AssertionError(f"it never became true: {script}")
 
     @property
     def quiet(self) -> bool:

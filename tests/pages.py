@@ -42,13 +42,13 @@ def label(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(text: str, folder: Path, warnings: str = "error") -> subprocess.CompletedProcess[str]:
     """In a process of its own: a page may register a gadget, and fresh names must suffice."""
     page = folder / "page.md"
     page.write_text(text)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     env = {**os.environ, "PATH": path, "PYTHONPATH": "", "COLUMNS": "100", "NO_COLOR": "1"}
-    command = [sys.executable, "-W", "error", __file__, page.name]
+    command = [sys.executable, "-W", warnings, __file__, page.name]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 

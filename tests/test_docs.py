@@ -53,7 +53,7 @@ def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
             assert used, "a block of py needs no extra: call it python"
             for name in sorted(used):
                 pytest.importorskip(name, reason=f"{name} is not installed")
-            result = run(f"```python\n{block.code}```\n", tmp_path)
+            result = run(f"```python\n{block.code}```\n", tmp_path, warnings="default")  # those of the framework
             assert result.returncode == 0, result.stderr
 
 

@@ -32,7 +32,10 @@ LEFT_OUT = {".git", ".venv", "out", "__pycache__", ".pytest_cache", ".mypy_cache
 
 def files() -> list[Path]:
     """What is, or could be, tracked: no caches, no pictures."""
-    found = [p for p in ROOT.rglob("*") if p.is_file() and not LEFT_OUT & set(p.relative_to(ROOT).parts)]
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        found += [Path(folder, name) for name in names]
     return [p for p in found if p.suffix not in {".png", ".pyc", ".nbi", ".nbc"}]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import re
 import subprocess
@@ -317,7 +318,7 @@ def test_a_box_of_its_own(tmp_path: Path) -> None:
     words = read(integraph.report(program, tmp_path / "report.html", box=(0.0, 2.0))).words
     assert "box x in [0, 2]" in words
     assert re.search(r"Promised error unknown The promise, ≤ \S+, is for x in \[0, 1\] only", words)
-    assert "box=[[0.0, 2.0]]" in words
+    assert "box=(0.0, 2.0))" in words
 
 
 def test_a_proof_is_shown(net: tuple[integraph.Network, Program], tmp_path: Path) -> None:
@@ -437,3 +438,14 @@ def test_a_program_without_segments(tmp_path: Path) -> None:
     program = build(r, [], r.inputs("x", 2))
     words = read(integraph.report(program, tmp_path / "report.html")).words
     assert "There is no segment" in words
+
+
+def test_the_lines_make_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = integraph.compile("x^2*y")
+    program.save("program.integraph")
+    first = integraph.report(program, "first.html", box=(0.0, 3.0))
+    found = re.search(r"<code>(import integraph.*?)</code>", first.read_text("utf-8"), re.DOTALL)
+    assert found is not None
+    exec(html.unescape(found[1]), {})
+    assert Path("report.html").read_bytes() == first.read_bytes()

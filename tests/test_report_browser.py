@@ -60,7 +60,8 @@ COLLIDING = """(selector) => {
     return bad;
 }"""
 PROSE = "h1, h2, h3, p, dt, dd, figcaption, label, output, summary, .legend button, .legend li, .slider input, .plot"
-DRAWN = """() => [...document.querySelectorAll(".plot")].map((plot) => [plot.data.length,
+DRAWN = """() => [...document.querySelectorAll(".plot")].map((plot) => [
+    plot.data.flatMap((trace) => (trace.z || [trace.y]).flat()).filter((value) => value !== null).length,
     plot.querySelectorAll(".scatterlayer path, .barlayer path, .heatmaplayer image").length,
     plot.getBoundingClientRect().width])"""
 INSIDE = """() => [...document.querySelectorAll(".plot")].every((plot) => {
@@ -131,7 +132,7 @@ def readable(seen: Visit) -> None:
     assert seen.run(COLLIDING, PROSE) == []
     plots = seen.run(DRAWN)
     assert plots
-    assert all(marks == 0 or (drawn > 0 and width > 250) for marks, drawn, width in plots), plots
+    assert all((drawn > 0) == (values > 0) and width > 250 for values, drawn, width in plots), plots
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -221,11 +222,11 @@ def test_names_hide_and_show(browser: Any, kinds: Path) -> None:
         assert seen.run(visible) == 13
         names.nth(0).focus()
         seen.page.keyboard.press("Enter")
-        seen.page.wait_for_function(f"({visible})() === 1")
+        seen.until(f"({visible})() === 1")
         assert names.nth(0).get_attribute("aria-pressed") == "false"
         assert seen.run("document.activeElement.textContent") == "z"
         seen.page.keyboard.press("Enter")
-        seen.page.wait_for_function(f"({visible})() === 13")
+        seen.until(f"({visible})() === 13")
 
 
 GROUND = "() => document.querySelector('.plot')._fullLayout.paper_bgcolor"
@@ -235,8 +236,8 @@ def test_the_light_can_change(browser: Any, kinds: Path) -> None:
     with visit(browser, kinds) as seen:
         assert seen.run(GROUND) == "#ffffff"
         seen.page.emulate_media(color_scheme="dark")
-        seen.page.wait_for_function(f"({GROUND})() !== '#ffffff'")
-        seen.page.wait_for_function("document.querySelectorAll('.plot')[7]._fullLayout.paper_bgcolor !== '#ffffff'")
+        seen.until(f"({GROUND})() !== '#ffffff'")
+        seen.until("document.querySelectorAll('.plot')[7]._fullLayout.paper_bgcolor !== '#ffffff'")
         assert seen.run(PALE) == []
         assert seen.quiet
 
@@ -245,7 +246,7 @@ def test_the_width_can_change(browser: Any, kinds: Path) -> None:
     with visit(browser, kinds) as seen:
         seen.page.set_viewport_size({"width": 400, "height": 900})
         width = "() => Math.max(...[...document.querySelectorAll('.plot')].map((p) => p._fullLayout.width))"
-        seen.page.wait_for_function(f"({width})() < 400")
+        seen.until(f"({width})() < 400")
         readable(seen)
 
 
@@ -258,7 +259,7 @@ def test_paper_is_white_and_narrow_and_nothing_is_folded(browser: Any, kinds: Pa
         )
         assert seen.page.pdf()[:5] == b"%PDF-"
         assert seen.run("window.printed") == ["#ffffff", 700, True]
-        seen.page.wait_for_function(f"({GROUND})() !== '#ffffff'")
+        seen.until(f"({GROUND})() !== '#ffffff'")
         assert not seen.run("document.querySelector('details').open")
 
 

@@ -5,7 +5,7 @@ of sums, e^sum (at most one in a product: e^a·e^b is e^(a+b)), sums of several 
 under roots. Atoms and sums are numbered, and equal ones have one number.
 
 Every rewriting holds wherever both sides are defined, if the sums in `positive` are > 0: (x·y)^½ = x^½·y^½ needs that
-of x and of y. Who uses a normal form has to show both.
+of x and of y. Each needs at most those before it. Who uses a normal form has to show all that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Algebra:
         self.atoms: list[Atom] = []
         self.sums: list[Sum] = []
         self.fixed: list[bool] = []  # atoms that no variable has a part in
-        self.positive: set[int] = set()  # numbers of sums
+        self.positive: dict[int, None] = {}  # numbers of sums, in the order in which they were needed
         self.multiples: dict[int, list[tuple[int, Fraction]]] = {}  # sums that are a factor times others
         self._atoms: dict[Atom, int] = {}
         self._sums: dict[frozenset[tuple[Product, Fraction]], int] = {}
@@ -153,7 +153,7 @@ class Algebra:
                 found = self.multiply(found, self.function(EXP, grown))
                 continue
             if a.denominator > 1:
-                self.positive.add(self.number(self.single(atom)))
+                self.positive[self.number(self.single(atom))] = None
             found = self.multiply(found, {((atom, e * a),): ONE})
         return found
 
@@ -196,7 +196,7 @@ class Algebra:
             if kind.op == EXP:
                 found = self.add(found, self.scaled(self.sums[kind.arg], e))
                 continue
-            self.positive.add(self.number(inner))
+            self.positive[self.number(inner)] = None
             argument = self.number(inner) if kind.op != SUM else kind.arg
             found = self.add(found, self.scaled(self.single(self.atom("ln", argument)), e))
         return found

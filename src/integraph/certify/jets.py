@@ -137,7 +137,7 @@ class Jets:
     def product(self, u: Jet, v: Jet) -> Jet:
         a, b = self.monomial(0, u.value), self.monomial(0, v.value)
         found = self.convolved([a, *u.parts], [b, *v.parts], self.n)
-        return self.jet(_times(u.value, v.value), found[1:], min(u.known, v.known))
+        return self.jet(times(u.value, v.value), found[1:], min(u.known, v.known))
 
     def convolved(self, a: Parts, b: Parts, n: int) -> Parts:
         """The first n + 1 parts of a product."""
@@ -186,7 +186,7 @@ def negated(u: Jet) -> Jet:
     return Jet(-u.value, [-part for part in u.parts], u.known)
 
 
-def _times(x: arb, y: arb) -> arb:
+def times(x: arb, y: arb) -> arb:
     """The range of a product: of wide balls from the ends."""
     if thin(x) or thin(y) or not (x.is_finite() and y.is_finite()):
         return x * y

@@ -5,12 +5,15 @@ from __future__ import annotations
 from integraph.certify.network_difference import NetworkDifference
 from integraph.certify.problem import Box, Problem, Unprovable
 from integraph.certify.smooth_difference import SmoothDifference
+from integraph.certify.written_difference import WrittenDifference
 from integraph.program import Program
 from integraph.program.engine import DOUBLE
 from integraph.targets import Function, Network
 from integraph.targets.digest import digest
+from integraph.targets.expression import Expression
 
 ARB = "the balls of Arb enclose what they should"
+BUMPS = ("partition", "log_cosh")  # which make a partition of unity
 REAL = "the flow is that of the stored controls in real arithmetic; evaluating it in float64 adds rounding of its own"
 
 
@@ -21,7 +24,21 @@ def problem(program: Program, target: Network | Function, box: Box) -> Problem:
     if target.expression is None:
         kind = "a table" if target.table is not None else "a Python function"
         raise Unprovable(f"{target.name} is {kind}, which is known at points only: give a formula")
-    return SmoothDifference(program, target.expression, box)
+    return _of_formula(program, target.expression, box)
+
+
+def _of_formula(program: Program, expression: Expression, box: Box) -> Problem:
+    """A program of Theorem 1 is read as its polynomials and bumps, any other one as a formula. Polynomials alone can be
+    either: they are a formula if they are this one."""
+    if any(block.op.name in BUMPS for segment in program.segments for block in segment.blocks):
+        return SmoothDifference(program, expression, box)
+    written = WrittenDifference(program, expression, box)
+    if written.alike:
+        return written
+    try:
+        return SmoothDifference(program, expression, box)
+    except Unprovable:
+        return written
 
 
 def assumed(program: Program, target: Network | Function) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from integraph.certify.problem import Unprovable
 from integraph.certify.symbols import Symbol
 
 Ends = tuple[Symbol, ...]
-Ratio = Callable[[Symbol, Symbol], Fraction | None]  # k if the first is exactly k times the second
+Quotient = Callable[[Symbol, Symbol], Symbol | None]  # q if the first is exactly q times the second
 Rule = Callable[..., tuple[Ends, Ends]]
 HALF = Fraction(1, 2)
 
@@ -23,51 +23,52 @@ def _need(holds: bool, otherwise: str) -> None:
         raise Unprovable(otherwise)
 
 
-def _tanh(ratio: Ratio, t: Symbol, alpha: Symbol, lam: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _tanh(quotient: Quotient, t: Symbol, alpha: Symbol, lam: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     _need(alpha.number == 0 and lam.number == 0, "tanh does not start at 0")
     found = (t * x).function("tanh")
     return (found, x * found), ()
 
 
-def _log_cosh(ratio: Ratio, t: Symbol, m: Symbol, l: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _log_cosh(quotient: Quotient, t: Symbol, m: Symbol, l: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     _need(m.number == 0, "log_cosh does not start with m = 0")
     v = t * x
     return (x * v.function("tanh"), l + v.function("cosh").function("ln")), ()
 
 
-def _half(ratio: Ratio, s: Symbol, x: Symbol, name: str) -> None:
+def _half(quotient: Quotient, s: Symbol, x: Symbol, name: str) -> None:
     """From s = x/2, N = 1 + s (e^{xt} − 1)/x is (1 + e^{xt})/2."""
-    _need(ratio(s, x) == HALF, f"{name} does not start with s = x/2 exactly")
+    share = quotient(s, x)
+    _need(share is not None and share.number == HALF, f"{name} does not start with s = x/2 exactly")
 
 
-def _sigmoid(ratio: Ratio, t: Symbol, s: Symbol, g: Symbol, x: Symbol) -> tuple[Ends, Ends]:
-    _half(ratio, s, x, "sigmoid")
+def _sigmoid(quotient: Quotient, t: Symbol, s: Symbol, g: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+    _half(quotient, s, x, "sigmoid")
     found = (t * x).function("sigmoid")
     return (x * found, 2 * g * found), ()
 
 
-def _silu(ratio: Ratio, t: Symbol, s: Symbol, x: Symbol) -> tuple[Ends, Ends]:
-    _half(ratio, s, x, "silu")
+def _silu(quotient: Quotient, t: Symbol, s: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+    _half(quotient, s, x, "silu")
     return (x * (t * x).function("sigmoid"),), ()
 
 
-def _relu(ratio: Ratio, t: Symbol, s: Symbol, x: Symbol, k: Symbol) -> tuple[Ends, Ends]:
-    _half(ratio, s, x, "relu")
+def _relu(quotient: Quotient, t: Symbol, s: Symbol, x: Symbol, k: Symbol) -> tuple[Ends, Ends]:
+    _half(quotient, s, x, "relu")
     return (x * (t * k * x).function("sigmoid"),), ()
 
 
-def _softplus(ratio: Ratio, t: Symbol, s: Symbol, y: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _softplus(quotient: Quotient, t: Symbol, s: Symbol, y: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     """ln N = ln(1 + e^{xt}) − ln 2."""
-    _half(ratio, s, x, "softplus")
+    _half(quotient, s, x, "softplus")
     v, two = t * x, s.book.symbol(2)
     return (x * v.function("sigmoid"), y + v.function("softplus") - two.function("ln")), ()
 
 
-def _expm1(ratio: Ratio, t: Symbol, z: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _expm1(quotient: Quotient, t: Symbol, z: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     return ((z + 1) * (t * x).function("exp") - 1,), ()
 
 
-def _sinh_cosh(ratio: Ratio, t: Symbol, u: Symbol, v: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _sinh_cosh(quotient: Quotient, t: Symbol, u: Symbol, v: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     sinh, cosh = (t * x).function("sinh"), (t * x).function("cosh")
     return (u * cosh + v * sinh, v * cosh + u * sinh), ()
 
@@ -77,20 +78,20 @@ def _fall(h: Symbol, t: Symbol, w: Symbol, x: Symbol, c: int) -> Symbol:
     return h * (-c * (t * w + HALF * (t * x) * (t * x))).function("exp")
 
 
-def _gaussian(ratio: Ratio, t: Symbol, w: Symbol, y: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _gaussian(quotient: Quotient, t: Symbol, w: Symbol, y: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     return (w + t * x * x, _fall(y, t, w, x, 2)), ()
 
 
-def _erf(ratio: Ratio, t: Symbol, w: Symbol, h: Symbol, y: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _erf(quotient: Quotient, t: Symbol, w: Symbol, h: Symbol, y: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     """∫ h exp(−x² s²) ds = (h/x) √π/2 erf(xt)."""
-    share = ratio(h, x)
+    share = quotient(h, x)
     if w.number != 0 or share is None:
         raise Unprovable("erf does not start with w = 0 and an h that is exactly a multiple of x")
     area = HALF * share * x.book.pi().power(HALF) * (t * x).function("erf")
     return (w + t * x * x, _fall(h, t, w, x, 2), y + area), ()
 
 
-def _gelu(ratio: Ratio, t: Symbol, w: Symbol, h: Symbol, z: Symbol, x: Symbol) -> tuple[Ends, Ends]:
+def _gelu(quotient: Quotient, t: Symbol, w: Symbol, h: Symbol, z: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     """∫ x h exp(−x² s²/2) ds = h √(π/2) erf(xt/√2)."""
     _need(w.number == 0, "gelu does not start with w = 0")
     root = x.book.symbol(HALF).power(HALF)
@@ -98,16 +99,16 @@ def _gelu(ratio: Ratio, t: Symbol, w: Symbol, h: Symbol, z: Symbol, x: Symbol) -
     return (w + t * x * x, _fall(h, t, w, x, 1), z + area), ()
 
 
-def _arctan(ratio: Ratio, t: Symbol, y: Symbol, v: Symbol, w: Symbol) -> tuple[Ends, Ends]:
+def _arctan(quotient: Quotient, t: Symbol, y: Symbol, v: Symbol, w: Symbol) -> tuple[Ends, Ends]:
     """ζ = w + iv becomes ζ/(1 + ζt), and y gains arg(1 + ζt), which is an arctan where 1 + wt > 0."""
     real, imaginary = 1 + t * w, t * v
     square = real * real + imaginary * imaginary
     return (y + (imaginary / real).function("atan"), v / square, (w * real + v * imaginary) / square), (real,)
 
 
-def _asinh(ratio: Ratio, t: Symbol, y: Symbol, v: Symbol, u: Symbol, w: Symbol) -> tuple[Ends, Ends]:
+def _asinh(quotient: Quotient, t: Symbol, y: Symbol, v: Symbol, u: Symbol, w: Symbol) -> tuple[Ends, Ends]:
     """∫ v/√(1 + u² s²) ds = (v/u) asinh(ut)."""
-    share = ratio(v, u)
+    share = quotient(v, u)
     if w.number != 0 or share is None:
         raise Unprovable("asinh does not start with w = 0 and a v that is exactly a multiple of u")
     side = t * u
@@ -116,9 +117,13 @@ def _asinh(ratio: Ratio, t: Symbol, y: Symbol, v: Symbol, u: Symbol, w: Symbol) 
     return ends, ()
 
 
-def _variable_power(ratio: Ratio, t: Symbol, p: Symbol, q: Symbol, z: Symbol) -> tuple[Ends, Ends]:
-    """z exp((q/p) ln(1 + pt)): a formula where q is a polynomial times p."""
-    raise NotImplementedError
+def _variable_power(quotient: Quotient, t: Symbol, p: Symbol, q: Symbol, z: Symbol) -> tuple[Ends, Ends]:
+    """p becomes p/(1 + pt), q likewise, and z gains the factor exp((q/p) ln(1 + pt))."""
+    share = quotient(q, p)
+    if share is None:
+        raise Unprovable("variable_power does not start with a q that is exactly a multiple of p")
+    base = 1 + t * p
+    return (p / base, q / base, z * (share * base.function("ln")).function("exp")), (base,)
 
 
 RULES: dict[str, Rule] = {
@@ -135,4 +140,5 @@ RULES: dict[str, Rule] = {
     "gelu": _gelu,
     "arctan": _arctan,
     "asinh": _asinh,
+    "variable_power": _variable_power,
 }

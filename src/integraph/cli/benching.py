@@ -32,11 +32,9 @@ UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 SOURCE = "source"  # in numpy, or whatever its Python function does
 FORMULA = "sin(3*x)*exp(-y)"
 NUMBERS = 50_000_000  # of the inputs of a batch
-NOTE = (
-    "Times are the best of several turns. source is what was compiled, evaluated without the ODE; the last column is "
-    "the\nlargest difference of outputs, and at how many inputs. What would take longer than "
-    f"{LONGEST:g} s is not run."
-)
+NOTE = f"""Times are the best of several turns; source is evaluated without the ODE.
+Last: the largest difference of outputs, and at how many inputs.
+What would take longer than {LONGEST:g} s is not run."""
 
 
 def register(app: typer.Typer) -> None:
@@ -188,7 +186,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     drawn.add_column("")
     for batch in BATCHES:
-        drawn.add_column(f"{batch:,} input{'s' * (batch > 1)}", justify="right")
+        drawn.add_column(f"{batch:,} input" if batch == 1 else f"{batch:,}", justify="right")
         drawn.add_column(f"÷ {rows[0]['against']}", justify="right")
     drawn.add_column(f"from {rows[0]['from']}")
     for row in rows:

@@ -25,7 +25,7 @@ WAYS: tuple[dict[str, Any], ...] = (  # to build a network
     {"method": "wide", "free": "clean"},
     {"method": "wide", "free": "decay"},
 )
-PARAMETERS = 300_000  # of a network that is compiled to know what it costs
+PARAMETERS = 1_000_000  # of a network that is compiled to know what it costs
 COLUMNS = ("method", "W", "D", "T", "terms", "largest rate", "promised error")
 
 

@@ -72,6 +72,8 @@ def put(panel: Panel, axes: Axes, *, names: bool, below: bool) -> None:
     _ticks(axes.yaxis, panel.y_ticks)
     if panel.matrix:
         _square(panel, axes)
+    elif all(isinstance(mark, Curve) and mark.style != POINTS for mark in panel.marks):
+        axes.margins(x=0)
     if panel.spans:
         axes.set_xlim(panel.spans[0].start, panel.spans[-1].end)
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=panel.spans[-1].end >= 2.0))

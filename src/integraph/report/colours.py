@@ -5,7 +5,7 @@ from __future__ import annotations
 PALETTE = (  # (on white, on dark) of each number of the palette; after Okabe and Ito, darkened or lightened to be seen
     ("#0072b2", "#5bb8f0"),
     ("#c84e00", "#ff9a5c"),
-    ("#00825f", "#2fd3a3"),
+    ("#007556", "#2fd3a3"),
     ("#b0478a", "#ee9fcc"),
     ("#8a6a00", "#e8c547"),
     ("#6248a8", "#b9a3f5"),

@@ -76,20 +76,29 @@ def _again(subject: Subject, proof: Proof | Certificate | None) -> Section:
     from integraph import __version__
 
     named = subject.target is None or repr(recalled(subject.program)) == repr(subject.target)
-    budget, box = subject.program.budget, subject.box
-    same = budget is not None and (box.low == budget.low).all() and (box.high == budget.high).all()
-    pairs = np.stack([box.low, box.high], 1).tolist()
     arguments = ["program", '"report.html"']
     arguments += [] if named else ["source"]
-    arguments += [] if same else [f"box={pairs if len(pairs) <= PAIRS else '…'}"]
+    arguments += _box(subject)
     arguments += [] if proof is None else ['proof="proof.json"']
     lines = [
         "import integraph",
         "",
         'program = integraph.load("program.integraph")',
         f'assert program.digest == "{subject.program.digest}"',
-        *([] if named else [f"source = …  # {subject.target!r}"]),
+        *([] if named else [f"source = ...  # {subject.target!r}"]),
         f"integraph.report({', '.join(arguments)})",
     ]
     says = f"The same program, source and proof give the same page, byte by byte, with integraph {__version__}."
     return Section("How to make it again", [says, code("\n".join(lines), "Python")])
+
+
+def _box(subject: Subject) -> list[str]:
+    """The box as an argument, unless it is the one that would be taken anyway."""
+    box, budget = subject.box, subject.program.budget
+    low, high = (np.zeros(1), np.ones(1)) if budget is None else (budget.low, budget.high)
+    if (box.low == low).all() and (box.high == high).all():
+        return []
+    pairs = np.stack([box.low, box.high], 1).tolist()
+    if all(pair == pairs[0] for pair in pairs):
+        return [f"box={tuple(pairs[0])}"]
+    return [f"box={pairs}" if len(pairs) <= PAIRS else "box=..."]

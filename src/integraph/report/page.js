@@ -45,12 +45,12 @@
   // Names on an axis: as many as there is room for. Below an axis they are upright, but those of bars where they fit.
   const writeTicks = (axis, pixels, across) => {
     if (axis.type === "log" || !axis.tickvals) return;
-    const at = axis.tickvals, gaps = at.slice(1).map((x, n) => x - at[n]);
-    const whole = axis.range ? Math.abs(axis.range[1] - axis.range[0]) : at[at.length - 1] - at[0] + 1;
+    const at = axis.tickvals, gaps = at.slice(1).map((x, n) => Math.abs(x - at[n]));
+    const whole = axis.range ? Math.abs(axis.range[1] - axis.range[0]) : Math.abs(at[at.length - 1] - at[0]) + 1;
     const longest = Math.max(...axis.ticktext.map((text) => plain(text).length)) * LETTER * 1.15;
     axis.tickangle = across(longest, pixels * Math.min(whole, ...gaps) / whole) ? 0 : -90;
     let last = -Infinity;
-    const kept = at.map((x) => (x - last) * pixels / whole >= LINE && ((last = x), true));
+    const kept = at.map((x) => Math.abs(x - last) * pixels / whole >= LINE && ((last = x), true));
     axis.tickvals = at.filter((_, n) => kept[n]);
     axis.ticktext = axis.ticktext.filter((_, n) => kept[n]);
   };
@@ -97,7 +97,7 @@
     let number = slider ? Number(slider.value) : 0, drawnAs = "";
 
     const drawPanel = (place, original) => {
-      const panel = dark.matches && !printing ? recolour(original) : structuredClone(original);
+      const panel = structuredClone(original);
       const plot = place.querySelector(".plot"), layout = panel.layout;
       const width = Math.floor(place.clientWidth);
       const square = layout.yaxis.scaleanchor !== undefined;
