@@ -91,19 +91,39 @@ def test_another_source(wave: Path, tmp_path: Path) -> None:
     assert (swapped.code, swapped.data["holds"], swapped.data["status"]) == (1, False, "unknown")
 
 
-def test_unknown_is_a_failure(wave: Path, tmp_path: Path) -> None:
+def test_unknown_is_a_failure(wave: Path) -> None:
     said = call("certify", wave, "--boxes", "1", "--gap", "1e-9", "--eps", repr(1.01 * seen()))
     assert said.code == 1
     assert "status    unknown" in said.out
-    exact = tmp_path / "exact.integraph"
-    integraph.compile(WAVE).save(exact)
-    proof = tmp_path / "none.json"
-    said = call("certify", exact, "-o", proof)
+
+
+@pytest.fixture
+def black_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Python function, of which nothing can be proved."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "black_box.py").write_text("def f(x):\n    return x * x\n")
+    integraph.compile(lambda x: x * x, 1e-2).save(tmp_path / "f.integraph")
+    return tmp_path / "f.integraph"
+
+
+def test_nothing_is_proved_of_a_black_box(black_box: Path) -> None:
+    said = call("certify", black_box, "black_box:f", "-o", "none.json")
     assert said.code == 1
     assert "status    unknown" in said.out
-    assert "nothing is proved" in said.err
-    assert "--method lean makes one that can be proved" in said.err
-    assert not proof.exists()
+    assert "nothing is proved, so none.json was not written" in said.err
+    assert not (black_box.parent / "none.json").exists()
+
+
+def test_a_graph_has_no_proof(path: Path, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    from onnx_models import Builder
+
+    b = Builder()
+    onnx.save(b.model(b.node("Mul", b.node("Exp", "x"), "x"), (1, 2), (1, 2)), tmp_path / "graph.onnx")
+    integraph.compile(tmp_path / "graph.onnx").save(path)
+    said = call("certify", path, tmp_path / "graph.onnx")
+    assert said.code == 2
+    assert "graph.onnx is a graph: proofs are of networks, formulas and functions" in said.err
 
 
 def test_a_box(wave: Path) -> None:
@@ -162,14 +182,12 @@ def test_misuse(wave: Path, words: list[str], wanted: str) -> None:
     assert wanted in said.err
 
 
-def test_an_old_proof_is_kept_where_nothing_is_proved(wave: Path, tmp_path: Path) -> None:
+def test_an_old_proof_is_kept_where_nothing_is_proved(wave: Path, black_box: Path, tmp_path: Path) -> None:
     proof = tmp_path / "kept.json"
     assert call("certify", wave, "-o", proof).code == 0
     before = proof.read_bytes()
     assert call("certify", wave, "y", "--variables", "y", "-o", proof).code == 2
-    exact = tmp_path / "exact.integraph"
-    integraph.compile(WAVE).save(exact)
-    assert call("certify", exact, "-o", proof).code == 1
+    assert call("certify", black_box, "black_box:f", "-o", proof).code == 1
     assert proof.read_bytes() == before
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import integraph
 from integraph import Partition, Program, Registers, build, segment
-from integraph.gadgets import decay, ramp
+from integraph.gadgets import decay, log_cosh, ramp
 from integraph.plot import subject
 from integraph.plot.layers import layers
 from integraph.plot.partition import figure, partition, read_back
@@ -127,8 +127,16 @@ def test_the_partition_is_read_back_from_the_program(method: str) -> None:
 
 
 def test_ln_cosh_alone_is_no_partition() -> None:
-    program = integraph.compile("ln(cosh(3*x-1))+ln(cosh(2*x))")
-    assert "Theorem 1" in partition(subject(program))
+    r = Registers()
+    x, m, l = r.inputs("x", 1), r.new("m", 2), r.new("l", 2)
+
+    def found(*shifts: float) -> Partition | str:
+        blocks = log_cosh(m, l, x.broadcast((2,)), a=8.0, b=np.array(shifts))
+        return read_back(build(r, [segment("ln cosh", blocks)], l))
+
+    assert found(-2.0, -6.0) == Partition(2, 8.0)
+    assert "Theorem 1" in found(-2.0, -5.0)
+    assert "Theorem 1" in partition(subject(integraph.compile("ln(cosh(3*x-1))")))
 
 
 def test_figure_1_is_lemma_4() -> None:

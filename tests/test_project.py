@@ -98,6 +98,16 @@ def test_make_help_names_every_target() -> None:
     assert set(re.findall(r"^make ([a-z-]+)", shown, re.MULTILINE)) == TARGETS
 
 
+def test_what_readers_are_told_to_install_and_make_exists() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text() for page in pages)
+    named = re.findall(r"pip install -e '\.\[([\w,]+)\]'|integraph\[([\w,]+)\]|\.venv/\.extra-(\w+)", text)
+    extras = {name for found in named for name in ",".join(found).split(",") if name}
+    assert {"onnx", "torch", "sklearn", "docs"} <= extras <= set(PROJECT["optional-dependencies"])
+    made = set(re.findall(r"(?:^ {4}|`)make ([a-z][a-z-]*)", text, re.MULTILINE))
+    assert {"demo", "test", "docs"} <= made <= TARGETS
+
+
 def test_ci_is_strict_and_runs_the_tests() -> None:
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & 0o111, "not executable"

@@ -9,6 +9,8 @@ import typing
 if typing.TYPE_CHECKING:
     from integraph import flow as flow
     from integraph import gadgets as gadgets
+    from integraph import paper as paper
+    from integraph import plot as plot
     from integraph.bounds.partition_of_unity import Partition as Partition
     from integraph.bounds.sobolev import Sobolev as Sobolev
     from integraph.certificates import certify as certify
@@ -86,7 +88,7 @@ _HOMES = {  # where each name lives
     "sobolev_norm": "smooth",
     "tensor": "program",
 }
-_PACKAGES = ("flow", "gadgets")
+_PACKAGES = ("flow", "gadgets", "paper", "plot")
 
 __all__ = ["__version__", *_PACKAGES, *_HOMES]
 

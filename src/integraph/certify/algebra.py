@@ -5,7 +5,8 @@ of sums, e^sum (at most one in a product: e^a·e^b is e^(a+b)), sums of several 
 under roots. Atoms and sums are numbered, and equal ones have one number.
 
 Every rewriting holds wherever both sides are defined, if the sums in `positive` are > 0: (x·y)^½ = x^½·y^½ needs that
-of x and of y. Each needs at most those before it. Who uses a normal form has to show all that.
+of x and of y. Each needs at most those before it. Who uses a normal form has to show all that, or do without such
+rewritings (`splits` is False).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Atom:
 
 
 class Algebra:
-    def __init__(self) -> None:
+    def __init__(self, splits: bool = True) -> None:
+        self.splits = splits
         self.atoms: list[Atom] = []
         self.sums: list[Sum] = []
         self.fixed: list[bool] = []  # atoms that no variable has a part in
@@ -121,7 +123,7 @@ class Algebra:
 
     def _computes(self, atom: int, e: Fraction) -> bool:
         op = self.atoms[atom].op
-        return e.denominator == 1 and e != 0 and (op == NUMBER or (op == SUM and 0 < e and self._expands(atom, int(e))))
+        return e.denominator == 1 and e != 0 and (op == NUMBER or (op == SUM and e > 0 and self._expands(atom, int(e))))
 
     def _expands(self, atom: int, n: int) -> bool:
         return comb(len(self.sums[self.atoms[atom].arg]) + n - 1, n) <= TERMS
@@ -147,6 +149,8 @@ class Algebra:
 
     def _power_of_term(self, product: Product, c: Fraction, a: Fraction) -> Sum:
         found = self.number_power(c, a)
+        if a.denominator > 1 and product and not self.splits:
+            return self.multiply(found, self.single(self.atom(SUM, self.number({product: ONE})), a))
         for atom, e in product:
             if self.atoms[atom].op == EXP:
                 grown = self.scaled(self.sums[self.atoms[atom].arg], a)
@@ -186,7 +190,7 @@ class Algebra:
         """Of a product the sum of the logarithms, of a sum up to a factor."""
         if not f:
             raise Unprovable("the logarithm of 0")
-        if len(f) > 1 or next(iter(f.values())) < 0:
+        if len(f) > 1 or next(iter(f.values())) < 0 or not self.splits:
             base, c = self.base(f, signed=False)
             return self.add(self._ln_number(c), self.single(self.atom("ln", base)))
         ((product, c),) = f.items()

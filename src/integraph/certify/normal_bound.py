@@ -1,7 +1,7 @@
 """A bound of |f − f̂| on a box from the normal forms of both, and all that has to be shown for it to hold.
 
-The values of the steps of f on the box are ranges of their normal forms, which are much better than what the terms alone
-tell. But that is so only where the rewritings hold, that is, where the sums in `positive` are > 0. These are shown one
+The values of the steps of f on the box are ranges of their normal forms, much better ones than the terms alone tell.
+But that is so only where the rewritings hold, that is, where the sums in `positive` are > 0. These are shown one
 after the other, each with the steps that need only those before it.
 """
 
@@ -22,6 +22,8 @@ from integraph.certify.written import Written
 class NormalBound:
     """`first` steps of the tape belong to f, whose outputs are `wanted`, the others to the program."""
 
+    pairs: list[tuple[int, int]] | None  # of outputs; None without normal forms
+
     def __init__(self, normal: Normal, first: int, wanted: Sequence[int], written: Written) -> None:
         self.normal, self.first = normal, first
         try:
@@ -30,7 +32,7 @@ class NormalBound:
         except Unprovable:
             self.alike, self.pairs = False, None
             return
-        self.pairs: list[tuple[int, int]] | None = outputs
+        self.pairs = outputs
         self.alike = all(normal.shape(a) == normal.shape(b) for a, b in outputs)
         self.steps = [(step, number) for step in range(first) if (number := self._varies(step)) is not None]
         needed = [normal.needed[step] for step, _ in self.steps]

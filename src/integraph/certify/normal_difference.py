@@ -63,9 +63,7 @@ class Constants:
 class OnBox:
     """Ranges and differences on one box. `known` are ranges of sums, by number, `partners` those numbers by shape."""
 
-    def __init__(
-        self, constants: Constants, box: Balls, known: Mapping[int, arb], partners: Mapping[int, int]
-    ) -> None:
+    def __init__(self, constants: Constants, box: Balls, known: Mapping[int, arb], partners: Mapping[int, int]) -> None:
         self.constants, self.algebra, self.box = constants, constants.algebra, box
         self.known, self.partners = known, partners
         self._ranges: dict[int, arb] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from integraph.bounds.balls import rational
@@ -20,10 +20,11 @@ Rule = Callable[[Shaped, Sum], Sum]
 class Normal(Shaped):
     """Normal forms of the steps of a book, found when they are asked for."""
 
-    def __init__(self, book: Book, above: Container[int] = ()) -> None:
-        """`above` are steps that seem to be > 0, where roots of products are products of roots."""
-        super().__init__()
-        self.book, self.above = book, above
+    def __init__(self, book: Book, signs: Mapping[int, int] | None = None) -> None:
+        """`signs` are those that some steps seem to have, +1 or −1: where they matter they will have to be shown.
+        Without them a normal form needs nothing to be shown."""
+        super().__init__(splits=signs is not None)
+        self.book, self.signs = book, signs or {}
         self.needed: list[int] = []  # for each step, how many of `positive` its normal form can need
         self._known: list[Sum | str] = []  # or why there is none
 
@@ -66,6 +67,8 @@ class Normal(Shaped):
                 return self.raised(step.args[0], HALF)
             case "power":
                 return self.exp(self.multiply(args[1], self.ln(args[0])))
+        if step.op in CONDITIONAL and self.splits:
+            return CONDITIONAL[step.op](self, args[0], self.signs.get(step.args[0]))
         if step.op not in RULES:
             raise Unprovable(f"{step.op} has no normal form")
         return RULES[step.op](self, args[0])
@@ -99,12 +102,20 @@ class Normal(Shaped):
             return []
         bases = step.args if b is None else step.args[:1]
         if a.denominator > 1 or (b is not None and b.denominator > 1):
-            if not all(n in self.above for n in bases):
+            if not all(self.signs.get(n) == 1 for n in bases):
                 return []
             self.positive.update((self.number(self.of(n)), None) for n in bases)
         if b is not None:
             return [(bases[0], a * b)]
         return [(bases[0], a), (bases[1], a if step.op == "mul" else -a)]
+
+    def plain(self, symbol: Symbol) -> Symbol:
+        """A number, if the symbol is one in disguise."""
+        try:
+            found = self.symbol(symbol)
+        except Unprovable:
+            return symbol
+        return self.book.symbol(found.get(UNIT, 0)) if found.keys() <= {UNIT} else symbol
 
     def quotient(self, a: Symbol, b: Symbol) -> Symbol | None:
         """q with a = q·b wherever q is defined, if there is one; by long division."""
@@ -162,13 +173,14 @@ def _shifted(n: Shaped, f: Sum, c: Fraction = ONE) -> Sum:
     return n.add(f, {UNIT: c})
 
 
-def _asin(n: Shaped, f: Sum) -> Sum:
-    """atan(x (1 − x²)^−½)."""
+def _asin(n: Shaped, f: Sum, sign: int | None = None) -> Sum:
+    """atan(x (1 − x²)^−½), for |x| < 1."""
     rest = _shifted(n, n.scaled(n.multiply(f, f), -ONE))
+    n.positive[n.number(rest)] = None
     return n.odd("atan", n.multiply(f, n.power(rest, -HALF)))
 
 
-def _acos(n: Shaped, f: Sum) -> Sum:
+def _acos(n: Shaped, f: Sum, sign: int | None) -> Sum:
     return n.add(n.scaled(n.single(n.atom("pi")), HALF), n.scaled(_asin(n, f), -ONE))
 
 
@@ -187,9 +199,24 @@ def _logarithm(base: int) -> Rule:
     return lambda n, f: n.multiply(n.ln(f), n.power(n.ln({UNIT: Fraction(base)}), -ONE))
 
 
-def _cbrt(n: Shaped, f: Sum) -> Sum:
-    n.positive[n.number(f)] = None
-    return n.power(f, Fraction(1, 3))
+def _cbrt(n: Shaped, f: Sum, sign: int | None) -> Sum:
+    """−(−x)^⅓ of a negative x; for either sign it has no other name."""
+    if sign is None:
+        return n.odd("cbrt", f)
+    return n.scaled(n.power(_size(n, f, sign), Fraction(1, 3)), Fraction(sign))
+
+
+def _abs(n: Shaped, f: Sum, sign: int | None) -> Sum:
+    if sign is None:
+        raise Unprovable("abs has no normal form where its argument can have either sign")
+    return _size(n, f, sign)
+
+
+def _size(n: Shaped, f: Sum, sign: int) -> Sum:
+    """|f| of a known sign."""
+    size = n.scaled(f, Fraction(sign))
+    n.positive[n.number(size)] = None
+    return size
 
 
 RULES: dict[str, Rule] = {
@@ -199,15 +226,12 @@ RULES: dict[str, Rule] = {
     "log1p": lambda n, f: n.ln(_shifted(n, f)),
     "log2": _logarithm(2),
     "log10": _logarithm(10),
-    "cbrt": _cbrt,
     "sin": _sine,
     "cos": _cosine,
     "tan": lambda n, f: n.multiply(_sine(n, f), n.power(_cosine(n, f), -ONE)),
     "sinh": lambda n, f: n.odd("sinh", f),
     "cosh": lambda n, f: n.odd("cosh", f, 1),
     "tanh": lambda n, f: n.odd("tanh", f),
-    "asin": _asin,
-    "acos": _acos,
     "acosh": _acosh,
     "atanh": _atanh,
     "atan": lambda n, f: n.odd("atan", f),
@@ -215,4 +239,10 @@ RULES: dict[str, Rule] = {
     "erf": lambda n, f: n.odd("erf", f),
     "sigmoid": lambda n, f: n.function("sigmoid", f),
     "softplus": lambda n, f: n.function("softplus", f),
+}
+CONDITIONAL: dict[str, Callable[[Shaped, Sum, int | None], Sum]] = {  # of a domain, or by the sign of the argument
+    "asin": _asin,
+    "acos": _acos,
+    "cbrt": _cbrt,
+    "abs": _abs,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from integraph.certify.network_difference import NetworkDifference
 from integraph.certify.problem import Box, Problem, Unprovable
 from integraph.certify.smooth_difference import SmoothDifference
@@ -32,13 +34,16 @@ def _of_formula(program: Program, expression: Expression, box: Box) -> Problem:
     either: they are a formula if they are this one."""
     if any(block.op.name in BUMPS for segment in program.segments for block in segment.blocks):
         return SmoothDifference(program, expression, box)
-    written = WrittenDifference(program, expression, box)
-    if written.alike:
-        return written
     try:
-        return SmoothDifference(program, expression, box)
-    except Unprovable:
-        return written
+        written = WrittenDifference(program, expression, box)
+    except Unprovable as why:
+        with suppress(Unprovable):
+            return SmoothDifference(program, expression, box)
+        raise why
+    if not written.alike:
+        with suppress(Unprovable):
+            return SmoothDifference(program, expression, box)
+    return written
 
 
 def assumed(program: Program, target: Network | Function) -> tuple[str, ...]:

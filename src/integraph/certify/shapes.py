@@ -1,6 +1,6 @@
 """The shape of a normal form: what is left of it when its numbers are rounded to a few digits.
 
-A formula and what is compiled from it differ in the last bits of their constants. Their shapes are the same numbers, and
+A formula and what is compiled from it differ in the last bits of their constants. Their shapes are the same, and
 tell which part of one stands for which part of the other. Nothing that is proved depends on that: parts that are paired
 wrongly, or not at all, have a large difference.
 """
@@ -26,8 +26,8 @@ Key = tuple[tuple[int, str], ...]
 
 
 class Shaped(Algebra):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, splits: bool = True) -> None:
+        super().__init__(splits)
         self._shapes: dict[Hashable, int] = {}
         self._of_atom: dict[int, int] = {}
         self._of_sum: dict[int, int] = {}

@@ -82,7 +82,7 @@ class Symbol:
         return self + -self.book.symbol(other)
 
     def __rsub__(self, other: Any) -> Symbol:
-        return -self + other
+        return self.book.symbol(other) + -self
 
     def __truediv__(self, other: Any) -> Symbol:
         b = self.book.symbol(other)

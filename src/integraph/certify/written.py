@@ -1,8 +1,8 @@
 """The outputs of a program as a formula of its inputs, written down from the stored controls.
 
 Segment by segment, block by block, the closed forms of the gadgets are carried out on symbols. That is what the flow of
-the stored terms does, if nothing was rounded when they were made from the blocks (`stored`), and as long as the solution
-exists: `alive` are steps that have to be > 0 for that, such as 1 + p of a base.
+the stored terms does, if nothing was rounded when they were made from the blocks (`stored`), and as long as it exists:
+`alive` are steps that have to be > 0 for that, such as 1 + p of a base.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Written:
     alive: tuple[int, ...]
 
 
-def write(program: Program, normal: Normal) -> Written:
+def write(program: Program, book: Book) -> Written:
     """The outputs, on the tape of the book; raises Unprovable where they are no formula that can be written."""
     if program.bits > DOUBLE:
         raise Unprovable(f"the flow needs {program.bits} bits, and float64 stores its controls to {DOUBLE}")
@@ -48,7 +48,7 @@ def write(program: Program, normal: Normal) -> Written:
     if size > TERMS:
         raise Unprovable(f"{size} terms or registers are more than {TERMS}, as many as are written as a formula")
     exact_program(program)
-    book, alive = normal.book, dict[int, None]()
+    normal, alive = Normal(book), dict[int, None]()
     scales = [Fraction(1)] * program.width if program.scales is None else [Fraction(s) for s in program.scales.tolist()]
     states = np.full((program.width, 1), book.symbol(0), object)
     for register, x in enumerate(book.inputs):
@@ -76,7 +76,7 @@ def _advance(normal: Normal, segment: Segment, block: Block, t: Fraction, states
         lanes = np.broadcast_arrays(*start, *operands, *([tensors["k"]] if "k" in tensors else []))
         try:
             found = [
-                RULES[op.name](normal.quotient, book.symbol(t), *map(book.symbol, lane))
+                RULES[op.name](normal.quotient, book.symbol(t), *(normal.plain(book.symbol(s)) for s in lane))
                 for lane in zip(*(array.ravel().tolist() for array in lanes), strict=True)
             ]
         except Unprovable as why:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf
 
 from flint import arb
@@ -91,9 +92,9 @@ class _Both:
         self.wanted = [place[n] for n in expression.outputs]
         with precision(FIRST):
             values = self._values(balls(box.low, box.high))
-        normal = Normal(book, {step for step, ball in enumerate(values) if ball > 0})
-        written = write(program, normal)
-        self.normal = NormalBound(normal, len(self.steps), self.wanted, written)
+        signs = {step: 1 if ball > 0 else -1 for step, ball in enumerate(values) if ball > 0 or ball < 0}
+        written = write(program, book)
+        self.normal = NormalBound(Normal(book, signs), len(self.steps), self.wanted, written)
         gaps = [_difference(book, a, b) for a, b in zip(self.wanted, written.outputs, strict=True)]
         self.outputs = len(gaps)
         self.gaps = book.tape.expression([*gaps, *written.alive])
@@ -155,10 +156,12 @@ def _difference(book: Book, a: int, b: int) -> int:
 def _best(whole: Sequence[arb], local: Sequence[arb], powers: Balls, ends: Sequence[int]) -> arb:
     """The smallest bound of all orders."""
     found, before = arb.pos_inf(), ZERO
-    for first, last in zip(ends, ends[1:], strict=False):
+    for first, last in pairwise(ends):
         rest = sum((size(c) * h for c, h in zip(whole[first:last], powers[first:last], strict=True)), ZERO)
         total = before + rest
         found = total if total.is_finite() and total < found else found
         if last < ends[-1]:
-            before = before + sum((size(c) * h for c, h in zip(local[first:last], powers[first:last], strict=True)), ZERO)
+            before = before + sum(
+                (size(c) * h for c, h in zip(local[first:last], powers[first:last], strict=True)), ZERO
+            )
     return found

@@ -1,7 +1,7 @@
 """What gadgets do to symbols, where the closed form of the flow is no formula from every start.
 
-A rule speaks of one lane: the time t, the starts, the operands (the first as the affine form that it is) and tensors. It
-returns the ends, and what has to stay > 0 for the solution to exist. A start from which there is no formula is refused.
+A rule speaks of one lane: the time t, the starts, the operands (the first as the affine form that it is) and k. It
+returns the ends, and what has to be > 0 for the solution to exist. A start from which there is no formula is refused.
 """
 
 from __future__ import annotations

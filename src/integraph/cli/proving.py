@@ -15,13 +15,9 @@ from integraph.cli.sources import box_of
 from integraph.errors import UsageError
 
 if TYPE_CHECKING:
-    from integraph import Proof
+    from integraph import Function, Network, Program, Proof
 
 PROVED = "proved"
-EXACT = (
-    "proofs are of networks (Theorem 2) and functions (Theorem 1); this program was compiled exactly, and promises "
-    "only what rounding of its controls costs; compile --method lean makes one that can be proved"
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -65,13 +61,10 @@ def certify(
     """
     import integraph
     from integraph.certify.proof import ENDS
-    from integraph.sources import is_exact
 
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
-    found, origin = beside(program, source, box, variables, inputs)
-    if isinstance(found, integraph.Graph):
-        raise UsageError(f"{found.name} is a graph, which has no proof: {EXACT}")
+    found, origin = _target(program, source, box, variables, inputs)
     made = integraph.certify(
         program, found, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds, workers=workers,
         scheduler=scheduler,
@@ -85,8 +78,19 @@ def certify(
     elif target is not None:
         warnings.append(f"nothing is proved, so {target} was not written")
     ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED
-    hint = EXACT if made.certificate is None and is_exact(program) else ""
-    return Answer(data, text, GOOD if made.status == PROVED else ended, tuple(warnings), hint)
+    return Answer(data, text, GOOD if made.status == PROVED else ended, tuple(warnings))
+
+
+def _target(
+    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
+) -> tuple[Network | Function, str]:
+    """The source, which must be something that there are proofs of."""
+    from integraph import Graph
+
+    found, origin = beside(program, source, box, variables, inputs)
+    if isinstance(found, Graph):
+        raise UsageError(f"{found.name} is a graph: proofs are of networks, formulas and functions")
+    return found, origin
 
 
 def proof_facts(proof: Proof) -> dict[str, Any]:
@@ -135,7 +139,7 @@ def check(
         raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
     certificate = integraph.Certificate.load(proof)
     program = loaded(file)
-    found, origin = beside(program, source, None, variables, inputs)
+    found, origin = _target(program, source, None, variables, inputs)
     with waiting("checking"):
         checked = integraph.check(certificate, program, found)
     data = {

@@ -170,12 +170,12 @@ def _span_names(spans: tuple[Span, ...], axes: Axes) -> None:
 
 
 def _legend(panel: Panel, axes: Axes) -> None:
-    """One entry for each curve, or for each group of them; a single one needs none."""
+    """One entry for each curve, or for each group of them; a single one needs none, unless segments pass by."""
     entries: dict[str, Any] = {}
     curves = [mark for mark in panel.marks if isinstance(mark, Curve)]
     for curve, line in zip(curves, [line for line in axes.get_lines() if line.get_zorder() == 3], strict=True):
         entries.setdefault(curve.group or curve.name, line)
-    if len(entries) < 2:
+    if len(entries) < (1 if panel.spans else 2):
         return
     names = list(entries)[:LEGEND]
     labels = [clean(fitting(name)) for name in names]

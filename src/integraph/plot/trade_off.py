@@ -92,6 +92,7 @@ def _theorem1(s: Subject, function: Function, method: str, order: int) -> Pictur
     says = f"How width and depth grow as ε shrinks: {name}, and the construction of the paper with its own order."
     if not rows:
         says = "How width and depth grow as ε shrinks in the construction of the paper, and where this program is."
+    says += " Plans are those of real arithmetic: float64 may refuse the smallest ε."
     others = _alternatives(s, own, name)
     if others is not None:
         panels.append(others)

@@ -97,7 +97,7 @@
     let number = slider ? Number(slider.value) : 0, drawnAs = "";
 
     const drawPanel = (place, original) => {
-      const panel = structuredClone(original);
+      const panel = dark.matches && !printing ? recolour(original) : structuredClone(original);
       const plot = place.querySelector(".plot"), layout = panel.layout;
       const width = Math.floor(place.clientWidth);
       const square = layout.yaxis.scaleanchor !== undefined;
