@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("same", derandomize=True)
-settings.register_profile("fresh", derandomize=False)
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("fresh", derandomize=False, deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -49,11 +49,11 @@ def test_the_way_of_a_point(path: Path) -> None:
     assert "(2 do not)" in said.out
 
 
-def test_the_centre_unless_a_point_is_given(path: Path) -> None:
+def test_a_third_of_the_way_unless_a_point_is_given(path: Path) -> None:
     integraph.compile("x*y", box=[(0, 1), (-4, 2)]).save(path)
     data = call("trace", path, "--json").data
-    assert data["point"] == {"x": 0.5, "y": -1.0}
-    assert data["outputs"] == pytest.approx([-0.5])
+    assert data["point"] == pytest.approx({"x": 1 / 3, "y": -2.0})
+    assert data["outputs"] == pytest.approx([-2 / 3])
 
 
 @pytest.mark.parametrize("words", [["-0.5", "-1e-1"], ["-0.5,-1e-1"], ["--", "-0.5", "-0.1"]])
@@ -167,9 +167,10 @@ def test_too_large_to_follow(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_other_units(path: Path) -> None:
-    """The point is in the program's own units, as eval takes it; the centre is that of the box."""
+    """The point is in the program's own units, as eval takes it; the third is that of the box."""
     program = integraph.compile("x*y")
     replace(program.rescale_states(4.0), budget=program.budget).save(path)
-    centre = call("trace", path, "--json").data
-    assert (centre["point"], centre["outputs"]) == ({"x": 0.125, "y": 0.125}, [0.25])
+    third = call("trace", path, "--json").data
+    assert third["point"] == pytest.approx({"x": 1 / 12, "y": 1 / 12})
+    assert third["outputs"] == pytest.approx([1 / 9])
     assert call("trace", path, "0.25", "0.5", "--json").data["outputs"] == [2.0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,7 @@ from integraph.cli.beside import box_beside
 from integraph.cli.centre import centre
 from integraph.cli.facts import program_facts
 from integraph.cli.files import PAGE, PROGRAM, PROOF, output, proof_beside
-from integraph.cli.proving import PROVED, proof_facts
+from integraph.cli.proving import PROVED, asked, proof_facts
 from integraph.cli.shell import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.sources import box_of, names_of, source_of
 from integraph.errors import IntegraphError, UsageError
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from integraph import Program, Proof
     from integraph.sources import Target
 
-EXACT = re.compile(", (exact|smoothed)")
 SHORT = 40  # lines of a description that are printed unasked
-PROVABLE = "an exact program cannot be proved yet; --method lean --eps 1e-6 gives one that can"
 
 
 def register(app: typer.Typer) -> None:
@@ -93,7 +90,7 @@ def compile(
         text += ["", repr(proof)]
     text += [f"wrote {path}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
-    return Answer(data | {"files": written}, text, code, hint=_next(program, proof, to, page))
+    return Answer(data | {"files": written}, text, code, hint=_next(to, page))
 
 
 def _target(program: Program, given: Any, **options: Any) -> Target | None:
@@ -107,14 +104,14 @@ def _target(program: Program, given: Any, **options: Any) -> Target | None:
 
 
 def _proof(program: Program, target: Target | None, eps: float | None) -> Proof:
-    """Of what the program promises, or of `eps` if it promises nothing."""
+    """Of what the program promises, or of `eps` if it promises nothing; see `asked` for exact ones."""
     import integraph
     from integraph.certify.proof import ENDS
     from integraph.targets import Function, Network
 
     if not isinstance(target, Function | Network):
         raise UsageError("--certify is for formulas and feedforward networks: leave it out, compare shows differences")
-    proof = integraph.certify(program, target, eps=eps if program.budget is None else None)
+    proof = integraph.certify(program, target, asked(program, eps if program.budget is None else None))
     if ENDS["interrupted"] in proof.reason:
         raise KeyboardInterrupt
     return proof
@@ -153,10 +150,8 @@ def _described(program: Program) -> list[str]:
     return [f"{program.depth} segments, which integraph describe shows one by one"]
 
 
-def _next(program: Program, proof: Proof | None, to: Path | None, page: Path | None) -> str:
+def _next(to: Path | None, page: Path | None) -> str:
     """What a person may want to do with it."""
-    if proof is not None and proof.status == "unknown" and EXACT.search(program.source):
-        return PROVABLE
     if to is None:
         return "-o NAME.integraph keeps the program" + ", --report NAME.html draws it" * (page is None)
     return f"integraph eval {to} POINT, integraph trace {to}, integraph report {to}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from integraph import Function, Network, Program, Proof
 
 PROVED = "proved"
+LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +49,7 @@ def certify(
 ) -> Answer:
     """Prove how far a program can be from its source, everywhere on a box.
 
+    Of a program that was compiled exactly 1e-12 is asked for, unless it promises more than that.
     Exits with 0 if it is proved, with 1 if it is refuted or unknown.
     Ctrl-C ends the search and keeps what is proved.
 
@@ -66,8 +68,8 @@ def certify(
     program = loaded(file)
     found, origin = _target(program, source, box, variables, inputs)
     made = integraph.certify(
-        program, found, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds, workers=workers,
-        scheduler=scheduler,
+        program, found, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
+        workers=workers, scheduler=scheduler,
     )  # fmt: skip
     data, text = {"source": origin.removeprefix("source: ")} | proof_facts(made), [origin, repr(made)]
     warnings = []
@@ -79,6 +81,15 @@ def certify(
         warnings.append(f"nothing is proved, so {target} was not written")
     ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED
     return Answer(data, text, GOOD if made.status == PROVED else ended, tuple(warnings))
+
+
+def asked(program: Program, eps: float | None, gap: float | None = None) -> float | None:
+    """What is to be proved: what is given, or else the promise; of an exact program LEAST if that is smaller."""
+    from integraph.sources import is_exact
+
+    if eps is not None or gap is not None or not is_exact(program):
+        return eps
+    return max(LEAST, 0.0 if program.budget is None else program.budget.total)
 
 
 def _target(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PICTURE = Kind("a picture", (".png", ".svg", ".pdf"))
 NUMBERS = 10_000_000  # registers times moments
+THIRD = 1 / 3
 MOMENTS = 33  # of a segment, if there is room
 CHANGED, ROWS, SEGMENTS = 4, 12, 60  # registers of a line, lines of the picture, lines of the table
 
@@ -35,7 +36,7 @@ def trace(
     point: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The input: 0.3 0.8, or 0.3,0.8. The centre of the box unless given.",
+            help="The input: 0.3 0.8, or 0.3,0.8. A third of the way along each side of the box unless given.",
             metavar="POINT",
             show_default=False,
         ),
@@ -88,8 +89,8 @@ def trace(
 def _point(program: Program, words: list[str] | None) -> Floats:
     if not words:
         cube = box_beside(program, None)
-        centre: Floats = 0.5 * cube.low + 0.5 * cube.high
-        return centre if program.scales is None else centre / program.scales[: program.inputs]
+        inside: Floats = cube.low * (1 - THIRD) + cube.high * THIRD  # at the centre many registers stay at 0
+        return inside if program.scales is None else inside / program.scales[: program.inputs]
     found = from_arguments(words, input_names(program))
     if len(found) != 1:
         raise UsageError(f"{len(found)} points: trace follows one; integraph eval takes many")

@@ -138,4 +138,6 @@ def _picture(s: Subject, times: Floats, ways: list[_Way], failures: list[str]) -
     if failures:
         says += f" Some inputs do not reach the end: {'; '.join(failures)}."
     slider = "input" if len(frames) > 1 else ""
-    return Picture("trajectory", "Registers through the segments", says, tuple(frames), slider, stacked=True)
+    moving = [np.count_nonzero(np.ptp(way.states[:, chosen], axis=0)) for way in ways]
+    first = int(np.argmax(moving))  # at the centre, where polynomials are expanded, many registers stay at 0
+    return Picture("trajectory", "Registers through the segments", says, tuple(frames), slider, True, first)
