@@ -284,9 +284,10 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
     assert int(found[2].replace(",", "")) == len(subject(program).seen.points)
 
 
-def test_another_source_is_noticed(tmp_path: Path) -> None:
-    words = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", "x^2 + 0.25")).words
-    assert "Seen error 0.25 " in words
+@pytest.mark.parametrize("off", ["0.25", "1e-11"])
+def test_another_source_is_noticed(off: str, tmp_path: Path) -> None:
+    words = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", f"x^2 + {off}")).words
+    assert f"Seen error {off} " in words
     assert "more than is promised: is this the source that was compiled?" in words
     right = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", "x^2")).words
     assert "is this the source" not in right

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from integraph.comparison import compare
 from integraph.plot.subject import Subject
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import above, named_box
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from integraph.certify.proof import Proof
 
 COORDINATES = 8  # of a point that is written out
-ROUNDING = 1e-9  # what evaluating in float64 may well add
 
 
 def known(subject: Subject, proof: Proof | Certificate | None) -> Section:
@@ -84,10 +84,17 @@ def _seen(subject: Subject) -> Html:
     largest, promised = subject.seen.largest, subject.promised
     more, look = " Elsewhere it can be larger.", ""
     if promised is not None and largest > promised:
+        look = "refuted" if _broken(subject) else ""
         more = " That is more than is promised: "
-        look = "" if largest <= promised + ROUNDING else "refuted"
-        more += "rounding, of which no promise speaks." if not look else "is this the source that was compiled?"
+        more += "is this the source that was compiled?" if look else "rounding, of which no promise speaks."
     return card("Seen error", f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
+
+
+def _broken(subject: Subject) -> bool:
+    """Whether the difference is more than promise and rounding, at the points where there is one."""
+    assert subject.seen is not None
+    there = ~np.isnan(subject.seen.difference).any(1)
+    return compare(subject.program, subject.target, subject.seen.points[there]).broken
 
 
 def _proof(proof: Proof | Certificate) -> Html:
