@@ -104,7 +104,8 @@ def test_rates_are_those_of_the_controls(lean: Program) -> None:
     found = curves(panel)
     assert np.array_equal(found["largest control"].y, np.repeat(largest, 2))
     assert np.array_equal(found["fastest decay"].y, np.repeat(own, 2), equal_nan=True)
-    assert np.isclose(np.nanmax(found["stiffness"].y), lean.stiffness([[0.5, 0.5]], points=5), rtol=1e-12)
+    corners = [[0.5, 0.5], [0, 0], [0, 1], [1, 0], [1, 1]]
+    assert np.isclose(np.nanmax(found["stiffness"].y), lean.stiffness(corners, points=5), rtol=1e-12)
     assert [span.label for span in panel.spans] == [s.label for s in lean.segments]
 
 

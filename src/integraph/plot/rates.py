@@ -14,6 +14,7 @@ from integraph.program.summary import MANY_TERMS, MAX_PATH
 from integraph.program.terms import ONE
 from integraph.program.views import Floats
 
+FEW_TERMS = 100_000  # up to which eigenvalues of several inputs do not take long
 POINTS = 5  # times in a segment at which eigenvalues are looked at
 
 
@@ -36,7 +37,8 @@ def rates(s: Subject) -> Picture | str:
     curves = tuple(Curve(_edges(values), _steps(values), name, n, style) for name, values, n, style in known)
     spans = tuple(Span(float(n), n + 1.0, segment.label) for n, segment in enumerate(program.segments))
     says = "In each segment the largest |control| of eq. (1), the largest r of all y_i' = −r·y_i + …, and the stiffness"
-    how = f", the largest |eigenvalue| at {POINTS} times of the way of the centre of the box"
+    inputs = "the centre and corners" if len(_inputs(s)) > 1 else "the centre"
+    how = f", the largest |eigenvalue| at {POINTS} times on the way of {inputs} of the box"
     says += (
         f"{how}. Gaps are zeros."
         if not isinstance(stiff, str)
@@ -55,6 +57,11 @@ def _steps(values: Floats) -> Floats:
     return np.repeat(np.where(values > 0, values, np.nan), 2)
 
 
+def _inputs(s: Subject) -> Floats:
+    """Where the stiffness is looked at."""
+    return s.landmarks if s.program.terms <= FEW_TERMS else s.landmarks[:1]
+
+
 def _stiffness(s: Subject) -> Floats | str:
     """In each segment, or why it is not known; bounded in cost as the summary's."""
     program = s.program
@@ -65,6 +72,8 @@ def _stiffness(s: Subject) -> Floats | str:
     if POINTS * program.depth * program.width > MAX_PATH:
         return "the program is too large"
     try:
-        return np.array(stiffness_by_segment(program, s.units(s.landmarks[:1]), POINTS))
+        found = [stiffness_by_segment(program, s.units(x[None]), POINTS) for x in _inputs(s)]  # one Jacobian at a time
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return str(error)
+    largest: Floats = np.max(found, 0)
+    return largest
