@@ -135,14 +135,23 @@ def test_a_proof_of_a_formula(path: Path) -> None:
     assert "status    proved" in said.out
 
 
+def test_a_proof_of_an_exact_program(path: Path) -> None:
+    said = call("compile", "exp(0.1*x)*sin(3*y)", "-o", path, "--certify")
+    program = integraph.load(path)
+    assert said.code == 0, said.err
+    assert "asked     ≤ 1e-12" in said.out
+    assert program.budget is not None
+    assert program.proven is not None
+    assert 0 < program.proven <= program.budget.total < 1e-12
+    assert integraph.check(path.with_suffix(".proof.json"), program, "exp(0.1*x)*sin(3*y)").status == "proved"
+
+
 def test_what_cannot_be_proved_says_so(path: Path) -> None:
-    said = call("compile", "sin(3*x)", "-o", path, "--certify")
+    said = call("compile", "tanh(tanh(tanh(x)+y)+x)", "--free", "decay", "-o", path, "--certify")
     assert said.code == 1
-    assert "status    unknown: segment 'sin(3*x)'" in said.out
-    assert "--method lean --eps 1e-6" in said.err
+    assert "status    unknown: segment 'tanh(tanh(x)+y)': tanh does not start at 0" in said.out
     assert integraph.load(path).proven is None
     assert not path.with_suffix(".proof.json").exists()
-    assert call("compile", "sin(3*x)", "--method", "lean", "--certify").code == 0
 
 
 def test_files_that_would_be_lost(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from integraph.certify.problem import Unprovable
 
 Product = tuple[tuple[int, Fraction], ...]
 Sum = dict[Product, Fraction]
-TERMS, PAIRS = 1000, 20_000  # of a sum, and of a product of two
+TERMS = 1000  # of a sum
+WORK = 2_000_000  # terms that are added and multiplied in all
 LONG = 16_384  # bits of a coefficient
 ONE = Fraction(1)
 UNIT: Product = ()
@@ -42,6 +43,7 @@ class Algebra:
         self.fixed: list[bool] = []  # atoms that no variable has a part in
         self.positive: dict[int, None] = {}  # numbers of sums, in the order in which they were needed
         self.multiples: dict[int, list[tuple[int, Fraction]]] = {}  # sums that are a factor times others
+        self._work = 0
         self._atoms: dict[Atom, int] = {}
         self._sums: dict[frozenset[tuple[Product, Fraction]], int] = {}
 
@@ -77,6 +79,7 @@ class Algebra:
         return self.single(self.atom(op, self.number(f)))
 
     def add(self, f: Sum, g: Sum) -> Sum:
+        self._worked(len(f) + len(g))
         found = dict(f)
         for product, c in g.items():
             total = found.get(product, 0) + c
@@ -90,8 +93,7 @@ class Algebra:
         return self._small({product: c * b for product, b in f.items()} if c else {})
 
     def multiply(self, f: Sum, g: Sum) -> Sum:
-        if len(f) * len(g) > PAIRS:
-            raise Unprovable(f"a product of {len(f)} and {len(g)} terms is not multiplied out")
+        self._worked(len(f) * len(g))
         found: Sum = {}
         for a, b in f.items():
             for c, d in g.items():
@@ -210,6 +212,11 @@ class Algebra:
 
     def exp(self, f: Sum) -> Sum:
         return self.function(EXP, f) if f else {UNIT: ONE}
+
+    def _worked(self, terms: int) -> None:
+        self._work += terms
+        if self._work > WORK:
+            raise Unprovable(f"a normal form takes more than {WORK} operations")
 
     def _small(self, f: Sum) -> Sum:
         if len(f) > TERMS:

@@ -57,9 +57,15 @@ class NormalBound:
         return self._partners[count]
 
     def __call__(self, box: Balls, values: Sequence[arb], bits: int) -> arb:
-        """`values` are ranges of the steps of f, all finite; ∞ where there is no bound. `bits` is the precision."""
+        """`values` are ranges of the steps of f, all finite; ∞ where there is no bound. `bits` names the precision."""
         if self.pairs is None:
             return UNBOUNDED
+        try:
+            return self._bound(self.pairs, box, values, bits)
+        except RecursionError:  # functions of functions of functions …
+            return UNBOUNDED
+
+    def _bound(self, pairs: Sequence[tuple[int, int]], box: Balls, values: Sequence[arb], bits: int) -> arb:
         constants = self._constants.setdefault(bits, Constants(self.normal))
         on: dict[int, OnBox] = {}
 
@@ -77,6 +83,6 @@ class NormalBound:
         if not all(whole.range(number) > 0 for number in self.alive):
             return UNBOUNDED
         found = ZERO
-        for a, b in self.pairs:
+        for a, b in pairs:
             found = found.max(whole.apart(a, b))
         return size(found)

@@ -32,6 +32,13 @@ class Shaped(Algebra):
         self._of_atom: dict[int, int] = {}
         self._of_sum: dict[int, int] = {}
 
+    def atom(self, op: str, arg: int = -1) -> int:
+        """Its shape is found at once, when those of its parts are known: nothing goes deep."""
+        found = super().atom(op, arg)
+        if not self.fixed[found]:
+            self.shape_of_atom(found)
+        return found
+
     def _shape(self, key: Hashable) -> int:
         return self._shapes.setdefault(key, len(self._shapes))
 

@@ -55,7 +55,10 @@ class WrittenDifference:
         formula = len(self.expression.variables), len(self.expression.outputs)
         if formula != (self.program.inputs, self.program.outputs):
             raise Unprovable("the formula and the program have different numbers of inputs or outputs")
-        self._both = _Both(self.program, self.expression, self.box)
+        try:
+            self._both = _Both(self.program, self.expression, self.box)
+        except RecursionError:
+            raise Unprovable("functions of functions are nested too deep") from None
 
     def __getstate__(self) -> dict[str, object]:
         return {"program": self.program, "expression": self.expression, "box": self.box, "_both": None}

@@ -196,7 +196,7 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
 
 def _raising(a: Fraction, x: Floats) -> int:
     """Roundings of x^a in float64: those of the function, and that of an exponent that is no float64."""
-    return 4 + math.ceil(float(abs(a) * Fraction(float(np.abs(np.log(x)).max())))) * (Fraction(float(a)) != a)
+    return 4 + math.ceil(float(abs(a) * Fraction(float(np.abs(np.log(np.abs(x))).max())))) * (Fraction(float(a)) != a)
 
 
 def _registers(f: Fused) -> Shape:
