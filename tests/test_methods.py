@@ -77,5 +77,5 @@ def test_a_function_known_by_values_is_no_graph() -> None:
         integraph.graph(integraph.function(np.sin))
 
 
-def test_exact_programs_have_no_proof_yet() -> None:
-    assert integraph.certify(integraph.compile(FORMULA), FORMULA, 1e-6).status == "unknown"
+def test_exact_programs_are_proved() -> None:
+    assert integraph.certify(integraph.compile(FORMULA), FORMULA, 1e-6).status == "proved"

@@ -52,7 +52,7 @@ def test_rate_of_decays() -> None:
 
 
 def test_repr_shows_what_is_promised() -> None:
-    assert "no bound is known" in repr(net())
+    assert "nothing is promised of the error" in repr(net())
     assert re.search(
         r"promised error ≤ 1.01e-06 for x in \[.*, proven error ≤ 2e-06, seen error 3e-08$", repr(budgeted())
     )

@@ -157,6 +157,7 @@ DOMAINS = [  # source, the box of the program, where the proof is asked for, whe
     ("ln(x^2)", (-2, -1), (-2, -1), True),
     ("asin(x)", (-1, 1), (-1, 1), False),
     ("asin(x)", (-0.5, 0.5), (-0.5, 0.5), True),
+    ("(x^-1)^3", (-1.5, -0.25), (-1.5, -0.25), True),
     ("x/x", (-1, 1), (-1, 1), False),
     ("x/x", (1, 2), (1, 2), True),
     ("0*ln(x)", (1, 2), (-1, 2), False),
@@ -242,6 +243,13 @@ def test_the_promise_is_asked_for_and_proved() -> None:
         proof = integraph.certify(program, source)
         assert program.budget is not None
         assert (proof.status, proof.eps) == ("proved", program.budget.total)
+
+
+def test_one_program_after_another() -> None:
+    first, second = integraph.compile("sin(3*x)"), integraph.compile("exp(y)/2", box=(-1, 1))
+    program = first.then(second)
+    assert integraph.certify(program, "exp(sin(3*x))/2", box=(0, 1)).proven == 0.0
+    assert integraph.certify(program, "exp(sin(3*x))/3", 0.1, box=(0, 1)).status == "refuted"
 
 
 def test_processes_share_the_work() -> None:

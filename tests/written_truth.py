@@ -83,8 +83,10 @@ def target(expression: Expression, x: Point) -> list[mpf]:
     return [values[n] for n in expression.outputs]
 
 
-def difference(program: integraph.Program, source: str, box: Sequence[Point], variables: Sequence[str] | None = None):
-    """The problem, and its expression."""
+def difference(
+    program: integraph.Program, source: str, box: Sequence[Point], variables: Sequence[str] | None = None
+) -> WrittenDifference:
+    """What certify solves."""
     expression = function(source, variables=variables).expression
     assert expression is not None
     low, high = np.array(box, float).T

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.bounds.intervals import Interval
 from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
-from integraph.constructions.box import interval
+from integraph.constructions.box import where
 from integraph.errors import IntegraphError, UsageError
 from integraph.frontends.function import function
 from integraph.frontends.read import is_network, network
@@ -179,14 +178,11 @@ def _promised(program: Program, box: ArrayLike | None) -> float | None:
     budget = program.budget
     if budget is None:
         return None
-    asked = Interval(budget.low, budget.high) if box is None else interval(box, program.inputs)
+    asked = where(program, box)
     inside = (asked.low >= budget.low).all() and (asked.high <= budget.high).all()
     return budget.total if inside else None
 
 
 def _box(program: Program, box: ArrayLike | None) -> Box:
-    if box is None and program.budget is not None:
-        found = Interval(program.budget.low, program.budget.high)
-    else:
-        found = interval(box, program.inputs)
+    found = where(program, box)
     return Box(tuple(found.low.tolist()), tuple(found.high.tolist()))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from integraph.constructions.box import interval
 from integraph.constructions.feedforward import feedforward
 from integraph.constructions.graph.compiled import exact
 from integraph.constructions.sobolev import sobolev
@@ -15,7 +17,7 @@ from integraph.frontends import is_network, is_onnx, network
 from integraph.frontends.callables import Derivative
 from integraph.frontends.function import is_python
 from integraph.graphs import graph
-from integraph.program import Program
+from integraph.program import Domain, Program
 from integraph.program.transform import with_horizon
 from integraph.smooth import Variables, to_task
 from integraph.targets import Function
@@ -93,6 +95,9 @@ def compile(
             variables=variables, inputs=inputs, derivatives=derivatives,
         )  # fmt: skip
         program = sobolev(task)
+    if program.budget is None:
+        made = interval(box, program.inputs)
+        program = replace(program, domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)
 
 

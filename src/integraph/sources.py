@@ -64,8 +64,9 @@ def target_of(
         return target(source, variables=variables, inputs=inputs)
     if is_exact(program):
         return graph(source, inputs=program.inputs if inputs is None else inputs)
-    if box is None and program.budget is not None:
-        box = [(low, high) for low, high in zip(program.budget.low, program.budget.high, strict=True)]
+    own = program.box
+    if box is None and own is not None:
+        box = [(low, high) for low, high in zip(own.low, own.high, strict=True)]
     return target(source, box=box, variables=variables, inputs=inputs)
 
 

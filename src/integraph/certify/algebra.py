@@ -11,6 +11,7 @@ rewritings (`splits` is False).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -35,7 +36,7 @@ class Atom:
     arg: int = -1
 
 
-class Algebra:
+class Algebra(ABC):
     def __init__(self, splits: bool = True) -> None:
         self.splits = splits
         self.atoms: list[Atom] = []
@@ -184,9 +185,9 @@ class Algebra:
         self.multiples.setdefault(found, []).append((self.number(f), c))
         return found
 
+    @abstractmethod
     def leading(self, f: Sum) -> Fraction:
-        """The coefficient that is made 1."""
-        raise NotImplementedError
+        """The coefficient that is made 1, or nearly 1."""
 
     def ln(self, f: Sum) -> Sum:
         """Of a product the sum of the logarithms, of a sum up to a factor."""

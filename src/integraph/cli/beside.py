@@ -27,10 +27,7 @@ def beside(
 
 
 def box_beside(program: Program, box: str | None) -> Interval:
-    """The box that was given, else that of the promise, else [0, 1]^d."""
-    from integraph.bounds.intervals import Interval
-    from integraph.constructions.box import interval
+    """The box that was given, else the one that the program was made for."""
+    from integraph.constructions.box import where
 
-    if box is None and program.budget is not None:
-        return Interval(program.budget.low, program.budget.high)
-    return interval(box_of(box), program.inputs)
+    return where(program, box_of(box))

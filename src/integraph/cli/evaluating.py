@@ -85,19 +85,20 @@ def flow_of(program: Program, x: Floats, engine: str | None, rtol: float) -> Flo
 
 
 def outside(program: Program, x: Floats) -> int:
-    """How many points are where nothing is promised."""
+    """How many points are not where the program was made for."""
     import numpy as np
 
-    budget = program.budget
-    return 0 if budget is None else int(np.count_nonzero(((x < budget.low) | (x > budget.high)).any(1)))
+    box = program.box
+    return 0 if box is None else int(np.count_nonzero(((x < box.low) | (x > box.high)).any(1)))
 
 
 def _warning(program: Program, count: int, of: int) -> str:
     from integraph.program.summary import named_box
 
-    assert program.budget is not None
-    box = named_box(program.budget.low, program.budget.high)
-    return f"{count:,} of {of:,} points {'is' if count == 1 else 'are'} outside {box}, where the error is promised"
+    assert program.box is not None
+    box = named_box(program.box.low, program.box.high)
+    why = "where the error is promised" if program.budget else "for which the program was made"
+    return f"{count:,} of {of:,} points {'is' if count == 1 else 'are'} outside {box}, {why}"
 
 
 def _lines(outputs: Floats) -> list[str]:

@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike
 
 from integraph.bounds.intervals import Interval
 from integraph.errors import UsageError
+from integraph.program import Program
 from integraph.program.numbers import numbers
+
+PAIRS = (tuple, list, int, float)  # what pairs are written as, or the ends of all sides; anything else is an array
+
+
+def where(program: Program, box: ArrayLike | None = None) -> Interval:
+    """The box that is given, or else the one that the program was made for, or else [0, 1]^d."""
+    own = program.box
+    return interval(box, program.inputs) if box is not None or own is None else Interval(own.low, own.high)
 
 
 def interval(box: ArrayLike | None, inputs: int) -> Interval:
@@ -22,10 +31,10 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
             f"the box has shape {given.shape}: needs (low, high) for all inputs, {inputs} such pairs, or two arrays of "
             f"{inputs}, the lows and the highs"
         )
-    arrays = isinstance(box, tuple) and all(isinstance(part, np.ndarray) for part in box)  # (X.min(0), X.max(0))
+    arrays = isinstance(box, tuple) and any(not isinstance(part, PAIRS) for part in box)  # (X.min(0), X.max(0))
     if isinstance(box, tuple) and given.shape == (2, 2) and not arrays and (given[:, 0] == given[:, 1]).all():
         raise UsageError(
-            f"the box {box} has sides of width 0 only: for lows and highs give a tuple of two numpy arrays, for pairs "
+            f"the box {box} has sides of width 0 only: for lows and highs give a tuple of two arrays, for pairs "
             "a list of (low, high)"
         )
     sides = np.broadcast_to(given.T if given.shape == (2, inputs) and (inputs != 2 or arrays) else given, (inputs, 2))

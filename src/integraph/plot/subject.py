@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.bounds.intervals import Interval
-from integraph.constructions.box import interval
+from integraph.constructions.box import where
 from integraph.errors import SourceError, UsageError
 from integraph.program import Program
 from integraph.program.engine import first_able
@@ -179,13 +179,10 @@ def subject(
     proof: Proof | None = None,
 ) -> Subject:
     """A program with what there is to say about it. Without a source, the formula that the program names is the source;
-    without a box, that of its promise, or else [0, 1]^d."""
+    without a box, the one that it was made for."""
     if not isinstance(program, Program):
         raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
-    budget = program.budget
-    domain = interval(box, program.inputs)
-    if box is None and budget is not None:
-        domain = Interval(budget.low, budget.high)
+    domain = where(program, box)
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None

@@ -1,6 +1,6 @@
 """Eq. (1) as an object: registers, blocks, segments, programs, their terms, their spec and their file."""
 
-from integraph.program.annotations import Budget, Probe
+from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.block import Block, Op, operation, operations, register, tensor
 from integraph.program.engine import Engine, Failure, Flow, Options, Status, plug
 from integraph.program.program import Controls, Program, Trajectory, build
@@ -15,6 +15,7 @@ __all__ = [
     "Block",
     "Budget",
     "Controls",
+    "Domain",
     "Engine",
     "Failure",
     "Flow",

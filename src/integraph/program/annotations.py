@@ -46,6 +46,20 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """The box low ≤ x ≤ high that a program was made for, where nothing is promised of its error."""
+
+    low: Floats
+    high: Floats
+
+    def __post_init__(self) -> None:
+        _check_box(self, "domain")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Domain, (self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Budget:
     """A bound of |source − exact flow of the stored controls| for every x with low ≤ x ≤ high, in its three parts.
 
@@ -58,19 +72,7 @@ class Budget:
     rounding: float  # of controls, to float64
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            array = numbers(getattr(self, name), f"budget: {name}", SpecError)
-            if not np.isfinite(array).all():
-                raise SpecError(f"budget: {name} holds {array[~np.isfinite(array)][0]}: the box must be finite")
-            object.__setattr__(self, name, tensor(array))
-        if self.low.ndim != 1 or self.low.shape != self.high.shape:
-            raise SpecError(
-                f"budget: low has shape {self.low.shape}, high {self.high.shape}: both need one number for each input"
-            )
-        wrong = np.flatnonzero(self.low > self.high)
-        if len(wrong):
-            n = int(wrong[0])
-            raise SpecError(f"budget: input {n} has low = {self.low[n]} > high = {self.high[n]}: swap them")
+        _check_box(self, "budget")
         for name in PARTS:
             part = real(getattr(self, name), f"budget: {name}", SpecError)
             if not (math.isfinite(part) and part >= 0):
@@ -88,3 +90,20 @@ class Budget:
         parts = [self.approximation, self.residue, self.rounding]
         total = math.fsum(parts)
         return total if math.fsum([*parts, -total]) <= 0 else math.nextafter(total, math.inf)
+
+
+def _check_box(box: Domain | Budget, what: str) -> None:
+    """low and high become tensors of one length."""
+    for name in ("low", "high"):
+        array = numbers(getattr(box, name), f"{what}: {name}", SpecError)
+        if not np.isfinite(array).all():
+            raise SpecError(f"{what}: {name} holds {array[~np.isfinite(array)][0]}: the box must be finite")
+        object.__setattr__(box, name, tensor(array))
+    if box.low.ndim != 1 or box.low.shape != box.high.shape:
+        raise SpecError(
+            f"{what}: low has shape {box.low.shape}, high {box.high.shape}: both need one number for each input"
+        )
+    wrong = np.flatnonzero(box.low > box.high)
+    if len(wrong):
+        n = int(wrong[0])
+        raise SpecError(f"{what}: input {n} has low = {box.low[n]} > high = {box.high[n]}: swap them")

@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from integraph.errors import FileError, SpecError
-from integraph.program.annotations import PARTS, Budget, Probe
+from integraph.program.annotations import PARTS, Budget, Domain, Probe
 from integraph.program.bands import bound
 from integraph.program.block import Block, Tensor, operation
 from integraph.program.engine import DOUBLE
@@ -41,7 +41,7 @@ class Limits:
 def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> Program:
     """The program, which has passed the spec; raises FileError or SpecError."""
     top = checked(dict, document, "the document")
-    if set(top) - {"bits"} != set(KEYS):
+    if set(top) - {"bits", "domain"} != set(KEYS):
         raise FileError(f"the document has the keys {_show(sorted(top))}, needs {', '.join(KEYS)}")
     registers = _registers(top["registers"], limits.registers)
     reader = _Reader(tensors, registers.width, limits.terms)
@@ -49,6 +49,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
     readout = reader.readout(top["readout"])
     scales = None if top["scales"] is None else reader.tensor(top["scales"], np.float64)
     budget = None if top["budget"] is None else reader.budget(top["budget"])
+    domain = reader.domain(top["domain"]) if "domain" in top else None
     probes = tuple(reader.probe(n, part) for n, part in enumerate(checked(list, top["probes"], "probes")))
     unused = sorted(set(tensors) - reader.used)
     if unused:
@@ -64,6 +65,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
         budget,
         probes,
         checked(int, top.get("bits", DOUBLE), "the number of bits"),
+        domain,
     )
 
 
@@ -145,6 +147,10 @@ class _Reader:
         low, high, *texts = _parts(part, 2 + len(PARTS), "the budget")
         parts = [_float(text, f"budget, {name}") for name, text in zip(PARTS, texts, strict=True)]
         return Budget(self.tensor(low, np.float64), self.tensor(high, np.float64), *parts)
+
+    def domain(self, part: object) -> Domain:
+        low, high = _parts(part, 2, "the domain")
+        return Domain(self.tensor(low, np.float64), self.tensor(high, np.float64))
 
     def probe(self, number: int, part: object) -> Probe:
         where = f"probe {number}"

@@ -25,7 +25,7 @@ def of_program(program: Program) -> str:
         ("maps", f"{program.inputs:,} → {program.outputs:,}"),
         ("size", f"{size}, T = {program.horizon:g}, {program.terms:,} term{'s' * (program.terms != 1)}"),
         *([("precision", f"needs {program.bits} bits")] if program.bits > DOUBLE else []),
-        *(("error", text) for text in errors(program) or ["no bound is known"]),
+        *(("error", text) for text in errors(program)),
     ]
     short = program.depth <= SEGMENTS and program.terms <= SPELLED
     return table("Program", rows, describe(program) if short else "")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
 from integraph.program import dynamics, lowering, notebook, spec, summary, transform
-from integraph.program.annotations import Budget, Probe
+from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, first_able, named
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
@@ -66,6 +66,7 @@ class Program:
     budget: Budget | None = None  # what the construction promises
     probes: tuple[Probe, ...] = ()  # where values of the source can be seen
     bits: int = DOUBLE  # the precision that its flow needs
+    domain: Domain | None = None  # where it was made for, if nothing is promised there
 
     def __post_init__(self) -> None:
         self.registers.close()
@@ -97,6 +98,11 @@ class Program:
     @property
     def outputs(self) -> int:
         return int(self.readout.shape[0])
+
+    @property
+    def box(self) -> Budget | Domain | None:
+        """`low` and `high` of the inputs it was made for: of the promise, or else of its domain."""
+        return self.budget or self.domain
 
     @cached_property
     def terms(self) -> int:

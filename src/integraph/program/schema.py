@@ -7,6 +7,7 @@
     budget     [low, high, approximation, residue, rounding] or null; low and high are tensors
     probes     [[label, segment, registers, scale, shift], …]
     bits       the precision that the flow needs, where that is more than 53
+    domain     [low, high], tensors, where there is one
 
 A reference to registers is [offset, shape, strides], or the name of an int64 tensor that lists them. A float is its
 hexadecimal text, which is exact.
@@ -75,4 +76,6 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
     }
     if program.bits > DOUBLE:
         document["bits"] = program.bits
+    if program.domain is not None:
+        document["domain"] = [name(program.domain.low), name(program.domain.high)]
     return document, tensors

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import SpecError
-from integraph.program.annotations import Budget, Probe
+from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.block import Block
 from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
@@ -132,7 +132,12 @@ def _first(ref: Ref, owners: NDArray[np.uint8], allowed: int) -> int | None:
 
 
 def _annotations(program: Program) -> None:
-    budget = program.budget
+    budget, domain = program.budget, program.domain
+    if domain is not None:
+        if not isinstance(domain, Domain):
+            raise SpecError(f"the domain is a Domain(low, high) or None, got {domain!r}")
+        if domain.low.shape != (program.inputs,):
+            raise SpecError(f"the domain has {len(domain.low)} sides, the program {program.inputs} inputs")
     if budget is not None:
         if not isinstance(budget, Budget):
             raise SpecError(f"the budget is a Budget(low, high, …) or None, got {budget!r}")

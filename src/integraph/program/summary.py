@@ -43,7 +43,7 @@ def short(program: Program) -> str:
     return (
         f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
         f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {terms}{needs}\n"
-        f"    {', '.join(errors(program)) or 'error: no bound is known'}"
+        f"    {', '.join(errors(program))}"
     )
 
 
@@ -56,7 +56,11 @@ def errors(program: Program) -> list[str]:
         else [f"promised error ≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
-    return known + ([f"seen error {program.seen:.3g}"] if program.seen is not None else [])
+    known += [f"seen error {program.seen:.3g}"] if program.seen is not None else []
+    if budget is None:
+        here = "" if program.domain is None else f" for x in {named_box(program.domain.low, program.domain.high)}"
+        return [", ".join(known) + here if known else f"nothing is promised of the error{here}"]
+    return known
 
 
 def describe(program: Program) -> str:
@@ -118,6 +122,8 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
     rows = sizes(program, points, stiff)
     if budget is None:
         rows.append(("promised error", "no budget: nothing is promised"))
+        if program.domain is not None:
+            rows.append(("made for", f"x in {named_box(program.domain.low, program.domain.high)}"))
     else:
         parts = f"{budget.approximation:.3g} approximation + {budget.residue:.3g} residue"
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
@@ -142,14 +148,14 @@ def stiffness(program: Program, points: int) -> Stiffness:
             found = max(found, program.stiffness(x[None], points))
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return None, f"not computed: {error}"
-    where = "[0, 1]^d" if program.budget is None else "the budget's box"
+    where = "[0, 1]^d" if program.box is None else "the budget's box" if program.budget else "its domain"
     return found, f"{found:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
 
 
 def _inputs(program: Program) -> Floats:
     """The centre and a few corners of the box."""
     d = program.inputs
-    low, high = (np.zeros(d), np.ones(d)) if program.budget is None else (program.budget.low, program.budget.high)
+    low, high = (np.zeros(d), np.ones(d)) if program.box is None else (program.box.low, program.box.high)
     if d <= 2:
         upper = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
     else:  # the lowest, the highest, and two opposite ones

@@ -17,6 +17,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from integraph.errors import SpecError, UsageError
+from integraph.program.annotations import Domain
 from integraph.program.block import Block, operation
 from integraph.program.engine import DOUBLE
 from integraph.program.numbers import numbers, real
@@ -147,7 +148,10 @@ def _paced(program: Program, durations: list[float]) -> Program:
     pairs = zip(program.segments, durations, strict=True)
     segments = tuple(replace(s, duration=d, rate=s.rate * (s.duration / d) if d > 0 else s.rate) for s, d in pairs)
     found = replace(program, segments=segments)
-    return found if _same_flow(program, found) else replace(found, proven=None, budget=None)
+    if _same_flow(program, found):
+        return found
+    here = program.box
+    return replace(found, proven=None, budget=None, domain=None if here is None else Domain(here.low, here.high))
 
 
 def _same_flow(old: Program, new: Program) -> bool:
@@ -170,7 +174,7 @@ def rescale_states(program: Program, scales: ArrayLike) -> Program:
     matrix = scipy.sparse.csr_array(program.readout.multiply(s[None, :]))
     with np.errstate(over="ignore"):  # the spec refuses what is not finite
         combined = s if program.scales is None else s * program.scales
-    return replace(program, readout=matrix, scales=combined, proven=None, budget=None, probes=())
+    return replace(program, readout=matrix, scales=combined, proven=None, budget=None, probes=(), domain=None)
 
 
 def reverse(program: Program) -> Program:
@@ -184,6 +188,7 @@ def reverse(program: Program) -> Program:
         seen=None,
         budget=None,
         probes=(),
+        domain=None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from integraph.constructions.box import where
 from integraph.plot.picture import Picture
 from integraph.plot.subject import Subject
 from integraph.program.engine import DOUBLE
@@ -94,9 +95,8 @@ def _again(subject: Subject, proof: Proof | Certificate | None) -> Section:
 
 def _box(subject: Subject) -> list[str]:
     """The box as an argument, unless it is the one that would be taken anyway."""
-    box, budget = subject.box, subject.program.budget
-    low, high = (np.zeros(1), np.ones(1)) if budget is None else (budget.low, budget.high)
-    if (box.low == low).all() and (box.high == high).all():
+    box, own = subject.box, where(subject.program)
+    if (box.low == own.low).all() and (box.high == own.high).all():
         return []
     pairs = np.stack([box.low, box.high], 1).tolist()
     if all(pair == pairs[0] for pair in pairs):

@@ -196,7 +196,7 @@ class Reader:
             ops = math.ceil(fused.polynomial(x).ops * abs(a)) + CONSTANT if x.b.any() else 0
             return constant(x.shape, _number(x.b, a, text), ops)
         if low <= 0 < high and a > 0 and a.denominator > 1 and self.steep is not None:
-            return self.lifted(x, a, high, text, base)
+            return self.lifted(x, a, low, high, text, base)
         if low >= 0 or (a.denominator > 1 and high > 0):
             return fused.power(x, a, low, high, base)
         if a.denominator > 1:
@@ -209,9 +209,9 @@ class Reader:
             return inverse if a % 2 == 0 else self.times(constant((), -1.0), inverse, text)
         return self.either_sign(x, a, max(-low, high), text, base)
 
-    def lifted(self, x: Form, a: Fraction, high: float, text: str, base: str) -> Form:
-        """x^a, a > 0, where x may be 0: (x + δ)^a, which is above by at most δ^a for a ≤ 1, else by a(x + δ)^(a − 1) δ.
-        δ is such that this costs as much as a rectifier."""
+    def lifted(self, x: Form, a: Fraction, low: float, high: float, text: str, base: str) -> Form:
+        """x^a, a > 0, where x may be 0 but not below: (x + δ)^a, which is above by at most δ^a for a ≤ 1, else by
+        a(x + δ)^(a − 1) δ. δ is such that this costs as much as a rectifier."""
         assert self.steep is not None
         near = RELU / self.steep
         delta = near ** float(1 / a) if a <= 1 else near / (float(a) * (high + 1.0) ** float(a - 1))
@@ -220,8 +220,13 @@ class Reader:
                 f"{text}: its argument is computed to {U * self.size(x):.1g} only, and a root near 0 would have to be "
                 f"smoothed by δ = {delta:.1g}: ask for a larger eps"
             )
+        if not low + delta > 0:
+            raise SourceError(
+                f"{text}: its base is only known to be between {low:g} and {high:g} on the box, and a root of what is "
+                "below 0 has no value to keep to: choose another box, or leave out eps"
+            )
         self.smoothed.append(text)
-        return self.run(fused.power(shifted(x, delta), a, delta, high + delta, base), text, near)
+        return self.run(fused.power(shifted(x, delta), a, min(low, 0.0) + delta, high + delta, base), text, near)
 
     def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
