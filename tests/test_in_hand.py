@@ -78,6 +78,13 @@ def test_a_program_is_compiled_already() -> None:
         integraph.compile(integraph.compile("x"))
 
 
+@pytest.mark.parametrize("text", ["x*inf", "nan", "NaN + x", "-Infinity"])
+def test_what_is_no_number_is_no_input(text: str) -> None:
+    with pytest.raises(SourceError, match="is no number"):
+        integraph.compile(text)
+    assert integraph.compile("x*inf", variables="x inf")([2.0, 3.0]) == pytest.approx([6.0]), "unless it is said"
+
+
 def test_the_name_of_a_module_in_a_formula() -> None:
     with pytest.raises(SourceError, match=r"write sin\(x\), not np\.sin"):
         integraph.compile("np.sin(x)")

@@ -21,6 +21,7 @@ from integraph.frontends.tokens import HELP, LENGTH, TOKEN, Token, mistake, toke
 from integraph.targets.expression import CHOICES, CONSTANTS, FUNCTIONS, NUMBER, VARIABLE, Tape
 from integraph.targets.function import Function, from_expression, shortened
 
+NO_NUMBERS = ("nan", "inf", "infinity")  # names that nobody means as an input
 STEPS = 2_000  # of a formula
 DEPTH = 200  # of parentheses
 SEPARATOR = ", "  # of outputs
@@ -224,6 +225,8 @@ class _Reader:
         if name in CALLED:
             raise self._wrong(token, f"{name} is a function and needs parentheses", f"write {name}(x)")
         if self.variables is None:
+            if name.lower() in NO_NUMBERS:
+                raise self._wrong(token, f"{name} is no number", "a formula is made of finite numbers")
             if _slip(name):
                 fix = f"did you mean {name.lower()}? If it is an input, say variables=[{name!r}, …]"
                 raise self._wrong(token, f"unknown name {name!r}", fix)

@@ -18,6 +18,7 @@ from integraph.report import colours
 from integraph.report.interactive import frames
 from integraph.report.markup import Html, escaped, joined, tag
 
+GENERATOR = '<meta name="generator" content="integraph">'  # near the top: by it a page is known as one of these
 UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
@@ -53,6 +54,7 @@ def page(title: str, sections: Iterable[Section], lead: str = "") -> str:
     top = tag("header", tag("h1", title), tag("p", lead, class_="lead") if lead else Html(), nav)
     head = [
         Html('<meta charset="utf-8">'),
+        Html(GENERATOR),
         Html(f'<meta http-equiv="Content-Security-Policy" content="{escaped(_policy(scripts))}">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html('<meta name="color-scheme" content="light dark">'),
