@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from integraph import Index, Program, Registers, View, build, segment
 from integraph.errors import SpecError
 from integraph.gadgets import affine, decay
-from integraph.program import Budget, Probe
+from integraph.program import Budget, Domain, Probe
 
 
 def program() -> Program:
@@ -59,6 +59,9 @@ Z = View(2, (2,), (1,))
         (lambda: Budget([0.0], [1.0], 0, 0, np.inf), "rounding must be finite and ≥ 0, got inf"),
         (lambda: Budget([0.0], [1.0], 0, 0, "0"), "budget: rounding must be numbers"),
         (lambda: Budget([0.0], [1.0], 1e308, 1e308, 0), "sum of its parts must be finite"),
+        (lambda: Domain([0.0], [1.0, 2.0]), r"domain: low has shape \(1,\), high \(2,\)"),
+        (lambda: Domain([0.0], [np.inf]), "domain: high holds inf"),
+        (lambda: Domain([2.0], [1.0]), "domain: input 0 has low = 2.0 > high = 1.0"),
     ],
 )
 def test_what_is_refused(make: Callable[[], object], match: str) -> None:
@@ -71,6 +74,8 @@ def test_what_is_refused(make: Callable[[], object], match: str) -> None:
     [
         ({"budget": 1e-6}, "the budget is a Budget"),
         ({"budget": Budget([0.0], [1.0], 0, 0, 0)}, "has 1 sides, the program 2 inputs"),
+        ({"domain": (0.0, 1.0)}, "the domain is a Domain"),
+        ({"domain": Domain([0.0], [1.0])}, "the domain has 1 sides, the program 2 inputs"),
         ({"probes": Probe("p", 0, Z)}, "probes are a tuple"),
         ({"probes": ("p",)}, "a probe is made by Probe.*got 'p'"),
         ({"probes": (Probe("p", 3, Z),)}, "probe 'p' looks after segment 3: the segments are 0 … 2"),
@@ -128,6 +133,21 @@ def test_what_is_no_longer_true_is_dropped(change: Callable[[Program], Program],
     """Controls that are rounded anew have no proof, and other units or numbers of registers no probes."""
     found = change(annotated())
     assert (found.proven, found.budget, found.seen, len(found.probes)) == (None, None, seen, probes)
+
+
+def sides(found: Program) -> tuple[list[float], list[float]] | None:
+    return None if found.box is None else (found.box.low.tolist(), found.box.high.tolist())
+
+
+def test_where_a_program_was_made_for() -> None:
+    """The box of the promise, or else its domain, which a promise that is dropped leaves behind; not in other units."""
+    here = ([-1.0, 0.0], [1.0, 2.0])
+    assert program().box is None
+    assert sides(annotated()) == here
+    assert sides(annotated().rescale_time(1.0)) == here
+    made = replace(program(), domain=Domain(*here))
+    assert sides(made) == sides(pickle.loads(pickle.dumps(made))) == sides(made.rescale_time(0.1)) == here
+    assert made.rescale_states(2.0).box is made.reverse().box is made.then(made).box is None
 
 
 def test_what_is_still_true_is_kept() -> None:

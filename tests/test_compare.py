@@ -326,9 +326,25 @@ def test_another_formula_breaks_the_promise(off: float) -> None:
     assert found.broken
     assert found.largest == pytest.approx(off, rel=1e-5)
     assert "they differ by MORE, this is not the source that was compiled" in str(found)
-    outside = compare(program, f"{WAVE} + {off}", 2.0 * X)
+    outside = compare(program, f"{WAVE} + {off}", X + 1.5)
     assert not outside.broken
-    assert "outside its box" in str(outside)
+    assert "50 of the inputs are outside its box" in str(outside)
+
+
+def test_inputs_outside_do_not_hide_a_broken_promise() -> None:
+    """Inside by 0.01, outside by more: the promise is judged by what is inside, also layer by layer."""
+    program = integraph.compile("x^2", box=(0, 1))
+    found = compare(program, lambda x: x**2 + np.where(x > 1, 5.0, 0.01), [[0.5], [1.5]])
+    assert (found.broken, found.largest) == (True, pytest.approx(5.0))
+    assert "1 of the inputs is outside its box: they differ by MORE inside, by 0.01" in str(found)
+    assert not compare(program, lambda x: x**2 + np.where(x > 1, 5.0, 0.0), [[0.5], [1.5]]).broken
+    net = random_network((2, 4, 1), "tanh", seed=1)
+    compiled = integraph.compile(net)
+    off = [(layer.A, layer.b + 0.01, layer.activation) for layer in net.layers]
+    x = [[0.5, 0.5], [1e9, 0.0]]  # whose rounding excuses nothing inside
+    assert compare(compiled, off, x).broken
+    assert not compare(compiled, off, x[1:]).broken
+    assert not compare(compiled, net, x).broken
 
 
 def test_several_outputs() -> None:

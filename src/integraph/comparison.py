@@ -21,7 +21,7 @@ from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches
 from integraph.program.engine import batch_of
 from integraph.program.summary import above
-from integraph.program.views import Floats
+from integraph.program.views import Bools, Floats
 from integraph.sources import Target, outputs, target_of, values
 from integraph.targets import Function, Layer, Network
 from integraph.targets.formula_graph import to_graph
@@ -65,7 +65,7 @@ class Comparison:
     inputs: int
     notes: tuple[str, ...] = ()
     promised: float = 0.0  # the program's own bound of its error at the outputs, 0 if it has none
-    broken: bool = False  # the promise: all inputs are inside its box, and the outputs differ by more
+    broken: bool = False  # the promise: at an input inside its box the outputs differ by more
     kind: str = NETWORK  # of the source
 
     @property
@@ -130,10 +130,10 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
         given = x if program.scales is None else x / program.scales[: program.inputs]
     flow = program.flow(given, engine).check()
     if isinstance(found, Network):
-        rows, noise, notes = _layers(program, found, x, given, flow)
+        rows, judged, notes = _layers(program, found, x, given, flow)
     else:
-        rows, noise, notes = _values(program, found, x, flow)
-    broken, promise = _promise(program, kind, x, rows[-1], ROUNDING * noise)
+        rows, judged, notes = _values(program, found, x, flow)
+    broken, promise = _promise(program, kind, x, judged)
     read = [f"when the {kind} was read: {note}" for note in getattr(found, "notes", ())]
     promised = 0.0 if program.budget is None else program.budget.total
     return Comparison(tuple(rows), len(x), (*notes, *promise, *read), promised, broken, kind)
@@ -143,7 +143,21 @@ def _other(kind: str) -> str:
     return f"compare a program with the {kind} that it was compiled from"
 
 
-Found = tuple[list[Row], float, list[str]]  # rows, the largest terms that are summed up anywhere, notes
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the promise is held against: the largest difference of the outputs inside its box, and rounding there."""
+
+    difference: float
+    noise: float
+
+
+Found = tuple[list[Row], _Judged | None, list[str]]  # rows, what is judged if anything is, notes
+
+
+def _inside(program: Program, x: Floats) -> Bools:
+    """Which inputs the promise speaks of."""
+    budget = program.budget
+    return np.zeros(len(x), np.bool_) if budget is None else ((x >= budget.low) & (x <= budget.high)).all(1)
 
 
 def _values(program: Program, found: Target, x: Floats, flow: Flow) -> Found:
@@ -151,10 +165,15 @@ def _values(program: Program, found: Target, x: Floats, flow: Flow) -> Found:
     of = values(found)
     if of is None:
         raise UsageError("a table of derivatives has no values between its nodes: there is nothing to compare with")
-    wanted = of(x)
+    wanted, inside = of(x), np.flatnonzero(_inside(program, x))
+    judged = None
     with np.errstate(all="ignore"):  # what is not finite is shown
         row = _row(program, "output", program.depth - 1, wanted, flow.outputs, 0)
-    return [row], _parts(found, x[row.input], abs(row.network)), []
+        if len(inside):
+            worst = _row(program, "output", program.depth - 1, wanted[inside], flow.outputs[inside], 0)
+            parts = _parts(found, x[inside[worst.input]], abs(worst.network))
+            judged = _Judged(worst.difference, ROUNDING * parts)
+    return [row], judged, []
 
 
 def _parts(found: Target, x: Floats, size: float) -> float:
@@ -173,20 +192,25 @@ def _layers(program: Program, net: Network, x: Floats, given: Floats, flow: Flow
     probes = _probes(program, net)
     stages = list(_stages(program, probes))
     found: list[Row] = []
-    noise = 1.0
+    inside, differences, noise = _inside(program, x), [], 1.0
     size = max(1, MEMORY // (3 * program.width + 2 * sum(net.sizes)))
     for first in range(0, len(x), size):
         part = slice(first, first + size)
         with np.errstate(all="ignore"):  # what is not finite is shown
             layers = net.values(x[part])
-            noise = max(noise, *(_terms(layer, z) for layer, z in zip(net.layers, [x[part], *layers], strict=False)))
+            kept = inside[part]
+            if kept.any():
+                before = zip(net.layers, [x[part], *layers], strict=False)
+                noise = max(noise, *(_terms(layer, z[kept]) for layer, z in before))
+                differences.append(np.abs(layers[-1] - flow.outputs[part])[kept].max())
             rows = [
                 _row(program, probe.label, probe.segment, layers[layer], got, first)
                 for (probe, layer), got in _seen(program, stages, given[part], first, flow.engine)
             ]
             rows.append(_row(program, "output", program.depth - 1, layers[-1], flow.outputs[part], first))
         found = [max(pair, key=lambda row: row.size) for pair in zip(found, rows, strict=True)] if found else rows
-    return found, noise, list(_hidden(program, net, probes))
+    judged = _Judged(float(np.max(differences)), ROUNDING * noise) if differences else None
+    return found, judged, list(_hidden(program, net, probes))
 
 
 Seen = tuple[Probe, int]  # a probe, and the layer of the network that it shows
@@ -278,13 +302,16 @@ def _hidden(program: Program, net: Network, probes: list[Seen]) -> Iterator[str]
         yield f"not a layer of the network, so not compared: {', '.join(others)}"
 
 
-def _promise(program: Program, kind: str, x: Floats, output: Row, noise: float) -> tuple[bool, list[str]]:
+def _promise(program: Program, kind: str, x: Floats, judged: _Judged | None) -> tuple[bool, list[str]]:
     """Whether the promise is broken, and how that is said."""
     budget = program.budget
     if budget is None:
         return False, []
-    outside = np.count_nonzero(((x < budget.low) | (x > budget.high)).any(1))
+    outside = np.count_nonzero(~_inside(program, x))
     where = f", but {outside:,} of the inputs {'is' if outside == 1 else 'are'} outside its box" if outside else ""
-    broken = not outside and not output.difference <= budget.total + noise
-    verdict = f": they differ by MORE, this is not the {kind} that was compiled" if broken else ""
+    broken = judged is not None and not judged.difference <= budget.total + judged.noise
+    verdict = ""
+    if judged is not None and broken:
+        amount = f" inside, by {judged.difference:.3g}" if outside else ""
+        verdict = f": they differ by MORE{amount}, this is not the {kind} that was compiled"
     return broken, [f"promised error of the outputs ≤ {above(budget.total)}{where}{verdict}"]

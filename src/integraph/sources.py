@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -53,7 +54,7 @@ def target_of(
     """The source of this program: as it is given, or else the formula that the program names.
 
     A Python function is tried on the box, which is the program's own unless given; if the program is exact, its source
-    was written in jax.numpy, and is traced again.
+    was perhaps written in jax.numpy, and is traced again if it can be.
     """
     if source is None:
         found = recalled(program)
@@ -63,7 +64,8 @@ def target_of(
     if is_network(source) or not is_python(source):
         return target(source, variables=variables, inputs=inputs)
     if is_exact(program):
-        return graph(source, inputs=program.inputs if inputs is None else inputs)
+        with suppress(SourceError):  # by its values then
+            return graph(source, inputs=program.inputs if inputs is None else inputs)
     own = program.box
     if box is None and own is not None:
         box = [(low, high) for low, high in zip(own.low, own.high, strict=True)]
