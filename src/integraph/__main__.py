@@ -1,6 +1,6 @@
 """`python -m integraph` is the command."""
 
-from integraph.cli.app import main
+from integraph.cli.start import main
 
 if __name__ == "__main__":
     main()

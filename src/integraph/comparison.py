@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import UsageError
 from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches
 from integraph.program.engine import batch_of
 from integraph.program.summary import above
-from integraph.program.views import Bools, Floats
-from integraph.sources import Target, outputs, target_of, values
+from integraph.program.views import Floats
+from integraph.sources import Target, outputs, recalled, target_of, values
 from integraph.targets import Function, Layer, Network
 from integraph.targets.formula_graph import to_graph
 from integraph.targets.graph import Graph
@@ -154,7 +154,7 @@ class _Judged:
 Found = tuple[list[Row], _Judged | None, list[str]]  # rows, what is judged if anything is, notes
 
 
-def _inside(program: Program, x: Floats) -> Bools:
+def _inside(program: Program, x: Floats) -> NDArray[np.bool_]:
     """Which inputs the promise speaks of."""
     budget = program.budget
     return np.zeros(len(x), np.bool_) if budget is None else ((x >= budget.low) & (x <= budget.high)).all(1)
@@ -171,9 +171,15 @@ def _values(program: Program, found: Target, x: Floats, flow: Flow) -> Found:
         row = _row(program, "output", program.depth - 1, wanted, flow.outputs, 0)
         if len(inside):
             worst = _row(program, "output", program.depth - 1, wanted[inside], flow.outputs[inside], 0)
-            parts = _parts(found, x[inside[worst.input]], abs(worst.network))
+            parts = _parts(_way(program, found), x[inside[worst.input]], abs(worst.network))
             judged = _Judged(worst.difference, ROUNDING * parts)
     return [row], judged, []
+
+
+def _way(program: Program, found: Target) -> Target:
+    """What shows how the outputs are reached: of a Python function nothing, but the program may name a formula."""
+    unknown = isinstance(found, Function) and found.expression is None
+    return (recalled(program) or found) if unknown else found
 
 
 def _parts(found: Target, x: Floats, size: float) -> float:

@@ -64,11 +64,13 @@ def target_of(
     if is_network(source) or not is_python(source):
         return target(source, variables=variables, inputs=inputs)
     if is_exact(program):
-        with suppress(SourceError):  # by its values then
+        with suppress(SourceError, UsageError):  # what cannot be traced, or without jax, has values still
             return graph(source, inputs=program.inputs if inputs is None else inputs)
     own = program.box
     if box is None and own is not None:
         box = [(low, high) for low, high in zip(own.low, own.high, strict=True)]
+    if box is None and inputs is None:
+        inputs = program.inputs or None
     return target(source, box=box, variables=variables, inputs=inputs)
 
 

@@ -19,7 +19,8 @@ from integraph.cli import (
     showing,
     tracing,
 )
-from integraph.cli.shell import INTERRUPTED, MISUSE, ParserError, fail
+from integraph.cli.shell import GOOD, INTERRUPTED, MISUSE, ParserError, fail, telling
+from integraph.cli.streams import prepare
 
 app = typer.Typer(
     name="integraph",
@@ -56,15 +57,19 @@ for words in (compiling, planning, showing, evaluating, tracing, comparing, repo
 
 def main() -> None:
     """The entry point. Misuse that the parser finds is told like any other, in JSON where JSON was asked for."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # not where somebody else has put one
-            stream.reconfigure(errors="backslashreplace")  # characters that the terminal does not have
+    prepare()
+    code = GOOD
     try:
-        code = app(prog_name="integraph", standalone_mode=False)
+        with telling():  # help, and the version
+            code = app(prog_name="integraph", standalone_mode=False)
     except ParserError as error:
         code = _misused(error)
+    except typer.Exit as done:
+        code = done.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except SystemExit as end:  # of completion; or rich's way to say that nobody reads the help
+        code = GOOD if isinstance(end.__context__, BrokenPipeError) else end.code
     sys.exit(code)
 
 

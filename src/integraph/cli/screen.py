@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from integraph.cli.streams import remarking
+
 PATIENCE = 0.7  # seconds before a bar appears
 WIDE = 160  # columns of a table that goes into a file or a pipe, which have no width of their own
 
@@ -34,14 +36,20 @@ def put(part: Any, stderr: bool = False) -> None:
 
     screen = console(stderr)
     drawn = (s if s.control else Segment(harmless(s.text), s.style) for s in screen.render(part))
-    screen.print(Segments(drawn), end="")
+    with screen.capture() as found:  # rich ends the process where a pipe is closed, so it does not write itself
+        screen.print(Segments(drawn), end="")
+    stream.write(found.get())
 
 
 def remark(kind: str, style: str, text: str) -> None:
     """`error: …` or `warning: …` on stderr."""
     from rich.text import Text
 
-    console(stderr=True).print(Text(f"{kind}: ", style=style), Text(harmless(text)), sep="", soft_wrap=True)
+    screen = console(stderr=True)
+    with screen.capture() as found:
+        screen.print(Text(f"{kind}: ", style=style), Text(harmless(text)), sep="", soft_wrap=True)
+    with remarking():
+        sys.stderr.write(found.get())
 
 
 def console(stderr: bool = False) -> Any:

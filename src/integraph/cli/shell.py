@@ -6,10 +6,10 @@ misuse, 130 after Ctrl-C.
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import json
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,9 +23,11 @@ from typer.core import TyperCommand
 from integraph.cli.plain import plain
 from integraph.cli.screen import put, remark
 from integraph.cli.screen import waiting as waiting
-from integraph.errors import FlowError, IntegraphError
+from integraph.cli.streams import silence
+from integraph.errors import FileError, FlowError, IntegraphError, SourceError
 
 GOOD, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
+MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, None)
 # what typer's parser raises: it has no name that lasts
 ParserError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
@@ -65,11 +67,9 @@ def command(
         @functools.wraps(word)
         def run(**arguments: Any) -> None:
             as_json, debug = arguments.pop("json"), arguments.pop("debug")
-            with explained(as_json, debug):
-                with redirect_stdout(sys.stderr):  # what a module of the user prints is no result
-                    answer = word(**arguments)
-                show(answer, as_json)
-                sys.stdout.flush()
+            with explained(as_json, debug), redirect_stdout(sys.stderr):  # what a user's module prints is no result
+                answer = word(**arguments)
+            show(answer, as_json)
             raise typer.Exit(answer.code)
 
         hints = get_type_hints(word, include_extras=True) | SHARED
@@ -91,27 +91,43 @@ def explained(as_json: bool, debug: bool) -> Iterator[None]:
         yield
     except (typer.Exit, ParserError):
         raise
-    except BrokenPipeError:  # whoever reads has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(GOOD) from None
     except KeyboardInterrupt:
         fail("Interrupted", "interrupted: nothing was half-written", INTERRUPTED, as_json)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if debug:
             traceback.print_exc()
         kind, message, code, more = _verdict(error, debug)
         fail(kind, message, code, as_json, **more)
 
 
-def _verdict(error: Exception, debug: bool) -> tuple[str, str, int, dict[str, Any]]:
+@contextmanager
+def telling() -> Iterator[None]:
+    """What is inside writes to stdout. That nobody reads it is good; that it cannot be written is said on stderr."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough
+        silence(sys.stdout)
+    except OSError as error:
+        silence(sys.stdout)
+        remark("error", "bold red", f"cannot write to stdout: {error.strerror or error}")
+        raise typer.Exit(FAILED) from None
+
+
+def _verdict(error: Exception | SystemExit, debug: bool) -> tuple[str, str, int, dict[str, Any]]:
     """What kind of error it is, what to say, how to exit, and what else JSON says."""
     kind = type(error).__name__
+    if isinstance(error, SystemExit):
+        why = "the source ends the program (SystemExit) when it is called: it should return numbers"
+        return SourceError.__name__, why, MISUSE, {}
     if isinstance(error, FlowError):
         return kind, str(error), FAILED, {"inputs": error.indices}
     if isinstance(error, IntegraphError):
-        return kind, str(error), MISUSE, {}
+        why = error.__context__ if isinstance(error, FileError) else None
+        broken = isinstance(why, OSError) and why.errno in MACHINE  # a full disk is nobody's misuse
+        return kind, str(error), FAILED if broken else MISUSE, {}
     if isinstance(error, MemoryError):
-        return kind, f"there is not enough memory for this: {error or 'ask for less at once'}", FAILED, {}
+        return kind, f"there is not enough memory for this: {str(error) or 'ask for less at once'}", FAILED, {}
     if isinstance(error, OSError):
         return kind, str(error), FAILED, {}
     hint = "" if debug else "\nThis is a mistake in integraph; --debug shows where."
@@ -121,19 +137,21 @@ def _verdict(error: Exception, debug: bool) -> tuple[str, str, int, dict[str, An
 def fail(kind: str, message: str, code: int, as_json: bool, **more: Any) -> NoReturn:
     """An error, as a sentence on stderr or as JSON on stdout."""
     if as_json:
-        print(document({"error": {"kind": kind, "message": message} | more}))
+        with telling():
+            print(document({"error": {"kind": kind, "message": message} | more}))
     else:
         remark("error", "bold red", message)
     raise typer.Exit(code)
 
 
 def show(answer: Answer, as_json: bool) -> None:
-    if as_json:
-        print(document(answer.data | ({"warnings": answer.warnings} if answer.warnings else {})))
-        return
-    for part in answer.text if isinstance(answer.text, list) else [answer.text]:
-        put(part)
-    sys.stdout.flush()  # before what follows on stderr
+    """Results on stdout, then what there is to say about them on stderr."""
+    with telling():
+        if as_json:
+            print(document(answer.data | ({"warnings": answer.warnings} if answer.warnings else {})))
+            return
+        for part in answer.text if isinstance(answer.text, list) else [answer.text]:
+            put(part)
     for warning in answer.warnings:
         remark("warning", "bold yellow", warning)
     if answer.hint:

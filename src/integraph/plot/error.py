@@ -59,7 +59,8 @@ class _Values:
 
     @property
     def gaps(self) -> int:
-        return int(np.isnan(self.got if self.wanted is None else self.got + self.wanted).sum())
+        gap = np.isnan(self.got)
+        return int((gap if self.wanted is None else gap | np.isnan(self.wanted)).sum())
 
 
 def _evaluated(s: Subject, x: Floats, outputs: list[int]) -> list[_Values]:
@@ -78,7 +79,7 @@ def _outputs(s: Subject) -> tuple[list[int], int]:
 
 
 def _curves(s: Subject, axis: int) -> Picture:
-    t = np.linspace(s.box.low[axis], s.box.high[axis], s.points(CURVE, 33))
+    t = _along(s, axis, s.points(CURVE, 33))
     x = np.repeat(s.landmarks[:1], len(t), 0)
     x[:, axis] = t
     outputs, worst = _outputs(s)
@@ -100,6 +101,13 @@ def _levels(s: Subject, values: _Values) -> tuple[Level, ...]:
     bound = (("promised", s.promised), ("proven", s.proven))
     known = [Level(y, f"{name} ≤ {above(y)}") for name, y in bound if y is not None and y > 0]
     return (*known, Level(values.floor, "rounding of float64"))
+
+
+def _along(s: Subject, axis: int, count: int) -> Floats:
+    """From end to end of a side of the box, which may be longer than any number of float64."""
+    t = np.linspace(0.0, 1.0, count)
+    found: Floats = s.box.low[axis] * (1 - t) + s.box.high[axis] * t
+    return found
 
 
 def _maps(s: Subject, first: int, second: int) -> Picture:
@@ -164,7 +172,7 @@ def _influential(s: Subject, moving: list[int]) -> tuple[list[int], int]:
 
 
 def _grid(s: Subject, first: int, second: int, rest: Floats, side: int) -> tuple[Floats, Floats, Floats]:
-    x, y = (np.linspace(s.box.low[axis], s.box.high[axis], side) for axis in (first, second))
+    x, y = (_along(s, axis, side) for axis in (first, second))
     points = np.repeat(rest[None], side * side, 0)
     points[:, first], points[:, second] = np.tile(x, side), np.repeat(y, side)
     return x, y, points

@@ -72,7 +72,8 @@ def _stiffness(s: Subject) -> Floats | str:
     if POINTS * program.depth * program.width > MAX_PATH:
         return "the program is too large"
     try:
-        found = [stiffness_by_segment(program, s.units(x[None]), POINTS) for x in _inputs(s)]  # one Jacobian at a time
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has no eigenvalues: LinAlgError
+            found = [stiffness_by_segment(program, s.units(x[None]), POINTS) for x in _inputs(s)]  # a Jacobian at a time
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return str(error)
     largest: Floats = np.max(found, 0)

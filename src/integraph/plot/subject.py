@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.bounds.intervals import Interval
+from integraph.comparison import compare
 from integraph.constructions.box import where
 from integraph.errors import SourceError, UsageError
 from integraph.program import Program
@@ -30,6 +31,7 @@ WORK = 1_000_000_000  # terms times inputs of closed forms: a second or two
 COST = {"exact": 1.0, "taylor": 100.0, "oracle": 10_000.0, "precise": 10_000.0}  # of an engine, in closed forms
 SAMPLES = 1000  # points that are looked at for the largest difference
 SEED = 0
+FAR = 1e300  # of an axis, so that its ends can be subtracted
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -151,6 +153,14 @@ class Subject:
         found = np.stack([0.5 * low + 0.5 * high, *(np.where(corner, high, low) for corner in upper)])
         return found if len(low) else found[:1]
 
+    @cached_property
+    def broken(self) -> bool:
+        """Whether more is seen than promise and rounding allow, at the points where there is a difference."""
+        if self.promised is None or self.seen is None or not self.seen.largest > self.promised:
+            return False
+        there = ~np.isnan(self.seen.difference).any(1)
+        return compare(self.program, self.target, self.seen.points[there]).broken
+
     @property
     def promised(self) -> float | None:
         """The bound of the construction, if the box is within the one that it speaks of."""
@@ -183,6 +193,9 @@ def subject(
     if not isinstance(program, Program):
         raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
     domain = where(program, box)
+    for n, (low, high) in enumerate(zip(domain.low.tolist(), domain.high.tolist(), strict=True)):
+        if max(-low, high) > FAR:
+            raise UsageError(f"side {n} of the box is [{low:g}, {high:g}]: pictures end at {FAR:g}, give a smaller box")
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None

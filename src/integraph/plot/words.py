@@ -42,9 +42,12 @@ def bounds(s: Subject) -> str:
     """What is promised and proven for the box, as sentences."""
     said = []
     if s.promised == 0:
-        said.append("The construction is exact: what is seen is the rounding of float64.")
+        rest = "but more is seen than the rounding of float64" if s.broken else "what is seen is the rounding of float64"
+        said.append(f"The construction is exact{',' if s.broken else ':'} {rest}.")
     elif s.promised is not None:
         said.append(f"Promised is at most {above(s.promised)}.")
+    if s.broken:
+        said.append("That is not kept: is this the source that was compiled?")
     if s.proven is not None:
         said.append(f"Proven is at most {above(s.proven)}.")
     return " ".join(said)

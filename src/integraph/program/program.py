@@ -241,7 +241,7 @@ class Program:
         "error", "sparsity" …; an unknown name lists all. `source` is what was compiled."""
         return plugged(PLOT).plot(self, what, path, source=source, x=x, box=box)
 
-    def report(self, path: str | os.PathLike[str], source: Any = None, **options: Any) -> Path:
+    def report(self, path: str | os.PathLike[str] = "report.html", source: Any = None, **options: Any) -> Path:
         """All pictures and numbers in one HTML file, with the options of `integraph.report`; returns its path."""
         found: Path = plugged(REPORT).report(self, path, source, **options)
         return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def report(
     program: Program,
-    path: FilePath,
+    path: FilePath = "report.html",
     source: Any = None,
     *,
     box: ArrayLike | None = None,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from integraph.comparison import compare
 from integraph.plot.subject import Subject
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import above, named_box
@@ -55,10 +54,16 @@ def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
         stored = subject.program.proven
         if stored is None:
             return card("Proven error", None, "Nobody has proved a bound for this program yet; integraph.certify can.")
+        if subject.proven is None:
+            box = subject.program.box
+            only = "a box that it does not name" if box is None else f"x in {named_box(box.low, box.high)} only"
+            return card("Proven error", None, f"What the program says was proved of it, ≤ {above(stored)}, is for {only}.")
         says = "What the program says was proved of it. The proof itself is not part of this report."
         return card("Proven error", f"≤ {above(stored)}", says)
     where = named_box(np.array(proof.box.low), np.array(proof.box.high))
     means = f"Computed with ball arithmetic for every x in {where}, for the exact flow of the stored controls."
+    if math.isfinite(proof.upper) and subject.proven is None:
+        return card("Proven error", None, f"The proof, ≤ {above(proof.upper)}, is for x in {where} only.")
     value = f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else None
     if proof.status == "refuted":
         means += f" More than the {above(proof.eps or 0.0)} that was asked for."
@@ -84,17 +89,10 @@ def _seen(subject: Subject) -> Html:
     largest, promised = subject.seen.largest, subject.promised
     more, look = " Elsewhere it can be larger.", ""
     if promised is not None and largest > promised:
-        look = "refuted" if _broken(subject) else ""
+        look = "refuted" if subject.broken else ""
         more = " That is more than is promised: "
         more += "is this the source that was compiled?" if look else "rounding, of which no promise speaks."
     return card("Seen error", f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
-
-
-def _broken(subject: Subject) -> bool:
-    """Whether the difference is more than promise and rounding, at the points where there is one."""
-    assert subject.seen is not None
-    there = ~np.isnan(subject.seen.difference).any(1)
-    return compare(subject.program, subject.target, subject.seen.points[there]).broken
 
 
 def _proof(proof: Proof | Certificate) -> Html:

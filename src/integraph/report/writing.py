@@ -20,6 +20,8 @@ from integraph.report.page import page
 from integraph.smooth import Variables
 from integraph.targets import Function, Network
 
+SUFFIXES = (".html", ".htm")
+
 
 def write(
     program: Program,
@@ -35,17 +37,12 @@ def write(
 ) -> Path:
     """`integraph.report`, with all its arguments."""
     say = progress or (lambda text: None)
-    check_path(path)
+    _page(path)
     folder = None if figures is None else _folder(figures, formats)
     say("reading the source")
     shown = subject(program, source, box=box, variables=variables, inputs=inputs, proof=_read(proof))
     _fits(shown)
     drawn = gallery(shown, say)
-    say("writing the page")
-    sections = contents(shown, drawn, shown.proof)
-    text = page(program.source, sections, f"Report on the quadratic neural ODE of {_shape(program)}")
-    with atomic(path) as file:
-        file.write(text.encode())
     if folder is not None:
         from integraph.plot import static
 
@@ -53,7 +50,19 @@ def write(
             say(f"drawing {picture.name}")
             for suffix in formats:
                 static.save(picture, folder / f"{picture.name}.{suffix}")
+    say("writing the page")
+    sections = contents(shown, drawn, shown.proof)
+    text = page(program.source, sections, f"Report on the quadratic neural ODE of {_shape(program)}")
+    with atomic(path) as file:  # last: where there is a page, there is all that was asked for
+        file.write(text.encode())
     return Path(path)
+
+
+def _page(path: FilePath) -> None:
+    """A page takes no other file's place: a program's, say."""
+    check_path(path)
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{os.fspath(path)}: a report is a page, {' or '.join(SUFFIXES)}; give the path such a suffix")
 
 
 def _shape(program: Program) -> str:
