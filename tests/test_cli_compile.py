@@ -115,8 +115,8 @@ def test_a_python_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (["my_functions:h"], "it has Deep, g"),
         (["no_such_module:f"], "no module 'no_such_module'"),
         (["needs:f"], "'a_package_that_is_not_there', which is not installed"),
-        (["leaves:f"], "SystemExit: 3"),
-        (["my_functions:g"], "inputs=2"),
+        (["leaves:f"], "'leaves' ends the program"),
+        (["my_functions:g"], "--inputs 2"),
     ):
         failed = call("compile", *words)
         assert failed.code == 2

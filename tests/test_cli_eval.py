@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import struct
 from pathlib import Path
@@ -206,7 +207,7 @@ def test_many_rows_are_what_numpy_reads(tmp_path: Path) -> None:
     table = tmp_path / "points.csv"
     table.write_text("".join(f"{a!r},{b!r}\n" for a, b in x.tolist()))
     with table.open("rb") as file:
-        assert np.array_equal(read_csv(file, "points.csv", ("x", "y"), None), x)
+        assert np.array_equal(read_csv(file, "points.csv", ("x", "y"), None)[0], x)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", ">f8", "i4"])
@@ -296,3 +297,37 @@ def test_outputs_in_files(log: Path, tmp_path: Path) -> None:
     before = (tmp_path / "x.npy").read_bytes()
     said = call("eval", log, "--points", tmp_path / "x.npy", "-o", tmp_path / "x.npy")
     assert (said.code, (tmp_path / "x.npy").read_bytes()) == (2, before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\n\n0.5,0.25\n", "# two inputs\n# of a table\n0.5,0.25\n", "\n# z\ny,x\n0.25,0.5\n", "# y,x\n0.25,0.5\n# end\n"],
+)
+def test_empty_lines_and_comments(text: str) -> None:
+    found, warnings = read_csv(io.BytesIO(text.encode()), "points.csv", ("x", "y"), None)
+    assert (found.tolist(), warnings) == ([[0.5, 0.25]], ())
+
+
+def test_a_mistake_behind_comments_has_its_line(path: Path) -> None:
+    integraph.compile("x*y").save(path)
+    said = call("eval", path, "--points", "-", stdin=b"# a\n\nx,y\n1,2\n# b\n1,two\n")
+    assert said.code == 2
+    assert "line 6, column 2: 'two'" in said.err
+
+
+def test_a_header_that_names_no_input_is_a_warning(path: Path) -> None:
+    integraph.compile("x - y").save(path)
+    said = call("eval", path, "--points", "-", stdin=b"lat,lon\n0.75,0.25\n")
+    assert (said.code, said.out) == (0, "0.5\n")
+    assert "line 1: the header (lat, lon) names none of the inputs" in said.err
+    (warning,) = call("eval", path, "--points", "-", "--json", stdin=b"lat,lon\n0.75,0.25\n").data["warnings"]
+    assert "taken in order" in warning
+    beside = call("compare", path, "--points", "-", "--json", stdin=b"lat,lon\n0.75,0.25\n").data
+    assert "taken in order" in beside["warnings"][0]
+
+
+def test_a_line_without_end(path: Path) -> None:
+    integraph.compile("x*y").save(path)
+    said = call("eval", path, "--points", "/dev/zero")
+    assert said.code == 2
+    assert "more than 1,000,000 characters" in said.err

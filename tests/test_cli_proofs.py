@@ -44,7 +44,7 @@ def test_proved_and_checked(wave: Path, tmp_path: Path) -> None:
     assert said.code == 0
     assert "status    proved" in said.out
     assert f"source: {WAVE}, which the program names" in said.out
-    assert f"written: {proof}" in said.out
+    assert f"wrote {proof}" in said.out
     assert "assumed" in said.out
     checked = call("check", proof, wave)
     assert checked.code == 0
@@ -202,10 +202,10 @@ def test_ctrl_c_keeps_what_is_proved(wave: Path, tmp_path: Path) -> None:
     run.expect("proving: ≤")
     run.sendintr()
     run.expect("status +proved: the gap is not reached, it was interrupted")
-    run.expect("written: ")
+    run.expect("wrote ")
     run.expect(pexpect.EOF)
     run.close()
-    assert run.exitstatus == 0
+    assert run.exitstatus == 130
     assert call("check", proof, wave).code == 0
 
 
@@ -215,3 +215,12 @@ def test_ctrl_c_before_anything_is_proved(wave: Path, monkeypatch: pytest.Monkey
     left = replace(proof, status="unknown", reason="it was interrupted")
     monkeypatch.setattr(integraph, "certify", lambda *given, **options: left)
     assert call("certify", wave).code == 130
+
+
+def test_a_gap_that_is_not_reached_is_not_good(wave: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked decides: within the budget the tolerance is proved, and the gap is not there."""
+    few = ["--eps", "1", "--boxes", "1", "--workers", "1"]
+    assert call("certify", wave, *few).code == 0
+    said = call("certify", wave, "--gap", "1e-9", *few)
+    assert said.code == 1
+    assert "status    proved: the gap is not reached" in said.out

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import integraph
+from integraph.cli.files import PAGE
 
 pexpect = pytest.importorskip("pexpect", reason="needs pexpect: pip install 'integraph[dev]'")
 if not hasattr(pexpect, "spawn"):
@@ -154,7 +155,7 @@ def killed(cwd: Path, *words: str) -> None:
 
 
 def test_killed_while_writing_the_old_file_is_there(tmp_path: Path) -> None:
-    old = {"a.integraph": b"", "a.html": b"<!doctype html> old", "y.csv": b"old", "y.npy": b"old"}
+    old = {"a.integraph": b"", "a.html": PAGE.mark + b" old", "y.csv": b"old", "y.npy": b"old"}
     integraph.compile("x*y").save(tmp_path / "a.integraph")
     old["a.integraph"] = (tmp_path / "a.integraph").read_bytes()
     for name, content in old.items():

@@ -124,13 +124,28 @@ def test_sparks() -> None:
     assert huge.split()[1][-1] == BLOCKS[-1]
 
 
+def test_a_picture_says_of_which_input_it_is(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    static = pytest.importorskip("integraph.plot.static", reason="needs matplotlib: pip install 'integraph[plot]'")
+    titles, draw = [], static.draw
+
+    def seen(*given: object) -> object:
+        figure = draw(*given)
+        titles.append(figure.get_suptitle())
+        return figure
+
+    monkeypatch.setattr(static, "draw", seen)
+    assert call("trace", growth(path), "0.25", "-o", tmp_path / "way.png").code == 0
+    (title,) = titles
+    assert title.endswith("x = 0.25")
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_a_picture(path: Path, tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'integraph[plot]'")
     picture = tmp_path / f"way{suffix}"
     said = call("trace", growth(path), "0.5", "-o", picture)
     assert said.code == 0
-    assert f"written: {picture}" in said.out
+    assert f"wrote {picture}" in said.out
     begins = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
     assert picture.read_bytes().startswith(begins)
     assert len(picture.read_bytes()) > 5000

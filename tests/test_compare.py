@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -377,6 +378,32 @@ def test_a_python_function_and_a_graph() -> None:
     graph = integraph.graph(WAVE)
     assert compare(integraph.compile(graph), graph, X).largest < 1e-15
     assert compare(integraph.compile(graph), WAVE, X).largest < 1e-15
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: np.sin(3 * x) * np.exp(-y),
+        lambda x: np.sin(3 * x[0]) * np.exp(-x[1]),
+        lambda x, y: math.sin(3 * x) * math.exp(-y),
+    ],
+    ids=["arguments", "vector", "numbers"],
+)
+def test_an_exact_program_and_a_function_in_numpy(f: Callable[..., float]) -> None:
+    """What jax cannot trace has values."""
+    program, X = integraph.compile(WAVE), RNG.uniform(size=(50, 2))
+    found = compare(program, f, X)
+    assert found.largest < 1e-15
+    assert not found.broken
+    assert compare(program, lambda x, y: np.sin(3 * x) * np.exp(-y) + 1e-9, X).broken
+    assert program.plot("error", source=f) is not None
+
+
+def test_rounding_is_known_from_the_formula_of_the_program() -> None:
+    program, X = integraph.compile("1e8*x - 1e8*y + x*y"), RNG.uniform(size=(50, 2))
+    found = compare(program, lambda x, y: 1e8 * np.subtract(x, y) + x * y, X)
+    assert found.largest > 1e-10
+    assert not found.broken
 
 
 def test_a_function_in_jax() -> None:

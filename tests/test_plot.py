@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import integraph
 from integraph import Program, Registers, build, segment
 from integraph.errors import UsageError
 from integraph.gadgets import affine, exp, ln, ramp
-from integraph.plot import PICTURES, gallery, pictures, plot, subject
+from integraph.plot import PICTURES, gallery, pictures, plot, static, subject
 from integraph.plot.error import error
 from integraph.plot.picture import Curve, Heat, Panel, Picture
 from integraph.plot.trajectory import trajectory
@@ -84,7 +86,7 @@ def test_slices_fix_the_other_inputs() -> None:
     mark = heat(frame.panels[0])
     b, d = np.meshgrid(mark.x, mark.y)
     assert np.abs(mark.z - (np.sin(0.5 + 2 * b) * np.exp(-0.5 * d) + 0.5 * d**2)).max() <= program.budget.total + 1e-12
-    worst = shown.seen.worst
+    worst = shown.sample.worst
     frame = next(f for f in found.frames if f.label.startswith("a and c, the rest where"))
     mark = heat(frame.panels[1])
     a, c = np.meshgrid(mark.x, mark.y)
@@ -145,6 +147,62 @@ def test_trajectory_follows_the_closed_form() -> None:
     assert np.allclose(marks["z"].y, np.where(t <= 1, t, np.exp(-1.5 * (t - 1))), rtol=1e-13)
     assert np.array_equal(marks["x"].y, np.full_like(t, -1.5))
     assert [(span.start, span.end, span.label) for span in frame.panels[0].spans] == [(0, 1, "load"), (1, 2, "grow")]
+
+
+def test_the_largest_difference_is_that_of_all_that_is_drawn() -> None:
+    """A needle between random points, on the grid of the picture: 401 points of a line."""
+    program = integraph.compile("x^2")
+    shown = subject(program, lambda x: x**2 + np.where(np.abs(x - 0.4025) < 1e-9, 7.0, 0.0))
+    assert shown.seen is not None
+    assert (shown.seen.largest, shown.seen.worst[0]) == (pytest.approx(7.0), pytest.approx(0.4025))
+    assert "is 7, at x = 0.4025" in drawn(error(shown)).says
+    for text in ("x*y", "x*y+z+t*u"):
+        other = subject(integraph.compile(text), f"{text} + x^40*y^3/9")
+        tops = [panel.title for frame in drawn(error(other)).frames for panel in frame.panels if "up to" in panel.title]
+        assert max(float(title.split()[-1]) for title in tops) <= float(f"{other.seen.largest:.2g}")
+
+
+@pytest.mark.parametrize("text", ["x^2*y", "3*x"])
+def test_what_is_not_rounding_is_not_called_so(text: str) -> None:
+    """A wrong source, and a program with another weight."""
+    program = integraph.compile(text)
+    excuse = "exact: what is seen is the rounding of float64"
+    assert excuse in drawn(error(subject(program))).says
+    weights = replace(program, readout=program.readout * 1.001)
+    for one, source in ((program, f"{text} + 1e-6*x"), (weights, text)):
+        says = drawn(error(subject(one, source))).says
+        assert excuse not in says
+        assert "exact, but more than the rounding of float64 is seen" in says
+    net = integraph.network([(np.eye(2), None, "tanh"), (np.ones((1, 2)), None)])
+    off = integraph.network([(np.eye(2), None, "tanh"), (1.01 * np.ones((1, 2)), None)])
+    assert "That is not kept" in drawn(gallery(subject(integraph.compile(net), off))["layers"]).says
+
+
+def test_the_end_of_numbers() -> None:
+    """Sides longer than float64 holds are refused, large values are drawn; warnings would be errors."""
+    for text in ("x^2", "x*y", "x+y+z", "tanh(x)"):
+        program = integraph.compile(text)
+        for picture in pictures(subject(program, box=(-1e150, 1e150))):
+            static.draw(picture)._repr_png_()
+        with pytest.raises(UsageError, match=r"side 0 of the box is \[-1e\+308, 1e\+308\]: pictures end at 1e\+150"):
+            program.plot("error", box=(-1e308, 1e308))
+
+
+def test_a_trajectory_begins_where_the_output_moves() -> None:
+    """sin(3x)·y is 0 or nearly so at all corners: there most registers may move, but not the output."""
+    program = integraph.compile("sin(3*x)*y", 1e-3, method="lean")
+    found = drawn(trajectory(subject(program)))
+    label = found.frames[found.first].label
+    x, y = (float(part.split(" = ")[1]) for part in label.split(", ")[:2])
+    assert abs(math.sin(3 * x) * y) > 1e-2
+
+
+def test_the_input_of_a_trajectory_is_named(tmp_path: Path) -> None:
+    program = integraph.compile(SKEW)
+    found = drawn(trajectory(subject(program), x=[0.25, 0.75]))
+    assert found.title == "Registers through the segments: x = 0.25, y = 0.75"
+    program.plot(x=[0.25, 0.75], path=tmp_path / "way.svg")
+    assert "x = 0.25, y = 0.75" in (tmp_path / "way.svg").read_text()
 
 
 def test_trajectory_has_a_frame_for_centre_and_corners() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import integraph
 from integraph import Partition, Program, Registers, build, segment
+from integraph.constructions.planner import plan
 from integraph.gadgets import decay, log_cosh, ramp
 from integraph.plot import subject
 from integraph.plot.layers import layers
@@ -19,6 +20,7 @@ from integraph.plot.picture import Bars, Curve, Heat, Panel, Picture
 from integraph.plot.rates import rates
 from integraph.plot.sparsity import shown_segments, sparsity
 from integraph.plot.trade_off import trade_off
+from integraph.plot.words import fitting
 from test_plot import SKEW, WAVE, curves, drawn
 
 RNG = np.random.default_rng(5)
@@ -171,7 +173,7 @@ def test_a_large_partition_is_shown_in_part() -> None:
 def test_plans_of_theorem_1_and_where_this_program_is() -> None:
     program = integraph.compile(WAVE, 1e-4, method="lean")
     order = int(re.search(r"order (\d+)", program.source)[1])
-    width, depth, both = drawn(trade_off(subject(program))).frames[0].panels
+    width, depth = drawn(trade_off(subject(program))).frames[0].panels  # there is one plan: nothing to choose from
     for panel, size in ((width, "width"), (depth, "depth")):
         ours = curves(panel)[f"lean, order {order}"]
         for eps in (1e-2, 1e-8):
@@ -180,8 +182,56 @@ def test_plans_of_theorem_1_and_where_this_program_is() -> None:
         here = curves(panel)["this program"]
         assert (here.x[0], here.y[0]) == (program.budget.total, getattr(program, size))
     assert curves(width)["the paper's choice"].y[0] == integraph.plan(WAVE, 1e-1, method="paper").chosen.width
-    others = curves(both)[f"lean, order {order}, ε = 0.0001"]
-    assert (program.width, program.depth) in list(zip(others.x, others.y, strict=True))
+
+
+def test_plans_of_two_inputs(lean: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the smallest ε, and the paper's with the same order: bounds of higher derivatives would take long."""
+    module = importlib.import_module("integraph.plot.trade_off")
+    tried = []
+    monkeypatch.setattr(module, "plan", lambda task: tried.append(task) or plan(task))
+    order = int(re.search(r"order (\d+)", lean.source)[1])
+    width, depth, both = drawn(trade_off(subject(lean))).frames[0].panels
+    assert min(task.eps for task in tried if task.method == "lean") == 1e-6
+    assert {task.order for task in tried} == {order}
+    assert len({id(task.known) for task in tried}) == 1
+    theirs = integraph.plan(SKEW, 1e-1, method="paper", order=order).chosen
+    assert curves(width)[f"the paper's, order {order}"].y[0] == theirs.width
+    assert curves(depth)[f"the paper's, order {order}"].y[0] == theirs.depth
+    others = curves(both)[f"lean, order {order}, ε = 0.001"]
+    assert len(others.x) > 1
+    assert (lean.width, lean.depth) in list(zip(others.x, others.y, strict=True))
+
+
+def test_one_cell_needs_no_partition() -> None:
+    program = integraph.compile("exp(x)*y", 1e-1, method="lean")
+    assert "N = 0" in program.source
+    assert partition(subject(program)) == "Theorem 1 with one cell (N = 0) needs no partition of unity"
+    assert "that is Theorem 1" in partition(subject(integraph.compile("x^2")))
+
+
+def test_curves_of_nothing_have_no_name() -> None:
+    """No register of x² decays."""
+    panel = drawn(rates(subject(integraph.compile("x^2")))).frames[0].panels[0]
+    assert "fastest decay" not in curves(panel)
+    assert all(np.isfinite(curve.y).any() for curve in curves(panel).values())
+    r = Registers()
+    x = r.inputs("x", 1)
+    assert rates(subject(build(r, [segment("wait")], x))) == "all of its rates are zero: nothing moves"
+
+
+def test_names_at_a_matrix_are_apart(lean: Program) -> None:
+    found = drawn(sparsity(subject(lean)))
+    assert lean.width > 32
+    for panel in found.frames[0].panels:
+        across = np.array([at for at, _ in panel.x_ticks])
+        assert across[0] == -1
+        assert np.diff(across).min() >= (lean.width - 1) / 32
+        assert panel.y_ticks[-1] == (lean.width - 1, fitting(lean.registers.name(lean.width - 1), 16))
+        assert panel.y_ticks[0][0] == 0
+    r = Registers()
+    x = r.inputs("x", 1)
+    one = drawn(sparsity(subject(build(r, [segment("fall", decay(x, r=1.0))], x))))
+    assert one.frames[0].label == "0 fall, 1 term"
 
 
 def sizes(picture: Picture) -> dict[str, tuple[float, float]]:

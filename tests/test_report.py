@@ -301,7 +301,7 @@ def test_without_a_source_it_says_so(tmp_path: Path) -> None:
     assert "Seen error unknown Not measured" in words
     assert "Not shown" in words
     known = read(integraph.report(identity().with_errors(proven=1.5e-3, seen=2e-4), tmp_path / "report.html")).words
-    assert "Proven error ≤ 0.0015 What the program says was proved of it" in known
+    assert "Proven error unknown What the program says was proved of it, ≤ 0.0015, is for a box" in known
     assert "Seen error 0.0002 Not measured" in known
 
 
@@ -320,6 +320,23 @@ def test_a_box_of_its_own(tmp_path: Path) -> None:
     assert "box x in [0, 2]" in words
     assert re.search(r"Promised error unknown The promise, ≤ \S+, is for x in \[0, 1\] only", words)
     assert "box=(0.0, 2.0))" in words
+
+
+def test_what_is_proved_for_one_box_is_not_said_of_another(tmp_path: Path) -> None:
+    """By the program's word, and by a certificate; on a part of the box it holds too."""
+    program = integraph.compile("tanh(x)", box=(0, 1)).with_errors(proven=1e-9)
+    path = tmp_path / "report.html"
+    for box in ((0, 1), (0.25, 0.5)):
+        assert "Proven error ≤ 1e-09 What the program says" in read(integraph.report(program, path, box=box)).words
+    other = read(integraph.report(program, path, box=(0, 1.5))).words
+    assert re.search(r"Proven error unknown What .*?, ≤ 1e-09, is for x in \[0, 1\] only", other)
+    proof = integraph.certify(program, "tanh(x)", 1e-6, seconds=5, workers=1, progress=False)
+    assert proof.status == "proved"
+    reader = read(integraph.report(program, path, box=(0, 1.5), proof=proof))
+    assert re.search(r"Proven error unknown The proof, ≤ \S+, is for x in \[0, 1\] only", reader.words)
+    assert not any("proved" in (a.get("class") or "") for a in reader.of("div"))
+    reader = read(integraph.report(program, path, box=(0, 0.5), proof=proof))
+    assert any(a.get("class") == "card proved" for a in reader.of("div"))
 
 
 def test_a_proof_is_shown(net: tuple[integraph.Network, Program], tmp_path: Path) -> None:
@@ -392,7 +409,8 @@ def test_the_old_report_stays_until_the_new_one_is_whole(
 
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere" / "report.html", tmp_path):
+    (tmp_path / "folder.html").mkdir()
+    for path in (tmp_path / "nowhere" / "report.html", tmp_path / "folder.html"):
         with pytest.raises(FileError, match="cannot write"):
             integraph.report(identity(), path)
     with pytest.raises(FileError, match="a path is a text or a Path"):
@@ -400,6 +418,35 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot make the folder"):
         integraph.report(identity(), tmp_path / "report.html", figures=tmp_path / "file")
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["p.integraph", "report", "report.html.txt", ".html"])
+def test_a_page_takes_no_other_files_place(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    identity().save(path)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=r"a report is a page, \.html or \.htm"):
+        identity().report(path)
+    assert path.read_bytes() == before
+
+
+def test_a_page_has_a_name_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert identity().report() == integraph.report(identity()) == Path("report.html")
+    assert b'<meta name="generator" content="integraph">' in (tmp_path / "report.html").read_bytes()[:300]
+    assert integraph.report(identity(), "PAGE.HTM").exists()
+
+
+def test_a_page_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pictures cannot be written there is no page."""
+
+    def failing(*_: object) -> None:
+        raise FileError("the disk is full")
+
+    monkeypatch.setattr("integraph.plot.static.save", failing)
+    with pytest.raises(FileError, match="disk is full"):
+        integraph.report(identity(), tmp_path / "report.html", figures=tmp_path / "figures")
     assert not (tmp_path / "report.html").exists()
 
 

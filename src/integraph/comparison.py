@@ -157,7 +157,10 @@ Found = tuple[list[Row], _Judged | None, list[str]]  # rows, what is judged if a
 def _inside(program: Program, x: Floats) -> NDArray[np.bool_]:
     """Which inputs the promise speaks of."""
     budget = program.budget
-    return np.zeros(len(x), np.bool_) if budget is None else ((x >= budget.low) & (x <= budget.high)).all(1)
+    if budget is None:
+        return np.zeros(len(x), np.bool_)
+    found: NDArray[np.bool_] = np.all((x >= budget.low) & (x <= budget.high), axis=1)
+    return found
 
 
 def _values(program: Program, found: Target, x: Floats, flow: Flow) -> Found:

@@ -58,7 +58,7 @@ for words in (compiling, planning, showing, evaluating, tracing, comparing, repo
 def main() -> None:
     """The entry point. Misuse that the parser finds is told like any other, in JSON where JSON was asked for."""
     prepare()
-    code = GOOD
+    code: int | str | None = GOOD
     try:
         with telling():  # help, and the version
             code = app(prog_name="integraph", standalone_mode=False)
@@ -75,7 +75,9 @@ def main() -> None:
 
 def _misused(error: Any) -> int:
     """How to exit, after it was said what is wrong."""
-    where = "integraph" if error.ctx is None else error.ctx.command_path
+    words = {info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands}
+    word = next((f" {word}" for word in sys.argv[1:] if word in words), "")  # where the parser does not say it
+    where = f"integraph{word}" if error.ctx is None else error.ctx.command_path
     try:
         fail("UsageError", f"{error.format_message()}\nsee {where} --help", MISUSE, "--json" in sys.argv[1:])
     except typer.Exit as done:

@@ -18,6 +18,7 @@ from integraph.cli.files import is_program, loaded
 from integraph.cli.race import race
 from integraph.cli.shell import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.sources import box_of, names_of, source_of
+from integraph.errors import UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -71,6 +72,9 @@ def bench(
 
     integraph bench "sin(3*x)*exp(-y)" --method lean --eps 1e-4
     """
+    if what is None:
+        why = "without WHAT, programs are timed that are always the same"
+        _refuse(why, eps=eps, box=box, method=method, variables=variables, inputs=inputs)
     subjects = _built_in() if what is None else [_subject(what, eps, box, method, variables, inputs)]
     data: list[dict[str, Any]] = []
     text: list[Any] = []
@@ -102,13 +106,21 @@ def _subject(
     import integraph
     from integraph.sources import recalled, target_of
 
-    if Path(what).is_file() and is_program(Path(what)):
+    if is_program(Path(what)):
+        _refuse(f"{what} is a program already", eps=eps, method=method, variables=variables, inputs=inputs)
         program = loaded(Path(what))
         return program, recalled(program)
     given, names = source_of(what), names_of(variables)
     with waiting("compiling"):
         program = integraph.compile(given, eps, box=box_of(box), method=method, variables=names, inputs=inputs)
     return program, target_of(program, given, box=box_of(box), variables=names, inputs=inputs)
+
+
+def _refuse(why: str, **options: object) -> None:
+    """Options that would be without effect."""
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"--{name} {value}: {why}, leave it out")
 
 
 def _built_in() -> Iterator[tuple[Program, Target]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from integraph.cli.sources import box_of, names_of, source_of
+from integraph.errors import UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -19,11 +20,19 @@ def beside(
     from integraph.sources import target_of
     from integraph.targets import Function
 
+    check_source(source, variables, inputs)
     given = None if source is None else source_of(source)
     found = target_of(program, given, box=box_of(box), variables=names_of(variables), inputs=inputs)
     if source is None and isinstance(found, Function):
         return found, f"source: {found.name}, which the program names"
     return found, f"source: {source}"
+
+
+def check_source(source: str | None, variables: str | None, inputs: int | None) -> None:
+    """Options that say how a source is read need one."""
+    for name, value in (("variables", variables), ("inputs", inputs)):
+        if source is None and value is not None:
+            raise UsageError(f"--{name} {value} says how SOURCE is read, and there is none: give it, or leave this out")
 
 
 def box_beside(program: Program, box: str | None) -> Interval:

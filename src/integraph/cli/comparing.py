@@ -33,9 +33,15 @@ def compare(
     table: a.Table = None,
     samples: Annotated[
         int | None,
-        typer.Option(min=1, metavar="COUNT", help=f"So many random points of the box, {SAMPLES} unless given."),
+        typer.Option(
+            min=1,
+            metavar="COUNT",
+            help=f"So many random points of the box. {SAMPLES} unless given, {FEW} where float64 is too coarse.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="SEED", help="Of the random points.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="SEED", help="Of the random points. 0 unless given.")
+    ] = None,
     box: Annotated[
         str | None, typer.Option(metavar="BOX", help="Of the random points: 0,1;-2,2. The program's unless given.")
     ] = None,
@@ -58,19 +64,24 @@ def compare(
     import integraph
     from integraph.program.engine import DOUBLE
 
-    if table is not None and samples is not None:
-        raise UsageError("--points and --samples both say where to compare: give one of them")
+    for name, value in (("samples", samples), ("seed", seed), ("box", box)):
+        if table is not None and value is not None:
+            raise UsageError(f"--points and --{name} both say where to compare: give one of them")
     program = loaded(file)
     target, origin = beside(program, source, box, variables, inputs)
     count = samples or (SAMPLES if program.bits <= DOUBLE else FEW)
-    x = _random(program, box, count, seed) if table is None else points_of(None, table, program)
+    warnings: tuple[str, ...] = ()
+    if table is None:
+        x = _random(program, box, count, seed or 0)
+    else:
+        x, warnings = points_of(None, table, program)
     with waiting("comparing"):
         found = integraph.compare(program, target, x, engine)
     worst = dict(zip(input_names(program), x[found.worst.input].tolist(), strict=True))
     data = {
         "source": origin.removeprefix("source: "),
         "inputs": found.inputs,
-        "seed": seed if table is None else None,
+        "seed": (seed or 0) if table is None else None,
         "largest": found.largest,
         "promised": None if program.budget is None else found.promised,
         "broken": found.broken,
@@ -80,7 +91,7 @@ def compare(
         "notes": found.notes,
     }
     text = [origin, repr(found), *_where(found.worst.input, worst)]
-    return Answer(data, text, FAILED if found.broken or math.isnan(found.largest) else GOOD)
+    return Answer(data, text, FAILED if found.broken or math.isnan(found.largest) else GOOD, warnings)
 
 
 def _random(program: Program, box: str | None, count: int, seed: int) -> Floats:

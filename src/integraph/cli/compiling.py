@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from integraph.sources import Target
 
 SHORT = 40  # lines of a description that are printed unasked
+NO_PROMISE = (
+    "no error is promised: it is not proved that every root, power, quotient and logarithm of the formula exists on "
+    "the whole box (evaluation checks it at every point); say with --box where inputs live"
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -67,8 +71,10 @@ def compile(
     integraph compile mymodule:f --inputs 2 --eps 1e-3
     """
     import integraph
+    from integraph.sources import is_exact
+    from integraph.targets import Function
 
-    read = [Path(source)] if Path(source).is_file() else []
+    read = [Path(source)]
     to = None if save is None else output(save, PROGRAM, "-o", read)
     proof_to = output(proof_beside(to), PROOF, "--certify", read) if certify and to is not None else None
     page = None if report is None else output(report, PAGE, "--report", read)
@@ -90,7 +96,8 @@ def compile(
         text += ["", repr(proof)]
     text += [f"wrote {path}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
-    return Answer(data | {"files": written}, text, code, hint=_next(to, page))
+    warnings = (NO_PROMISE,) if program.budget is None and is_exact(program) and isinstance(target, Function) else ()
+    return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
 
 
 def _target(program: Program, given: Any, **options: Any) -> Target | None:
@@ -150,8 +157,13 @@ def _described(program: Program) -> list[str]:
     return [f"{program.depth} segments, which integraph describe shows one by one"]
 
 
-def _next(to: Path | None, page: Path | None) -> str:
+def _next(program: Program, to: Path | None, page: Path | None) -> str:
     """What a person may want to do with it."""
+    from integraph.sources import recalled
+
     if to is None:
         return "-o NAME.integraph keeps the program" + ", --report NAME.html draws it" * (page is None)
-    return f"integraph eval {to} POINT, integraph trace {to}, integraph report {to}"
+    words = [f"integraph eval {to} POINT", f"integraph trace {to}"]
+    if page is None:
+        words.append(f"integraph report {to}" + " SOURCE" * (recalled(program) is None))
+    return ", ".join(words)

@@ -1,6 +1,7 @@
 """A table of numbers in a text file: numpy reads it, and if it cannot, every line is looked at to say why.
 
 The first line may be a header. If it names the inputs, in whatever order, columns are taken by name; else in order.
+Empty lines and those that begin with # are no points; before the first point, one with # may be the header too.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from itertools import islice
+from collections.abc import Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO
 
 from integraph.cli.screen import waiting
@@ -18,61 +20,89 @@ if TYPE_CHECKING:
     from integraph.program.views import Floats
 
 LINES = 100_000  # that are read at once
+LONGEST, ROOM = 1_000_000, 100  # characters of a line, or so many for each input if that is more
+COMMENT = "#"
 SEPARATORS = (",", ";", "\t")  # the first that is there, else white space
 
 
-def read_csv(stream: BinaryIO, name: str, names: tuple[str, ...], size: int | None) -> Floats:
-    """(B, d) from UTF-8 text, or a FileError with line and column."""
+def read_csv(stream: BinaryIO, name: str, names: tuple[str, ...], size: int | None) -> tuple[Floats, tuple[str, ...]]:
+    """(B, d) from UTF-8 text, and warnings; or a FileError with line and column."""
     import numpy as np
 
     text = io.TextIOWrapper(stream, encoding="utf-8-sig")
     parts: list[Floats] = []
-    order: list[int] | None = None
-    separator: str | None = None
-    number = 1  # of the first of these lines
     try:
         with waiting(f"reading {name}", size) as bar:
-            while lines := list(islice(text, LINES)):
-                if number == 1:
-                    separator = next((mark for mark in SEPARATORS if mark in lines[0]), None)
-                    order = _header(_fields(lines[0].lstrip("#"), separator), names, name)
-                    lines[0] = lines[0] if order is None else "\n"
-                parts.append(_numbers(lines, separator, names, f"{name}, line ", number))
-                number += len(lines)
-                bar(sum(map(len, lines)))
+            lines = _lines(text, name, max(LONGEST, ROOM * len(names)))
+            full = ((n, line) for n, line in enumerate(lines, 1) if not _empty(line) or _named(line, names))
+            number, first = next(full, (0, ""))
+            separator = _separator(first)
+            order, warnings = _header(_words(first), names, f"{name}, line {number}")
+            if order is None:
+                lines = chain([first] if number else [], lines)
+            else:
+                number += 1
+            while some := list(islice(lines, LINES)):
+                parts.append(_numbers(some, separator, names, f"{name}, line ", number))
+                number += len(some)
+                bar(sum(map(len, some)))
     except UnicodeDecodeError as error:
         raise FileError(f"{name}: byte {error.object[error.start]:#x} is not UTF-8: save the table as UTF-8") from None
     finally:
         text.detach()  # the stream belongs to the caller
     found = np.concatenate([np.zeros((0, len(names))), *parts])
     if not len(found):
-        raise FileError(f"{name}: there are no points in it: {'it is empty' if number == 1 else 'only a header'}")
-    return found if order is None else found[:, order]
+        raise FileError(f"{name}: there are no points in it: {'it is empty' if order is None else 'only a header'}")
+    return found if order is None else found[:, order], warnings
 
 
-def _header(fields: list[str], names: tuple[str, ...], name: str) -> list[int] | None:
-    """In which column each input is, if this is a header: a line of words."""
+def _lines(text: io.TextIOWrapper, name: str, longest: int) -> Iterator[str]:
+    for number, line in enumerate(iter(lambda: text.readline(longest), ""), 1):
+        if len(line) == longest and not line.endswith("\n"):
+            raise FileError(f"{name}, line {number}: more than {longest:,} characters: this is no table of points")
+        yield line
+
+
+def _empty(line: str) -> bool:
+    return line.isspace() or line.lstrip().startswith(COMMENT)
+
+
+def _named(line: str, names: tuple[str, ...]) -> bool:
+    """Whether a line, be it a comment, names all inputs, as the headers that numpy.savetxt writes."""
+    return sorted(_words(line)) == sorted(names)
+
+
+def _words(line: str) -> list[str]:
+    return [word.strip() for word in _fields(line.lstrip(f"{COMMENT} "), _separator(line))]
+
+
+def _separator(line: str) -> str | None:
+    return next((mark for mark in SEPARATORS if mark in line), None)
+
+
+def _header(words: list[str], names: tuple[str, ...], where: str) -> tuple[list[int] | None, tuple[str, ...]]:
+    """In which column each input is, if this is a header, a line of words; and a warning if it names none of them."""
     from integraph.program.wording import counted
 
-    words = [field.strip() for field in fields]
     if not words or any(not word or _value(word) is not None for word in words):
-        return None
+        return None, ()
     if len(words) != len(names):
-        raise FileError(f"{name}, line 1: a header of {counted(len(words), 'column')}, and there are {_inputs(names)}")
+        raise FileError(f"{where}: a header of {counted(len(words), 'column')}, and there are {_inputs(names)}")
     if sorted(words) == sorted(names):
-        return [words.index(wanted) for wanted in names]
+        return [words.index(wanted) for wanted in names], ()
+    shown = ", ".join(words[:6]) + ", …" * (len(words) > 6)
     if set(words) & set(names):
         raise FileError(
-            f"{name}, line 1: the header ({', '.join(words)}) names some of the inputs and not all: there are "
-            f"{_inputs(names)}"
+            f"{where}: the header ({shown}) names some of the inputs and not all: there are {_inputs(names)}"
         )
-    return list(range(len(names)))
+    return list(range(len(names))), (f"{where}: the header ({shown}) names none of the inputs, so columns are taken in "
+                                     f"order: {_inputs(names)}",)  # fmt: skip
 
 
 def _numbers(lines: list[str], separator: str | None, names: tuple[str, ...], where: str, first: int) -> Floats:
     import numpy as np
 
-    filled = [line for line in lines if not line.isspace()]
+    filled = [line for line in lines if not _empty(line)]
     if not filled:
         return np.zeros((0, len(names)))
     try:
@@ -89,7 +119,7 @@ def _fault(lines: list[str], separator: str | None, names: tuple[str, ...], wher
     from integraph.program.wording import counted
 
     for number, line in enumerate(lines, first):
-        if line.isspace():
+        if _empty(line):
             continue
         fields = _fields(line, separator)
         if len(fields) != len(names):

@@ -52,15 +52,15 @@ def evaluate(
     """
     to = None if save is None else output(save, TABLE, "-o", [file, table])
     program = loaded(file)
-    x = points_of(points, table, program)
+    x, warnings = points_of(points, table, program)
     flow = flow_of(program, x, engine, rtol).check()
     strangers = outside(program, x)
     data = {"engine": flow.engine, "points": len(x), "outside": strangers}
-    warnings = (_warning(program, strangers, len(x)),) if strangers else ()
+    warnings += (_warning(program, strangers, len(x)),) if strangers else ()
     if to is None:
         return Answer(data | {"outputs": flow.outputs}, "\n".join(_lines(flow.outputs)), warnings=warnings)
     _write(to, flow.outputs)
-    wrote = f"{len(x):,} point{'s' * (len(x) != 1)} by engine {flow.engine}: {to}"
+    wrote = f"{len(x):,} point{'s' * (len(x) != 1)} by engine {flow.engine}, wrote {to}"
     return Answer(data | {"output": to}, wrote, warnings=warnings)
 
 

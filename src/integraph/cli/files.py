@@ -16,25 +16,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is written: under which suffixes (the first unless one is given), and how files begin that may go."""
+    """What is written: under which suffixes (the first unless one is given), and by what our own files are known, the
+    only ones that may go. Without a mark, a file that is named goes."""
 
     name: str
     suffixes: tuple[str, ...]
-    begins: bytes = b""  # after its first eight bytes, if it is a program
+    mark: bytes = b""
+    before: int = 0  # bytes that may stand before the mark
+
+    def ours(self, start: bytes) -> bool:
+        """Whether a file that begins like this is one of these."""
+        return 0 <= start.find(self.mark) <= self.before
 
 
-PROGRAM = Kind("a program", (".integraph", ".safetensors"), b'{"__metadata__":{"format":"integraph program"')
+PROGRAM = Kind("a program", (".integraph", ".safetensors"), b'{"__metadata__":{"format":"integraph program"', 8)
 PROOF = Kind("a proof", (".json",), b'{"format":"integraph certificate"')
-PAGE = Kind("a page", (".html", ".htm"))
+PAGE = Kind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
 TABLE = Kind("a table", (".csv", ".npy"))
 NETWORKS = (".onnx", ".keras", ".h5", ".hdf5")
-HEADER = 8  # bytes of a program file before its text
+START = 1024  # bytes of a file by which it is known
 
 
 def loaded(file: Path) -> Program:
     """The program in a file; if it is a network, how to make one of it."""
     import integraph
 
+    refuse_pipe(file)
     try:
         return integraph.load(file)
     except FileError as error:
@@ -45,8 +52,27 @@ def loaded(file: Path) -> Program:
 
 
 def is_program(path: Path) -> bool:
-    """Whether a file begins as programs do; it may still be damaged."""
-    return _start(path)[HEADER:].startswith(PROGRAM.begins)
+    """Whether this is a file that begins as programs do; it may still be damaged."""
+    return PROGRAM.ours(_start(path))
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is something under this name; a formula may be too long for one."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_regular(path: Path) -> bool:
+    """Whether this is a file, which ends: a pipe may let us wait for ever."""
+    return is_there(path) and path.is_file()
+
+
+def refuse_pipe(path: Path) -> None:
+    """A FileError if this is neither a file nor a folder, nor missing: whoever reads it finds out about these."""
+    if is_there(path) and not (path.is_file() or path.is_dir()):
+        raise FileError(f"{path}: this is a pipe or a device: write it into a file first, and name that")
 
 
 def proof_beside(program: Path) -> Path:
@@ -66,11 +92,16 @@ def output(path: Path, kind: Kind, option: str, inputs: Iterable[Path | None] = 
         raise UsageError(f"{option} {path}: there is no folder {found.parent}: make it first")
     if not os.access(found.parent, os.W_OK):
         raise UsageError(f"{option} {path}: nothing may be written into the folder {found.parent}")
+    if not is_there(found):
+        return found
     if found.is_dir():
         raise UsageError(f"{option} {path}: this is a folder, name a file in it")
-    if any(other is not None and other.exists() and found.exists() and found.samefile(other) for other in inputs):
+    if not found.is_file():
+        raise UsageError(f"{option} {path}: this is a pipe or a device, name a file")
+    if any(other is not None and is_there(other) and found.samefile(other) for other in inputs):
         raise UsageError(f"{option} {path}: this is what is read, it would be lost: choose another name")
-    if kind.begins and not _replaceable(found, kind):
+    start = _start(found)
+    if kind.mark and start and not kind.ours(start):
         raise UsageError(
             f"{option} {path}: there is a file that is not {kind.name}, and it would be lost: choose another name, or "
             "remove it"
@@ -78,13 +109,12 @@ def output(path: Path, kind: Kind, option: str, inputs: Iterable[Path | None] = 
     return found
 
 
-def _replaceable(path: Path, kind: Kind) -> bool:
-    start = _start(path)
-    return not start or (start[HEADER:] if kind is PROGRAM else start).startswith(kind.begins)
-
-
 def _start(path: Path) -> bytes:
-    if not path.exists():
+    """Its first bytes; none of what is no file."""
+    if not is_regular(path):
         return b""
-    with path.open("rb") as file:
-        return file.read(128)
+    try:
+        with path.open("rb") as file:
+            return file.read(START)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from integraph.cli.files import refuse_pipe
 from integraph.errors import FileError, IntegraphError, UsageError
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ NUMPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
 WRITTEN = "write it with numpy.save(path, array) again"
 
 
-def points_of(words: list[str] | None, table: Path | None, program: Program) -> Floats:
-    """(B, d), every number finite; or an error that says where there is none."""
+def points_of(words: list[str] | None, table: Path | None, program: Program) -> tuple[Floats, tuple[str, ...]]:
+    """(B, d), every number finite, and warnings; or an error that says where there is none."""
     names = input_names(program)
     if words and table is not None:
         raise UsageError("there are points as arguments and in --points: give one of them")
     if words:
-        return from_arguments(words, names)
+        return from_arguments(words, names), ()
     if table is None:
         example = ",".join(["0.5"] * len(names)) if len(names) <= 4 else "0.5,0.5,…"
         raise UsageError(f"no points: write them behind the file, {example}, or use --points FILE (.csv, .npy, or -)")
@@ -56,7 +57,7 @@ def from_arguments(words: list[str], names: tuple[str, ...]) -> Floats:
     return np.array(rows)
 
 
-def from_file(path: Path, names: tuple[str, ...]) -> Floats:
+def from_file(path: Path, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
     """A table of numbers as text, or one array of numpy; which of them is seen from its first bytes."""
     from integraph.cli.csv_points import read_csv
 
@@ -68,12 +69,13 @@ def from_file(path: Path, names: tuple[str, ...]) -> Floats:
         with path.open("rb") as file:
             start = file.peek(8)
             if not start.startswith((NUMPY, ZIP)) and path.suffix.lower() != ".npy":
-                return read_csv(file, str(path), names, path.stat().st_size)
+                return read_csv(file, str(path), names, path.stat().st_size if path.is_file() else None)
     except OSError as error:
         raise FileError(f"cannot read the points in {path}: {error.strerror or error}") from None
     if start.startswith(ZIP):
         raise FileError(f"{path}: this is a zip file of several arrays: {WRITTEN}, one array")
-    return _npy(path, start, names)
+    refuse_pipe(path)  # an array is read where it lies
+    return _npy(path, start, names), ()
 
 
 def _npy(path: Path, start: bytes, names: tuple[str, ...]) -> Floats:

@@ -9,7 +9,7 @@ import typer
 
 from integraph.cli import arguments as a
 from integraph.cli.beside import beside
-from integraph.cli.files import PROOF, loaded, output
+from integraph.cli.files import PROOF, loaded, output, refuse_pipe
 from integraph.cli.shell import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
 from integraph.cli.sources import box_of
 from integraph.errors import UsageError
@@ -50,7 +50,7 @@ def certify(
     """Prove how far a program can be from its source, everywhere on a box.
 
     Of a program that was compiled exactly 1e-12 is asked for, unless it promises more than that.
-    Exits with 0 if it is proved, with 1 if it is refuted or unknown.
+    Exits with 0 if it is proved, with 1 if it is refuted or unknown, or --gap is not reached.
     Ctrl-C ends the search and keeps what is proved.
 
     [bold]Examples[/bold]
@@ -76,11 +76,13 @@ def certify(
     if target is not None and made.certificate is not None:
         made.certificate.save(target)
         data["written"] = target
-        text.append(f"written: {target}")
+        text.append(f"wrote {target}")
     elif target is not None:
         warnings.append(f"nothing is proved, so {target} was not written")
+    early = any(end in made.reason for end in ENDS.values())  # before the gap is reached, if there is one
+    done = made.status == PROVED and not (early and gap is not None)
     ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED
-    return Answer(data, text, GOOD if made.status == PROVED else ended, tuple(warnings))
+    return Answer(data, text, GOOD if done else ended, tuple(warnings))
 
 
 def asked(program: Program, eps: float | None, gap: float | None = None) -> float | None:
@@ -146,7 +148,8 @@ def check(
     import integraph
     from integraph.cli.files import is_program
 
-    if proof.is_file() and is_program(proof):
+    refuse_pipe(proof)
+    if is_program(proof):
         raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
     certificate = integraph.Certificate.load(proof)
     program = loaded(file)

@@ -8,10 +8,13 @@ from typing import Annotated
 import typer
 
 from integraph.cli import arguments as a
-from integraph.cli.files import PAGE, loaded, output
+from integraph.cli.beside import check_source
+from integraph.cli.files import PAGE, loaded, output, refuse_pipe
 from integraph.cli.shell import Answer, command, waiting
 from integraph.cli.sources import box_of, names_of, source_of
 from integraph.errors import UsageError
+
+NO_SOURCE = "the program does not name its source and none is given, so there is no picture of the error: give SOURCE"
 
 
 def register(app: typer.Typer) -> None:
@@ -49,12 +52,16 @@ def report(
     integraph report net.integraph net.onnx --figures pictures --format svg,pdf
     """
     from integraph.report import report as write
+    from integraph.sources import recalled
 
     read = [file, certificate, None if source is None else Path(source)]
     page = output(file.with_suffix(PAGE.suffixes[0]) if save is None else save, PAGE, "-o", read)
     wanted = [name.strip().lower() for name in formats.split(",")]
     if figures is None and wanted != ["png"]:
         raise UsageError(f"--format {formats} is for the files in --figures DIR: name a folder")
+    check_source(source, variables, inputs)
+    if certificate is not None:
+        refuse_pipe(certificate)
     program = loaded(file)
     given = None if source is None else source_of(source)
     with waiting("reporting") as bar:
@@ -63,4 +70,5 @@ def report(
             figures=figures, formats=wanted, progress=bar.say,
         )  # fmt: skip
     text = [f"wrote {written}"] + ([] if figures is None else [f"pictures are in {figures}"])
-    return Answer({"report": written, "figures": figures, "formats": None if figures is None else wanted}, text)
+    data = {"report": written, "figures": figures, "formats": None if figures is None else wanted}
+    return Answer(data, text, warnings=(NO_SOURCE,) if given is None and recalled(program) is None else ())

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from integraph.cli.streams import remarking
 
@@ -36,20 +36,15 @@ def put(part: Any, stderr: bool = False) -> None:
 
     screen = console(stderr)
     drawn = (s if s.control else Segment(harmless(s.text), s.style) for s in screen.render(part))
-    with screen.capture() as found:  # rich ends the process where a pipe is closed, so it does not write itself
-        screen.print(Segments(drawn), end="")
-    stream.write(found.get())
+    screen.print(Segments(drawn), end="")
 
 
 def remark(kind: str, style: str, text: str) -> None:
     """`error: …` or `warning: …` on stderr."""
     from rich.text import Text
 
-    screen = console(stderr=True)
-    with screen.capture() as found:
-        screen.print(Text(f"{kind}: ", style=style), Text(harmless(text)), sep="", soft_wrap=True)
     with remarking():
-        sys.stderr.write(found.get())
+        console(stderr=True).print(Text(f"{kind}: ", style=style), Text(harmless(text)), sep="", soft_wrap=True)
 
 
 def console(stderr: bool = False) -> Any:
@@ -57,7 +52,14 @@ def console(stderr: bool = False) -> Any:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else WIDE)
+    screen: Any = Console(stderr=stderr, highlight=False, width=None if stream.isatty() else WIDE)
+    screen.on_broken_pipe = _nobody_reads
+    return screen
+
+
+def _nobody_reads() -> NoReturn:
+    """Instead of rich's own way, which is to end the process as if something had failed."""
+    raise BrokenPipeError
 
 
 class Bar:

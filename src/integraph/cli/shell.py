@@ -23,6 +23,7 @@ from typer.core import TyperCommand
 from integraph.cli.plain import plain
 from integraph.cli.screen import put, remark
 from integraph.cli.screen import waiting as waiting
+from integraph.cli.spoken import spoken
 from integraph.cli.streams import silence
 from integraph.errors import FileError, FlowError, IntegraphError, SourceError
 
@@ -118,14 +119,14 @@ def _verdict(error: Exception | SystemExit, debug: bool) -> tuple[str, str, int,
     """What kind of error it is, what to say, how to exit, and what else JSON says."""
     kind = type(error).__name__
     if isinstance(error, SystemExit):
-        why = "the source ends the program (SystemExit) when it is called: it should return numbers"
-        return SourceError.__name__, why, MISUSE, {}
+        said = "the source ends the program (SystemExit) when it is called: it should return numbers"
+        return SourceError.__name__, said, MISUSE, {}
     if isinstance(error, FlowError):
         return kind, str(error), FAILED, {"inputs": error.indices}
     if isinstance(error, IntegraphError):
         why = error.__context__ if isinstance(error, FileError) else None
         broken = isinstance(why, OSError) and why.errno in MACHINE  # a full disk is nobody's misuse
-        return kind, str(error), FAILED if broken else MISUSE, {}
+        return kind, spoken(str(error)), FAILED if broken else MISUSE, {}
     if isinstance(error, MemoryError):
         return kind, f"there is not enough memory for this: {str(error) or 'ask for less at once'}", FAILED, {}
     if isinstance(error, OSError):
@@ -146,10 +147,11 @@ def fail(kind: str, message: str, code: int, as_json: bool, **more: Any) -> NoRe
 
 def show(answer: Answer, as_json: bool) -> None:
     """Results on stdout, then what there is to say about them on stderr."""
-    with telling():
-        if as_json:
+    if as_json:
+        with telling():
             print(document(answer.data | ({"warnings": answer.warnings} if answer.warnings else {})))
-            return
+        return
+    with telling():
         for part in answer.text if isinstance(answer.text, list) else [answer.text]:
             put(part)
     for warning in answer.warnings:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from integraph.cli.files import is_program
+from integraph.cli.files import NETWORKS, PROGRAM, is_program, refuse_pipe
 from integraph.errors import SourceError, UsageError
 
 CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
@@ -18,6 +18,10 @@ CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Z
 def source_of(text: str) -> Any:
     """The source that a text names. Only module:callable runs code, and only because it says so."""
     text = text.strip()
+    if not text:
+        raise UsageError("SOURCE is empty: give a formula, the file of a network, or module:callable")
+    if Path(text).suffix.lower() in (*NETWORKS, *PROGRAM.suffixes):  # anything else may be a formula as well
+        refuse_pipe(Path(text))
     if is_program(Path(text)):
         raise UsageError(f"{text} is a program already: integraph info {text} shows it")
     found = CALLABLE.fullmatch(text)
@@ -33,7 +37,9 @@ def _imported(module: str, path: str) -> Any:
         if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
             raise SourceError(f"module {module!r} imports {error.name!r}, which is not installed") from None
         raise SourceError(f"there is no module {module!r} here or in the environment: needs module:callable") from None
-    except (Exception, SystemExit) as error:
+    except SystemExit:
+        raise SourceError(f"module {module!r} ends the program (SystemExit) when it is imported") from None
+    except Exception as error:
         raise SourceError(f"module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(here)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import TextIO
 
 
 def prepare() -> None:
@@ -28,8 +29,7 @@ def _opened(number: int, flags: int, mode: str) -> TextIO:
     if file != number:
         os.dup2(file, number)
         os.close(file)
-    stream: Any = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115: it is there until the end
-    return stream
+    return io.TextIOWrapper(io.FileIO(number, mode, closefd=False), encoding="utf-8", write_through=True)
 
 
 def silence(stream: TextIO) -> None:

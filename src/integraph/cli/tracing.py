@@ -82,7 +82,7 @@ def trace(
         with waiting("drawing"):
             plot(program, "trajectory", target, x=x if program.scales is None else x * program.scales[: len(x)])
         data["picture"] = target
-        text.append(f"\nwritten: {target}")
+        text.append(f"\nwrote {target}")
     return Answer(data, text)
 
 
@@ -164,4 +164,5 @@ def _interesting(program: Program, way: Trajectory) -> tuple[list[int], str]:
     chosen = sorted(order[:ROWS])
     which = f"{len(chosen)} of the {len(moving):,} registers that move" if len(moving) > ROWS else "registers that move"
     still = program.width - len(moving)
-    return chosen, f"{which} ({still:,} do not), from t = 0 to {way.times[-1]:g}, lowest … highest:"
+    rest = f"{still:,} {'does' if still == 1 else 'do'} not"
+    return chosen, f"{which} ({rest}), from t = 0 to {way.times[-1]:g}, lowest … highest:"

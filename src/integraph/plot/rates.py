@@ -34,16 +34,16 @@ def rates(s: Subject) -> Picture | str:
     known = [("largest control", largest, 0, "line"), ("fastest decay", decay, 1, DASHED)]
     if not isinstance(stiff, str):
         known.append(("stiffness", stiff, 2, "line"))
+    known = [row for row in known if (row[1] > 0).any()]
+    if not known:
+        return "all of its rates are zero: nothing moves"
     curves = tuple(Curve(_edges(values), _steps(values), name, n, style) for name, values, n, style in known)
     spans = tuple(Span(float(n), n + 1.0, segment.label) for n, segment in enumerate(program.segments))
     says = "In each segment the largest |control| of eq. (1), the largest r of all y_i' = −r·y_i + …, and the stiffness"
     inputs = "the centre and corners" if len(_inputs(s)) > 1 else "the centre"
     how = f", the largest |eigenvalue| at {POINTS} times on the way of {inputs} of the box"
-    says += (
-        f"{how}. Gaps are zeros."
-        if not isinstance(stiff, str)
-        else f", which is not computed: {stiff}. Gaps are zeros."
-    )
+    says += f", which is not computed: {stiff}." if isinstance(stiff, str) else f"{how}."
+    says += " Gaps are zeros, and what is not drawn is zero everywhere."
     panel = Panel("", "segment", "rate", curves, spans, log_y=True)
     return alone("rates", "Rates of each segment", says, panel, stacked=True)
 
@@ -73,7 +73,7 @@ def _stiffness(s: Subject) -> Floats | str:
         return "the program is too large"
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has no eigenvalues: LinAlgError
-            found = [stiffness_by_segment(program, s.units(x[None]), POINTS) for x in _inputs(s)]  # a Jacobian at a time
+            found = [stiffness_by_segment(program, s.units(x[None]), POINTS) for x in _inputs(s)]  # one at a time
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return str(error)
     largest: Floats = np.max(found, 0)

@@ -46,7 +46,8 @@ def sparsity(s: Subject) -> Picture | str:
     frames = []
     for number, count in zip(numbers, counts, strict=True):
         panels = _dots(program, number) if dotted else _density(program, number)
-        frames.append(Frame(f"{number} {program.segments[number].label}, {count:,} terms", panels))
+        terms = f"{count:,} term{'s' * (count != 1)}"
+        frames.append(Frame(f"{number} {program.segments[number].label}, {terms}", panels))
     says = DOTTED if dotted else COUNTED
     if len(numbers) < program.depth:
         says += f" {of(len(numbers), program.depth, 'segment')} are shown."
@@ -77,17 +78,16 @@ def _changed(program: Program, number: int) -> int:
 
 
 def _ticks(program: Program) -> tuple[Tick, ...]:
-    """Every register by name; of many, the first of each group; and the last number, where a matrix ends."""
+    """Every register by name; of many, the first of each group, and the last, where a matrix ends."""
     last = program.width - 1
-    if program.width <= NAMED:
-        return tuple((float(n), fitting(program.registers.name(n), 16)) for n in range(program.width))
-    found: list[Tick] = []
-    for group in program.registers:
-        if (not found or group.view.offset >= found[-1][0] + last / NAMED) and group.view.offset < last * (
-            1 - 1 / NAMED
-        ):
-            found.append((float(group.view.offset), fitting(program.registers.name(group.view.offset), 16)))
-    return (*found, (float(last), f"{last:,}"))
+    shown = list(range(program.width))
+    if program.width > NAMED:
+        shown = []
+        for offset in (group.view.offset for group in program.registers):
+            if (not shown or offset >= shown[-1] + last / NAMED) and offset < last * (1 - 1 / NAMED):
+                shown.append(offset)
+        shown.append(last)
+    return tuple((float(n), fitting(program.registers.name(n), 16)) for n in shown)
 
 
 def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
@@ -96,7 +96,7 @@ def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
     names = [program.registers.name(n) for n in range(program.width)]
     linear, pairs = found[~product], found[product]
     ticks = _ticks(program)
-    columns = ((-1.0, "1"), *ticks)
+    columns = ((-1.0, "1"), *(tick for tick in ticks if tick[0] >= program.width / NAMED - 1.0))  # apart from the 1
     dots = _signed(linear, linear.k.astype(float), linear.i.astype(float), names)
     left = Panel(LINEAR, READ, DERIVED, dots, matrix=True, x_ticks=columns, y_ticks=ticks)
     rows = pairs.i + _offsets(pairs)

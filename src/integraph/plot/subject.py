@@ -17,6 +17,7 @@ from integraph.bounds.intervals import Interval
 from integraph.comparison import compare
 from integraph.constructions.box import where
 from integraph.errors import SourceError, UsageError
+from integraph.plot.places import Place, places
 from integraph.program import Program
 from integraph.program.engine import first_able
 from integraph.program.views import Floats
@@ -31,7 +32,7 @@ WORK = 1_000_000_000  # terms times inputs of closed forms: a second or two
 COST = {"exact": 1.0, "taylor": 100.0, "oracle": 10_000.0, "precise": 10_000.0}  # of an engine, in closed forms
 SAMPLES = 1000  # points that are looked at for the largest difference
 SEED = 0
-FAR = 1e300  # of an axis, so that its ends can be subtracted
+FAR = 1e150  # of an axis, so that its ends can be subtracted, and squares of it are numbers
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -134,7 +135,21 @@ class Subject:
         return np.abs(wanted - self.run(x))
 
     @cached_property
+    def places(self) -> list[Place]:
+        """Where the error is drawn."""
+        return places(self)
+
+    @cached_property
     def seen(self) -> Seen | None:
+        """The sample, and all that is drawn: the largest difference is that of everything that was looked at."""
+        if self.sample is None:
+            return None
+        drawn = [(place.points, np.abs(place.wanted - place.got)) for place in self.places if place.wanted is not None]
+        points, difference = zip((self.sample.points, self.sample.difference), *drawn, strict=True)
+        return Seen(np.concatenate(points), np.concatenate(difference))
+
+    @cached_property
+    def sample(self) -> Seen | None:
         """The centre, some corners and random points of the box, with the differences there."""
         if self.values is None:
             return None
@@ -155,11 +170,10 @@ class Subject:
 
     @cached_property
     def broken(self) -> bool:
-        """Whether more is seen than promise and rounding allow, at the points where there is a difference."""
+        """Whether more is seen than promise and rounding allow."""
         if self.promised is None or self.seen is None or not self.seen.largest > self.promised:
             return False
-        there = ~np.isnan(self.seen.difference).any(1)
-        return compare(self.program, self.target, self.seen.points[there]).broken
+        return compare(self.program, self.target, self.seen.worst[None]).broken
 
     @property
     def promised(self) -> float | None:
@@ -169,11 +183,12 @@ class Subject:
 
     @property
     def proven(self) -> float | None:
-        """The bound of the proof, or else the one that the program carries for the box of its promise."""
+        """The bound of the proof, or else the one that the program carries for the box it was made for."""
         if self.proof is not None:
             known = np.isfinite(self.proof.upper) and self._within(self.proof.box.low, self.proof.box.high)
             return self.proof.upper if known else None
-        return None if self.promised is None else self.program.proven
+        own = self.program.box
+        return self.program.proven if own is not None and self._within(own.low, own.high) else None
 
     def _within(self, low: ArrayLike, high: ArrayLike) -> bool:
         return bool((self.box.low >= np.asarray(low)).all() and (self.box.high <= np.asarray(high)).all())

@@ -29,8 +29,9 @@ EPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 THEOREM1 = re.compile(r"Theorem 1, (lean|remark|paper), order (\d+)")
 PARAMETERS = 100_000  # of a network that is compiled again and again
 NODES = 20_000  # of a graph that is laid out again
-FEW = 2  # inputs, up to which a plan takes less than a second
+SMALLEST = {1: 1e-12, 2: 1e-6}  # ε that is planned for so many inputs in less than a second; for more inputs none is
 FAR = 30.0  # times as much needs a logarithmic axis
+LEAST = 2  # plans to choose from: one says nothing
 THIS = "this program"
 OURS, PAPER, HERE = 0, 1, 3  # colours
 NETS = "Narrow programs forget by decay, the faster the smaller ε is; wide ones have more registers and fewer segments."
@@ -74,24 +75,29 @@ def _theorem1(s: Subject, function: Function, method: str, order: int) -> Pictur
     if function.expression is None:
         return "only of a formula are plans known without trying them"
     own = task(function, s.box, EPS[0], method=method, order=order)
-    theirs = task(function, s.box, EPS[0], method="paper")
+    free = function.inputs == 1  # to choose an order: bounds of high derivatives in several variables take long
+    theirs = replace(own, method="paper", order=None if free else order)
 
     def sizes(of: Task, eps: float) -> tuple[float, ...]:
         chosen = plan(replace(of, eps=eps)).chosen
         return chosen.width, chosen.depth
 
-    some = EPS if function.inputs <= FEW else ()
+    some = [eps for eps in EPS if eps >= SMALLEST.get(function.inputs, math.inf)]
+    printed = f"the paper's{' choice' if free else f', order {order}'}"
     name, rows, paper = f"{method}, order {order}", _swept(partial(sizes, own), some), _swept(partial(sizes, theirs))
+    if not rows and not paper:
+        return "every plan of this order is refused"
     panels = []
     for column, (title, here) in enumerate((("width W", s.program.width), ("depth D", s.program.depth)), 1):
         curves = [_curve(rows, column, name, OURS)] if rows else []
-        curves.append(_curve(paper, column, "the paper's choice", PAPER))
+        curves += [_curve(paper, column, printed, PAPER)] if paper else []
         if s.promised:
             curves.append(_here(s.promised, here))
         panels.append(Panel(title, "ε", title, tuple(curves), log_x=True, log_y=True))
-    says = f"How width and depth grow as ε shrinks: {name}, and the construction of the paper with its own order."
+    own_order = " with its own order" if free else f", order {order}"
+    says = f"How width and depth grow as ε shrinks: {name}, and the construction of the paper{own_order}."
     if not rows:
-        says = "How width and depth grow as ε shrinks in the construction of the paper, and where this program is."
+        says = f"How width and depth grow as ε shrinks in the construction of the paper{own_order}, and this program."
     says += " Plans are those of real arithmetic: float64 may refuse the smallest ε."
     others = _alternatives(s, own, name)
     if others is not None:
@@ -108,6 +114,8 @@ def _alternatives(s: Subject, own: Task, name: str) -> Panel | None:
     try:
         found = plan(replace(own, eps=eps)).alternatives
     except IntegraphError:
+        return None
+    if len(found) < LEAST:
         return None
     width, depth = (np.array([float(getattr(one, of)) for one in found]) for of in ("width", "depth"))
     text = tuple(f"N = {one.N}, c = {one.c:g}, P = {one.batch}" for one in found)

@@ -23,6 +23,7 @@ REGISTERS, OUTPUTS = 40, 8  # that are drawn; of them read out
 OWN_COLOUR = 8  # registers that can be told apart by colour
 APART = 8.0  # registers so many times smaller than others have their own panel
 PANELS = 3
+STILL = 1e-3  # of the most that an output moves on any way: less is not seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +139,16 @@ def _picture(s: Subject, times: Floats, ways: list[_Way], failures: list[str]) -
     if failures:
         says += f" Some inputs do not reach the end: {'; '.join(failures)}."
     slider = "input" if len(frames) > 1 else ""
+    title = "Registers through the segments"
+    if len(ways) == 1 and ways[0].label:
+        title += f": {ways[0].label}"
+    return Picture("trajectory", title, says, tuple(frames), slider, True, _telling(s, ways, chosen))
+
+
+def _telling(s: Subject, ways: list[_Way], chosen: Indices) -> int:
+    """The way on which most outputs move, and of those the one on which most registers do: where f is 0 an output is
+    flat, and at the centre, where polynomials are expanded, many registers stay at 0."""
+    outputs = np.stack([np.ptp(way.states @ s.program.readout.T, axis=0) for way in ways])
+    alive = np.count_nonzero(outputs > STILL * outputs.max(0), axis=1)
     moving = [np.count_nonzero(np.ptp(way.states[:, chosen], axis=0)) for way in ways]
-    first = int(np.argmax(moving))  # at the centre, where polynomials are expanded, many registers stay at 0
-    return Picture("trajectory", "Registers through the segments", says, tuple(frames), slider, True, first)
+    return max(range(len(ways)), key=lambda n: (alive[n], moving[n]))

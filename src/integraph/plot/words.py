@@ -42,8 +42,9 @@ def bounds(s: Subject) -> str:
     """What is promised and proven for the box, as sentences."""
     said = []
     if s.promised == 0:
-        rest = "but more is seen than the rounding of float64" if s.broken else "what is seen is the rounding of float64"
-        said.append(f"The construction is exact{',' if s.broken else ':'} {rest}.")
+        rounded = "the rounding of float64"
+        rest = f", but more than {rounded} is seen." if s.broken else f": what is seen is {rounded}."
+        said.append(f"The construction is exact{rest}")
     elif s.promised is not None:
         said.append(f"Promised is at most {above(s.promised)}.")
     if s.broken:

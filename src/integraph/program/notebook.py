@@ -19,7 +19,8 @@ CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
 
 def of_program(program: Program) -> str:
     """Sizes and errors, and the equations if they are short."""
-    size = f"W = {program.width:,} registers, D = {program.depth:,} segment{'s' * (program.depth != 1)}"
+    width = f"W = {program.width:,} register{'s' * (program.width != 1)}"
+    size = f"{width}, D = {program.depth:,} segment{'s' * (program.depth != 1)}"
     rows = [
         ("source", program.source),
         ("maps", f"{program.inputs:,} → {program.outputs:,}"),

@@ -37,12 +37,13 @@ def rate(program: Program) -> float:
 
 
 def short(program: Program) -> str:
+    width = f"W = {program.width} register{'s' * (program.width != 1)}"
     depth = f"D = {program.depth} segment{'s' * (program.depth != 1)}"
     terms = f"{program.terms:,} term{'s' * (program.terms != 1)}"
     needs = f", needs {program.bits} bits" if program.bits > DOUBLE else ""
     return (
         f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
-        f"    W = {program.width} registers, {depth}, T = {program.horizon:g}, {terms}{needs}\n"
+        f"    {width}, {depth}, T = {program.horizon:g}, {terms}{needs}\n"
         f"    {', '.join(errors(program))}"
     )
 
@@ -105,8 +106,8 @@ def sizes(program: Program, points: int, stiff: Stiffness | None = None) -> list
     rows = [
         ("source", program.source),
         ("inputs → outputs", f"{program.inputs} → {program.outputs}"),
-        ("width W", f"{program.width:,} registers"),
-        ("depth D", f"{program.depth:,} segments"),
+        ("width W", f"{program.width:,} register{'s' * (program.width != 1)}"),
+        ("depth D", f"{program.depth:,} segment{'s' * (program.depth != 1)}"),
         ("horizon T", f"{program.horizon:g}"),
         ("terms", f"{program.terms:,}"),
         ("largest rate", f"{program.rate:.4g}"),

@@ -57,7 +57,8 @@ def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
         if subject.proven is None:
             box = subject.program.box
             only = "a box that it does not name" if box is None else f"x in {named_box(box.low, box.high)} only"
-            return card("Proven error", None, f"What the program says was proved of it, ≤ {above(stored)}, is for {only}.")
+            says = f"What the program says was proved of it, ≤ {above(stored)}, is for {only}."
+            return card("Proven error", None, says)
         says = "What the program says was proved of it. The proof itself is not part of this report."
         return card("Proven error", f"≤ {above(stored)}", says)
     where = named_box(np.array(proof.box.low), np.array(proof.box.high))
