@@ -225,7 +225,7 @@ def test_names_at_a_matrix_are_apart(lean: Program) -> None:
     for panel in found.frames[0].panels:
         across = np.array([at for at, _ in panel.x_ticks])
         assert across[0] == -1
-        assert np.diff(across).min() >= (lean.width - 1) / 32
+        assert np.diff(across).min() >= (lean.width - 1) / 24
         assert panel.y_ticks[-1] == (lean.width - 1, fitting(lean.registers.name(lean.width - 1), 16))
         assert panel.y_ticks[0][0] == 0
     r = Registers()

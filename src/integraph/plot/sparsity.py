@@ -21,7 +21,7 @@ from integraph.program.wording import right_side
 TERMS = 100_000_000  # that are streamed for a picture: some seconds
 FRAMES = 24  # segments that are shown
 DOTS, WIDE = 4000, 160  # terms in all frames, and registers, up to which each term is a dot
-NAMED = 32  # registers that are named at the axes
+NAMED, APART = 32, 24  # registers that are all named at the axes; names that have room where there are more
 BINS = 48  # of a side of the coarse grid
 SPREAD = 0.7  # of a row's height, over which its products are spread
 LINEAR, PRODUCTS = "b and A: what is added", "Q: what is multiplied"
@@ -84,7 +84,7 @@ def _ticks(program: Program) -> tuple[Tick, ...]:
     if program.width > NAMED:
         shown = []
         for offset in (group.view.offset for group in program.registers):
-            if (not shown or offset >= shown[-1] + last / NAMED) and offset < last * (1 - 1 / NAMED):
+            if (not shown or offset >= shown[-1] + last / APART) and offset < last * (1 - 1 / APART):
                 shown.append(offset)
         shown.append(last)
     return tuple((float(n), fitting(program.registers.name(n), 16)) for n in shown)
@@ -96,7 +96,7 @@ def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
     names = [program.registers.name(n) for n in range(program.width)]
     linear, pairs = found[~product], found[product]
     ticks = _ticks(program)
-    columns = ((-1.0, "1"), *(tick for tick in ticks if tick[0] >= program.width / NAMED - 1.0))  # apart from the 1
+    columns = ((-1.0, "1"), *(tick for tick in ticks if tick[0] >= program.width / APART - 1.0))  # apart from the 1
     dots = _signed(linear, linear.k.astype(float), linear.i.astype(float), names)
     left = Panel(LINEAR, READ, DERIVED, dots, matrix=True, x_ticks=columns, y_ticks=ticks)
     rows = pairs.i + _offsets(pairs)
