@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,42 +10,17 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import integraph
 from integraph.cli.files import PAGE
+from terminals import ANY, COLOUR, ended, spawn
 
-pexpect = pytest.importorskip("pexpect", reason="needs pexpect: pip install 'integraph[dev]'")
-if not hasattr(pexpect, "spawn"):
-    pytest.skip("needs a terminal as POSIX has them", allow_module_level=True)
-
-TERMINAL = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
-for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
-    TERMINAL.pop(name, None)
-COLOUR = re.compile("\x1b\\[[0-9;]*m")
-ANY = re.compile("\x1b\\[[0-9;?]*[A-Za-z]|\r")
 SLOW = """
 import pathlib, time
 def f(x):
     pathlib.Path("begun").touch()
     time.sleep(300)
 """
-
-
-def spawn(*words: str | Path, cwd: Path, code: str | None = None) -> pexpect.spawn:
-    """The command, or code that calls it, at a terminal."""
-    arguments = [*(["-m", "integraph"] if code is None else ["-c", code]), *map(str, words)]
-    return pexpect.spawn(
-        sys.executable, arguments, cwd=str(cwd), env=TERMINAL, dimensions=(40, 100), encoding="utf-8", timeout=120
-    )
-
-
-def ended(child: pexpect.spawn) -> tuple[int, str]:
-    """How it ended and all it said."""
-    text = child.read()
-    child.close()
-    assert "Traceback" not in text
-    return child.exitstatus, text
 
 
 def until(file: Path) -> None:

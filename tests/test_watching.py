@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import signal
+import threading
 import time
 
 import pytest
 
 from integraph.certify import watching
+from integraph.program.progress import undisturbed
 
 
 class Terminal(io.StringIO):
@@ -36,3 +39,14 @@ def test_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "AFTER", 0.0)
     assert shown(monkeypatch, Terminal(), False, 100, 1e9) == ""
     assert shown(monkeypatch, io.StringIO(), True, 100, 1e9) == ""
+
+
+def test_the_thread_of_a_bar_leaves_ctrl_c_to_the_main_thread() -> None:
+    """Else a main thread that sleeps would not hear of it."""
+    found = []
+    with undisturbed():
+        thread = threading.Thread(target=lambda: found.append(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+        thread.start()
+    thread.join()
+    assert signal.SIGINT in found[0]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

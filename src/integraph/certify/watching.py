@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from integraph.certify.division import Values
+from integraph.program.progress import shown
 
 Show = Callable[[Values, Values, int], None]
 AFTER = 1.0  # seconds
@@ -40,6 +41,6 @@ def _bar() -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with shown(Progress(console=Console(stderr=True), transient=True)) as bar:
         task = bar.add_task("proving", total=1.0)
         yield lambda **shown: bar.update(task, **shown)

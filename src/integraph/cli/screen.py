@@ -83,12 +83,15 @@ def waiting(what: str, total: float | None = None) -> Iterator[Bar]:
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from integraph.program.progress import undisturbed
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     drawn = Progress(*columns, console=console(stderr=True), transient=True)
     task = drawn.add_task(what, total=total)
     timer = threading.Timer(PATIENCE, drawn.start)
     timer.daemon = True
-    timer.start()
+    with undisturbed():
+        timer.start()
     try:
         yield Bar(lambda steps: drawn.advance(task, steps), lambda text: drawn.update(task, description=harmless(text)))
     finally:

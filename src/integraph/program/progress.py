@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 LARGE = 5_000_000  # steps from which a bar is shown
 
@@ -18,6 +20,31 @@ def watched(total: int, what: str) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with shown(Progress(console=Console(stderr=True), transient=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda steps: bar.advance(task, steps)
+
+
+@contextmanager
+def shown(bar: Any) -> Iterator[Any]:
+    """A bar of rich that is drawn by a thread of its own."""
+    with undisturbed():
+        bar.start()
+    try:
+        yield bar
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Threads that are started inside leave Ctrl-C to the main thread: a system may give it to any thread that takes
+    it, and a main thread that sleeps would not hear of it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,91 @@
+"""Every word of the command at a real terminal, with good input and with bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import integraph
+from integraph.cli.app import app
+from terminals import ANY, ended, spawn
+
+WAVE = "sin(3*x)*exp(-y)"
+GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
+    "compile": ([WAVE, "-o", "new"], "W = 4 registers, D = 2 segments"),
+    "plan": ([WAVE, "--eps", "1e-3"], "by Theorem 1"),
+    "info": (["wave.integraph"], "promised error    ≤ 0 for x in [0, 1]^2"),
+    "describe": (["wave.integraph"], "−3·x·u"),
+    "eval": (["wave.integraph", "0.3", "0.8"], "0.35197146886806"),
+    "trace": (["wave.integraph", "0.3", "0.8"], "▁"),
+    "compare": (["wave.integraph"], "1,000 inputs: the largest difference is"),
+    "report": (["wave.integraph"], "wrote wave.html"),
+    "certify": (["wave.integraph", "-o", "new.proof.json"], "status    proved"),
+    "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
+    "bench": (["wave.integraph"], "What would take longer than 2 s is not run"),
+}
+BAD: dict[str, tuple[list[str], str]] = {
+    "compile": (["sin(3*x)*exq(-y)"], "did you mean exp?"),
+    "plan": (["missing.onnx"], "there is no such file"),
+    "info": (["missing.integraph"], "No such file or directory"),
+    "describe": (["cut.integraph"], "cut.integraph"),
+    "eval": (["wave.integraph", "0.3"], "a point has 2, x, y"),
+    "trace": (["wave.integraph", "0.3", "here"], "is no number"),
+    "compare": (["wave.integraph", "x*y*z"], "3"),
+    "report": (["wave.integraph", "-o", "page.png"], "is written as .html or .htm"),
+    "certify": (["wave.integraph", "--eps=-1"], "it must be finite and ≥ 0"),
+    "check": (["wave.integraph", "wave.integraph"], "wave.integraph"),
+    "bench": (["cut.integraph"], "cut.integraph"),
+    "paper": (["--html", "nowhere/page.html"], "there is no folder nowhere"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A program, its proof, and half of a program."""
+    program = integraph.compile(WAVE)
+    program.save(tmp_path / "wave.integraph")
+    proof = integraph.certify(program, WAVE, progress=False)
+    assert proof.certificate is not None
+    proof.certificate.save(tmp_path / "wave.proof.json")
+    whole = (tmp_path / "wave.integraph").read_bytes()
+    (tmp_path / "cut.integraph").write_bytes(whole[: len(whole) // 2])
+    return tmp_path
+
+
+def run(folder: Path, word: str, arguments: list[str]) -> tuple[int, str]:
+    code, text = ended(spawn(word, *arguments, cwd=folder))
+    return code, " ".join(ANY.sub("", text).split())  # lines are broken where the screen ends
+
+
+@pytest.mark.parametrize("word", GOOD)
+def test_good_input(word: str, folder: Path) -> None:
+    arguments, said = GOOD[word]
+    code, text = run(folder, word, arguments)
+    assert code == 0, text
+    assert " ".join(said.split()) in text
+
+
+@pytest.mark.parametrize("word", BAD)
+def test_bad_input(word: str, folder: Path) -> None:
+    arguments, said = BAD[word]
+    code, text = run(folder, word, arguments)
+    assert code == 2, text
+    assert "error: " in text
+    assert said in text
+
+
+def test_the_paper_shows_a_bar_and_can_be_stopped(folder: Path) -> None:
+    """All of it takes seconds; what it says is tested elsewhere."""
+    child = spawn("paper", "--html", "paper.html", cwd=folder)
+    child.expect("━")  # of a bar
+    child.sendintr()
+    code, text = ended(child)
+    assert code == 130
+    assert "interrupted" in text
+    assert not (folder / "paper.html").exists()
+
+
+def test_no_word_is_left_out() -> None:
+    words = {command.name or command.callback.__name__ for command in app.registered_commands}
+    assert set(GOOD) | {"paper"} == set(BAD) == words
