@@ -289,7 +289,7 @@ def test_functions_without_what_is_needed() -> None:
     cube = cube_of((0.0, 1.0))
     plain = Samples(function(np.sin), cube, np.zeros((9, 1)))
     with pytest.raises(
-        SourceError, match=r"sin has no derivatives, .*give derivatives=…, or compile with method='lean'"
+        SourceError, match=r"sin\(\) has no derivatives, .*give derivatives=…, or compile with method='lean'"
     ):
         plain.newton((slice(0, 3),), 2, 2, 0.0)
     table = Samples(function({0: [1.0, 2.0, 3.0], 1: [1.0, 1.0, 1.0]}), cube, np.zeros((9, 1)))
