@@ -24,6 +24,7 @@ def main() -> None:
             "python": lambda: run("pass"),
             "numpy": lambda: run("import numpy"),
             "integraph": lambda: run("import integraph"),
+            "integraph.compile": lambda: run("from integraph import compile"),
             "integraph --help": help,
         },
         seconds=5.0,
