@@ -7,11 +7,15 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import integraph
 from integraph.cli.app import main
+
+WAVE = "sin(3*x)*exp(-y)"
 
 
 @dataclass(frozen=True)
@@ -57,3 +61,9 @@ def process(*words: str | Path, **options: Any) -> Said:
         [sys.executable, "-m", "integraph", *map(str, words)], capture_output=True, text=True, timeout=300, **options
     )
     return Said(found.returncode, found.stdout, found.stderr)
+
+
+@cache
+def lean() -> integraph.Program:
+    """The wave by Theorem 1, with an error that can be seen."""
+    return integraph.compile(WAVE, 1e-3, method="lean")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from html.parser import HTMLParser
+from pathlib import Path
+
 import numpy as np
 
 from integraph.plot.picture import (
@@ -88,3 +91,44 @@ def all_hostile() -> list[Picture]:
     heat = Panel(HOSTILE, HOSTILE, HOSTILE, (Heat(x, x, np.outer(x, x), HOSTILE),))
     slid = Picture(HOSTILE, HOSTILE, HOSTILE, (Frame(HOSTILE, (text,)), Frame(HOSTILE + "!", (heat,))), HOSTILE)
     return [curves(HOSTILE, HOSTILE), paths(3, HOSTILE), bars(HOSTILE), slid]
+
+
+VOID = {"meta", "input"}
+
+
+class Reader(HTMLParser):
+    """Elements in order, their texts, and whether all that was opened is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.scripts: list[tuple[str | None, str]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((name, dict(attributes)))
+        if name not in VOID:
+            self.open.append(name)
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.open.pop() == name
+
+    def handle_data(self, text: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts.append((self.tags[-1][1].get("type"), text))
+        elif self.open and self.open[-1] != "style":
+            self.texts.append(text)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+    def of(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+def read(path: Path) -> Reader:
+    return Reader(path.read_text("utf-8"))

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import integraph
-from command import call, process
+from command import WAVE, call, lean, process
 from networks import random_network
-
-WAVE = "sin(3*x)*exp(-y)"
-
-
-@cache
-def lean() -> integraph.Program:
-    return integraph.compile(WAVE, 1e-3, method="lean")
 
 
 @pytest.fixture

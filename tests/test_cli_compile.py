@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import integraph
 from command import call
+from frameworks import to_h5, to_keras, to_onnx
 from integraph.targets import from_layers
+from networks import random_network
 
 LEAN = ("1/(1+x*y)", "--method", "lean", "--eps", "1e-4")
 
@@ -199,3 +203,14 @@ def test_a_value_that_is_not_there() -> None:
     assert said.code == 0
     assert (said.data["centre"]["program"], said.data["centre"]["difference"]) == (None, None)
     assert "no value" in call("compile", "1/x", "--box", "-1,1").out
+
+
+@pytest.mark.parametrize("writer", [to_onnx, to_keras, to_h5], ids=["onnx", "keras", "h5"])
+def test_files_of_networks(writer: Callable[..., tuple[Any, Any]], path: Path, tmp_path: Path) -> None:
+    """Compiled and proved; the outputs are those of the framework."""
+    file, values = writer(random_network((2, 5, 1), "tanh", seed=2), tmp_path)
+    said = call("compile", file, "--eps", "1e-5", "-o", path, "--certify", "--json")
+    assert said.code == 0
+    assert said.data["proof"]["status"] == "proved"
+    X = np.random.default_rng(0).uniform(size=(50, 2))
+    assert np.abs(integraph.load(path)(X) - np.asarray(values(X)).reshape(50, 1)).max() <= 1e-5

@@ -5,24 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import integraph
-from command import call
+from command import WAVE, call, lean
 from networks import random_network
 
 pytest.importorskip("flint", reason="needs python-flint, which computes with balls")
-
-WAVE = "sin(3*x)*exp(-y)"
-
-
-@cache
-def lean() -> integraph.Program:
-    return integraph.compile(WAVE, 1e-3, method="lean")
 
 
 @pytest.fixture
