@@ -82,7 +82,7 @@ class Reader:
         known, number = self._waiting.pop((key, value.cosine), (value, None))
         if number is not None:
             self.know(scaled(end, known.gain, known.ops), number)
-        return scaled(end, value.gain, value.ops)
+        return forms.broadcast(scaled(end, value.gain, value.ops), value.shape)
 
     def know(self, form: Form, number: int) -> None:
         """An atom that holds a node, or a multiple of it, has its range."""

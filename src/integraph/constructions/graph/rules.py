@@ -17,6 +17,7 @@ from integraph.constructions.graph.fused import Fused
 from integraph.constructions.graph.reader import Reader, Value
 from integraph.constructions.graph.rounding import powers_of_two
 from integraph.constructions.graph.runs import Tape
+from integraph.constructions.graph.spec import check_runs, check_value
 from integraph.errors import SourceError
 from integraph.program.views import dense
 from integraph.targets.activations import CUBIC, ROOT_2_PI
@@ -39,8 +40,10 @@ def lower(graph: Graph, ranges: Sequence[Interval], steep: float | None) -> Lowe
     """`steep` is the steepness k of rectifiers; without one they are refused."""
     reader = Reader(graph, ranges, steep)
     for number, node in enumerate(graph.nodes):
-        text = node.text or f"{node.op} {number}"
+        text, before = node.text or f"{node.op} {number}", len(reader.tape.runs)
         reader.keep(number, RULES[node.op](reader, number, node, text), text)
+        check_runs(reader.tape, before)
+        check_value(reader.values[number], node.shape, reader.tape.atoms, text)
     outputs = tuple(reader.output(n) for n in graph.outputs)
     return Lowered(reader.tape, outputs, tuple(reader.smoothed))
 
@@ -83,7 +86,7 @@ def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
 def _broadcast(r: Reader, n: int, node: Node, text: str) -> Value:
     value = r.values[node.args[0]]
     if isinstance(value, Fused):
-        return replace(value, start=forms.broadcast(value.start, node.shape))
+        return replace(value, shape=node.shape)
     return r.changed(value, lambda form: forms.broadcast(form, node.shape), text)
 
 
