@@ -202,7 +202,8 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
     if abs(reach) > 3 * REACH:
         raise SourceError(f"{text}: its powers differ by a factor of 2^{abs(reach):.0f} on the box: use a smaller one")
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
-    tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain))
+    guard = not all(power.known[0] > 0 for power in f.powers)
+    tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain, guard))
     ops = sum(1 + _raising(power.a, np.array(power.s)) for power in f.powers if power.s != 1)
     ops *= rounded or not powers_of_two(np.array(gain))
     ends = [scaled(atom_form(atom, shape), gain, ops) for atom in (u, z) if atom >= 0]

@@ -66,11 +66,15 @@ class Reader:
             size = self.ranges[number].size
             self.sizes.setdefault(value.plain[0], float(np.max(size, initial=0.0)))
 
+    def text(self, number: int) -> str:
+        """What the source calls a node, or its operation."""
+        return self.graph.nodes[number].text or f"{self.graph.nodes[number].op} {number}"
+
     def form(self, number: int) -> Form:
         """Node `number` as a form; a fused product runs."""
         value = self.values[number]
         if isinstance(value, Fused):
-            value = self.values[number] = self.run(value, self.graph.nodes[number].text or "product")
+            value = self.values[number] = self.run(value, self.text(number))
         return value
 
     def run(self, value: Fused, text: str, near: float = 0.0) -> Form:
@@ -103,7 +107,7 @@ class Reader:
         """What the read-out can take: linear, and a few registers for each output."""
         form = self.form(number)
         if form.degree > 1 or form.cost > FEW or (form.b.any() and form.degree == 0):
-            return self.tape.sum(form, self.graph.nodes[number].text or "output")
+            return self.tape.sum(form, self.text(number))
         return form
 
     def changed(self, form: Form, how: Callable[[Form], Form], text: str) -> Form:
@@ -159,7 +163,7 @@ class Reader:
     def power_of(self, number: int, a: Fraction, text: str) -> Value:
         """A power of a node, factor by factor of what it multiplies, divides and raises."""
         if _whole(a):
-            return self.power(self.values[number], a, self.ranges[number], text, self.graph.nodes[number].text)
+            return self.power(self.values[number], a, self.ranges[number], text, self.text(number))
         found: Value = constant((), 1.0)
         waiting = [(number, a)]
         while waiting:
@@ -167,7 +171,7 @@ class Reader:
             factors = self.factors(n, b)
             waiting += factors
             if not factors:
-                factor = self.power(self.values[n], b, self.ranges[n], text, self.graph.nodes[n].text)
+                factor = self.power(self.values[n], b, self.ranges[n], text, self.text(n))
                 found = self.times(found, factor, text)
         return found
 
@@ -282,7 +286,7 @@ class Reader:
         if not high > 0:
             raise SourceError(f"{text}: its argument is at most {high:g} on the box: ln needs a positive one")
         near = low <= 1 <= high and low >= NEAR_ONE
-        return functions.logarithm(self.tape, x, 1.0 if near else fused.scale(low, high), text)
+        return functions.logarithm(self.tape, x, 1.0 if near else fused.scale(low, high), text, not low > 0)
 
 
 def _compound(form: Form) -> bool:
