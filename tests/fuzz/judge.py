@@ -19,10 +19,11 @@ import numpy as np
 
 from fuzz.kind import AGREES, FAILS, REFUSED, UNDECIDED, Outcome
 from integraph import Program
-from integraph.errors import IntegraphError, SourceError, StepLimitError
+from integraph.errors import IntegraphError, SourceError, StepLimitError, UsageError
 from integraph.program.engine import Failure, Status
 
 ENGINES, FREES = ("exact", "taylor", "precise"), ("keep", "clean", "decay", "auto")
+DECAYS = ("decay", "auto")
 TINY = {"exact": 1e-12, "precise": 1e-12, "taylor": 1e-9}  # of a result's size, or of 1 if it is smaller
 DECAYED = 1e-9  # the same, where decay leaves something and nothing is promised
 HAZY = 1e-3
@@ -64,14 +65,7 @@ def judge(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -> 
 
 
 def _judged(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -> Outcome:
-    eps = None
-    try:
-        program = subject.compile(free=plan.frees[0], eps=eps)
-    except SourceError as error:
-        if "not analytic" not in str(error):
-            raise
-        eps = EPS
-        program = subject.compile(free=plan.frees[0], eps=eps)
+    program, eps = compiled(subject, plan.frees[0])
     first = compare(subject, program, x, plan.engines[0])
     if first.status == FAILS:
         return first
@@ -85,32 +79,42 @@ def _judged(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -
     return first
 
 
+def compiled(subject: Subject, free: str) -> tuple[Program, float | None]:
+    """The program, and the tolerance: none, unless it is refused without one."""
+    try:
+        return subject.compile(free=free, eps=None), None
+    except SourceError:
+        return subject.compile(free=free, eps=EPS), EPS
+
+
 def _others(subject: Subject, program: Program, x: Points, plan: Plan, eps: float | None) -> Iterable[Outcome]:
     for engine in plan.engines[1:]:
         yield compare(subject, program, x, engine)
     for free in plan.frees[1:]:
         try:
             other = subject.compile(free=free, eps=eps)
-        except IntegraphError as error:
-            if free == "keep" or "decay" not in str(error):
+        except UsageError:
+            if eps is None or free not in DECAYS:
                 raise
-            continue  # what decay leaves may be more than can be promised
-        found = compare(subject, other, x, plan.engines[0])
+            continue  # what decay leaves may be more than the tolerance
+        found = compare(subject, other, x, plan.engines[0], free)
         yield Outcome(found.status, f"{found.detail}, free={free}")
 
 
-def compare(subject: Subject, program: Program, x: Points, engine: str) -> Outcome:
+def compare(subject: Subject, program: Program, x: Points, engine: str, free: str = FREES[0]) -> Outcome:
     """Values at some points, and how many there are.
 
     Where the oracle has no value, the flow must fail. There is one exception: what is multiplied by 0, or cancels, is
-    not computed, and then its domain is not checked. `Subject.indifferent(x, found)` says whether that is the reason."""
+    not computed, and then its domain is not checked. `Subject.indifferent(x, found)` says whether that is the reason.
+    """
+    own = max(TINY[engine], DECAYED if free in DECAYS and program.budget is None else 0.0)
     with np.errstate(all="ignore"):
         wanted = subject.truth(x)
     flow = program.flow(x, engine, max_steps=STEPS)
     if flow.outputs.shape != wanted.shape:
         return Outcome(FAILS, f"shape: {flow.outputs.shape[1]} outputs, the oracle has {wanted.shape[1]} [{engine}]")
     failed = {failure.input: failure for failure in flow.failures}
-    seen = [_row(subject, program, x[k], wanted[k], flow.outputs[k], failed.get(k), engine) for k in range(len(x))]
+    seen = [_row(subject, program, x[k], wanted[k], flow.outputs[k], failed.get(k), engine, own) for k in range(len(x))]
     for status in (FAILS, UNDECIDED, REFUSED):
         for outcome in seen:
             if outcome.status == status:
@@ -119,8 +123,9 @@ def compare(subject: Subject, program: Program, x: Points, engine: str) -> Outco
 
 
 def _row(
-    subject: Subject, program: Program, x: Points, wanted: Points, found: Points, failure: Failure | None, engine: str
-) -> Outcome:
+    subject: Subject, program: Program, x: Points, wanted: Points, found: Points, failure: Failure | None, engine: str,
+    own: float,
+) -> Outcome:  # fmt: skip
     at = f"at {x.tolist()} [{engine}]"
     if not np.isfinite(wanted).all():
         if failure is not None:
@@ -133,12 +138,14 @@ def _row(
         if engine == "taylor" and failure.status == Status.STEP_LIMIT:
             return Outcome(REFUSED, "taylor used up its steps")
         return Outcome(FAILS, f"value: none ({failure}), the oracle says {wanted.tolist()} {at}")
-    return _close(subject, program, x, wanted, found, engine)
+    return _close(subject, program, x, wanted, found, own, at)
 
 
-def _close(subject: Subject, program: Program, x: Points, wanted: Points, found: Points, engine: str) -> Outcome:
+def _close(
+    subject: Subject, program: Program, x: Points, wanted: Points, found: Points, own: float, at: str
+) -> Outcome:
     size, off = np.maximum(np.abs(wanted), 1.0), np.abs(found - wanted)
-    allowed = tolerance(program, engine) * size + (0.0 if program.budget is None else program.budget.total)
+    allowed = own * size + (0.0 if program.budget is None else program.budget.total)
     if (off <= allowed).all():
         return Outcome(AGREES)
     with np.errstate(all="ignore"):
@@ -153,18 +160,12 @@ def _close(subject: Subject, program: Program, x: Points, wanted: Points, found:
     return Outcome(
         FAILS,
         f"{'promise' if smoothed else 'value'}: output {k} is {found[k]!r}, the oracle says {wanted[k]!r} "
-        f"(allowed {allowed[k]:.2g}, rounding {slack[k]:.2g}) at {x.tolist()} [{engine}]",
+        f"(allowed {allowed[k]:.2g}, rounding {slack[k]:.2g}) {at}",
     )
 
 
-def tolerance(program: Program, engine: str) -> float:
-    """What an engine may be off in itself, relative to the size of a result."""
-    decayed = program.budget is None and "up to e^" in program.source
-    return max(TINY[engine], DECAYED if decayed else 0.0)
-
-
 def promise(subject: Subject, program: Program, x: Points, steps: int, rng: np.random.Generator) -> Outcome:
-    """The promised error at the worst point that a pattern search finds: the best of x, then random steps that shrink."""
+    """The promised error at the worst point that a pattern search finds, from the worst of x and some corners on."""
 
     def off(points: Points) -> Points:
         with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ NAMES = ("onnx", "formula", "network", "torch", "jax")  # of modules `fuzz.<name
 
 @dataclass(frozen=True)
 class Outcome:
-    """`detail` of a failure begins with one of "value:", "shape:", "crash:", "promise:", "law:"; else it is the reason."""
+    """`detail` of a failure begins with "value:", "shape:", "crash:", "promise:" or "law:"; else it is the reason."""
 
     status: str
     detail: str = ""
