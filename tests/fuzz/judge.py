@@ -19,7 +19,7 @@ import numpy as np
 
 from fuzz.kind import AGREES, FAILS, REFUSED, UNDECIDED, Outcome
 from integraph import Program
-from integraph.errors import IntegraphError, SourceError, StepLimitError, UsageError
+from integraph.errors import IntegraphError, SourceError, SpecError, StepLimitError, UsageError
 from integraph.program.engine import Failure, Status
 
 ENGINES, FREES = ("exact", "taylor", "precise"), ("keep", "clean", "decay", "auto")
@@ -43,6 +43,7 @@ class Subject:
     low: Points
     high: Points
     indifferent: Callable[[Points, Points], bool] = lambda x, found: False  # at one point: see `compare`
+    singular: Callable[[Points], bool] = lambda x: False  # at one point: a root of 0 is on the way
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def judge(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -> 
     """The first failure, or else what became of the first program: x are points of the box."""
     try:
         return _judged(subject, x, plan, rng)
+    except SpecError as error:  # what the compiler made itself breaks a rule
+        return crash(error)
     except IntegraphError as error:
         return Outcome(REFUSED, reason(error))
     except Exception as error:
@@ -106,6 +109,7 @@ def compare(subject: Subject, program: Program, x: Points, engine: str, free: st
 
     Where the oracle has no value, the flow must fail. There is one exception: what is multiplied by 0, or cancels, is
     not computed, and then its domain is not checked. `Subject.indifferent(x, found)` says whether that is the reason.
+    Where the oracle has a value, the flow may fail only at roots of 0, and those of their kind.
     """
     own = max(TINY[engine], DECAYED if free in DECAYS and program.budget is None else 0.0)
     with np.errstate(all="ignore"):
@@ -137,6 +141,8 @@ def _row(
     if failure is not None:
         if engine == "taylor" and failure.status == Status.STEP_LIMIT:
             return Outcome(REFUSED, "taylor used up its steps")
+        if failure.status == Status.ESCAPED and subject.singular(x):
+            return Outcome(REFUSED, "a root of 0")
         return Outcome(FAILS, f"value: none ({failure}), the oracle says {wanted.tolist()} {at}")
     return _close(subject, program, x, wanted, found, own, at)
 

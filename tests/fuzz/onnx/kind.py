@@ -79,6 +79,7 @@ def _check(case: Case) -> Outcome:
         low,
         high,
         lambda point, found: oracle.indifferent(case, point, found),
+        lambda point: oracle.singular(case, point),
     )
     return judge.judge(subject, x, THOROUGH if case.thorough else QUICK, rng)
 

@@ -34,17 +34,22 @@ def session(serialised: bytes) -> onnxruntime.InferenceSession:
 def step(node: Node, opset: int, operands: Sequence[Array | None]) -> list[Array]:
     """What one node makes of its operands; a ValueError if it cannot."""
     if node.op in INSTEAD:
-        return [np.asarray(INSTEAD[node.op](*operands, **dict(node.attributes)))]
+        return [np.asarray(INSTEAD[node.op](*operands, **_attributes(node)))]
     kinds = tuple("" if operand is None else operand.dtype.str[1:] for operand in operands)
     known = _session(node.op, node.domain, opset, node.attributes, kinds, len(node.outputs))
     if known is None:
         given = [operand for operand in operands if operand is not None]
-        return [np.asarray(OTHERWISE[node.op](*given, **dict(node.attributes)))]
+        return [np.asarray(OTHERWISE[node.op](*given, **_attributes(node)))]
     given = {f"i{k}": operand for k, operand in enumerate(operands) if operand is not None}
     try:
         return [np.asarray(found) for found in known.run(None, given)]
     except Exception as reason:  # its exceptions have no common base
         raise ValueError(f"{node.op}: {reason}") from None
+
+
+def _attributes(node: Node) -> dict[str, Any]:
+    """A file has attributes in float32."""
+    return {name: float(np.float32(v)) if isinstance(v, float) else v for name, v in node.attributes}
 
 
 @lru_cache(SESSIONS)

@@ -81,9 +81,13 @@ def _constants_for_nodes(case: Case, values: dict[str, Array]) -> Iterator[Case]
     """What a node gives in the middle of the box, as a constant."""
     for node in case.nodes:
         if not set(node.outputs) & set(case.outputs) and all(np.isfinite(values[name]).all() for name in node.outputs):
-            held = tuple((name, tensor(np.round(values[name], 3))) for name in node.outputs)
+            held = tuple((name, tensor(_rounded(values[name]))) for name in node.outputs)
             nodes = tuple(other for other in case.nodes if other is not node)
             yield pruned(replace(case, nodes=nodes, tensors=case.tensors + held))
+
+
+def _rounded(array: Array) -> Array:
+    return np.round(array, 3) if array.dtype == np.float64 else array
 
 
 def _rounder(case: Case) -> Iterator[Case]:
