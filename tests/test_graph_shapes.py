@@ -1,4 +1,4 @@
-"""A shape is part of every value: whatever is constant on the box and then moved, multiplied or added up, against numpy."""
+"""A shape is part of every value: what is constant on the box and then moved, multiplied or summed, against numpy."""
 
 from __future__ import annotations
 

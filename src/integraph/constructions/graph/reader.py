@@ -196,9 +196,12 @@ class Reader:
         low, high = float(np.min(known.low)), float(np.max(known.high))
         if _whole(a) and (low <= 0 or a <= PRODUCTS):
             return self.whole(x, int(a), text)
-        if not x.terms:
-            ops = math.ceil(fused.polynomial(x).ops * abs(a)) + CONSTANT if x.b.any() else 0
+        if a < 0 and ((known.low == 0) & (known.high == 0)).any():
+            raise SourceError(f"{text}: its base is 0 for every input")
+        if not x.terms and x.size is None:
+            ops = math.ceil(x.ops * abs(a)) + CONSTANT if x.b.any() else 0
             return constant(x.shape, _number(x.b, a, text), ops)
+        x = x if x.terms else self.tape.sum(x, text)  # the rest of larger numbers is off by more than its share
         if low <= 0 < high and a > 0 and a.denominator > 1 and self.steep is not None:
             return self.lifted(x, a, low, high, text, base)
         if low >= 0 or (a.denominator > 1 and high > 0):
@@ -235,7 +238,7 @@ class Reader:
     def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
         odd = a.numerator % 2 == 1
-        if not x.terms:
+        if not x.terms and x.size is None:
             return constant(x.shape, _number(np.abs(x.b), a, text) * (np.sign(x.b) if odd else 1.0))
         x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         b = (a - 1) / 2 if odd else a / 2
