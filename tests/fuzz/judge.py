@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.kind import AGREES, FAILS, REFUSED, UNDECIDED, Outcome
+from fuzz.kind import AGREES, FAILS, REFUSED, STATUSES, UNDECIDED, Outcome
 from integraph import Program
 from integraph.errors import IntegraphError, SourceError, SpecError, StepLimitError, UsageError
 from integraph.program.engine import Failure, Status
@@ -119,11 +119,7 @@ def compare(subject: Subject, program: Program, x: Points, engine: str, free: st
         return Outcome(FAILS, f"shape: {flow.outputs.shape[1]} outputs, the oracle has {wanted.shape[1]} [{engine}]")
     failed = {failure.input: failure for failure in flow.failures}
     seen = [_row(subject, program, x[k], wanted[k], flow.outputs[k], failed.get(k), engine, own) for k in range(len(x))]
-    for status in (FAILS, UNDECIDED, REFUSED):
-        for outcome in seen:
-            if outcome.status == status:
-                return outcome
-    return Outcome(AGREES)
+    return min(seen, key=lambda outcome: (-STATUSES.index(outcome.status), not outcome.detail))
 
 
 def _row(
@@ -135,7 +131,7 @@ def _row(
         if failure is not None:
             return Outcome(REFUSED, f"no value: {failure.status.name.lower()}, and none of the oracle")
         if subject.indifferent(x, found):
-            return Outcome(AGREES)
+            return Outcome(AGREES, "what has no value is multiplied by 0, or cancels")
         k = int(np.flatnonzero(~np.isfinite(wanted))[0])
         return Outcome(FAILS, f"value: output {k} is {found[k]!r}, the oracle says {wanted[k]} {at}")
     if failure is not None:

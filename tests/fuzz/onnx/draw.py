@@ -12,7 +12,7 @@ from fuzz.onnx.case import Case
 from fuzz.onnx.constants import dead
 from fuzz.onnx.drawing import TOTAL, Drawing, Unfit
 
-OPSETS = (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24)
+OPSETS = tuple(range(7, 27))  # onnxruntime knows no later one, and does not broadcast as before
 SHAPES = ((), (1,), (2,), (3,), (5,), (1, 1), (1, 3), (2, 2), (3, 1), (2, 3), (1, 2, 2), (2, 1, 3), (1, 1, 2, 2))
 BOXES = ((-1.0, 1.0), (0.0, 1.0), (0.5, 2.0), (-2.0, -0.5), (-3.0, 3.0))
 NODES = (1, 9)  # operators that are asked for; some come with others

@@ -128,8 +128,7 @@ class Drawing:
     def _step(self, node: Node, operands: Sequence[Value | None], k: int) -> list[Array]:
         given = [None if operand is None else operand.samples[k] for operand in operands]
         try:
-            with np.errstate(all="ignore"):
-                return step(node, self.opset, given)
+            return step(node, self.opset, given)
         except ValueError:  # shapes or types that do not go together
             raise Unfit from None
 
