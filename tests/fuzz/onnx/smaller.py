@@ -35,6 +35,8 @@ def _fewer_checks(case: Case) -> Iterator[Case]:
         yield replace(case, thorough=False)
     if case.law:
         yield replace(case, law="")
+    if case.single:
+        yield replace(case, single=False)
     if case.batch:
         yield replace(case, batch=False)
 
