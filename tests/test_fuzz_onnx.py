@@ -125,6 +125,8 @@ def test_laws_hold_for_the_oracle(name: str) -> None:
     """What a law makes of a graph is the same function, by onnxruntime alone."""
     compared = 0
     for c in DRAWN[:150]:
+        if any(node.domain for node in c.nodes):
+            continue  # of which onnxruntime has kernels in float32 only
         try:
             changed = LAWS[name](c, np.random.default_rng(c.seed)).model
         except Idle:
@@ -136,7 +138,7 @@ def test_laws_hold_for_the_oracle(name: str) -> None:
         found = session.run(None, {"x": x.reshape(c.shape)})
         flat = oracle.truth(c, x[None])[0]
         off = np.abs(np.concatenate([np.ravel(part) for part in found]) - flat)
-        if np.isfinite(flat).all() and not any(node.op in ("Softplus", "Gelu", "FastGelu", "Swish") for node in c.nodes):
+        if np.isfinite(flat).all() and not any(node.op in ("Softplus", "Gelu", "Swish") for node in c.nodes):
             compared += 1
             assert (off <= 1e-12 * np.maximum(1.0, np.abs(flat)) + oracle.slack(c, x[None])[0]).all(), changed
     assert compared > 3

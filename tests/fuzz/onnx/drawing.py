@@ -146,9 +146,10 @@ class Drawing:
         outputs = [made[-1].name]
         while self.chance(0.35):
             outputs.append(self.one(made if self.chance(0.9) else self.values).name)
-        produced = {name for node in self.nodes for name in node.outputs}
-        chosen = tuple(name for name in dict.fromkeys(outputs) if name in produced)
-        if not chosen:
+        if self.chance(0.03):
+            outputs.append(self.one([INPUT, *(name for name, held in self.tensors.items() if held.dtype == "f8")]))
+        chosen = tuple(dict.fromkeys(outputs))
+        if chosen[0] == INPUT:
             raise Unfit
         box = {"low": tuple(low.tolist()), "high": tuple(high.tolist())}
         graph = {"tensors": tuple(self.tensors.items()), "nodes": tuple(self.nodes), "outputs": chosen}
