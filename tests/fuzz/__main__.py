@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from fuzz.kind import FAILS, REFUSED, STATUSES, UNDECIDED, Absent, Kind, Outcome, case, known, load
+from fuzz.kind import FAILS, STATUSES, Absent, Kind, Outcome, case, known, load
 from fuzz.shrink import shrink
 
 ALIKE = 2  # failures of one class that are shrunk and shown; others are counted
@@ -75,9 +75,9 @@ class Tally:
     def __str__(self) -> str:
         counts = ", ".join(f"{self.statuses[status]} {status}" for status in STATUSES)
         lines = [f"{self.kind.name}: {self.cases} cases in {self.seconds:.0f} s, seed {self.seed}: {counts}"]
-        for status in (REFUSED, UNDECIDED):
+        for status in STATUSES:
             for (whose, why), count in self.reasons.most_common():
-                if whose == status:
+                if whose == status and why:
                     lines.append(f"{count:8d} {status}: {why}")
         lines += [f"{count:8d} {FAILS}: {like}" for like, count in self.alike.most_common()]
         return "\n".join(lines)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-AGREES, REFUSED, UNDECIDED, FAILS = STATUSES = ("agrees", "refused", "undecided", "fails")
+AGREES, REFUSED, UNDECIDED, FAILS = STATUSES = ("agrees", "refused", "undecided", "fails")  # from good to bad
 NAMES = ("onnx", "formula", "network", "torch", "jax")  # of modules `fuzz.<name>`, each with its KIND
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, helper, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 Array = np.ndarray[Any, Any]
 INPUT = "x"
 MICROSOFT = "com.microsoft"
+SINGLE, DOUBLE = TensorProto.FLOAT, TensorProto.DOUBLE
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Case:
     outputs: tuple[str, ...]
     seed: int = 0
     batch: bool = False  # the first axis, of size 1, has a name instead of a size
+    single: bool = False  # the file is one of float32; what it means is the same
     thorough: bool = False
     law: str = ""
 
@@ -65,18 +67,14 @@ def ir_version(opset: int) -> int:
 
 def model(case: Case, shapes: dict[str, tuple[int, ...]] | None = None) -> ModelProto:
     """The ONNX model; the outputs are declared with their shapes if these are known."""
+    kind = SINGLE if case.single else DOUBLE
     dims = ("N", *case.shape[1:]) if case.batch else case.shape
     graph = helper.make_graph(
-        [node_proto(node) for node in case.nodes],
+        [node_proto(node, case.single) for node in case.nodes],
         "fuzz",
-        [helper.make_tensor_value_info(INPUT, helper.np_dtype_to_tensor_dtype(np.dtype("f8")), dims)],
-        [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(np.dtype("f8")), (shapes or {}).get(name)
-            )
-            for name in case.outputs
-        ],
-        [numpy_helper.from_array(constant.array, name) for name, constant in case.tensors],
+        [helper.make_tensor_value_info(INPUT, kind, dims)],
+        [helper.make_tensor_value_info(name, kind, (shapes or {}).get(name)) for name in case.outputs],
+        [numpy_helper.from_array(_held(constant, case.single), name) for name, constant in case.tensors],
     )
     opsets = [helper.make_opsetid("", case.opset)]
     if any(node.domain for node in case.nodes):
@@ -84,19 +82,18 @@ def model(case: Case, shapes: dict[str, tuple[int, ...]] | None = None) -> Model
     return helper.make_model(graph, opset_imports=opsets, ir_version=ir_version(case.opset))
 
 
-def node_proto(node: Node) -> Any:
-    attributes = {
-        name: numpy_helper.from_array(value.array) if isinstance(value, Tensor) else value
-        for name, value in node.attributes
-    }
+def node_proto(node: Node, single: bool = False) -> NodeProto:
     made = helper.make_node(node.op, node.inputs, node.outputs, domain=node.domain)
-    made.attribute.extend(
-        helper.make_attribute(name, list(value) if isinstance(value, tuple) else value, attr_type=_kind(value))
-        for name, value in attributes.items()
-    )
+    for name, value in node.attributes:
+        if isinstance(value, Tensor):
+            value = numpy_helper.from_array(_held(value, single))
+        elif node.op == "Cast" and value == DOUBLE and single:
+            value = SINGLE
+        kind = AttributeProto.INTS if value == () else None  # an empty list does not say what it is a list of
+        value = list(value) if isinstance(value, tuple) else value
+        made.attribute.append(helper.make_attribute(name, value, attr_type=kind))
     return made
 
 
-def _kind(value: Any) -> int | None:
-    """An empty list does not say what it is a list of; ours are of integers."""
-    return 7 if value == () else None
+def _held(constant: Tensor, single: bool) -> Array:
+    return constant.array.astype(np.float32) if single and constant.dtype == "f8" else constant.array

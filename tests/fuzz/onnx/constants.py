@@ -48,7 +48,7 @@ def _fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 def inside(d: Drawing, x: Value, low: float, high: float) -> Value:
     """A tensor with values in an interval: x itself, or x after an affine map or a function that is bounded. Sometimes
     x whatever it is, so that what has no value is tried too."""
-    if (low <= x.low and x.high <= high) or d.chance(0.05):
+    if (low <= x.low and x.high <= high) or d.chance(0.07):
         return x
     if not np.isfinite([x.low, x.high]).all():
         raise Unfit
@@ -60,6 +60,11 @@ def inside(d: Drawing, x: Value, low: float, high: float) -> Value:
     shift = 0.5 * (low + high) - factor * 0.5 * (x.low + x.high)
     scaled = d.emit("Mul", x, d.constant(float(f"{factor:.4g}")))
     return d.emit("Add", scaled, d.constant(float(f"{shift:.4g}")))
+
+
+def stretched(d: Drawing, x: Value) -> Value:
+    """Ten or a hundred times as large, now and then: functions saturate, scores are far apart."""
+    return d.emit("Mul", x, d.constant(d.one((10.0, 30.0, 100.0)))) if d.chance(0.15) else x
 
 
 def dead(d: Drawing) -> Value:

@@ -48,8 +48,16 @@ class Value:
 class Drawing:
     """Operators add nodes here; `values` are the tensors of floats that they may read."""
 
-    def __init__(self, rng: np.random.Generator, opset: int, shape: tuple[int, ...], low: Array, high: Array) -> None:
-        self.rng, self.opset, self.shape, self.box = rng, opset, shape, (low, high)
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        opset: int,
+        shape: tuple[int, ...],
+        low: Array,
+        high: Array,
+        single: bool = False,
+    ) -> None:
+        self.rng, self.opset, self.shape, self.box, self.single = rng, opset, shape, (low, high), single
         self.tensors: dict[str, Tensor] = {}
         self.nodes: list[Node] = []
         points = (0.5 * (low + high), low + (high - low) * rng.random(len(low)), low, high)
@@ -87,10 +95,9 @@ class Drawing:
     def constant(self, array: Any, spoken: bool = False) -> Value:
         """An initializer, or sometimes a node that holds it (`spoken`: always)."""
         array = np.asarray(array)
-        if array.dtype == np.float64 or array.dtype == np.int64 or array.dtype == np.bool_:
-            held = tensor(array)
-        else:
-            raise TypeError(f"constants of type {array.dtype}")
+        if array.dtype == np.float64 and self.single:
+            array = array.astype(np.float32).astype(np.float64)
+        held = tensor(array)
         name = f"c{len(self.tensors)}"
         if spoken or self.chance(0.1):
             return self.emit("Constant", value=held)
@@ -128,8 +135,7 @@ class Drawing:
     def _step(self, node: Node, operands: Sequence[Value | None], k: int) -> list[Array]:
         given = [None if operand is None else operand.samples[k] for operand in operands]
         try:
-            with np.errstate(all="ignore"):
-                return step(node, self.opset, given)
+            return step(node, self.opset, given)
         except ValueError:  # shapes or types that do not go together
             raise Unfit from None
 
@@ -140,13 +146,14 @@ class Drawing:
         outputs = [made[-1].name]
         while self.chance(0.35):
             outputs.append(self.one(made if self.chance(0.9) else self.values).name)
-        produced = {name for node in self.nodes for name in node.outputs}
-        chosen = tuple(name for name in dict.fromkeys(outputs) if name in produced)
-        if not chosen:
+        if self.chance(0.03):
+            outputs.append(self.one([INPUT, *(name for name, held in self.tensors.items() if held.dtype == "f8")]))
+        chosen = tuple(dict.fromkeys(outputs))
+        if chosen[0] == INPUT:
             raise Unfit
         box = {"low": tuple(low.tolist()), "high": tuple(high.tolist())}
         graph = {"tensors": tuple(self.tensors.items()), "nodes": tuple(self.nodes), "outputs": chosen}
-        return pruned(Case(self.opset, self.shape, **box, **graph, **options))
+        return pruned(Case(self.opset, self.shape, **box, **graph, **options, single=self.single))
 
 
 def pruned(case: Case) -> Case:

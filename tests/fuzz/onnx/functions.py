@@ -31,8 +31,8 @@ def swish(x: Array, alpha: float = 1.0) -> Array:
     return x * special.expit(alpha * x)
 
 
-def clip(x: Array, min: float = -math.inf, max: float = math.inf) -> Array:
-    return np.minimum(np.maximum(x, min), max)
+def clip(x: Array, min: Array | float | None = None, max: Array | float | None = None) -> Array:
+    return np.minimum(np.maximum(x, -math.inf if min is None else min), math.inf if max is None else max)
 
 
 def batch_normalisation(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fuzz.onnx.case import MICROSOFT
-from fuzz.onnx.constants import array, inside, like, partner
-from fuzz.onnx.drawing import Drawing, Unfit
+from fuzz.onnx.constants import array, inside, like, partner, stretched
+from fuzz.onnx.drawing import Drawing, Unfit, Value
 
 WIDE = (-8.0, 8.0)
 DOMAINS = {
@@ -22,7 +22,12 @@ SINCE = {**dict.fromkeys(("Asinh", "Acosh", "Atanh", "Cosh", "Sinh", "Erf"), 9),
 
 def function(d: Drawing, op: str) -> None:
     _since(d, SINCE.get(op, 7))
-    d.emit(op, inside(d, d.pick(), *DOMAINS[op]))
+    d.emit(op, anything(d) if DOMAINS[op] == WIDE else inside(d, d.pick(), *DOMAINS[op]))
+
+
+def anything(d: Drawing) -> Value:
+    """For functions that have values everywhere."""
+    return stretched(d, inside(d, d.pick(), *WIDE))
 
 
 def arithmetic(d: Drawing, op: str) -> None:
@@ -80,7 +85,7 @@ def prelu(d: Drawing, op: str) -> None:
 
 
 def gelu(d: Drawing, op: str) -> None:
-    x = inside(d, d.pick(), *WIDE)
+    x = anything(d)
     if d.chance(0.4):
         d.emit(op, x, domain=MICROSOFT)
     else:
@@ -96,7 +101,8 @@ def fast_gelu(d: Drawing, op: str) -> None:
 
 def swish(d: Drawing, op: str) -> None:
     _since(d, SINCE[op])
-    d.emit(op, inside(d, d.pick(), *WIDE), **({"alpha": d.one((0.5, 1.0, 1.702, -1.0))} if d.chance(0.6) else {}))
+    x = anything(d)
+    d.emit(op, x, **({"alpha": d.one((0.5, 1.0, 1.702, -1.0))} if d.chance(0.6) else {}))
 
 
 def batch_normalisation(d: Drawing, op: str) -> None:

@@ -34,12 +34,11 @@ def session(serialised: bytes) -> onnxruntime.InferenceSession:
 def step(node: Node, opset: int, operands: Sequence[Array | None]) -> list[Array]:
     """What one node makes of its operands; a ValueError if it cannot."""
     if node.op in INSTEAD:
-        return [np.asarray(INSTEAD[node.op](*operands, **_attributes(node)))]
+        return _numpy(INSTEAD[node.op], node, operands)
     kinds = tuple("" if operand is None else operand.dtype.str[1:] for operand in operands)
     known = _session(node.op, node.domain, opset, node.attributes, kinds, len(node.outputs))
     if known is None:
-        given = [operand for operand in operands if operand is not None]
-        return [np.asarray(OTHERWISE[node.op](*given, **_attributes(node)))]
+        return _numpy(OTHERWISE[node.op], node, operands)
     given = {f"i{k}": operand for k, operand in enumerate(operands) if operand is not None}
     try:
         return [np.asarray(found) for found in known.run(None, given)]
@@ -47,9 +46,11 @@ def step(node: Node, opset: int, operands: Sequence[Array | None]) -> list[Array
         raise ValueError(f"{node.op}: {reason}") from None
 
 
-def _attributes(node: Node) -> dict[str, Any]:
+def _numpy(function: Callable[..., Any], node: Node, operands: Sequence[Array | None]) -> list[Array]:
     """A file has attributes in float32."""
-    return {name: float(np.float32(v)) if isinstance(v, float) else v for name, v in node.attributes}
+    attributes = {name: float(np.float32(v)) if isinstance(v, float) else v for name, v in node.attributes}
+    with np.errstate(all="ignore"):
+        return [np.asarray(function(*operands, **attributes))]
 
 
 @lru_cache(SESSIONS)

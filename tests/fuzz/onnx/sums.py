@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fuzz.onnx.constants import array, inside, like
+from fuzz.onnx.constants import array, inside, like, stretched
 from fuzz.onnx.drawing import Drawing, Unfit, Value
 
 
@@ -63,7 +63,7 @@ def reduce(d: Drawing, op: str) -> None:
 
 def softmax(d: Drawing, op: str) -> None:
     """Of some scores, with a mask now and then."""
-    x = inside(d, d.pick(lambda value: value.rank > 0), -40.0, 40.0)
+    x = stretched(d, inside(d, d.pick(lambda value: value.rank > 0), -40.0, 40.0))
     if op == "Softmax" and d.chance(0.25):
         hidden = d.rng.random(x.shape[-1]) < 0.4
         hidden[0] = False
