@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from integraph import gadgets
+from integraph.bounds.intervals import U
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import Form, Shape, atom_form, constant, scaled, shifted
 from integraph.constructions.graph.merge import joined
@@ -27,9 +28,10 @@ from integraph.errors import SourceError
 from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
 
-NEAR, FAR = 6, 10  # binary digits that a scale may be above the smallest, or below the largest base
+NEAR, FAR = 6, 24  # binary digits that a scale may be above the smallest, or below the largest base
 REACH = 300  # binary digits of a factor s^a
 LARGEST = 10**6  # exponents that are multiplied
+HALF = 2.0**-26  # of the digits of float64
 MANY = 64  # registers that an exponent may read through an index array
 
 
@@ -67,11 +69,24 @@ class Fused:
 
 
 def polynomial(form: Form) -> Fused:
-    """A number is a gain."""
-    if form.terms:
+    """A number is a gain, if enough of its digits are known."""
+    ops = relative(form)
+    if form.terms or ops is None:
         return Fused(form, constant((), 0.0))
-    ops = form.ops if form.size is None else math.ceil(form.ops * np.max(form.size / np.abs(form.b)))
     return Fused(ones(()), constant((), 0.0), gain=np.broadcast_to(form.b, form.shape), ops=ops)
+
+
+def relative(form: Form) -> int | None:
+    """Roundings of a number, each of them relative to it; none if half of its digits have cancelled."""
+    if form.size is None:
+        return form.ops
+    lost = form.ops * form.size
+    return math.ceil(np.max(lost / np.abs(form.b))) if (lost * U < HALF * np.abs(form.b)).all() else None
+
+
+def _alone(f: Fused) -> bool:
+    """Whether nothing but a gain is multiplied with powers and exponentials."""
+    return f.angle is None and not f.start.terms and bool((f.start.b == 1).all())
 
 
 def exponential(growth: Form) -> Fused:
@@ -92,9 +107,9 @@ def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int 
 
 def scale(low: float, high: float, far: int = FAR) -> float:
     """A power of two: the geometric mean of the range, but not far above its low end; where that may be 0, `far` binary
-    digits below the high end, and 1 where nothing is known."""
+    digits below the high end, or below 1 where nothing is known."""
     if not (high > 0 and math.isfinite(high)):
-        return 1.0
+        high = 1.0
     exponent = math.log2(high) - far
     if low > 0:
         exponent = min(0.5 * (math.log2(low) + math.log2(high)), math.log2(low) + NEAR)
@@ -137,7 +152,7 @@ def moved(f: Fused, shape: Shape, how: Callable[[Form], Form]) -> Fused | None:
 
 def raised(f: Fused, a: Fraction) -> Fused | None:
     """f^a, if f is a number times exponentials and powers of positive bases, and a root of it a positive one."""
-    if f.angle is not None or f.start.terms or not ((f.gain > 0).all() or (a.denominator == 1 and f.gain.all())):
+    if not _alone(f) or not ((f.gain > 0).all() or (a.denominator == 1 and f.gain.all())):
         return None
     powers = tuple(replace(power, a=power.a * a) for power in f.powers)
     if any(abs(power.a) > LARGEST for power in powers) or not _moderate(f.gain, a):
@@ -249,7 +264,7 @@ def _exponent(where: Where, form: Form, shape: Shape, lanes: Shape) -> tuple[Ref
 
 def _left(f: Fused, shape: Shape, z: int) -> Form | None:
     """p(1) = 1 − s/x as a polynomial of z, which it is for 1/x and 1/√x alone."""
-    alone = len(f.powers) == 1 and not f.start.terms and f.angle is None and not f.growth.terms and not f.growth.b.any()
+    alone = len(f.powers) == 1 and _alone(f) and not f.growth.terms and not f.growth.b.any()
     if not alone or f.powers[0].a not in (-1, Fraction(-1, 2)) or math.prod(shape) > 1:
         return None
     inverse = forms.reshaped(atom_form(z, shape), (1,))  # (s/x)^−a
