@@ -15,7 +15,7 @@ from fuzz.formula_truth import regardless, truth
 from fuzz.judge import ENGINES, FREES, Points, crash, reason
 from fuzz.kind import AGREES, FAILS, REFUSED, UNDECIDED, Outcome
 from fuzz.precision import Row, Subject, judge
-from integraph.errors import IntegraphError
+from integraph.errors import IntegraphError, SpecError
 
 POINTS = 10  # random ones
 LEAN = 0.01  # of the cases
@@ -102,6 +102,8 @@ def _check(case: Case) -> Outcome:
                 case.texts, case.eps, box=list(case.box), method=case.method, variables=case.variables,
                 free=free if case.method == "exact" else None,
             )  # fmt: skip
+        except SpecError:  # what the compiler made itself breaks a rule
+            raise
         except IntegraphError as error:
             outcomes.append(Outcome(REFUSED, reason(error)))
             continue

@@ -94,8 +94,8 @@ def _point(subject: Subject, program: Program, free: str, flow: Flow, row: int, 
     if missing:
         return Outcome(AGREES)
     if failure is not None:
-        if failure.status is Status.STEP_LIMIT:
-            return Outcome(UNDECIDED, "too many steps")
+        if flow.engine == "taylor" and failure.status is not Status.ESCAPED:
+            return Outcome(UNDECIDED, f"taylor: {failure.status.name.lower()}")
         lost = SLACK * ROUND if flow.engine != "taylor" else ROUGH
         if not _safe(subject.truth(x, lost)[row]):
             return Outcome(UNDECIDED, "no value where that is ill-conditioned")
