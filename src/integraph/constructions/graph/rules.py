@@ -220,7 +220,7 @@ def _softplus(r: Reader, n: int, node: Node, text: str) -> Value:
 def _root(a: Fraction) -> Rule:
     def rule(r: Reader, n: int, node: Node, text: str) -> Value:
         known = r.ranges[node.args[0]]
-        if a.denominator == 3 and np.min(known.low) <= 0:
+        if a.denominator == 3 and np.min(known.low) < 0:
             return r.either_sign(
                 r.form(node.args[0]), a, float(np.max(known.size)), text, r.graph.nodes[node.args[0]].text
             )
