@@ -34,11 +34,11 @@ def values(network: integraph.Network, x: Sequence[float]) -> list[mpf]:
     for layer in network.layers:
         rows = zip(layer.A.tolist(), layer.b.tolist(), strict=True)
         arguments = [sum((mpf(a) * v for a, v in zip(row, z, strict=True)), mpf(b)) for row, b in rows]
-        z = [_activation(layer, unit)(argument) for unit, argument in enumerate(arguments)]
+        z = [meaning(layer, unit)(argument) for unit, argument in enumerate(arguments)]
     return z
 
 
-def _activation(layer: Layer, unit: int) -> Callable[[mpf], mpf]:
+def meaning(layer: Layer, unit: int) -> Callable[[mpf], mpf]:
     half, root = mpf(1) / 2, mp.sqrt(2 / mp.pi)
     slope = layer.slope if isinstance(layer.slope, float) else float(layer.slope[unit])
     return {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from integraph.flow.chunk_size import chunk, padded
 from integraph.flow.chunks import over_chunks
 from integraph.flow.diagnose import diagnose, start
+from integraph.flow.lost_digits import explained
 from integraph.flow.plan import Plan, Workspace, make
 from integraph.flow.steps import advance
 from integraph.gadgets import Gadget
@@ -72,9 +73,9 @@ class Exact:
         work = _Work(program, prepared, x, outputs, states)
         size = prepared.chunk
         if 0 < len(x) <= size:  # a single input should cost microseconds
-            return Flow(self.name, outputs, states, None, tuple(work.chunk((0, len(x)))))
-        found = over_chunks(work.chunk, len(x), size, options.threads)
-        return Flow(self.name, outputs, states, None, tuple(chain.from_iterable(found)))
+            return Flow(self.name, outputs, states, None, explained(program, x, work.chunk((0, len(x)))))
+        found = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
+        return Flow(self.name, outputs, states, None, explained(program, x, found))
 
     def prepare(self, program: Program, everything: bool) -> _Prepared:
         """Kept with the program, and gone with it: a plan refers to its program, so no table of ours may hold it."""
@@ -106,7 +107,7 @@ class Exact:
         failures = _with_others(program, failures, suspect, 0)
         for failure in failures:
             outputs[failure.input] = path[failure.input] = final[failure.input] = np.nan
-        return Flow(self.name, outputs, final if options.states else None, path, tuple(failures))
+        return Flow(self.name, outputs, final if options.states else None, path, explained(program, x, failures))
 
 
 class _Work:

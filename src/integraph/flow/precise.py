@@ -7,7 +7,7 @@ the range of float64 on the way; what is asked for must fit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from integraph.program.views import Floats, Indices, mark
 States = NDArray[Any]  # (W, inputs), multi-precision
 GUARD = 64  # bits beyond those that the program asks for
 CHUNK = 64  # inputs
-TIMED, HALVINGS = 32, 60  # failures whose time is found, and how: each takes so many closed forms
+TIMED, HALVINGS = 32, 60  # failures whose time is worth finding, and how: each takes so many closed forms
 
 
 class Precise:
@@ -53,6 +53,13 @@ class Precise:
         wanted = final if options.states else None
         return Flow(self.name, outputs, wanted, path if options.times else None, tuple(failures))
 
+    def carries(self, program: Program, x: Floats, bits: int) -> NDArray[np.bool_]:
+        """Which inputs reach the end in that many bits."""
+        outputs, final = np.empty((len(x), program.outputs)), np.empty((len(x), program.width))
+        path, work = np.empty((len(x), 0, program.width)), make(program, False).work()
+        run = _Run(replace(program, bits=bits), work, x, Options(), outputs, final, path, timed=0)
+        return ~np.isin(np.arange(len(x)), [failure.input for failure in run.run(0)])
+
 
 @dataclass(slots=True, eq=False)
 class _Run:
@@ -65,6 +72,7 @@ class _Run:
     outputs: Floats
     final: Floats
     path: Floats
+    timed: int = TIMED  # failures whose time is found
 
     def run(self, first: int) -> list[Failure]:
         """The failures, numbered from `first`."""
@@ -85,7 +93,7 @@ class _Run:
                 _examine(f, block, advance(f, block, states, tau), states, bad)
             for column, what in sorted(bad.items()):
                 moment = math.nan
-                if len(failures) < TIMED:
+                if len(failures) < self.timed:
                     within = _when(f, what, before[:, column : column + 1], segment.duration, segment.rate)
                     moment = float(edges[number]) + within
                 name, domain = program.registers.name(what.register), getattr(what.block.op, "domain", "")

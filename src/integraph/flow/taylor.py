@@ -18,6 +18,7 @@ import numpy as np
 
 from integraph.errors import UsageError
 from integraph.flow.chunks import over_chunks
+from integraph.flow.lost_digits import explained
 from integraph.flow.taylor_lanes import Lanes
 from integraph.flow.taylor_plan import Plan, make
 from integraph.program import Failure, Flow, Options, Program, Status
@@ -54,7 +55,7 @@ class Taylor:
         width = program.width + max((plan.footprint for plan in work.plans), default=0)
         size = max(1, min(CHUNK, BUDGET // (8 * width)))
         over_chunks(work.chunk, len(x), size, options.threads)
-        failures = tuple(sorted(work.failures, key=lambda failure: failure.input))
+        failures = explained(program, x, sorted(work.failures, key=lambda failure: failure.input))
         return Flow(self.name, work.outputs, work.states, work.path, failures, sum(work.steps))
 
     def plans(self, program: Program) -> tuple[Plan, ...]:

@@ -48,12 +48,14 @@ class Failure:
     register: str
     time: float  # since t = 0; NaN where it was not worth finding out (many failures at once)
     domain: str = ""  # what the gadget asks of its arguments
+    remedy: str = ""  # why that is so and what to do, if it is known
 
     def __str__(self) -> str:
         needs = f" ({self.domain})" if self.domain else ""
         when = "" if math.isnan(self.time) else f", t ≈ {self.time:.6g}"
         where = f"register {self.register}, segment {self.segment} {self.label!r}"
-        return f"input {self.input}: {self.status.value}: {where}{when}{needs}"
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"input {self.input}: {self.status.value}: {where}{when}{needs}{remedy}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

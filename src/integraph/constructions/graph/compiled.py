@@ -24,6 +24,7 @@ from integraph.targets.graph import Graph
 AUTO = "auto"
 NOTHING = Parts(math.inf, math.inf, math.inf)  # is promised
 FORGET, LARGEST_RATE = 40.0, 700.0  # e^−40 = 4e−18; e^−700 is almost nothing
+BLIND = 120.0  # where nothing bounds what is left: of 1e35, e^−120 leaves 1e−17
 SMALL = 2000  # registers of a program that is promised something without being asked
 EXACT = 1e-12  # what decay may leave behind where no tolerance is given
 LARGEST_STEEPNESS = 1e14
@@ -114,7 +115,7 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
 
 def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> float | None:
     """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
-    without a tolerance, and with one there is no rate."""
+    without a tolerance, and the rate is one for large registers; with a tolerance there is no rate."""
     if chosen.free != DECAY or not _asked(chosen, eps):
         return FORGET
     r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
@@ -123,5 +124,5 @@ def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> 
         if left <= most:
             return r
         if r >= LARGEST_RATE:
-            return FORGET if eps is None else None
+            return BLIND if eps is None else None
         r = min(math.ceil(r + 1.0 + math.log(left / most)) if math.isfinite(left) else 2.0 * r, LARGEST_RATE)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from integraph import gadgets
+from integraph.bounds.intervals import U
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import Form, Materialise, Shape, atom_form, constant, scaled, shifted
 from integraph.constructions.graph.merge import joined
@@ -27,9 +28,10 @@ from integraph.errors import SourceError
 from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
 
-NEAR, FAR = 6, 10  # binary digits that a scale may be above the smallest, or below the largest base
+NEAR, FAR = 6, 24  # binary digits that a scale may be above the smallest, or below the largest base
 REACH = 300  # binary digits of a factor s^a
 LARGEST = 10**6  # exponents that are multiplied
+HALF = 2.0**-26  # of the digits of float64
 MANY = 64  # registers that an exponent may read through an index array
 
 
@@ -80,10 +82,19 @@ class Fused:
 
 
 def polynomial(form: Form) -> Fused:
-    """A number is a gain, unless it is the rest of larger ones: what that is off by is not in proportion to it."""
-    if form.terms or form.size is not None:
+    """A number is a gain, if enough of its digits are known."""
+    ops = relative(form)
+    if form.terms or ops is None:
         return Fused(form, constant((), 0.0), form.shape)
-    return Fused(ones(()), constant((), 0.0), form.shape, gain=form.b, ops=form.ops)
+    return Fused(ones(()), constant((), 0.0), form.shape, gain=form.b, ops=ops)
+
+
+def relative(form: Form) -> int | None:
+    """Roundings of a number, each of them relative to it; none if half of its digits have cancelled."""
+    if form.size is None:
+        return form.ops
+    lost = form.ops * form.size
+    return math.ceil(np.max(lost / np.abs(form.b))) if (lost * U < HALF * np.abs(form.b)).all() else None
 
 
 def exponential(growth: Form) -> Fused:
@@ -104,9 +115,9 @@ def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int 
 
 def scale(low: float, high: float, far: int = FAR) -> float:
     """A power of two: the geometric mean of the range, but not far above its low end; where that may be 0, `far` binary
-    digits below the high end, and 1 where nothing is known."""
+    digits below the high end, or below 1 where nothing is known."""
     if not (high > 0 and math.isfinite(high)):
-        return 1.0
+        high = 1.0
     exponent = math.log2(high) - far
     if low > 0:
         exponent = min(0.5 * (math.log2(low) + math.log2(high)), math.log2(low) + NEAR)

@@ -198,10 +198,11 @@ class Reader:
             return self.whole(x, int(a), text)
         if a < 0 and ((known.low == 0) & (known.high == 0)).any():
             raise SourceError(f"{text}: its base is 0 for every input")
-        if not x.terms and x.size is None:
-            ops = math.ceil(x.ops * abs(a)) + CONSTANT if x.b.any() else 0
-            return constant(x.shape, _number(x.b, a, text), ops)
-        x = x if x.terms else self.tape.sum(x, text)  # the rest of larger numbers is off by more than its share
+        if not x.terms:
+            number = _power_of_number(x, x.b, a, text)
+            if number is not None:
+                return number
+            x = self.tape.sum(x, text)
         if low <= 0 < high and a > 0 and a.denominator > 1 and self.steep is not None:
             return self.lifted(x, a, low, high, text, base)
         if low >= 0 or (a.denominator > 1 and high > 0):
@@ -238,8 +239,9 @@ class Reader:
     def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
         odd = a.numerator % 2 == 1
-        if not x.terms and x.size is None:
-            return constant(x.shape, _number(np.abs(x.b), a, text) * (np.sign(x.b) if odd else 1.0))
+        number = None if x.terms else _power_of_number(x, np.abs(x.b), a, text)
+        if number is not None:
+            return scaled(number, np.sign(x.b)) if odd else number
         x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         b = (a - 1) / 2 if odd else a / 2
         square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", 2 * fused.FAR)
@@ -299,6 +301,15 @@ def _compound(form: Form) -> bool:
 
 def _whole(a: Fraction) -> bool:
     return a.denominator == 1 and a >= 0
+
+
+def _power_of_number(x: Form, base: Floats, a: Fraction, text: str) -> Form | None:
+    """base^a, where base is a form x without terms, or |x|; none if its digits cancelled: how far it is off is then not
+    known relative to it."""
+    known = fused.relative(x)
+    if known is None:
+        return None
+    return constant(x.shape, _number(base, a, text), math.ceil(known * abs(a)) + CONSTANT if base.any() else 0)
 
 
 def _number(base: Floats, a: Fraction, text: str) -> Floats:

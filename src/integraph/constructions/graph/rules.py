@@ -24,6 +24,7 @@ from integraph.targets.activations import CUBIC, ROOT_2_PI
 from integraph.targets.graph import MASKED, Graph, Node
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
+TAIL = -8.0  # below, softplus is e^x to three digits
 STEADY = (2.0**-6, 1e6)  # bases of x^y for which x − 1 is good enough
 
 
@@ -212,10 +213,18 @@ def _log1p(r: Reader, n: int, node: Node, text: str) -> Value:
     return functions.logarithm(r.tape, shifted(r.form(node.args[0]), 1.0), 1.0, text, guard)
 
 
+def _softplus(r: Reader, n: int, node: Node, text: str) -> Value:
+    """Its gadget starts at ln 2, and where only e^x is left of that, no digit is: there it is ln(1 + e^x)."""
+    x = r.form(node.args[0])
+    if np.max(r.ranges[node.args[0]].high) > TAIL:
+        return r.flow("softplus", x, text)
+    return functions.logarithm(r.tape, shifted(r.run(fused.exponential(x), text), 1.0), 1.0, text, False)
+
+
 def _root(a: Fraction) -> Rule:
     def rule(r: Reader, n: int, node: Node, text: str) -> Value:
         known = r.ranges[node.args[0]]
-        if a.denominator == 3 and np.min(known.low) <= 0:
+        if a.denominator == 3 and np.min(known.low) < 0:
             return r.either_sign(r.form(node.args[0]), a, float(np.max(known.size)), text, r.text(node.args[0]))
         return r.power_of(node.args[0], a, text)
 
@@ -339,4 +348,5 @@ RULES: dict[str, Rule] = {
     "min": _choice(-1.0),
     "max": _choice(1.0),
     **{name: _flow(name) for name in functions.FLOWS},
+    "softplus": _softplus,
 }
