@@ -15,7 +15,7 @@ import numpy as np
 from integraph.bounds import range_affine
 from integraph.bounds import range_arithmetic as arithmetic
 from integraph.bounds.intervals import Interval
-from integraph.bounds.range_functions import FUNCTIONS, leaky_relu, softmax
+from integraph.bounds.range_functions import FUNCTIONS, leaky_relu, logsumexp, softmax
 from integraph.bounds.range_patterns import MOVES, average, normalised
 from integraph.errors import SourceError
 from integraph.program.views import Floats
@@ -93,4 +93,6 @@ def _range(node: Node, args: Sequence[Interval]) -> Interval:
         return leaky_relu(args[0], node.data[0])
     if node.op == "softmax":
         return softmax(args[0], node.value)
+    if node.op == "logsumexp":
+        return logsumexp(args[0], node.value)
     raise SourceError(f"{node.text or node.op}: the range of the operation {node.op!r} is not known")

@@ -18,9 +18,10 @@ from integraph.constructions.graph.reader import Reader, Value
 from integraph.constructions.graph.rounding import powers_of_two
 from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError
-from integraph.program.views import dense
+from integraph.program.views import Floats, dense
 from integraph.targets.activations import CUBIC, ROOT_2_PI
-from integraph.targets.graph import MASKED, Graph, Node
+from integraph.targets.graph import Graph, Node
+from integraph.targets.graph_rows import MASKED
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 STEADY = (2.0**-6, 1e6)  # bases of x^y for which x − 1 is good enough
@@ -159,26 +160,31 @@ def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
     return form
 
 
-def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
-    """An entry that takes no part gets the score of one that does: what is left in its registers may not grow."""
+def _rows(how: Callable[[Tape, Form, Floats, str], Form]) -> Rule:
+    return lambda r, n, node, text: how(r.tape, *_scores(r, node, text), text)
+
+
+def _scores(r: Reader, node: Node, text: str) -> tuple[Form, Floats]:
+    """Scores, and the share of each entry: 1/n for the n of a row that take part, else 0. An entry that takes no part
+    gets the score of one that does: what is left in its registers may not grow."""
     s = r.form(node.args[0])
     if node.value is None:
-        return functions.softmax(r.tape, s, np.full(1, 1.0 / node.shape[-1]), text)
+        return s, np.full(1, 1.0 / s.shape[-1])
     reach = float(np.max(r.ranges[node.args[0]].size))
     if not reach <= -0.4 * MASKED:
         raise SourceError(
             f"{text}: its scores can reach {reach:.1g} on the box, and then a mask of {MASKED:g} is no mask: use a "
             "smaller box or smaller weights"
         )
-    mask = np.broadcast_to(node.value, node.shape)
-    column = int(np.argmax(mask.reshape(-1, node.shape[-1]).all(0)))
+    mask = np.broadcast_to(node.value, s.shape)
+    column = int(np.argmax(mask.reshape(-1, s.shape[-1]).all(0)))
     if mask[..., column].all():
-        rows = (slice(None),) * (len(node.shape) - 1)
+        rows = (slice(None),) * (len(s.shape) - 1)
         first = r.changed(s, lambda form: forms.sliced(form, (*rows, slice(column, column + 1))), text)
     else:
         first = forms.picked(s, np.argmax(mask, -1))
     s = add(scaled(s, mask), scaled(forms.broadcast(first, s.shape), ~mask))
-    return functions.softmax(r.tape, s, mask / mask.sum(-1, keepdims=True), text)
+    return s, mask / mask.sum(-1, keepdims=True)
 
 
 def _exp(r: Reader, n: int, node: Node, text: str) -> Value:
@@ -306,7 +312,8 @@ RULES: dict[str, Rule] = {
     "variable_power": _variable_power,
     "matmul": _matmul,
     "sum": _sum,
-    "softmax": _softmax,
+    "softmax": _rows(functions.softmax),
+    "logsumexp": _rows(functions.log_sum_exp),
     "reshape": _reshape,
     "broadcast": _broadcast,
     "transpose": _lanes(lambda form, data: forms.transposed(form, data)),

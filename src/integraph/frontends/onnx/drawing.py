@@ -22,7 +22,7 @@ from integraph.frontends.composites import Composer
 from integraph.frontends.onnx.node import Node
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.trace import MOST, Budget, broadcast
-from integraph.targets.graph import MASKED
+from integraph.targets.graph_rows import MASKED
 from integraph.targets.graph_values import STRUCTURE
 
 
