@@ -143,9 +143,18 @@ def logsumexp(x: Interval, mask: Any) -> Interval:
     return interval(low - lost[0], high + lost[1])
 
 
+@quiet
+def log_softmax(x: Interval) -> Interval:
+    """−ln(1 + Σ_{j≠i} e^(x_j − x_i)) over the last axis."""
+    taking, lost = np.ones(x.low.shape, bool), EXPONENT + x.low.shape[-1] * U
+    least = -np.log1p(others(x.high, x.low, taking, lost) * (1 + 4 * lost)) * (1 + 4 * lost) - TINY
+    most = -np.log1p(others(x.low, x.high, taking, -lost) * (1 - 4 * lost)) * (1 - 4 * lost)
+    return interval(least, np.where(np.isnan(most), 0.0, np.minimum(most, 0.0)))
+
+
 def _log_sum(x: Floats) -> Floats:
     top = x.max(-1)
-    found = top + np.log(np.exp(x - top[..., None]).sum(-1))
+    found: Floats = top + np.log(np.exp(x - top[..., None]).sum(-1))
     return np.where(np.isfinite(top), found, top)
 
 

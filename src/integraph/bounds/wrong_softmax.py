@@ -14,10 +14,11 @@ a(e^(δ_i + max δ) − 1), and by (1 − a)(e^(2 max δ) − 1). With A = h_i a
 
 N is at least e^Σhσ = e^m₀ too, and there e^−δ is all that the actual σ can change. Where c is a register, a c that is
 wrong changes σ in all of a row alike: that is no change of the softmax, only of what u and m should have started at.
+If starts["h"] is given, an entry that takes no part has the score of one that does, so that e^σ/N ≤ e^(δ + max δ)/h.
 If u and c = −Σhs were computed from the actual s, η and |Σhσ| are what that lost: off["eta"] and off["skew"].
 
-ln Σ exp has the same u, m and N: l(1) = l₀ + ln N is off by κ/(1 − κ) from that of the actual σ, which moves by max δ at
-most, and by as much as c. If l₀ = ln n − c was computed from the actual s too, c cancels but for what both lost:
+ln Σ exp has the same u, m and N: l(1) = l₀ + ln N is off by κ/(1 − κ) from that of the actual σ, which moves by as much
+as c, and by max δ at most. If l₀ = ln n − c was computed from the actual s too, c cancels but for what both lost:
 off["begin"] and off["skew"].
 """
 
@@ -57,13 +58,13 @@ class Rows(NamedTuple):
 def softmax(case: Case) -> dict[str, End]:
     """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others. With a tensor c it
     is rounded, and does not sum up to 1; with a register c it is what it should be, and `off` knows of the rounding."""
-    row = _rows(case, case.starts["a"].high)
+    row = _rows(case, case.starts.get("h", case.starts["a"]).high)
     a = over(times(row.held, row.kappa) + times(row.most, case.off["a"]), row.kappa) + row.moved
     return {"a": case.end("a", row.right, a), "u": row.u, "m": row.m}
 
 
 def log_sum_exp(case: Case) -> dict[str, End]:
-    """starts["h"] holds h, which no register does."""
+    """starts["h"] holds h, which is in no register."""
     h, rho = case.starts["h"].high, case.off
     row = _rows(case, h)
     weight = np.log(h)
@@ -90,7 +91,10 @@ def _rows(case: Case, h: Floats) -> Rows:
     moved = np.minimum(moved, 1.0)
     skew = rho.get("skew", (largest + alike)[..., 0])
     mean = case.starts["m"].low - UP * skew if "m" in case.starts else np.array(-np.inf)
-    most, ratio, least = _ratios(actual, h, taking, mean)
+    reach = np.array(np.inf)
+    if "h" in case.starts:
+        reach = np.where(taking, np.inf, UP * np.exp(delta + largest) / h.max(-1, keepdims=True))
+    most, ratio, least = _ratios(actual, h, taking, mean, reach)
     eta = rho["eta"] if "eta" in rho else rho["u"] + times(h, delta + alike)
     apart = rho["eta"].sum(-1) + skew if "eta" in rho else rho["u"].sum(-1)
     start = times(1.0 / least, rho["m"] + apart + rounded)
@@ -99,17 +103,18 @@ def _rows(case: Case, h: Floats) -> Rows:
     u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta + alike)
     low = sigma.low.min(-1, where=taking, initial=np.inf)
     span = Interval(low, sigma.high.max(-1, where=taking, initial=-np.inf))
-    reach = size.max(-1, where=taking, initial=0.0)
-    m = over(times(reach, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
+    far = size.max(-1, where=taking, initial=0.0)
+    m = over(times(far, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
     m = m + np.where(taking, shift, 0.0).sum(-1) + (largest + alike)[..., 0]
     ends = case.end("u", mul(sigma, right), u), case.end("m", span, m)
     return Rows(kappa, largest, alike, skew, most, right, held, moved, sigma, *ends)
 
 
-def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats) -> tuple[Floats, Floats, Floats]:
-    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row. `mean` is that of σ, at least."""
+def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats, reach: Floats) -> tuple[Floats, Floats, Floats]:
+    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row. `mean` is that of σ, at least;
+    `reach` is what e^σ/N is at most, for another reason."""
     y = sigma.low + np.log(h)
-    most = UP / (h + others(y, sigma.high, taking, LOST))
+    most = np.minimum(UP / (h + others(y, sigma.high, taking, LOST)), reach)
     below = h * np.exp(sigma.low) + others(y, np.zeros_like(y), taking, LOST)
     positive = np.where(sigma.high >= 0, _phi(np.maximum(sigma.low, 0.0)) * most, 0.0)
     least = np.maximum(np.exp(y).sum(-1), np.exp(mean)) / UP

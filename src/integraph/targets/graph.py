@@ -159,8 +159,6 @@ class Builder:
 
     def logsumexp(self, x: int, text: str = "") -> int:
         """ln Σ exp(x) over the last axis."""
-        if self.nodes[x].shape[-1:] == (1,):
-            return self.apply("reshape", x, data=(self.nodes[x].shape[:-1],), text=text)
         return graph_rows.of_rows(self, "logsumexp", x, text)
 
     def log_softmax(self, x: int, text: str = "") -> int:

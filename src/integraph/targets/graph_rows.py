@@ -31,6 +31,8 @@ def of_rows(build: Builder, op: str, x: int, text: str) -> int:
     if (highest == -np.inf).any():
         raise SourceError(f"{text or op}: a row has no entry that takes part, all are −∞")
     mask = added > highest + MASKED
+    if op == "logsumexp" and mask.shape[-1:] == (1,):
+        return build.apply("reshape", x, data=(mask.shape[:-1],), text=text)
     if mask.all():
         return build.apply(op, x, text=text)
     left = np.where(mask, added, 0.0)
