@@ -12,6 +12,7 @@ a(e^(δ_i + max δ) − 1), and by (1 − a)(e^(2 max δ) − 1). With A = h_i a
     e^σ/N ≤ 1/(A + B e^−σ) at the highest σ
     (e^σ − 1)/(σN) ≤ e^σ/N · (1 − e^−σ)/σ for σ ≥ 0, and ≤ (e^σ − 1)/σ/(A e^σ + B) for σ ≤ 0
 
+and, since (e^σ − 1)/σ ≤ 1 + e^σ and Σ h e^σ = N, Σ η (e^σ − 1)/(σN) ≤ (1 + 1/N) max η/h over those with h > 0.
 N is at least e^Σhσ = e^m₀ too, and there e^−δ is all that the actual σ can change. Where c is a register, a c that is
 wrong changes σ in all of a row alike: that is no change of the softmax, only of what u and m should have started at.
 If starts["h"] is given, an entry that takes no part has the score of one that does, so that e^σ/N ≤ e^(δ + max δ)/h.
@@ -98,7 +99,7 @@ def _rows(case: Case, h: Floats) -> Rows:
     eta = rho["eta"] if "eta" in rho else rho["u"] + times(h, delta + alike)
     apart = rho["eta"].sum(-1) + skew if "eta" in rho else rho["u"].sum(-1)
     start = times(1.0 / least, rho["m"] + apart + rounded)
-    kappa = (start + times(ratio, eta).sum(-1))[..., None]
+    kappa = (start + _grown(eta, h, ratio, least))[..., None]
     size, shift = actual.size, times(actual.size, moved)
     u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta + alike)
     low = sigma.low.min(-1, where=taking, initial=np.inf)
@@ -121,6 +122,15 @@ def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats, reach: Floats
     slow = UP * _phi(np.maximum(-sigma.high, 0.0))
     negative = np.where(sigma.low < 0, np.minimum(slow / below, slow / least[..., None]), 0.0)
     return most, np.maximum(positive, negative), least
+
+
+def _grown(eta: Floats, h: Floats, ratio: Floats, least: Floats) -> Floats:
+    """Σ η (e^σ − 1)/(σN): each at its largest, or all together."""
+    each = times(ratio, eta)
+    alone = each.sum(-1, where=h > 0)
+    together = np.divide(eta, h, out=np.zeros(eta.shape), where=h > 0).max(-1) * (1.0 + 1.0 / least)
+    rest: Floats = each.sum(-1, where=h == 0)
+    return np.where(together < alone, UP * together, alone) + rest
 
 
 def _phi(x: Floats) -> Floats:

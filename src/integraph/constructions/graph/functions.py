@@ -109,14 +109,13 @@ def softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
 
 
 def log_sum_exp(tape: Tape, s: Form, share: Floats, text: str) -> Form:
-    """From l = ln n − c. In the end m = Σu, and u is no polynomial of what else is there."""
+    """From l = ln n − c. In the end u and m are no polynomials of what else is there."""
     s = tape.registers(s, text)
     l = tape.atom(f"l({text})", s.shape[:-1])
     u, m, c = _row_atoms(tape, s, text)
     entries = np.rint(1.0 / share.max(-1))
     start = shifted(summed(scaled(s, share)), np.log(entries), CONSTANT if (entries > 1).any() else 0)
-    left = {m: summed(atom_form(u, s.shape))}
-    _run_rows(tape, gadgets.log_sum_exp, s, share, (l, u, m, c), start, left, text)
+    _run_rows(tape, gadgets.log_sum_exp, s, share, (l, u, m, c), start, {}, text)
     return atom_form(l, s.shape[:-1])
 
 
