@@ -107,8 +107,9 @@ def truth(node: Node, args: list[Any]) -> Any:
         return grown / np.sum(grown, -1, keepdims=True)
     if node.op == "logsumexp":
         taking = np.broadcast_to(True if node.value is None else node.value, args[0].shape)
-        top = np.max(np.where(taking, args[0], -mp.inf), -1)
-        return top + real(mp.log)(np.sum(np.where(taking, real(mp.exp)(args[0] - top[..., None]), mpf(0)), -1))
+        top = np.max(np.where(taking, args[0], -mp.inf), -1, keepdims=True)
+        grown = np.where(taking, real(mp.exp)(args[0] - top), mpf(0))
+        return (top + real(mp.log)(np.sum(grown, -1, keepdims=True)))[..., 0]
     if node.op == "concat":
         return np.concatenate(args, node.data[0])
     return np.matmul(*args) if node.op == "matmul" else STRUCTURE[node.op](np.asarray(args[0]), node.data)

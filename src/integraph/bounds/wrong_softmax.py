@@ -129,8 +129,8 @@ def _grown(eta: Floats, h: Floats, ratio: Floats, least: Floats) -> Floats:
     each = times(ratio, eta)
     alone = each.sum(-1, where=h > 0)
     together = np.divide(eta, h, out=np.zeros(eta.shape), where=h > 0).max(-1) * (1.0 + 1.0 / least)
-    rest: Floats = each.sum(-1, where=h == 0)
-    return np.where(together < alone, UP * together, alone) + rest
+    found: Floats = np.where(together < alone, UP * together, alone) + each.sum(-1, where=h == 0)
+    return found
 
 
 def _phi(x: Floats) -> Floats:
