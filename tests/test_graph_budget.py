@@ -252,6 +252,16 @@ def test_sums_of_exponentials_keep_their_promise(gap: float, masked: bool, free:
     assert free == "decay" or parts.total <= 4e-14 * reach
 
 
+@pytest.mark.parametrize("n", [2, 4, 8, 32])
+def test_the_logarithm_of_a_count_is_rounded(n: int) -> None:
+    """Of n equal scores, n a power of two, nothing else is."""
+    b = Builder()
+    chosen, parts = budget(b.graph([b.logsumexp(b.input("x", (n,)))]), (-1.0, 1.0), "keep")
+    found = precisely(program(chosen, 40.0, "count"), np.zeros((1, n)))[0, 0]
+    with mp.workdps(DIGITS):
+        assert 0 < abs(found - mp.log(n)) <= parts.total <= 1e-14
+
+
 def test_who_takes_no_part_is_not_in_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the budget knows of a masked softmax holds: a start of 0 that is known but for rounding is no share."""
     seen = []

@@ -284,6 +284,10 @@ def test_the_logarithm_of_a_softmax_is_not_positive() -> None:
     assert own.low == pytest.approx(-math.log1p(2 * math.exp(5)), rel=1e-9)
     assert (wrong_row.high > 3).all()
     assert (wrong_array.high > 3).all()
+    square = b.input("z", (3, 3))
+    columns = b.graph([b.apply("sub", square, b.apply("reshape", b.logsumexp(square), data=((1, 3),)))])
+    found = ranges(columns, np.full(columns.inputs, -3.0), np.full(columns.inputs, 2.0))
+    assert (found[columns.outputs[0]].high > 3).all()
 
 
 def transformer(layers: int, tokens: int, width: int, heads: int, hidden: int) -> Graph:

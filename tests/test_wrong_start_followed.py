@@ -135,6 +135,23 @@ def test_rows_of_scores(name: str, follows: bool, data: st.DataObject) -> None:
     check(name, {**ranges, "m": Interval(np.zeros(2), np.zeros(2))}, right, wrong, off, {})
 
 
+@pytest.mark.parametrize("role", ["l", "u"])
+def test_one_start_of_a_sum_of_exponentials(role: str) -> None:
+    """Only l₀ is off; only u of an entry that takes no part, whose score is far too large."""
+    h, zero, size = np.array([[0.5, 0.5, 0.0]]), np.zeros((1, 3)), np.array([0.3])
+    right = {r: PRECISE.exactly(zero if r in "us" else zero[:, 0]) for r in "lumsc"}
+    wrong, off = dict(right), {r: np.zeros(np.shape(value)) for r, value in right.items()}
+    off |= {"skew": zero[:, 0], "eta": zero, "begin": zero[:, 0]}
+    if role == "l":
+        wrong["l"], off["l"], off["begin"] = PRECISE.exactly(size), size, size
+    else:
+        wrong["u"], off["eta"] = PRECISE.exactly(np.array([[0, 0, 0.05]])), np.array([[0, 0, 0.05]])
+        wrong["s"], off["s"] = PRECISE.exactly(np.array([[0, 0, 4.0]])), np.array([[0, 0, 4.0]])
+    ranges = {r: Interval(value.astype(float), value.astype(float)) for r, value in right.items()}
+    check("log_sum_exp", {**ranges, "h": Interval(h, h)}, right, wrong, off, {})
+    assert role == "u" or ends("log_sum_exp", {**ranges, "h": Interval(h, h)}, off)["l"].off == pytest.approx(size)
+
+
 @pytest.mark.parametrize("skew", [-0.2, -0.05, 0.05, 0.2])
 def test_a_wrong_shift_alone(skew: float) -> None:
     """All scores are equal, c is off and u follows it: then N is e^skew − skew, where it should be 1."""
