@@ -164,6 +164,18 @@ def _shifted_softmax(rng: Generator, t: float, n: int) -> Values:
     return {**found, "s": found["s"] + np.array([0.5, 4.0])[:, None, None] - c[:, None], "c": c}
 
 
+def _log_sum_exp(rng: Generator, t: float, n: int) -> Values:
+    found = _shifted_softmax(rng, t, n)
+    del found["a"]
+    return {"l": 3.0 * rng.normal(size=(2, n)), **found}
+
+
+def _wild_log_sum_exp(rng: Generator, t: float, n: int) -> Values:
+    found = _wild_softmax(rng, t, n)
+    del found["a"]
+    return {"l": rng.normal(size=(1, n)), **found, "c": rng.normal(size=(1, n))}
+
+
 def _wild_softmax(rng: Generator, t: float, n: int) -> Values:
     s = rng.normal(0, 3, (1, 3, n))
     return {"a": rng.normal(0, 1, s.shape), "u": rng.normal(0, 2, s.shape), "m": rng.normal(0, 3, (1, n)), "s": s}
@@ -293,6 +305,22 @@ CASES = (
         None,
         shapes={"a": (2, 3), "u": (2, 3), "m": (2,), "s": (2, 3), "c": (2,)},
         sums=("m",),
+    ),
+    Case(
+        "log_sum_exp",
+        gadgets.log_sum_exp,
+        _log_sum_exp,
+        None,
+        shapes={"l": (2,), "u": (2, 3), "m": (2,), "s": (2, 3), "c": (2,)},
+        sums=("l", "m"),
+    ),
+    Case(
+        "log_sum_exp plain",
+        gadgets.log_sum_exp,
+        lambda rng, t, n: {k: v[:1] for k, v in _log_sum_exp(rng, t, n).items()},
+        _wild_log_sum_exp,
+        shapes={"l": (1,), "u": (1, 3), "m": (1,), "s": (1, 3), "c": (1,)},
+        sums=("l", "m"),
     ),
     Case(
         "partition",

@@ -15,7 +15,7 @@ from integraph.constructions.graph.rules import lower
 from integraph.targets.graph import Builder
 
 SMOOTH = ("tanh", "atan", "gelu", "sigmoid", "sin", "erf", "silu")
-STEPS = ("smooth", "smooth", "affine", "add", "mul", "square", "exp", "div", "part", "join", "total", "softmax")
+STEPS = ("smooth", "smooth", "affine", "add", "mul", "square", "exp", "div", "part", "join", "total", "rows", "rows")
 
 
 def laid(source: Any, free: str = "keep", box: tuple[float, float] = (0.0, 1.0)) -> Layout:
@@ -61,7 +61,7 @@ def _step(b: Builder, rng: np.random.Generator, name: str, x: int, other: int, d
         return b.apply("concat", x, other, data=(0,))
     if name == "total":
         return b.apply("add", b.apply("sum", x, data=((0,),)), other)
-    return b.softmax(x)
+    return draw(st.sampled_from((b.softmax, b.log_softmax)))(x)
 
 
 def _affine(b: Builder, rng: np.random.Generator, x: int, rows: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -105,3 +106,25 @@ def test_operators(case: str) -> None:
     build, shape, *rest = CASES[case]
     opset, box = (*rest, *(17, (-2.0, 2.0))[len(rest) :])
     _compiles(integraph.graph(model(build, shape, opset)), box)
+
+
+@pytest.mark.parametrize("gap", [20.0, 29.0, 40.0, 50.0, 1000.0])
+@pytest.mark.parametrize(("opset", "written"), [(9, "LogSoftmax"), (13, "LogSoftmax"), (17, "Log"), (17, "Sub")])
+def test_the_logarithm_of_a_softmax_of_scores_far_apart(gap: float, opset: int, written: str) -> None:
+    """As LogSoftmax, as Log of Softmax and as x − Log(ReduceSum(Exp x)), against mpmath."""
+
+    def build(b: Builder) -> str:
+        if written == "LogSoftmax":
+            return b.node("LogSoftmax", "x", axis=1)
+        if written == "Log":
+            return b.node("Log", b.node("Softmax", "x", axis=1))
+        total = b.node("ReduceSum", b.node("Exp", "x"), b.number([1], np.int64))
+        return b.node("Sub", "x", b.node("Log", total))
+
+    x = np.array([gap, 0.25, -1.0, 3.0])
+    with mpmath.workdps(60):
+        total = mpmath.log(mpmath.fsum(mpmath.exp(mpmath.mpf(v)) for v in x))
+        wanted = np.array([float(mpmath.mpf(v) - total) for v in x])
+    program = integraph.compile(model(build, (1, 4), opset, dtype=np.float64), box=(-gap, gap))
+    for engine in ("exact", "precise", *(("taylor",) if gap <= 50 else ())):
+        np.testing.assert_allclose(program(x, engine=engine), wanted, rtol=0, atol=4e-16 * (gap + 4))

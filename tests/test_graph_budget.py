@@ -14,6 +14,7 @@ from mpmath import mp, mpf
 
 import integraph
 from exact_formulas import DIGITS, FORMULAS, Formula
+from integraph.bounds import wrong_start
 from integraph.bounds.graph_ranges import ranges
 from integraph.bounds.intervals import Interval
 from integraph.constructions.budget import Parts
@@ -223,6 +224,60 @@ def test_attention(causal: bool) -> None:
         error = np.abs(program(chosen, r, "attention")(x) - wanted).max()
         assert 1e-11 < error <= parts.residue + parts.rounding
     assert budget(graph, (-1, 1), "keep")[1].rounding < 1e-6
+
+
+@pytest.mark.parametrize(("free", "r"), POLICIES)
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("gap", [0.0, 1.0, 30.0, 300.0, 1e4])
+def test_sums_of_exponentials_keep_their_promise(gap: float, masked: bool, free: str, r: float) -> None:
+    """Twice in a row, so that the second is computed in registers that were used; and not much is promised."""
+    b = Builder()
+    x, reach = b.input("x", (2, 5)), gap + 1.0
+    mask = np.array([[0, -np.inf, 0, 0, -np.inf], [0, 0, 0, -np.inf, 0]]) if masked else np.zeros((2, 5))
+    inner = b.apply("reshape", b.logsumexp(b.apply("add", x, b.constant(mask))), data=((2, 1),))
+    shares = b.apply("sub", b.apply("mul", b.constant(0.3), x), inner)
+    graph = b.graph([b.log_softmax(b.apply("mul", shares, b.constant(0.7)))])
+    chosen, parts = budget(graph, (-reach, reach), free, r)
+    rng = np.random.default_rng(1)
+    points = np.where(rng.random((6, 10)) < 0.5, rng.uniform(-reach, reach, (6, 10)), reach)
+    found = precisely(program(chosen, r, "rows"), points)
+    for point, end in zip(points.reshape(-1, 2, 5), found.reshape(-1, 2, 5), strict=True):
+        for row, part, values in zip(point, mask == 0, end, strict=True):
+            with mp.workdps(DIGITS):
+                total = mp.log(mp.fsum(mp.exp(mpf(v)) for v in row[part]))
+                scores = [mpf(0.7) * (mpf(0.3) * mpf(v) - total) for v in row]
+                outer = mp.log(mp.fsum(map(mp.exp, scores)))
+                seen = max(abs(value - (v - outer)) for value, v in zip(values, scores, strict=True))
+            assert seen <= parts.total + NOISE
+    assert free == "decay" or parts.total <= 4e-14 * reach
+
+
+@pytest.mark.parametrize("n", [2, 4, 8, 32])
+def test_the_logarithm_of_a_count_is_rounded(n: int) -> None:
+    """Of n equal scores, n a power of two, nothing else is."""
+    b = Builder()
+    chosen, parts = budget(b.graph([b.logsumexp(b.input("x", (n,)))]), (-1.0, 1.0), "keep")
+    found = precisely(program(chosen, 40.0, "count"), np.zeros((1, n)))[0, 0]
+    with mp.workdps(DIGITS):
+        assert 0 < abs(found - mp.log(n)) <= parts.total <= 1e-14
+
+
+def test_who_takes_no_part_is_not_in_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the budget knows of a masked softmax holds: a start of 0 that is known but for rounding is no share."""
+    seen = []
+
+    def ends(*args: Any) -> Any:
+        seen.append(wrong_start.ends(*args))
+        return seen[-1]
+
+    monkeypatch.setattr("integraph.constructions.graph.budget.ends", ends)
+    b = Builder()
+    mask = np.array([0, -np.inf, 0, 0, -np.inf])
+    graph = b.graph([b.softmax(b.apply("add", b.input("x", (5,)), b.constant(mask)))])
+    budget(graph, (-1.0, 1.0), "keep")
+    for corner in np.random.default_rng(0).choice([-1.0, 1.0], (40, 5)):
+        value = graph.values(corner)[0]
+        assert ((seen[-1]["a"].right.low <= value) & (value <= seen[-1]["a"].right.high)).all()
 
 
 def test_what_decay_leaves_is_known_even_where_rounding_is_not() -> None:

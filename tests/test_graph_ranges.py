@@ -105,6 +105,11 @@ def truth(node: Node, args: list[Any]) -> Any:
         grown = real(lambda x: mp.exp(x) if abs(x) < 1e5 else NAN)(*args)
         grown = grown if node.value is None else np.where(node.value, grown, mpf(0))
         return grown / np.sum(grown, -1, keepdims=True)
+    if node.op == "logsumexp":
+        taking = np.broadcast_to(True if node.value is None else node.value, args[0].shape)
+        top = np.max(np.where(taking, args[0], -mp.inf), -1, keepdims=True)
+        grown = np.where(taking, real(mp.exp)(args[0] - top), mpf(0))
+        return (top + real(mp.log)(np.sum(grown, -1, keepdims=True)))[..., 0]
     if node.op == "concat":
         return np.concatenate(args, node.data[0])
     return np.matmul(*args) if node.op == "matmul" else STRUCTURE[node.op](np.asarray(args[0]), node.data)
@@ -201,7 +206,7 @@ def test_arrays_stay_inside(data: st.DataObject) -> None:
                 else b.apply("broadcast", x, data=((2, *shape),)) if step == 5
                 else b.apply("take", x, data=(0, (shape[0] - 1, 0))) if step == 6
                 else b.apply("slice", x, data=tuple((n - 1, -1, n) for n in shape)) if step == 7
-                else b.softmax(x) if step == 8
+                else data.draw(st.sampled_from((b.softmax, b.logsumexp, b.log_softmax)))(x) if step == 8
                 else b.apply("matmul", x, b.apply("transpose", y, data=(1, 0)))
             )  # fmt: skip
         except (SourceError, IndexError):
@@ -262,6 +267,27 @@ def test_only_rows_of_a_softmax_average() -> None:
     assert (average.high == 7).all()
     assert (other.high > 4).all()
     check(graph, -np.ones(12), np.full(12, 2.0), [np.array([1.0, 0] * 3 + [1] * 6)])
+
+
+def test_the_logarithm_of_a_softmax_is_not_positive() -> None:
+    """As narrow as the extremes; x less the sum of another array, or of another row, may be anything."""
+    b = Builder()
+    x, y = b.input("x", (2, 3)), b.input("y", (2, 3))
+    total = b.logsumexp(x)
+    swapped = b.apply("take", b.apply("reshape", total, data=((2, 1),)), data=(0, (1, 0)))
+    other = b.apply("sub", y, b.apply("reshape", total, data=((2, 1),)))
+    graph = b.graph([b.log_softmax(x), b.apply("sub", x, swapped), other])
+    low, high = np.full(12, -3.0), np.full(12, 2.0)
+    found = check(graph, low, high, [np.eye(12)[0], np.array([1.0, 1, 1, 0, 0, 0] + [1.0] * 6)])
+    own, wrong_row, wrong_array = (found[n] for n in graph.outputs)
+    assert own.high == pytest.approx(-math.log1p(2 * math.exp(-5)), rel=1e-9)
+    assert own.low == pytest.approx(-math.log1p(2 * math.exp(5)), rel=1e-9)
+    assert (wrong_row.high > 3).all()
+    assert (wrong_array.high > 3).all()
+    square = b.input("z", (3, 3))
+    columns = b.graph([b.apply("sub", square, b.apply("reshape", b.logsumexp(square), data=((1, 3),)))])
+    found = ranges(columns, np.full(columns.inputs, -3.0), np.full(columns.inputs, 2.0))
+    assert (found[columns.outputs[0]].high > 3).all()
 
 
 def transformer(layers: int, tokens: int, width: int, heads: int, hidden: int) -> Graph:

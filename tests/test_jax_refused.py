@@ -111,7 +111,7 @@ def test_a_maximum_that_does_not_cancel(name: str) -> None:
         (lambda x: jnp.exp(jnp.where(TRI, x, -jnp.inf)), r"−inf may go to a softmax only, and goes to exp \("),
         (lambda x: nn.softmax(jnp.where(TRI & False, x, -jnp.inf)), "nan"),
         (lambda x: nn.softmax(jnp.where(TRI & np.array([False, True, True]), x, -jnp.inf)), "no entry that takes part"),
-        (lambda x: nn.logsumexp(x, 1, where=TRI & np.array([False, True, True])), "all of its entries are masked"),
+        (lambda x: nn.logsumexp(x, 1, where=TRI & np.array([False, True, True])), "no entry that takes part"),
         (lambda x: jnp.concatenate([x, jnp.full((1, 3), -jnp.inf)]), "−inf"),
         (lambda x: x * jnp.nan, "nan"),
         (lambda x: x + jnp.inf, "inf"),

@@ -173,6 +173,17 @@ def test_softmax_is_not_far_from_tight() -> None:
     assert wide["a"].off.max() < 1e-9
 
 
+def test_log_sum_exp_is_not_far_from_tight() -> None:
+    """From l = 0 and u = s/n, c = 0: the largest of many choices of signs is not far below what is promised."""
+    h = np.full((1, 4), 0.25)
+    for s in ([0.0, 1.0, -2.0, 3.0], [0.0, 30.0, 200.0, -50.0], [5.0] * 4):
+        scores = np.array([s])
+        right = {"l": np.zeros(1), "u": scores * h, "m": (scores * h).sum(-1), "s": scores, "c": np.zeros(1)}
+        exact = {role: PRECISE.exactly(value) for role, value in right.items()}
+        spans = {"h": Interval(h, h), **{role: Interval(value, value) for role, value in right.items()}}
+        assert loose("log_sum_exp", spans, exact, {}, 1e-8) < 20, s
+
+
 def test_a_known_end_makes_the_bound_narrower() -> None:
     """A layer norm: the deviation may be tiny, but what is divided by it is as small."""
     d, p = (
@@ -202,13 +213,14 @@ def test_what_is_not_known_has_no_bound(name: str) -> None:
     """NaN and ∞ are no small numbers."""
     gadget = operation(name)
     shapes = {**dict.fromkeys("xtl", (2, 3, 1)), "p": (2, 1)} if name in PRODUCTS else {}
-    shapes |= {"m": (2,), "c": (2,)} if "softmax" in name else {}
+    shapes |= {"l": (2,), "m": (2,), "c": (2,)} if "softmax" in name or name == "log_sum_exp" else {}
     roles = (*gadget.targets, *gadget.operands)
     zero = {role: np.full(shapes.get(role, (2, 3)), 0.25) for role in roles}
     named = {"relu": "k"}.get(name, "awc" if name in PRODUCTS else "")
     tensors = {key: np.array([2.0]) for key in gadget.tensors if key in named}
     for bad in (np.nan, np.inf):
         off = {role: np.full(zero[role].shape, bad) for role in roles}
-        for role, end in ends(name, {r: Interval(v, v) for r, v in zero.items()}, off, tensors).items():
+        starts = {r: Interval(v, v) for r, v in {**zero, "h": np.full((2, 3), 0.25)}.items()}
+        for role, end in ends(name, starts, off, tensors).items():
             assert not np.isfinite(end.off).any(), role
             assert not np.isnan(end.off).any(), role

@@ -98,24 +98,31 @@ def test_rounded_tensors(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("name", ["shifted_softmax", "log_sum_exp"])
 @settings(deadline=None, max_examples=50)
 @given(data=st.data())
-def test_shifted_softmax(follows: bool, data: st.DataObject) -> None:
-    """c = −Σhs in a register of each row, and u = (s + c)h: both off anyhow, or computed from the s that is there."""
+def test_rows_of_scores(name: str, follows: bool, data: st.DataObject) -> None:
+    """c = −Σhs in a register of each row, u = (s + c)h, l = ln n − c: off anyhow, or made of the s that is there."""
     span, s = inside(data, (2, 3))
     mask = np.array(data.draw(st.sampled_from([[[1, 1, 1], [1, 1, 1]], [[1, 1, 0], [1, 0, 1]]])), bool)
+    chosen = np.where(mask, np.arange(3), mask.argmax(-1)[:, None])  # who takes no part has the score of one that does
+    span = Interval(*(np.take_along_axis(end, chosen, -1) for end in (span.low, span.high)))
+    s = np.take_along_axis(s, chosen, -1)
     share = mask / mask.sum(-1, keepdims=True)
     h = PRECISE.exactly(share)
     h = h / np.where(mask, h.sum(-1, keepdims=True), 1)
 
     def start(s: Any) -> dict[str, Any]:
         c = -(h * s).sum(-1)
-        return {"a": h, "u": (s + c[:, None]) * h, "m": 0 * c, "s": s, "c": c}
+        return {first: h if first == "a" else entries - c, "u": (s + c[:, None]) * h, "m": 0 * c, "s": s, "c": c}
 
+    first, entries = operation(name).targets[0], PRECISE.log(PRECISE.exactly(mask.sum(-1)))
     right = start(s)
     off, wrong = disturbed(data, right)
     if follows:
-        wrong = {**start(wrong["s"]), "a": wrong["a"], "m": wrong["m"]}
+        off["begin"], by = (off["a"], wrong["a"] - h) if first == "a" else error(data, (2,))
+        wrong = {**start(wrong["s"]), "m": wrong["m"]}
+        wrong[first] = wrong[first] + by
         off["skew"], by = error(data, (2,))
         left, rest = error(data, (2, 3))
         off["eta"] = left + share * off["skew"][:, None] * (1 + 1e-9)
@@ -124,7 +131,25 @@ def test_shifted_softmax(follows: bool, data: st.DataObject) -> None:
         off["c"] = (off["s"].max(-1) + off["skew"]) * (1 + 1e-9)
     ends_of_c = -(share * span.high).sum(-1), -(share * span.low).sum(-1)
     ranges = {"a": Interval(share, share), "s": span, "c": Interval(*ends_of_c).widened(1e-12)}
-    check("shifted_softmax", {**ranges, "m": Interval(np.zeros(2), np.zeros(2))}, right, wrong, off, {})
+    ranges |= {"h": ranges["a"], "l": Interval(-ranges["c"].high, -ranges["c"].low).widened(2.0)}
+    check(name, {**ranges, "m": Interval(np.zeros(2), np.zeros(2))}, right, wrong, off, {})
+
+
+@pytest.mark.parametrize("role", ["l", "u"])
+def test_one_start_of_a_sum_of_exponentials(role: str) -> None:
+    """Only l₀ is off; only u of an entry that takes no part, whose score is far too large."""
+    h, zero, size = np.array([[0.5, 0.5, 0.0]]), np.zeros((1, 3)), np.array([0.3])
+    right = {r: PRECISE.exactly(zero if r in "us" else zero[:, 0]) for r in "lumsc"}
+    wrong, off = dict(right), {r: np.zeros(np.shape(value)) for r, value in right.items()}
+    off |= {"skew": zero[:, 0], "eta": zero, "begin": zero[:, 0]}
+    if role == "l":
+        wrong["l"], off["l"], off["begin"] = PRECISE.exactly(size), size, size
+    else:
+        wrong["u"], off["eta"] = PRECISE.exactly(np.array([[0, 0, 0.05]])), np.array([[0, 0, 0.05]])
+        wrong["s"], off["s"] = PRECISE.exactly(np.array([[0, 0, 4.0]])), np.array([[0, 0, 4.0]])
+    ranges = {r: Interval(value.astype(float), value.astype(float)) for r, value in right.items()}
+    check("log_sum_exp", {**ranges, "h": Interval(h, h)}, right, wrong, off, {})
+    assert role == "u" or ends("log_sum_exp", {**ranges, "h": Interval(h, h)}, off)["l"].off == pytest.approx(size)
 
 
 @pytest.mark.parametrize("skew", [-0.2, -0.05, 0.05, 0.2])

@@ -134,6 +134,30 @@ def softmax(x: Interval, mask: Any) -> Interval:
     return Interval(np.where(taking, low, 0.0), np.where(taking, high, 0.0))
 
 
+@quiet
+def logsumexp(x: Interval, mask: Any) -> Interval:
+    """ln Σ exp over the last axis, of what takes part: it rises with every entry."""
+    taking = np.ones(x.low.shape, bool) if mask is None else np.broadcast_to(mask, x.low.shape)
+    low, high = (_log_sum(np.where(taking, end, -np.inf)) for end in (x.low, x.high))
+    lost = [8 * U * (x.low.shape[-1] + 8 + np.abs(end)) for end in (low, high)]
+    return interval(low - lost[0], high + lost[1])
+
+
+@quiet
+def log_softmax(x: Interval) -> Interval:
+    """−ln(1 + Σ_{j≠i} e^(x_j − x_i)) over the last axis."""
+    taking, lost = np.ones(x.low.shape, bool), EXPONENT + x.low.shape[-1] * U
+    least = -np.log1p(others(x.high, x.low, taking, lost) * (1 + 4 * lost)) * (1 + 4 * lost) - TINY
+    most = -np.log1p(others(x.low, x.high, taking, -lost) * (1 - 4 * lost)) * (1 - 4 * lost)
+    return interval(least, np.where(np.isnan(most), 0.0, np.minimum(most, 0.0)))
+
+
+def _log_sum(x: Floats) -> Floats:
+    top = x.max(-1)
+    found: Floats = top + np.log(np.exp(x - top[..., None]).sum(-1))
+    return np.where(np.isfinite(top), found, top)
+
+
 def others(y: Floats, own: Floats, taking: Any, lost: float) -> Floats:
     """Σ_{j≠i} e^(y_j − own_i), above for lost > 0 and below for lost < 0; NaN where nothing is known. The largest y is
     taken out of the sum for its own entry, so that the difference of the others is no smaller than 1."""

@@ -1,4 +1,4 @@
-"""Softmax from a wrong start.
+"""Softmax, and ln Σ exp, from a wrong start.
 
 With σ = s + c, a(1) = a₀e^σ/N, u(1) = u₀e^σ/N and m(1) = (m₀ − Σu₀ + Σu₀e^σ)/N, N = 1 + m₀ − Σu₀ + Σu₀(e^σ − 1)/σ. The
 right start is a₀ = h, u₀ = σh, m₀ = Σu₀ with Σh = 1, and then N = Σ h e^σ. From the actual one, with η = |u₀ − σh| for
@@ -12,21 +12,27 @@ a(e^(δ_i + max δ) − 1), and by (1 − a)(e^(2 max δ) − 1). With A = h_i a
     e^σ/N ≤ 1/(A + B e^−σ) at the highest σ
     (e^σ − 1)/(σN) ≤ e^σ/N · (1 − e^−σ)/σ for σ ≥ 0, and ≤ (e^σ − 1)/σ/(A e^σ + B) for σ ≤ 0
 
+and, since (e^σ − 1)/σ ≤ 1 + e^σ and Σ h e^σ = N, Σ η (e^σ − 1)/(σN) ≤ (1 + 1/N) max η/h over those with h > 0.
 N is at least e^Σhσ = e^m₀ too, and there e^−δ is all that the actual σ can change. Where c is a register, a c that is
 wrong changes σ in all of a row alike: that is no change of the softmax, only of what u and m should have started at.
+If starts["h"] is given, an entry that takes no part has the score of one that does, so that e^σ/N ≤ e^(δ + max δ)/h.
 If u and c = −Σhs were computed from the actual s, η and |Σhσ| are what that lost: off["eta"] and off["skew"].
+
+ln Σ exp has the same u, m and N: l(1) = l₀ + ln N is off by κ/(1 − κ) from that of the actual σ, which moves by as much
+as c, and by max δ at most. If l₀ = ln n − c was computed from the actual s too, c cancels but for what both lost:
+off["begin"] and off["skew"].
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from integraph.bounds.intervals import UP, Interval, U
 from integraph.bounds.perturbation import over
 from integraph.bounds.range_arithmetic import add, mul
-from integraph.bounds.range_functions import others
+from integraph.bounds.range_functions import logsumexp, others
 from integraph.bounds.range_functions import softmax as softmax_range
 from integraph.bounds.wrong_case import Case, End, point, times
 from integraph.program.views import Floats
@@ -34,10 +40,44 @@ from integraph.program.views import Floats
 LOST = -1e-12  # others() from below
 
 
+class Rows(NamedTuple):
+    """What softmax and ln Σ exp have in common; `largest` is max δ of each row, κ has an axis of lanes, of length 1."""
+
+    kappa: Floats
+    largest: Floats
+    alike: Floats  # by how much c is wrong
+    skew: Floats
+    most: Floats
+    right: Interval  # of a
+    held: Floats  # the largest a for the actual scores
+    moved: Floats  # what these change a by
+    sigma: Interval
+    u: End
+    m: End
+
+
 def softmax(case: Case) -> dict[str, End]:
     """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others. With a tensor c it
     is rounded, and does not sum up to 1; with a register c it is what it should be, and `off` knows of the rounding."""
-    h, rho, s = case.starts["a"].high, case.off, case.starts["s"]
+    row = _rows(case, case.starts.get("h", case.starts["a"]).high)
+    a = over(times(row.held, row.kappa) + times(row.most, case.off["a"]), row.kappa) + row.moved
+    return {"a": case.end("a", row.right, a), "u": row.u, "m": row.m}
+
+
+def log_sum_exp(case: Case) -> dict[str, End]:
+    """starts["h"] holds h, which is in no register."""
+    h, rho = case.starts["h"].high, case.off
+    row = _rows(case, h)
+    weight = np.log(h)
+    grown = logsumexp(Interval(row.sigma.low + weight, row.sigma.high + weight), h > 0)
+    start = rho["begin"] + row.skew if "begin" in rho else rho["l"] + row.alike[..., 0]
+    kappa = row.kappa[..., 0]
+    off = start + row.largest[..., 0] + over(kappa, kappa)
+    return {"l": case.end("l", add(case.starts["l"], grown), off), "u": row.u, "m": row.m}
+
+
+def _rows(case: Case, h: Floats) -> Rows:
+    rho, s = case.off, case.starts["s"]
     taking, delta, alike = h > 0, rho["s"], np.zeros(1)
     sigma, rounded = s, 2.0 * h.shape[-1] * U
     if "c" in case.tensors:
@@ -49,35 +89,48 @@ def softmax(case: Case) -> dict[str, End]:
     right, held = case.right("a", softmax_range(s, taking)), softmax_range(s.widened(UP * delta), taking).high
     largest = delta.max(-1, keepdims=True, where=taking, initial=0.0)
     moved = np.minimum(times(right.high, np.expm1(delta + largest)), times(1.0 - right.low, np.expm1(2.0 * largest)))
+    moved = np.minimum(moved, 1.0)
     skew = rho.get("skew", (largest + alike)[..., 0])
     mean = case.starts["m"].low - UP * skew if "m" in case.starts else np.array(-np.inf)
-    most, ratio, least = _ratios(actual, h, taking, mean)
+    reach = np.array(np.inf)
+    if "h" in case.starts:
+        reach = np.where(taking, np.inf, UP * np.exp(delta + largest) / h.max(-1, keepdims=True))
+    most, ratio, least = _ratios(actual, h, taking, mean, reach)
     eta = rho["eta"] if "eta" in rho else rho["u"] + times(h, delta + alike)
     apart = rho["eta"].sum(-1) + skew if "eta" in rho else rho["u"].sum(-1)
     start = times(1.0 / least, rho["m"] + apart + rounded)
-    kappa = (start + times(ratio, eta).sum(-1))[..., None]
-    moved = np.minimum(moved, 1.0)
+    kappa = (start + _grown(eta, h, ratio, least))[..., None]
     size, shift = actual.size, times(actual.size, moved)
-    a = over(times(held, kappa) + times(most, rho["a"]), kappa) + moved
     u = over(times(size, times(held, kappa)) + times(most, eta), kappa) + shift + times(right.high, delta + alike)
     low = sigma.low.min(-1, where=taking, initial=np.inf)
     span = Interval(low, sigma.high.max(-1, where=taking, initial=-np.inf))
-    reach = size.max(-1, where=taking, initial=0.0)
-    m = over(times(reach, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
+    far = size.max(-1, where=taking, initial=0.0)
+    m = over(times(far, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
     m = m + np.where(taking, shift, 0.0).sum(-1) + (largest + alike)[..., 0]
-    return {"a": case.end("a", right, a), "u": case.end("u", mul(sigma, right), u), "m": case.end("m", span, m)}
+    ends = case.end("u", mul(sigma, right), u), case.end("m", span, m)
+    return Rows(kappa, largest, alike, skew, most, right, held, moved, sigma, *ends)
 
 
-def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats) -> tuple[Floats, Floats, Floats]:
-    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row. `mean` is that of σ, at least."""
+def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats, reach: Floats) -> tuple[Floats, Floats, Floats]:
+    """The largest e^σ/N and (e^σ − 1)/(σN) of each entry, the smallest N of each row. `mean` is that of σ, at least;
+    `reach` is what e^σ/N is at most, for another reason."""
     y = sigma.low + np.log(h)
-    most = UP / (h + others(y, sigma.high, taking, LOST))
+    most = np.minimum(UP / (h + others(y, sigma.high, taking, LOST)), reach)
     below = h * np.exp(sigma.low) + others(y, np.zeros_like(y), taking, LOST)
     positive = np.where(sigma.high >= 0, _phi(np.maximum(sigma.low, 0.0)) * most, 0.0)
     least = np.maximum(np.exp(y).sum(-1), np.exp(mean)) / UP
     slow = UP * _phi(np.maximum(-sigma.high, 0.0))
     negative = np.where(sigma.low < 0, np.minimum(slow / below, slow / least[..., None]), 0.0)
     return most, np.maximum(positive, negative), least
+
+
+def _grown(eta: Floats, h: Floats, ratio: Floats, least: Floats) -> Floats:
+    """Σ η (e^σ − 1)/(σN): each at its largest, or all together."""
+    each = times(ratio, eta)
+    alone = each.sum(-1, where=h > 0)
+    together = np.divide(eta, h, out=np.zeros(eta.shape), where=h > 0).max(-1) * (1.0 + 1.0 / least)
+    found: Floats = np.where(together < alone, UP * together, alone) + each.sum(-1, where=h == 0)
+    return found
 
 
 def _phi(x: Floats) -> Floats:

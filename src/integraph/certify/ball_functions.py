@@ -31,6 +31,7 @@ class BallFunctions:
     grow: Lifted
     expm1: Lifted
     expm1c: Lifted
+    log: Lifted
     log1p: Lifted
     log1pc: Lifted
     sin: Lifted
@@ -72,6 +73,10 @@ class BallFunctions:
     def normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, grown: Array) -> tuple[Array, Array]:
         n = ball_normaliser.value(t, u, m, sigma) * self.exp(-top)[..., 0, :]
         return n, ball_normaliser.while_positive(t, u, m, sigma)
+
+    def log_normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
+        """Whatever `top` is."""
+        return top[..., 0, :] + self.log(n)
 
 
 def _of_balls(function: Callable[..., arb]) -> Callable[..., arb]:
@@ -152,6 +157,7 @@ SCALARS: dict[str, tuple[Callable[..., arb], int]] = {
     "grow": (_grow, 2),
     "expm1": (ranges.expm1, 1),
     "expm1c": (ranges.expm1c, 1),
+    "log": (ranges.log, 1),
     "log1p": (ranges.log1p, 1),
     "log1pc": (ranges.log1pc, 1),
     "sin": (ranges.sin, 1),

@@ -32,6 +32,7 @@ class Precise:
     grow: Lifted
     expm1: Lifted
     expm1c: Lifted
+    log: Lifted
     log1p: Lifted
     log1pc: Lifted
     sin: Lifted
@@ -99,6 +100,9 @@ class Precise:
         with np.errstate(all="ignore"):
             return n, while_positive(side, float(t), *(self.rounded(y) for y in (u, m, sigma)))
 
+    def log_normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
+        return top[..., 0, :] + self.log(n)
+
 
 def _divide(context: Any, operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Division by 0 as floats do it: ±∞ or NaN."""
@@ -142,9 +146,9 @@ class _Scalars:
         return self.expm1(x) / x if x != 0 else self._mp.one
 
     def log1p(self, x: Any) -> Any:
-        return self._mp.log1p(x) if x > -1 else self._log(1 + x)
+        return self._mp.log1p(x) if x > -1 else self.log(1 + x)
 
-    def _log(self, x: Any) -> Any:
+    def log(self, x: Any) -> Any:
         return self._mp.ln(x) if x >= 0 else self._mp.nan
 
     def log1pc(self, x: Any) -> Any:
@@ -174,7 +178,7 @@ class _Scalars:
     def log_logistic(self, x: Any, k: Any) -> Any:
         if x < self._mp.prec:
             return self.log1p(k * self.expm1c(x))
-        return x + self._log(self.exp(-x) - k * self.expm1(-x) / x)
+        return x + self.log(self.exp(-x) - k * self.expm1(-x) / x)
 
     def inverse_distance(self, a: Any, b: Any) -> Any:
         r, length, side = self._mp.hypot(1 + a, b), self._mp.hypot(a, b), abs(b)

@@ -15,6 +15,7 @@ from integraph.gadgets.gelu import gelu
 from integraph.gadgets.leaky_relu import leaky_relu
 from integraph.gadgets.ln import ln
 from integraph.gadgets.log_cosh import log_cosh
+from integraph.gadgets.log_sum_exp import log_sum_exp
 from integraph.gadgets.monomial import monomial
 from integraph.gadgets.partition import partition
 from integraph.gadgets.power import power
@@ -53,6 +54,7 @@ __all__ = [
     "leaky_relu",
     "ln",
     "log_cosh",
+    "log_sum_exp",
     "monomial",
     "partition",
     "power",

@@ -48,6 +48,7 @@ class Functions(Protocol):
     def normaliser(
         self, t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Array
     ) -> tuple[Array, Array]: ...  # see normaliser.py
+    def log_normaliser(self, t: float, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array: ...
 
 
 class Float:
@@ -72,6 +73,7 @@ class Float:
     inverse_distance = staticmethod(stable.inverse_distance)
     fall = staticmethod(gauss.fall)
     gauss = staticmethod(gauss.gauss)
+    log_normaliser = staticmethod(normaliser.log_normaliser)
     normaliser = staticmethod(normaliser.normaliser)
 
     def sign(self, x: Array) -> Array:

@@ -45,6 +45,17 @@ def normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Ar
     return n, while_positive(n, t, u, m, sigma)
 
 
+def log_normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
+    """ln N(t) from n = N(t) e^{−top}; where no summand grows much, from what N is above 1."""
+    high = top[..., 0, :]
+    near = high < 1.0
+    far = high + np.log(np.where(near, 1.0, n))
+    if not near.any():
+        return far
+    above = t * (m - np.sum(u, -2)) + np.sum(_summands(t, u, sigma, np.where(top < 1.0, 0.0, top)), -2)
+    return np.where(near, np.log1p(np.where(near, above, 0.0)), far)
+
+
 def while_positive(n: Array, t: float, u: Array, m: Array, sigma: Array) -> Array:
     """n (a positive multiple of N(t)) where N is positive all the way, else a number ≤ 0."""
     v = t * sigma

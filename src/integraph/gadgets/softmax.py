@@ -35,6 +35,12 @@ class Softmax(Gadget):
     domain = "start at a = 1/n, u = (s + c)/n, m = mean(s) + c, and choose c ≥ −max(s) in every row"
 
     def check(self, block: Block) -> None:
+        self.shapes(block)
+        if "c" in block.tensors:
+            fits("softmax", "c", block.tensors["c"].shape, block.targets[2].shape)
+
+    def shapes(self, block: Block) -> None:
+        """Of targets and scores."""
         a, u, m = block.targets
         s = block.operands[0]
         if not a.shape or not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
@@ -42,8 +48,6 @@ class Softmax(Gadget):
                 f"{self.name}: a, u and s need one shape rows + (n,), m needs rows; got {a.shape}, {u.shape}, "
                 f"{s.shape}, {m.shape} (for a single row give one register, m[0], whose shape is ())"
             )
-        if "c" in block.tensors:
-            fits("softmax", "c", block.tensors["c"].shape, m.shape)
 
     def shift(self, operands: Arrays, tensors: Tensors) -> Array:
         """c, for each row."""
@@ -65,29 +69,25 @@ class Softmax(Gadget):
             j = np.concatenate([register, s, i], 1)
             k = np.concatenate([u, u, i], 1)
             return terms(i, j, k, np.concatenate([c, np.ones(u.shape), np.full(i.shape, -1.0)], 1))
-        rows = lanes // block.targets[0].shape[-1]
+        rows = lanes // block.targets[1].shape[-1]
         s = block.operands[0].rows(lanes, lead + 1)
         register, c = self._shift(block, rows)
         j = np.concatenate([register, s, m.rows(rows, lead)], 1)
         return terms(i, j, i, np.concatenate([c, np.ones(i.shape), np.full(i.shape, -1.0)], 1))
 
     def per_lane(self, block: Block, role: int) -> int:
-        return 2 * block.targets[0].shape[-1] + 1 if role == 2 else 3
+        return 2 * block.targets[1].shape[-1] + 1 if role == 2 else 3
 
     def count(self, block: Block) -> int | None:
-        n, rows = block.targets[0].size, block.targets[2].size
+        n, rows = block.targets[1].size, block.targets[2].size
         shifted = int(np.count_nonzero(self._shift(block, np.arange(rows))[1]))
-        return 5 * n + rows + 3 * shifted * block.targets[0].shape[-1]
+        return 5 * n + rows + 3 * shifted * block.targets[1].shape[-1]
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         a, u, m = start
-        sigma = operands[0] + _rows(self.shift(operands, tensors))
-        v = t * sigma
-        top = f.peak(v, u, -2)
-        grown = f.grow(u, v - top)
-        n, alive = f.normaliser(t, u, m, sigma, top, grown)
-        slope = (m - f.sum(u, -2)) * f.exp(-top)[..., 0, :] + f.sum(grown, -2)
-        return Closed((f.grow(a, v - top) / _rows(n), grown / _rows(n), slope / n), {"m": alive})
+        sigma = operands[0] + spread(self.shift(operands, tensors))
+        grown, slope, top, n, alive = divided(f, t, u, m, sigma)
+        return Closed((f.grow(a, t * sigma - top) / spread(n), grown / spread(n), slope / n), {"m": alive})
 
     def words(self, block: Block) -> str:
         return (
@@ -97,8 +97,18 @@ class Softmax(Gadget):
         )
 
 
-def _rows(x: Array) -> Array:
-    """A quantity of a row, spread over its lanes (the axis before the inputs)."""
+def divided(f: Functions, t: float, u: Array, m: Array, sigma: Array) -> Arrays:
+    """u e^{σt}, N' and N, all times e^{−M}; with M, whose axis of lanes is kept, and what is positive while N is."""
+    v = t * sigma
+    top = f.peak(v, u, -2)
+    grown = f.grow(u, v - top)
+    n, alive = f.normaliser(t, u, m, sigma, top, grown)
+    slope = (m - f.sum(u, -2)) * f.exp(-top)[..., 0, :] + f.sum(grown, -2)
+    return grown, slope, top, n, alive
+
+
+def spread(x: Array) -> Array:
+    """A quantity of a row, over its lanes (the axis before the inputs)."""
     return x[..., None, :] if getattr(x, "ndim", 0) else x
 
 
@@ -112,7 +122,7 @@ class ShiftedSoftmax(Softmax):
         super().check(block)
         if block.operands[1].shape != block.targets[2].shape:
             raise SpecError(
-                f"shifted_softmax: c has shape {block.operands[1].shape}, m has {block.targets[2].shape}: must agree"
+                f"{self.name}: c has shape {block.operands[1].shape}, m has {block.targets[2].shape}: must agree"
             )
 
     def shift(self, operands: Arrays, tensors: Tensors) -> Array:

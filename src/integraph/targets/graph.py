@@ -15,6 +15,7 @@ out.
 | matmul | two, each with two axes at least | |
 | sum | one | axes, which disappear |
 | softmax | one, over its last axis | `value`: which entries take part, or all |
+| logsumexp | one, over its last axis, which disappears | the same |
 | reshape, broadcast | one | (the new shape) |
 | transpose | one | the order of axes |
 | slice | one | (start, step, count) for each axis |
@@ -36,19 +37,21 @@ from numpy.typing import ArrayLike
 from integraph.errors import SourceError
 from integraph.program.engine import batch_of
 from integraph.program.views import Floats
+from integraph.targets import graph_rows
 from integraph.targets.entrywise_power import entrywise_power
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_values import compute
 
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
-MOVES = ("sum", "reshape", "broadcast", "transpose", "slice", "take", "concat", "softmax", "neg", "power")
+ROWS = ("softmax", "logsumexp")
+LOGARITHMS = {"ln": 1.0, "log2": 1.0 / math.log(2.0), "log10": 1.0 / math.log(10.0)}  # of ln
+MOVES = ("sum", "reshape", "broadcast", "transpose", "slice", "take", "concat", "neg", "power", *ROWS)
 ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
 OPERATIONS = frozenset((*BINARY, *MOVES, *FUNCTIONS, *ACTIVATIONS))
 LARGEST = 1 << 27  # numbers in one array
 NODES = 200_000
 EXPONENT = 10**6
 ROUNDED = ("rounded",)
-MASKED = -1e8  # a score that is lower by this has no weight; scores are shown to be small beside it when compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +148,9 @@ class Builder:
             raise SourceError(f"{text or op}: there is no operation {op!r} of {len(args)} operands")
         if any(not isinstance(n, int | np.integer) or not 0 <= n < len(self.nodes) for n in args):
             raise SourceError(f"{text or op}: its operands {args} are no numbers of earlier nodes")
+        found = graph_rows.logarithm(self, args[0], text) if op in LOGARITHMS else None
+        if found is not None:
+            return found if op == "ln" else self.apply("mul", found, self.constant(LOGARITHMS[op], data=ROUNDED))
         operands = [self.nodes[n] for n in args]
         if op == "variable_power" and (exponents := operands[1].value) is not None:
             found = entrywise_power(self, args[0], exponents, text)
@@ -153,31 +159,16 @@ class Builder:
         return self._add(Node(op, args, _shape(op, operands, data, text), data, value, text))
 
     def softmax(self, x: int, text: str = "") -> int:
-        """Over the last axis. Where a constant was added to the scores, entries that got less by 1e8 than the highest
-        of their row take no part."""
-        scores, added = self._added(x)
-        highest = np.max(added, -1, keepdims=True, initial=-np.inf)
-        if (highest == -np.inf).any():
-            raise SourceError(f"{text or 'softmax'}: a row has no entry that takes part, all are −∞")
-        mask = added > highest + MASKED
-        if mask.all():
-            return self.apply("softmax", x, text=text)
-        left = np.where(mask, added, 0.0)
-        if self.nodes[scores].shape != mask.shape:
-            scores = self.apply("broadcast", scores, data=(mask.shape,))
-        if left.any():
-            scores = self.apply("add", scores, self.constant(left), text=text)
-        mask.flags.writeable = False
-        return self.apply("softmax", scores, value=mask, text=text)
+        """Over the last axis."""
+        return graph_rows.of_rows(self, "softmax", x, text)
 
-    def _added(self, x: int) -> tuple[int, Floats]:
-        """Scores, and the constant that was added to them, in the shape of the sum."""
-        node = self.nodes[x]
-        operands = [(node.args[n], self.nodes[node.args[1 - n]]) for n in (0, 1)] if node.op in ("add", "sub") else []
-        for scores, other in operands[: 1 if node.op == "sub" else 2]:
-            if other.value is not None and other.op == "constant":
-                return scores, np.broadcast_to(other.value if node.op == "add" else -other.value, node.shape)
-        return x, np.zeros(node.shape)
+    def logsumexp(self, x: int, text: str = "") -> int:
+        """ln Σ exp(x) over the last axis."""
+        return graph_rows.of_rows(self, "logsumexp", x, text)
+
+    def log_softmax(self, x: int, text: str = "") -> int:
+        """x − ln Σ exp(x) over the last axis."""
+        return graph_rows.without(self, x, self.logsumexp(x, text), text)
 
     def power(self, base: int, exponent: Fraction | float, text: str = "") -> int:
         if not -EXPONENT <= exponent <= EXPONENT:
@@ -278,8 +269,10 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
         return np.concatenate([_blank(shape) for shape in shapes], data[0]).shape
     if op == "leaky_relu" and len(data) != 1:
         raise ValueError("leaky_relu needs its slope")
-    if op == "softmax" and not shapes[0]:
-        raise ValueError("softmax needs an axis")
+    if op in ROWS and not math.prod(shapes[0][-1:] or (0,)):
+        raise ValueError(f"{op} needs an axis, of one entry at least")
+    if op == "logsumexp":
+        return shapes[0][:-1]
     return np.broadcast_shapes(*shapes)
 
 

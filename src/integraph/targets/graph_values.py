@@ -16,9 +16,20 @@ Array = Any
 
 
 def _softmax(x: Array, mask: Array | None) -> Array:
-    scores = x if mask is None else np.where(mask, x, -np.inf)
-    grown = np.exp(scores - scores.max(-1, keepdims=True))
+    _, grown = _grown(x, mask)
     return grown / grown.sum(-1, keepdims=True)
+
+
+def _log_sum_exp(x: Array, mask: Array | None) -> Array:
+    top, grown = _grown(x, mask)
+    return top[..., 0] + np.log(grown.sum(-1))
+
+
+def _grown(x: Array, mask: Array | None) -> tuple[Array, Array]:
+    """The largest of each row of scores, and e^(x − that), 0 for those that take no part."""
+    scores = x if mask is None else np.where(mask, x, -np.inf)
+    top = scores.max(-1, keepdims=True)
+    return top, np.exp(scores - top)
 
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -59,6 +70,8 @@ def compute(node: Any, args: Sequence[Array]) -> Array:
         return np.matmul(*args)
     if node.op == "softmax":
         return _softmax(args[0], node.value)
+    if node.op == "logsumexp":
+        return _log_sum_exp(args[0], node.value)
     if node.op == "variable_power":
         return np.power(np.where(args[0] < 0, np.nan, args[0]), args[1])
     if node.op in ACTIVATIONS:

@@ -130,9 +130,12 @@ class _Walk:
         off = {role: ref.of(self.state.off) for role, ref in roles.items()}
         if "p" in roles:
             off["share"] = roles["p"].of(self.state.share)
-        if "c" in roles:  # of a softmax: u and c are loaded from s
+        if run.share is not None:  # rows of scores: u, c and l are loaded from s
+            share = np.broadcast_to(run.share, roles["u"].shape)
+            starts["h"] = Interval(share, share)
             off["skew"] = roles["c"].of(self.state.own)
-            off["eta"] = roles["u"].of(self.state.own) + starts["a"].high * off["skew"][..., None]
+            off["eta"] = roles["u"].of(self.state.own) + share * off["skew"][..., None]
+            off["begin"] = roles[block.op.targets[0]].of(self.state.own)
         lost = UP * run.ops * U if self.rounding else 0.0
         own = {}
         if block.op.operands == ("x",) and "p" not in roles:  # a function: its starts are multiples of x

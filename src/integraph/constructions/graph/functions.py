@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
 from integraph import gadgets
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import FEW, Form, Shape, add, atom_form, constant, scaled, shifted, summed
+from integraph.constructions.graph.rounding import CONSTANT
 from integraph.constructions.graph.runs import Run, Stage, Tape, Where, starts
 from integraph.constructions.recipes import ARGUMENT, ONE, RECIPES, ZERO, Recipe, one
 from integraph.constructions.recipes import Stage as RecipeStage
@@ -99,26 +102,58 @@ def variable_power(tape: Tape, x: Form, q: Form, text: str) -> Form:
 
 
 def softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
-    """Of s + c with c = −Σ share·s: from a = share, u = (s + c)·share, m = 0, where each row of `share` is 1/n for the
-    n entries that take part, else 0."""
+    """From a = share, where each row of `share` is 1/n for the n entries that take part, else 0."""
     s = tape.registers(s, text)
-    a, u = (tape.atom(f"{role}({text})", s.shape) for role in "au")
-    m, c = (tape.atom(f"{role}({text})", s.shape[:-1]) for role in "mc")
-    mean = summed(scaled(s, share))
-    centred = add(s, scaled(spread(mean, s.shape), -1.0))
-    whole, rows = dense(0, s.shape), dense(0, s.shape[:-1])
-    loads = {a: (whole, constant(s.shape, share)), u: (whole, scaled(centred, share)), c: (rows, scaled(mean, -1.0))}
+    a = tape.atom(f"a({text})", s.shape)
+    u, m, c = _row_atoms(tape, s, text)
     end = forms.product(add(s, spread(atom_form(c, s.shape[:-1]), s.shape)), atom_form(a, s.shape))
+    left = {u: end, m: summed(end)}
+    _run_rows(tape, gadgets.shifted_softmax, s, share, (a, u, m, c), constant(s.shape, share), left, text)
+    return atom_form(a, s.shape)
+
+
+def log_sum_exp(tape: Tape, s: Form, share: Floats, text: str) -> Form:
+    """From l = ln n − c. In the end u and m are no polynomials of what else is there."""
+    s = tape.registers(s, text)
+    l = tape.atom(f"l({text})", s.shape[:-1])
+    u, m, c = _row_atoms(tape, s, text)
+    entries = np.rint(1.0 / share.max(-1))
+    start = shifted(summed(scaled(s, share)), np.log(entries), CONSTANT if (entries > 1).any() else 0)
+    _run_rows(tape, gadgets.log_sum_exp, s, share, (l, u, m, c), start, {}, text)
+    return atom_form(l, s.shape[:-1])
+
+
+def _row_atoms(tape: Tape, s: Form, text: str) -> tuple[int, int, int]:
+    """u, m and c for rows of scores."""
+    u = tape.atom(f"u({text})", s.shape)
+    m, c = (tape.atom(f"{role}({text})", s.shape[:-1]) for role in "mc")
+    return u, m, c
+
+
+def _run_rows(
+    tape: Tape,
+    gadget: gadgets.Gadget,
+    s: Form,
+    share: Floats,
+    atoms: tuple[int, int, int, int],
+    first: Form,
+    left: Mapping[int, Form],
+    text: str,
+) -> None:
+    """A run over σ = s + c with c = −Σ share·s: its first atom from the form `first`, u from σ·share, m from 0."""
+    result, u, _, c = atoms
+    mean = summed(scaled(s, share))
+    shift = scaled(mean, -1.0)
+    centred = add(s, spread(shift, s.shape))
+    loads = {result: first, u: scaled(centred, share), c: shift}
+    begin = {atom: starts([(dense(0, form.shape), form)]) for atom, form in loads.items()}
     place = s.plain
     assert place is not None
 
     def stage(where: Where) -> tuple[Block, ...]:
-        return (gadgets.shifted_softmax(*(where(atom, None) for atom in (a, u, m)), where(*place), where(c, None)),)
+        return (gadget(*(where(atom, None) for atom in atoms[:3]), where(*place), where(c, None)),)
 
-    begin = {atom: starts([load]) for atom, load in loads.items()}
-    after = {u: end, m: summed(end), c: scaled(mean, -1.0)}
-    tape.add(Run(text, (a, u, m, c), begin, s.atoms | {c}, (stage,), after))
-    return atom_form(a, s.shape)
+    tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), {**left, c: shift}, share=share))
 
 
 def spread(row: Form, shape: Shape) -> Form:

@@ -26,7 +26,7 @@ from integraph.constructions.graph.rounding import CONSTANT
 from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError, UsageError
 from integraph.program.views import Floats, dense
-from integraph.targets.graph import Graph
+from integraph.targets.graph import Graph, Node
 
 Value = Form | Fused
 EXPAND = 1e3  # how much larger than a product its terms may be
@@ -321,3 +321,6 @@ def _number(base: Floats, a: Fraction, text: str) -> Floats:
         why = "its base is 0 for every input" if bad == 0 else f"{bad:g} to the power {a} is no number of float64"
         raise SourceError(f"{text}: {why}")
     return found
+
+
+Rule = Callable[[Reader, int, Node, str], Value]  # a node by its number, and what the source calls it

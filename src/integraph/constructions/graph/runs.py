@@ -16,7 +16,7 @@ import numpy as np
 from integraph.bounds.intervals import Interval
 from integraph.constructions.graph.forms import Form, Shape, Term, atom_form
 from integraph.program import Block, Ref, View
-from integraph.program.views import dense
+from integraph.program.views import Floats, dense
 
 Where = Callable[[int, Ref | None], Ref]  # the registers of an atom, all of them or through a view
 Stage = Callable[[Where], Sequence[Block]]
@@ -57,6 +57,7 @@ class Run:
     ops: int = 0
     near: float = 0.0
     guard: bool = False
+    share: Floats | None = None  # of a row of scores: 1/n for those that take part, else 0
 
     def sources(self, atom: int) -> frozenset[int]:
         """The atoms that the start of one of its own is loaded from."""

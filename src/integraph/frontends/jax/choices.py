@@ -13,7 +13,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.jax.largest import Shifted
 from integraph.frontends.jax.values import Call, Comparison, Known, Masked, Value, same, uniform
-from integraph.targets.graph import MASKED
+from integraph.targets.graph_rows import MASKED
 
 
 def extreme(at: Call, op: str, x: Value, y: Value) -> Value:

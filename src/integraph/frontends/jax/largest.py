@@ -89,32 +89,27 @@ def softmax(at: Call, grown: Shifted, sums: Total) -> int:
     """exp(x − c) / Σ exp(x − c)."""
     if not (grown.grown and not sums.log and _its(at, grown, sums)):
         grown.plain(at)
-    x, axes = sums.x, sums.axes
-    shape = at.shape(x)
-    rest = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    order = (*rest, *axes)
-    flat = tuple(shape[axis] for axis in rest) + (math.prod(shape[axis] for axis in axes),)
-    scores = at.reshape(at.transpose(x.x if isinstance(x, Masked) else x, order), flat)
-    if isinstance(x, Masked):
-        scores = at.apply("add", scores, np.where(x.mask.transpose(order).reshape(flat), 0.0, -np.inf))
-    found = at.reshape(at.build.softmax(scores, at.where), tuple(shape[axis] for axis in order))
+    shape, order = at.shape(sums.x), _order(at, sums)
+    found = at.reshape(at.build.softmax(_rows(at, sums), at.where), tuple(shape[axis] for axis in order))
     return at.transpose(found, tuple(int(n) for n in np.argsort(order)))
 
 
 def log_total(at: Call, sums: Total, other: Largest) -> int:
-    """c + ln Σ exp(x − c) = ln Σ exp(x), with the mean in the place of the largest: it is analytic."""
+    """c + ln Σ exp(x − c) = ln Σ exp(x)."""
     if not sums.log or type(other) is not Largest or not np.array_equal(sums.cells, other.cells):
         other.plain(at)
     if not np.array_equal(sums.rows, np.arange(sums.rows.size).reshape(sums.rows.shape)):
         other.plain(at)
-    return at.reshape(_log_sum(at, sums), sums.shape)
+    return at.reshape(at.build.logsumexp(_rows(at, sums), at.where), sums.shape)
 
 
 def log_softmax(at: Call, x: Shifted, sums: Total) -> int:
     """(x − c) − ln Σ exp(x − c)."""
     if x.grown or not sums.log or not _its(at, x, sums):
         x.plain(at)
-    return at.apply("sub", at.node(x.x), _kept(at, _log_sum(at, sums), sums))
+    total = at.build.logsumexp(_rows(at, sums), at.where)
+    kept = tuple(1 if axis in sums.axes else n for axis, n in enumerate(at.shape(sums.x)))
+    return at.apply("sub", at.node(x.x), at.reshape(total, kept))
 
 
 def _its(at: Call, x: Shifted, sums: Total) -> bool:
@@ -128,22 +123,18 @@ def _its(at: Call, x: Shifted, sums: Total) -> bool:
     return cells and np.array_equal(np.broadcast_to(rows, x.shape), np.broadcast_to(sums.rows, x.shape))
 
 
-def _kept(at: Call, reduced: int, sums: Total) -> int:
-    """A reduced array with its axes back, of size 1."""
-    return at.reshape(reduced, tuple(1 if axis in sums.axes else n for axis, n in enumerate(at.shape(sums.x))))
+def _order(at: Call, sums: Total) -> tuple[int, ...]:
+    """The axes, with those of a sum last."""
+    return (*(axis for axis in range(len(at.shape(sums.x))) if axis not in sums.axes), *sums.axes)
 
 
-def _log_sum(at: Call, sums: Total) -> int:
-    """ln Σ exp(x) = mean + ln Σ exp(x − mean), both over what takes part."""
-    if isinstance(sums.x, Masked):
-        x, part = sums.x.x, sums.x.mask.astype(np.float64)
-        count = np.sum(part, sums.axes)
-        if not np.all(count):
-            raise SourceError(f"{at.where}: a sum of exponentials is empty, all of its entries are masked")
-        mean = at.apply("div", at.apply("sum", at.apply("mul", x, part), data=(sums.axes,)), np.asarray(count))
-        above = at.apply("mul", at.apply("sub", x, _kept(at, mean, sums)), part)
-        grown = at.apply("mul", at.apply("exp", above), part)
-    else:
-        mean = at.build.mean(sums.x, sums.axes, at.where)
-        grown = at.apply("exp", at.apply("sub", sums.x, _kept(at, mean, sums)))
-    return at.apply("add", mean, at.apply("ln", at.apply("sum", grown, data=(sums.axes,))))
+def _rows(at: Call, sums: Total) -> int:
+    """The scores of a sum as rows: its axes are one, the last. What is masked is −∞."""
+    x, order = sums.x, _order(at, sums)
+    shape = tuple(at.shape(x)[axis] for axis in order)
+    rest = len(order) - len(sums.axes)
+    flat = (*shape[:rest], math.prod(shape[rest:]))
+    if not isinstance(x, Masked):
+        return at.reshape(at.transpose(x, order), flat)
+    scores = at.reshape(at.transpose(x.x, order), flat)
+    return at.apply("add", scores, np.where(x.mask.transpose(order).reshape(flat), 0.0, -np.inf))

@@ -22,7 +22,7 @@ from integraph.frontends.composites import Composer
 from integraph.frontends.onnx.node import Node
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.trace import MOST, Budget, broadcast
-from integraph.targets.graph import MASKED
+from integraph.targets.graph_rows import MASKED
 from integraph.targets.graph_values import STRUCTURE
 
 
@@ -167,13 +167,14 @@ class Drawing(Budget):
             return self.draw(op, x, where=where, data=data)
         return self._both(x, STRUCTURE[op](x.part, data), lambda y: self.draw(op, y, where=where, data=data))
 
-    def softmax(self, x: Drawn, where: str) -> Drawn:
-        """Over the last axis, of the entries that take part."""
+    def of_rows(self, op: str, x: Drawn, where: str) -> Drawn:
+        """softmax or logsumexp over the last axis, of the entries that take part."""
         number = self.node(x.seen, where)
         if x.part is not None:
             mask = self.builder.constant(np.where(x.part, 0.0, -np.inf), self.text)
             number = self.builder.apply("add", number, mask, text=self.text)
-        found = self.found(self.builder.softmax(number, self.text), where)
+        of_rows = self.builder.softmax if op == "softmax" else self.builder.logsumexp
+        found = self.found(of_rows(number, self.text), where)
         assert isinstance(found, Drawn)
         return found
 

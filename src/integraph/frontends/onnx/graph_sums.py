@@ -15,7 +15,9 @@ from integraph.frontends.onnx.shapes import axes_of, reshaped, transposed
 from integraph.frontends.trace import broadcast
 
 EPSILON = float(np.float32(1e-5))  # LayerNormalization's default, an attribute of float32
-SUMS = ("ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare")
+SUMS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare")
+
+AFTER = {"ReduceL2": "sqrt", "ReduceLogSum": "ln"}  # what is done to the sum
 
 
 def matmul(n: GraphNode) -> Operand:
@@ -62,13 +64,28 @@ def reduce(n: GraphNode) -> Operand:
         axes = [] if n.attributes.get("noop_with_empty_axes") else list(range(len(x.shape)))
     if n.operator in ("ReduceL2", "ReduceSumSquare"):
         x = n.tracer.apply("mul", x, x, where=n.where)
-    found = n.tracer.apply("sum", x, where=n.where, data=(tuple(axes),))
+    if n.operator == "ReduceLogSumExp":
+        found = _log_sum_exp(n, x, axes)
+    else:
+        found = n.tracer.apply("sum", x, where=n.where, data=(tuple(axes),))
     if n.operator == "ReduceMean":
         count = np.array(float(math.prod(x.shape[axis] for axis in axes)))
         found = n.tracer.apply("div", found, count, where=n.where)
-    if n.operator == "ReduceL2":
-        found = n.tracer.apply("sqrt", found, where=n.where)
+    if n.operator in AFTER:
+        found = n.tracer.apply(AFTER[n.operator], found, where=n.where)
     return reshaped(n, found, _kept(x.shape, axes)) if n.attributes.get("keepdims", 1) else found
+
+
+def _log_sum_exp(n: GraphNode, x: Operand, axes: Sequence[int]) -> Operand:
+    """Over these axes as one, the last; over none it is x."""
+    if not axes:
+        return x
+    rest = [axis for axis in range(len(x.shape)) if axis not in axes]
+    turned = transposed(n, x, (*rest, *axes))
+    flat = reshaped(n, turned, (*turned.shape[: len(rest)], math.prod(turned.shape[len(rest) :])))
+    if isinstance(flat, np.ndarray):
+        return n.tracer.apply("logsumexp", flat, where=n.where)
+    return n.tracer.of_rows("logsumexp", flat, n.where)
 
 
 def _kept(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
@@ -91,12 +108,12 @@ def softmax(n: GraphNode) -> Operand:
 
 
 def _softmax(n: GraphNode, x: Drawn) -> Drawn:
-    found = n.tracer.softmax(x, n.where)
     if n.operator == "Softmax":
-        return found
-    if x.part is not None:
+        return n.tracer.of_rows("softmax", x, n.where)
+    if x.number is None:
         raise SourceError(f"{n.where} takes the logarithm of masked entries, ln 0: it has no value")
-    return n.tracer.unary("ln", found, n.where)
+    total = n.tracer.of_rows("logsumexp", x, n.where)
+    return n.tracer.sub(x, n.tracer.reshape(total, (*total.shape, 1), n.where), n.where)
 
 
 def layer_normalisation(n: GraphNode) -> Operand:

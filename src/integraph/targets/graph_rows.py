@@ -1,0 +1,99 @@
+"""Rows of scores in a graph: softmax, ln Σ exp, the logarithm of a softmax, and who takes part in them.
+
+The logarithm of a softmax is x − ln Σ exp(x), which keeps its digits where the softmax underflows. So `logarithm` looks
+for what was written as a logarithm of a softmax, or of a sum of exponentials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.program.views import Floats
+from integraph.targets.graph_values import STRUCTURE
+
+if TYPE_CHECKING:
+    from integraph.targets.graph import Builder, Node
+
+MASKED = -1e8  # a score that is lower by this has no weight; scores are shown to be small beside it when compiled
+PLACES = ("reshape", "broadcast", "transpose", "slice", "take")
+
+
+def of_rows(build: Builder, op: str, x: int, text: str) -> int:
+    """softmax or logsumexp over the last axis. Where a constant was added to the scores, entries that got less by 1e8
+    than the highest of their row take no part."""
+    scores, added = _added(build, x)
+    highest = np.max(added, -1, keepdims=True, initial=-np.inf)
+    if (highest == -np.inf).any():
+        raise SourceError(f"{text or op}: a row has no entry that takes part, all are −∞")
+    mask = added > highest + MASKED
+    if op == "logsumexp" and mask.shape[-1:] == (1,):
+        return build.apply("reshape", x, data=(mask.shape[:-1],), text=text)
+    if mask.all():
+        return build.apply(op, x, text=text)
+    left = np.where(mask, added, 0.0)
+    if build.nodes[scores].shape != mask.shape:
+        scores = build.apply("broadcast", scores, data=(mask.shape,))
+    if left.any():
+        scores = build.apply("add", scores, build.constant(left), text=text)
+    mask.flags.writeable = False
+    return build.apply(op, scores, value=mask, text=text)
+
+
+def _added(build: Builder, x: int) -> tuple[int, Floats]:
+    """Scores, and the constant that was added to them, in the shape of the sum."""
+    node = build.nodes[x]
+    operands = [(node.args[n], build.nodes[node.args[1 - n]]) for n in (0, 1)] if node.op in ("add", "sub") else []
+    for scores, other in operands[: 1 if node.op == "sub" else 2]:
+        if other.value is not None and other.op == "constant":
+            return scores, np.broadcast_to(other.value if node.op == "add" else -other.value, node.shape)
+    return x, np.zeros(node.shape)
+
+
+def without(build: Builder, x: int, total: int, text: str) -> int:
+    """x less its ln Σ exp: the logarithm of its softmax."""
+    kept = build.apply("reshape", total, data=((*build.nodes[x].shape[:-1], 1),), text=text)
+    return build.apply("sub", x, kept, text=text)
+
+
+def logarithm(build: Builder, x: int, text: str) -> int | None:
+    """ln of a softmax or of a sum of exponentials, moved about or not, without either; None of anything else."""
+    node, moves = build.nodes[x], list[Any]()
+    while node.op in PLACES:
+        moves.append(node)
+        node = build.nodes[node.args[0]]
+    if node.op == "softmax":
+        _all_take_part(node, moves, text)
+        total = build.apply("logsumexp", node.args[0], value=node.value, text=text)
+        found = without(build, node.args[0], total, text)
+    elif node.op == "sum" and build.nodes[node.args[0]].op == "exp" and node.data[0]:
+        scores = build.nodes[node.args[0]].args[0]
+        found = build.logsumexp(last(build, scores, node.data[0], text), text)
+    else:
+        return None
+    for move in reversed(moves):
+        found = build.apply(move.op, found, data=move.data, text=text)
+    return found
+
+
+def _all_take_part(node: Node, moves: Sequence[Node], text: str) -> None:
+    part: Any = np.ones(node.shape, np.bool_) if node.value is None else np.broadcast_to(node.value, node.shape)
+    for move in reversed(moves):
+        part = STRUCTURE[move.op](part, move.data)
+    if not part.all():
+        raise SourceError(f"{text or 'ln'}: the logarithm of entries that take no part in a softmax, ln 0: no number")
+
+
+def last(build: Builder, x: int, axes: Sequence[int], text: str) -> int:
+    """Node x with these axes as one, the last."""
+    shape = build.nodes[x].shape
+    gone = sorted(range(len(shape))[axis] for axis in axes)
+    rest = [axis for axis in range(len(shape)) if axis not in gone]
+    if rest + gone != list(range(len(shape))):
+        x = build.apply("transpose", x, data=(*rest, *gone), text=text)
+    flat = (*(shape[axis] for axis in rest), math.prod(shape[axis] for axis in gone))
+    return x if build.nodes[x].shape == flat else build.apply("reshape", x, data=(flat,), text=text)
