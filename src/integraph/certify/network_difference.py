@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from flint import arb, arb_mat
 
 from integraph.certify.activations import Rule, positive
-from integraph.certify.arbs import ONE, ZERO, Balls, column, hull, largest, precision, size, smallest, symmetric
+from integraph.certify.arbs import ONE, ZERO, Balls, both, column, hull, largest, precision, size, smallest, symmetric
 from integraph.certify.arbs import box as balls
 from integraph.certify.network_form import Form, Load, Ramp, Relax, read
 from integraph.certify.network_linear import Linear, elapsed, prepare
@@ -58,7 +58,7 @@ class NetworkDifference:
         return ((max(map(smallest, found)), max(map(largest, found))),)
 
     def outputs(self, low: Point, high: Point, bits: int) -> Balls:
-        """Program minus network, for each output: as it comes, or by its mean value, whichever says more."""
+        """Program minus network, for each output: as it comes, and by its mean value."""
         with precision(bits):
             x = balls(low, high)
             if low == high or len(x) > AXES or not known(self.form):
@@ -68,7 +68,7 @@ class NetworkDifference:
             found = self.run(x, bits, slopes)
             way = [ball - m for ball, m in zip(x, middle, strict=True)]
             means = [value + dot(row, way) for value, row in zip(at, slopes.outputs, strict=True)]
-            return [min(both, key=largest) for both in zip(found, means, strict=True)]
+            return list(map(both, found, means))
 
     def run(self, x: Balls, bits: int, slopes: Slopes | None = None) -> Balls:
         """The recursion, with derivatives beside it if they are asked for, at the precision of the moment."""
@@ -267,12 +267,11 @@ class Tangent:
         self.J = arb_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
 
     def load(self, map: Linear, M: Balls) -> Balls:
-        """M, narrower where this says more."""
+        """M, narrower where this knows an end better."""
         self.values = (map.A * column(self.values) + map.b).entries()
         self.J = map.A * self.J
         moved = (self.J * self.move).entries()
-        known = [value + move for value, move in zip(self.values, moved, strict=True)]
-        return [b if b.rad() < a.rad() else a for a, b in zip(M, known, strict=True)]
+        return [both(ball, value + move) for ball, value, move in zip(M, self.values, moved, strict=True)]
 
     def activate(self, step: Activate, map: Linear, slopes: Balls) -> None:
         n = len(slopes)
@@ -295,11 +294,8 @@ def euclidean(values: Balls) -> arb:
 
 
 def moved(rule: Rule, value: arb, actual: arb, by_slope: arb) -> arb:
-    """f(M̂) − f(M): by the slope, unless the difference is so large that subtracting says more."""
-    if not by_slope.rad() > LARGE:
-        return by_slope
-    apart = rule.value(actual) - value
-    return apart if apart.rad() < by_slope.rad() else by_slope
+    """f(M̂) − f(M): by the slope, and where the difference is so large that it may say more, by subtracting."""
+    return both(by_slope, rule.value(actual) - value) if by_slope.rad() > LARGE else by_slope
 
 
 def least(a: arb, b: arb) -> arb:
@@ -315,5 +311,5 @@ def highest(sizes: Balls) -> arb:
 
 
 def limited(ball: arb, bound: arb) -> arb:
-    """The ball, or all numbers of at most this size, if that is less."""
-    return ball if not bound.is_finite() or (ball.is_finite() and size(ball) <= bound) else symmetric(bound.upper())
+    """The numbers of the ball that are at most of this size."""
+    return ball if not bound.is_finite() or size(ball) <= bound else both(ball, symmetric(bound.upper()))

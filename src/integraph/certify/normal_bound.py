@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from integraph.certify.arbs import ZERO, Balls, size
-from integraph.certify.normal_difference import UNBOUNDED, Constants, OnBox, both
+from integraph.certify.arbs import ZERO, Balls, both, size
+from integraph.certify.normal_difference import UNBOUNDED, Constants, OnBox
 from integraph.certify.normal_form import Normal
 from integraph.certify.problem import Unprovable
 from integraph.certify.written import Written
