@@ -18,6 +18,7 @@ from flint import arb
 from integraph.bounds.series import taylor as float_taylor
 from integraph.bounds.sobolev import Sobolev
 from integraph.certify.arbs import ONE, ZERO, Balls, both, box, largest, precision, smallest
+from integraph.certify.clock import look
 from integraph.certify.jets import taylor
 from integraph.certify.problem import Box, Point
 from integraph.certify.ranges import square
@@ -60,6 +61,7 @@ class Partials:
         found = []
         for over, at in zip(over_box, at_centre, strict=True):
             for alpha in self.alphas:
+                look()
                 here, line = _term(alpha, 0, at, monomials), _term(alpha, 1, at, monomials)
                 mean = here + _term(alpha, 1, over, monomials)
                 curved = here + line + _term(alpha, 2, over, monomials)

@@ -15,6 +15,7 @@ from flint import arb
 
 from integraph.certify.algebra import ONE, SUM, Product, Sum
 from integraph.certify.arbs import ZERO, Balls, both, size, symmetric
+from integraph.certify.clock import look
 from integraph.certify.jet_functions import coefficients
 from integraph.certify.jet_powers import power
 from integraph.certify.jets import times
@@ -89,6 +90,7 @@ class OnBox:
         return total
 
     def _product(self, product: Product) -> arb:
+        look()
         found = arb(1)
         for atom, e in product:
             found = times(found, self._factor(atom, e))
@@ -123,6 +125,7 @@ class OnBox:
 
     def _products(self, a: Product, b: Product) -> arb:
         """|Π a − Π b| of products of one shape."""
+        look()
         pairs = list(zip(self._sorted(a), self._sorted(b), strict=True))
         moved = [self._factors(*pair) for pair in pairs]
         largest = [self._factor(*x).union(self._factor(*y)) for x, y in pairs]
