@@ -20,6 +20,7 @@ import numpy as np
 
 from integraph.certify.problem import Box, Point
 from integraph.certify.tree import Leaf, Split, Tree
+from integraph.certify.validity import fault
 from integraph.errors import FileError
 from integraph.program.notebook import table
 from integraph.program.summary import above, named_box
@@ -28,7 +29,7 @@ from integraph.program.writing import FilePath, atomic, check_path
 FORMAT, VERSION = "integraph certificate", 1
 BITS = 24  # of a bound
 NAME = 200  # characters of a path in a message
-LARGEST = 1 << 30  # bytes of a certificate that is read
+LARGEST = 1 << 27  # bytes of a certificate, which has four million leaves then
 FIELDS = ("format", "version", "program", "target", "low", "high", "eps", "upper", "lower", "point", "assumed", "tree")
 
 
@@ -66,6 +67,8 @@ class Certificate:
         return _text(self, self.seal)
 
     def _repr_html_(self) -> str:
+        if wrong := fault(self):
+            return table("Certificate", [("status", f"unknown: {wrong}")])
         box = named_box(np.array(self.box.low), np.array(self.box.high))
         leaves = sum(isinstance(part, Leaf) for part in self.tree)
         known = f"≤ {above(self.upper)}" if self.upper < math.inf else "nothing"
@@ -89,8 +92,13 @@ class Certificate:
     def save(self, path: FilePath) -> None:
         """Write the JSON file, whole or not at all."""
         check_path(path)
+        data = str(self).encode()
+        if len(data) > LARGEST:
+            raise FileError(
+                f"the certificate has {len(data)} bytes, more than the {LARGEST} that are read: take fewer boxes"
+            )
         with atomic(path) as file:
-            file.write(str(self).encode())
+            file.write(data)
 
 
 def rounded_up(bound: float) -> float:
@@ -144,6 +152,8 @@ def parse(data: bytes) -> Certificate:
         raise ValueError("it is not written as it should be: it was altered")
     if not found.intact:
         raise ValueError("its seal is not that of its contents: it was altered")
+    if wrong := fault(found):
+        raise ValueError(wrong)
     return found
 
 

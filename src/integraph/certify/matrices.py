@@ -9,7 +9,7 @@ from flint import arb, arb_mat, ctx
 from integraph.certify.arbs import FIRST
 from integraph.certify.clock import look
 
-PART = 50_000_000  # products of balls of FIRST bits, a fifth of a second
+PART = 150_000_000  # products of balls of FIRST bits, half a second
 GROWTH = 1.5  # of the cost with the bits
 
 

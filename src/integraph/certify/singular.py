@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from flint import arb, arb_mat
+from threadpoolctl import threadpool_limits
 
 from integraph.certify.arbs import FIRST, ONE, ZERO, matrix, precision, size
 from integraph.certify.clock import look
@@ -34,7 +35,8 @@ def _norm(A: arb_mat, near: Floats) -> arb:
     G = product(A, A.transpose()) if rows <= columns else product(A.transpose(), A)
     scale = float(np.abs(near).max()) or 1.0
     scaled = near / scale
-    Q = matrix(np.linalg.eigh(scaled @ scaled.T if rows <= columns else scaled.T @ scaled)[1])
+    with threadpool_limits(1):  # threads that wait for each other on a busy machine take fifty times as long
+        Q = matrix(np.linalg.eigh(scaled @ scaled.T if rows <= columns else scaled.T @ scaled)[1])
     turned = Q.transpose()
     n = G.nrows()
     skew = _largest(_row_sums(product(turned, Q) - arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])))
