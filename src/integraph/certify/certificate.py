@@ -28,7 +28,7 @@ from integraph.program.writing import FilePath, atomic, check_path
 
 FORMAT, VERSION = "integraph certificate", 1
 BITS = 24  # of a bound
-NAME = 200  # characters of a path in a message
+NAME, SHOWN = 200, 60  # characters of a path, and of a value, in a message
 LARGEST = 1 << 27  # bytes of a certificate, which has four million leaves then
 FIELDS = ("format", "version", "program", "target", "low", "high", "eps", "upper", "lower", "point", "assumed", "tree")
 
@@ -143,7 +143,8 @@ def parse(data: bytes) -> Certificate:
     if not isinstance(given, dict) or list(given) != [*FIELDS, "seal"]:
         raise ValueError(f"a certificate has the fields {', '.join(FIELDS)} and seal")
     if given["format"] != FORMAT or given["version"] != VERSION:
-        raise ValueError(f"format {given['format']!r}, version {given['version']!r}: this reads {FORMAT!r}, {VERSION}")
+        named = ", ".join(f"{name} {given[name]!r:.{SHOWN}}" for name in ("format", "version"))
+        raise ValueError(f"{named}: this reads {FORMAT!r}, {VERSION}")
     try:
         found = _decoded(given)
     except (TypeError, KeyError, IndexError, OverflowError, ValueError) as error:
@@ -199,7 +200,7 @@ def _number(pair: Any) -> float:
         return math.inf
     m, e = pair
     if type(m) is not int or type(e) is not int or abs(m) >= 1 << 53 or abs(e) > 1100:
-        raise ValueError(f"{pair} is no number of float64")
+        raise ValueError(f"{pair!r:.{SHOWN}} is no number of float64")
     return math.ldexp(m, e)
 
 
@@ -231,5 +232,5 @@ def _decoded(given: dict[str, Any]) -> Certificate:
 def _read_node(node: Any) -> Split | Leaf:
     kind, number, rest = node
     if type(number) is not int:
-        raise ValueError(f"{number!r} is no integer")
+        raise ValueError(f"{number!r:.{SHOWN}} is no integer")
     return Split(number, _number(rest)) if kind == "split" else Leaf(number, _point(rest))

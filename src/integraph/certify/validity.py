@@ -82,7 +82,10 @@ def _tree(certificate: Certificate) -> None:
             _need(type(node.axis) is int and _finite(node.at), f"node {number} is no division")
             continue
         _need(isinstance(node, Leaf), f"node {number} is neither a division nor a leaf")
-        _need(type(node.bits) is int and LEAST <= node.bits <= MOST, f"leaf {number} has {node.bits!r:.40} bits")
+        _need(
+            type(node.bits) is int and LEAST <= node.bits <= MOST,
+            f"leaf {number} has too few bits or too many",
+        )
         good = isinstance(node.uppers, tuple) and len(node.uppers) == 1 and _is_bound(node.uppers[0])
         _need(good, f"leaf {number} has no bound")
         highest = max(highest, node.uppers[0])
