@@ -203,11 +203,13 @@ def test_an_exhausted_budget_is_unknown_and_still_a_bound() -> None:
 
 
 def test_numbers_are_exact() -> None:
+    wide = Box((-3.0, 0.0), (1.7976931348623157e308, 1.0))
     for value in (0.0, 5e-324, 1.0, 0.1, 1.7976931348623157e308, 3.0, -2.5):
-        found = replace(certificate(network_case), eps=value, point=(value, 0.1)).sealed()
+        found = replace(certificate(network_case), box=wide, eps=abs(value), point=(value, 0.1)).sealed()
         again = parse(str(found).encode())
-        assert again.eps == value
+        assert again.eps == abs(value)
         assert again.point == (value, 0.1)
+        assert again.box == wide
     text = json.loads(str(certificate(network_case)))
     assert "." not in str(text["tree"])
     for bound in (1e-300, 0.1, 1.0, 3.3e-7, 1.7e308):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import signal
 import subprocess
@@ -169,10 +168,10 @@ def test_answers_to_jobs_that_were_given_up_are_not_those_to_others() -> None:
     problem, part = Slow(0.01), Part(64, 64, (9.0,), None)
     first, second = ([Job(UNIT, 0, (n + shift) / 99, part, (0.0,), (0.0,)) for n in range(9)] for shift in (1, 50))
     with closing(pool.Pool(problem, 2)) as shared:
-        given_up = shared.run(first, math.inf)
+        given_up = shared.run(first)
         assert next(given_up) == divide(problem, first[0])
         given_up.close()  # type: ignore[attr-defined]
-        assert [*shared.run(second, math.inf)] == [divide(problem, job) for job in second]
+        assert [*shared.run(second)] == [divide(problem, job) for job in second]
 
 
 SCRIPT = """

@@ -29,7 +29,7 @@ TOLERANCE = 1e-12  # of reference values computed in floats
 
 def proves(found: Found, problem: Problem, box: Box) -> None:
     """The tree, read and evaluated anew, gives the bounds of what was found; the points give the values."""
-    parts = leaves(found.tree, box)
+    parts = list(leaves(found.tree, box))
     for part, leaf in parts:
         assert uppers(problem, part, leaf.bits)[0] == leaf.uppers
     for quantity, upper in enumerate(found.upper):

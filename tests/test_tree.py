@@ -27,7 +27,7 @@ HALF = Split(0, 0.5)
 
 def test_the_parts_of_a_tree() -> None:
     low, middle_, high = Leaf(64, (1.0,)), Leaf(128, (2.0,)), Leaf(256, (3.0,))
-    found = leaves((HALF, low, Split(1, 1.5), middle_, high), SQUARE)
+    found = list(leaves((HALF, low, Split(1, 1.5), middle_, high), SQUARE))
     assert found == [
         (Box((0.0, 0.0), (0.5, 2.0)), low),
         (Box((0.5, 0.0), (1.0, 1.5)), middle_),
@@ -54,7 +54,7 @@ def test_the_parts_of_a_tree() -> None:
 )
 def test_a_malformed_tree_is_refused(tree: Tree, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        leaves(tree, UNIT)
+        list(leaves(tree, UNIT))
 
 
 @given(st.data())
@@ -69,7 +69,7 @@ def test_any_tree_covers_its_box(data: st.DataObject) -> None:
         if split:
             waiting += part.split(split.axis, split.at)[::-1]
     point = tuple(data.draw(st.floats(a, b)) for a, b in zip(box.low, box.high, strict=True))
-    parts = leaves(tuple(tree), box)
+    parts = list(leaves(tuple(tree), box))
     assert any(all(a <= x <= b for a, x, b in zip(p.low, point, p.high, strict=True)) for p, _ in parts)
     volume = sum(math.prod(b - a for a, b in zip(p.low, p.high, strict=True)) for p, _ in parts)
     assert volume == pytest.approx(2 * 0.5 * 998)

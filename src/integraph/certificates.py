@@ -6,11 +6,13 @@ The layer `certify`, and Arb with it, is loaded when the first of them is called
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from integraph.certify.clock import Late, look
 from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
 from integraph.constructions.box import where
 from integraph.errors import IntegraphError, UsageError
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
-WORK = 50_000_000  # its points times terms
+WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
 
 
 def certify(
@@ -54,7 +56,7 @@ def certify(
     `workers` processes share it (one for each core, when it takes longer than a second), or the dask cluster of a
     `scheduler`.
     """
-    from integraph.certify.proof import prove
+    from integraph.certify.proof import Work, prove
 
     _is_program(program)
     target, domain, promised = _target(source), _box(program, box), _promised(program, box)
@@ -63,7 +65,6 @@ def certify(
         raise UsageError(
             f"workers = {workers} are of this machine, scheduler = {scheduler!r} has its own: give one of them"
         )
-    starts = _starts(program, target, domain)
     wanted = promised if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
     if workers is not None:
@@ -74,8 +75,8 @@ def certify(
         if value is not None and (isinstance(value, bool) or not 0 <= real(value, name) < math.inf):
             raise UsageError(f"{name} = {value}: it must be finite and ≥ 0")
     return prove(
-        program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised, boxes=boxes,
-        seconds=seconds, workers=workers, scheduler=scheduler, progress=progress, starts=starts,
+        program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised,
+        work=Work(boxes, seconds, workers, scheduler, progress), starts=lambda: _starts(program, target, domain),
     )  # fmt: skip
 
 
@@ -156,20 +157,34 @@ def _starts(program: Program, target: Network | Function, box: Box) -> list[tupl
         return []
     rng = np.random.default_rng(0)
     low, high = np.array(box.low), np.array(box.high)
-    points = int(min(max(WORK // max(program.terms, 1), 8 * BEST), POINTS))
+    terms = max(program.terms, 1)
+    points = int(min(max(WORK // terms, 8 * BEST), POINTS))
     x = np.concatenate([rng.uniform(size=(points, len(low))), rng.integers(0, 2, (points // 8, len(low)))])
     found: list[tuple[float, ...]] = []
     try:
         for zoom in range(ZOOMS):
             inside = np.clip(low * (1 - x) + high * x, low, high)
-            with np.errstate(all="ignore"):
-                off = np.abs(program(inside) - values(inside)).max(1)
+            off = np.concatenate([_off(program, values, rows) for rows in _parts(inside, PART // terms)])
             best = x[np.argsort(np.where(np.isfinite(off), -off, 0.0), kind="stable")[:BEST]]
             found = [tuple(point) for point in np.clip(low * (1 - best) + high * best, low, high).tolist()]
             near = best[:, None] + 0.3 ** (zoom + 1) * rng.normal(size=(BEST, points // BEST, len(low)))
             x = np.concatenate([best, np.clip(near.reshape(-1, len(low)), 0.0, 1.0)])
     except IntegraphError:
         pass  # one of them does not exist somewhere: the proof will say so
+    except Late:
+        pass  # what was seen by now is where to look
+    return found
+
+
+def _parts(points: Floats, most: int) -> list[Floats]:
+    return np.array_split(points, -(-len(points) // max(most, 1)))
+
+
+def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """By how much, in float64."""
+    look()
+    with np.errstate(all="ignore"):
+        found: Floats = np.abs(program(x) - values(x)).max(1)
     return found
 
 

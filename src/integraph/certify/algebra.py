@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
+from integraph.certify.clock import look
 from integraph.certify.problem import Unprovable
 
 Product = tuple[tuple[int, Fraction], ...]
@@ -215,6 +216,7 @@ class Algebra(ABC):
         return self.function(EXP, f) if f else {UNIT: ONE}
 
     def _worked(self, terms: int) -> None:
+        look()
         self._work += terms
         if self._work > WORK:
             raise Unprovable(f"a normal form takes more than {WORK} operations")

@@ -55,6 +55,13 @@ def hull(*balls: arb) -> arb:
     return found
 
 
+def both(a: arb, b: arb) -> arb:
+    """What two enclosures of one number have in common. Neither loses its sign, or an end, to the other."""
+    if not a.is_finite() or not b.is_finite():
+        return b if b.is_finite() else a
+    return a.intersection(b) if a.overlaps(b) else arb.nan()
+
+
 def size(ball: arb) -> arb:
     """The largest |value|, as an exact number; ∞ where the ball knows nothing."""
     return ball.abs_upper() if ball.is_finite() else arb.pos_inf()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from flint import acb, arb, ctx
 
 from integraph.certify import ranges
-from integraph.certify.arbs import ZERO, precision
+from integraph.certify.arbs import ZERO, both, precision
 from integraph.certify.ranges import HALF, UNKNOWN
 
 GUARD = 32  # bits
@@ -45,9 +45,7 @@ def _falling(A: arb, B: arb) -> arb:
     most = ranges.expm1c(-2 * A)
     known = most.union(most - B * B / (4 * A**3))
     found = (_scaled(A / B) - (-2 * A - B * B).exp() * _scaled(B + A / B)) / (2 * B)
-    if not (found.is_finite() and known.is_finite()):
-        return known if known.is_finite() else found
-    return found.intersection(known)
+    return both(found, known)
 
 
 def _scaled(x: arb) -> arb:

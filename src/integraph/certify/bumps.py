@@ -23,6 +23,7 @@ import numpy as np
 from flint import arb
 
 from integraph.certify.arbs import FIRST, ONE, Balls, above, below, precision
+from integraph.certify.clock import look
 from integraph.certify.problem import Unprovable
 from integraph.program.views import Floats
 
@@ -52,6 +53,7 @@ class Bumps:
 
     def at(self, t: arb) -> Balls:
         """ψ_0 … ψ_N at a number; of a wide ball they would be wide."""
+        look()
         if not self.offsets:
             return [ONE]
         rising = [1 / (1 + (-2 * z).exp()) for z in self.z(t)]

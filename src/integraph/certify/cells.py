@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from integraph.bounds.intervals import UP, U
 from integraph.certify.arbs import ONE, ZERO, Balls, above
 from integraph.certify.bumps import Bumps
+from integraph.certify.clock import look
+from integraph.certify.matrices import product
 from integraph.certify.problem import Unprovable
 from integraph.program.views import Floats
 from integraph.targets.multi_index import Alphas, below, count
@@ -27,13 +29,18 @@ from integraph.targets.multi_index import Alphas, below, count
 Objects = NDArray[Any]  # of balls
 ORDER, TABLE = 100, 1 << 23  # of a polynomial, at most; balls in all tables
 TINIEST = 5e-324
+SOME = 4096  # balls between two looks at the clock
 Range = tuple[int, int]  # ψ_first … ψ_{last−1} of one variable
 
 
 def larger(balls: Objects) -> Floats:
     """Floats ≥ |ball|, element by element."""
-    found: Floats = np.frompyfunc(lambda ball: above(abs(ball)), 1, 1)(balls).astype(np.float64)
-    return found
+    found = np.empty(balls.size)
+    for number, ball in enumerate(balls.reshape(-1)):
+        if number % SOME == 0:
+            look()
+        found[number] = above(abs(ball))
+    return found.reshape(balls.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,13 +90,15 @@ class Cells:
         scales = [s * u for s, u in zip(self.scale, unit, strict=True)]
         move = self._move([t - c for t, c in zip(self.cube(middle), self.centre, strict=True)], scales)
         places = tuple(slice(*ends) for ends in near)
-        return [arb_mat(table[places].reshape(-1, table.shape[-1]).tolist()) * move for table in self.coefficients]
+        tables = (arb_mat(table[places].reshape(-1, table.shape[-1]).tolist()) for table in self.coefficients)
+        return [product(table, move) for table in tables]
 
     def _move(self, y: Balls, scales: Balls) -> arb_mat:
         """Π_j C(m_j, α_j) y_j^{m_j − α_j} scale_j^{α_j}: (y + scale·s)^m in powers of s."""
         n, (rows, columns, m, alpha) = self.order, _pairs(self.d, self.order)
         values: Any = ONE
         for j, (at, scale) in enumerate(zip(y, scales, strict=True)):
+            look()
             powers, units = _powers(at, n), _powers(scale, n)
             one = np.full((n, n), ZERO, object)
             for degree in range(n):

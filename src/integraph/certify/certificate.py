@@ -20,6 +20,7 @@ import numpy as np
 
 from integraph.certify.problem import Box, Point
 from integraph.certify.tree import Leaf, Split, Tree
+from integraph.certify.validity import fault
 from integraph.errors import FileError
 from integraph.program.notebook import table
 from integraph.program.summary import above, named_box
@@ -27,8 +28,8 @@ from integraph.program.writing import FilePath, atomic, check_path
 
 FORMAT, VERSION = "integraph certificate", 1
 BITS = 24  # of a bound
-NAME = 200  # characters of a path in a message
-LARGEST = 1 << 30  # bytes of a certificate that is read
+NAME, SHOWN = 200, 60  # characters of a path, and of a value, in a message
+LARGEST = 1 << 27  # bytes of a certificate, which has four million leaves then
 FIELDS = ("format", "version", "program", "target", "low", "high", "eps", "upper", "lower", "point", "assumed", "tree")
 
 
@@ -66,6 +67,8 @@ class Certificate:
         return _text(self, self.seal)
 
     def _repr_html_(self) -> str:
+        if wrong := fault(self):
+            return table("Certificate", [("status", f"unknown: {wrong}")])
         box = named_box(np.array(self.box.low), np.array(self.box.high))
         leaves = sum(isinstance(part, Leaf) for part in self.tree)
         known = f"≤ {above(self.upper)}" if self.upper < math.inf else "nothing"
@@ -89,8 +92,13 @@ class Certificate:
     def save(self, path: FilePath) -> None:
         """Write the JSON file, whole or not at all."""
         check_path(path)
+        data = str(self).encode()
+        if len(data) > LARGEST:
+            raise FileError(
+                f"the certificate has {len(data)} bytes, more than the {LARGEST} that are read: take fewer boxes"
+            )
         with atomic(path) as file:
-            file.write(str(self).encode())
+            file.write(data)
 
 
 def rounded_up(bound: float) -> float:
@@ -135,7 +143,8 @@ def parse(data: bytes) -> Certificate:
     if not isinstance(given, dict) or list(given) != [*FIELDS, "seal"]:
         raise ValueError(f"a certificate has the fields {', '.join(FIELDS)} and seal")
     if given["format"] != FORMAT or given["version"] != VERSION:
-        raise ValueError(f"format {given['format']!r}, version {given['version']!r}: this reads {FORMAT!r}, {VERSION}")
+        named = ", ".join(f"{name} {given[name]!r:.{SHOWN}}" for name in ("format", "version"))
+        raise ValueError(f"{named}: this reads {FORMAT!r}, {VERSION}")
     try:
         found = _decoded(given)
     except (TypeError, KeyError, IndexError, OverflowError, ValueError) as error:
@@ -144,6 +153,8 @@ def parse(data: bytes) -> Certificate:
         raise ValueError("it is not written as it should be: it was altered")
     if not found.intact:
         raise ValueError("its seal is not that of its contents: it was altered")
+    if wrong := fault(found):
+        raise ValueError(wrong)
     return found
 
 
@@ -189,7 +200,7 @@ def _number(pair: Any) -> float:
         return math.inf
     m, e = pair
     if type(m) is not int or type(e) is not int or abs(m) >= 1 << 53 or abs(e) > 1100:
-        raise ValueError(f"{pair} is no number of float64")
+        raise ValueError(f"{pair!r:.{SHOWN}} is no number of float64")
     return math.ldexp(m, e)
 
 
@@ -221,5 +232,5 @@ def _decoded(given: dict[str, Any]) -> Certificate:
 def _read_node(node: Any) -> Split | Leaf:
     kind, number, rest = node
     if type(number) is not int:
-        raise ValueError(f"{number!r} is no integer")
+        raise ValueError(f"{number!r:.{SHOWN}} is no integer")
     return Split(number, _number(rest)) if kind == "split" else Leaf(number, _point(rest))

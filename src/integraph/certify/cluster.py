@@ -8,13 +8,13 @@ batch at a time whatever its number of threads.
 from __future__ import annotations
 
 import threading
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Any
 
+from integraph.certify.clock import left, look, within
 from integraph.certify.division import Halves, Job, divide
 from integraph.certify.problem import Problem
 from integraph.errors import UsageError
@@ -38,8 +38,8 @@ class Cluster:
         self._sent: Any = None
         self._there = True  # does the scheduler still answer?
 
-    def run(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
-        """In the order of the jobs; ends early at the deadline."""
+    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+        """In the order of the jobs; `Late` when the time is over."""
         size = -(-len(jobs) // (BATCHES * self._threads()))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         asked: list[Any] = []
@@ -52,22 +52,17 @@ class Cluster:
                     if tried:
                         self._sent = None  # it may have been lost with the batch
                         asked[number] = self._ask(batch)
-                    left = deadline - time.monotonic()
-                    if left <= 0:
-                        return
-                    if asked[number] is not None and (found := _answer(asked[number], left)) is not None:
+                    look()
+                    if asked[number] is not None and (found := _answer(asked[number], left())) is not None:
                         break
-                yield from self._here(batch, deadline) if found is None else found
+                yield from map(self._here, batch) if found is None else found
         finally:
             if self._there:
                 with suppress(Exception):
                     self._client.cancel([future for future in asked if future is not None])
 
-    def _here(self, batch: Sequence[Job], deadline: float) -> Iterator[Halves]:
-        for job in batch:
-            if time.monotonic() >= deadline:
-                return
-            yield divide(self._problem, job)
+    def _here(self, job: Job) -> Halves:
+        return divide(self._problem, job)
 
     def _threads(self) -> int:
         try:
@@ -83,7 +78,7 @@ class Cluster:
         try:
             if self._sent is None:
                 self._sent = self._client.scatter(self._problem, broadcast=True, hash=False)
-            return self._client.submit(divided, self._sent, batch, pure=False)
+            return self._client.submit(divided, self._sent, batch, left(), pure=False)
         except Exception as error:
             self._leave(error)
             return None
@@ -98,15 +93,16 @@ class Cluster:
             self._client.close()
 
 
-def divided(problem: Problem, batch: Sequence[Job]) -> list[Halves]:
-    with _one_at_a_time:
+def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[Halves]:
+    """Done by a worker, which stops when nobody waits any more."""
+    with _one_at_a_time, within(seconds):
         return [divide(problem, job) for job in batch]
 
 
-def _answer(future: Any, left: float) -> list[Halves] | None:
+def _answer(future: Any, seconds: float) -> list[Halves] | None:
     """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
     try:
-        found: list[Halves] = future.result(timeout=None if left == inf else left)
+        found: list[Halves] = future.result(timeout=None if seconds == inf else seconds)
     except Exception:
         return None
     return found

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import factorial, inf, prod
+from math import factorial, prod
 
 import numpy as np
 from flint import arb
 
 from integraph.bounds.series import taylor as float_taylor
 from integraph.bounds.sobolev import Sobolev
-from integraph.certify.arbs import ONE, ZERO, Balls, box, largest, precision, smallest
+from integraph.certify.arbs import ONE, ZERO, Balls, both, box, largest, precision, smallest
+from integraph.certify.clock import look
 from integraph.certify.jets import taylor
 from integraph.certify.problem import Box, Point
 from integraph.certify.ranges import square
@@ -60,10 +61,11 @@ class Partials:
         found = []
         for over, at in zip(over_box, at_centre, strict=True):
             for alpha in self.alphas:
+                look()
                 here, line = _term(alpha, 0, at, monomials), _term(alpha, 1, at, monomials)
                 mean = here + _term(alpha, 1, over, monomials)
                 curved = here + line + _term(alpha, 2, over, monomials)
-                found.append(largest(min(_term(alpha, 0, over, monomials), mean, curved, key=_roughly)))
+                found.append(largest(both(both(_term(alpha, 0, over, monomials), mean), curved)))
         return tuple(found)
 
     def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
@@ -71,10 +73,6 @@ class Partials:
             jets = taylor(self.expression, box(point, point), self.order)
             values = [_term(alpha, 0, jet, [[ONE]]) for jet in jets for alpha in self.alphas]
             return tuple((smallest(ball), largest(ball)) for ball in values)
-
-
-def _roughly(ball: arb) -> float:
-    return float(ball.abs_upper()) if ball.is_finite() else inf
 
 
 def _monomials(moved: Balls, degree: int) -> Balls:

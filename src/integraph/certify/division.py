@@ -13,6 +13,7 @@ from math import inf
 from typing import Protocol
 
 from integraph.certify.arbs import MOST
+from integraph.certify.clock import look
 from integraph.certify.problem import Box, Point, Problem, Unprovable
 
 Values = tuple[float, ...]
@@ -52,8 +53,8 @@ class Halves:
 class Workers(Protocol):
     """Who divides."""
 
-    def run(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
-        """In the order of the jobs; ends early at the deadline (time.monotonic)."""
+    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+        """In the order of the jobs; `Late` when the time is over."""
 
     def close(self) -> None: ...
 
@@ -74,6 +75,7 @@ def better(new: Values, old: Values, enough: Values) -> bool:
 
 def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
     """Bounds, and why there are none."""
+    look()
     try:
         found = problem.upper(box, bits)
     except (Unprovable, ArithmeticError) as error:
@@ -85,6 +87,7 @@ def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
 
 def sizes(problem: Problem, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
     """Enclosures of the sizes at a point; (0, ∞) where nothing is known or what is said cannot be."""
+    look()
     try:
         found = problem.at(point, bits)
     except (Unprovable, ArithmeticError):

@@ -15,6 +15,7 @@ from flint import arb
 from integraph.certify.arbs import ONE, ZERO, Balls
 from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Cells, Objects, cells
+from integraph.certify.clock import look
 from integraph.certify.exponents import NONE, Exponents, Lanes
 from integraph.certify.problem import Unprovable
 from integraph.certify.read_out import output_weights
@@ -46,6 +47,7 @@ class _Reader:
     def run(self) -> Cells:
         for _, segment in checked(self.program, self.entry.segments):
             for block in segment.blocks:
+                look()
                 rule = getattr(self, f"_{block.op.name}", None)
                 if rule is None:
                     raise Unprovable(f"segment {segment.label!r}: there is no rule for {block.op.name}")
@@ -81,6 +83,7 @@ class _Reader:
         return np.full((1,) * self.d, value, object)
 
     def _into(self, total: Sum, part: Sum, weight: Any) -> None:
+        look()
         for m, table in part.items():
             total[m] = total[m] + weight * table if m in total else weight * table
 
@@ -118,7 +121,7 @@ class _Reader:
     def _scatter(self, total: Sum, bumps: list[tuple[arb, Indices, arb]], weights: Floats, times: Sum) -> None:
         """total += Σ w·c·φ_k·e^δ·times; `times` must not depend on the variables of the bumps."""
         k = np.array([cell for _, cell, _ in bumps])
-        factors = np.array([c * delta.exp() for c, _, delta in bumps], object) * weights
+        factors = np.array([_risen(c, delta) for c, _, delta in bumps], object) * weights
         used = (k != NONE).any(0)
         if (k[:, used] == NONE).any():
             raise Unprovable("bumps of different variables are in one sum")
@@ -210,6 +213,7 @@ class _Reader:
 
     def _started(self, register: int) -> tuple[arb, Indices, arb]:
         """A bump, or the number that it starts from."""
+        look()
         if register in self.bump:
             return self.bump[register]
         held = self.sum_in(register)
@@ -217,3 +221,8 @@ class _Reader:
             raise Unprovable("a bump does not start from a number")
         value = held[self._unit()].flat[0] if held else ZERO
         return value, np.full(self.d, NONE, np.int64), ZERO
+
+
+def _risen(c: arb, delta: arb) -> arb:
+    look()
+    return c * delta.exp()

@@ -15,6 +15,7 @@ from flint import arb
 from integraph.certify.arbs import ZERO, Balls, above, symmetric
 from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Objects
+from integraph.certify.clock import look
 from integraph.certify.problem import Unprovable
 from integraph.certify.stored import summed
 from integraph.program.views import Floats, Indices
@@ -62,6 +63,7 @@ class Exponents:
         delta = old.delta + self._constant(old.cells) + b.astype(object) - self._constant(cells)
         rest = np.abs(_sum(form, -self._form(cells)))
         for lane in np.flatnonzero(rest.any(1)).tolist():
+            look()
             far = sum((arb(w) * most for w, most in zip(rest[lane].tolist(), self.most, strict=True) if w), ZERO)
             delta[lane] += symmetric(far.abs_upper())
         return Lanes(cells, delta)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from flint import arb
 
 from integraph.certify import ranges
-from integraph.certify.arbs import ONE, ZERO, Balls
+from integraph.certify.arbs import ONE, ZERO, Balls, both
 from integraph.certify.jet_powers import cbrt, power
 from integraph.certify.ranges import UNKNOWN, monotone
 
@@ -50,8 +50,7 @@ def sharpened(found: Recurrence, x: arb, n: int) -> Balls:
             whole[k] = at_low[k].union(at_high[k])
         else:
             form = at_centre[k] + (k + 1) * slope * (x - centre)
-            if form.is_finite():
-                whole[k] = whole[k].intersection(form) if whole[k].is_finite() else form
+            whole[k] = both(whole[k], form)
     return whole[: n + 1]
 
 

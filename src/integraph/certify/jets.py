@@ -21,6 +21,7 @@ from flint import arb, arb_poly, ctx
 
 from integraph.bounds.balls import rational
 from integraph.certify.arbs import ONE, ZERO, Balls, hull
+from integraph.certify.clock import look
 from integraph.certify.jet_functions import coefficients, thin
 from integraph.certify.jet_powers import power, real_power
 from integraph.certify.ranges import UNKNOWN, abs_
@@ -106,6 +107,7 @@ class Jets:
         return self.jet(_number(text, ctx.prec), [], self.n + 1)
 
     def apply(self, step: Step, args: Sequence[Jet]) -> Jet:
+        look()
         u, v = args[0], args[-1]
         match step.op:
             case "neg":
@@ -144,6 +146,7 @@ class Jets:
         found: Parts = [arb_poly([]) if self.dense else Sparse({})] * min(len(a) + len(b) - 1, n + 1)
         for j, left in enumerate(a):
             if left:
+                look()
                 for k, right in enumerate(b[: n + 1 - j], j):
                     if right:
                         found[k] = found[k] + left * right

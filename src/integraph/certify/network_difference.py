@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from flint import arb, arb_mat
 
 from integraph.certify.activations import Rule, positive
-from integraph.certify.arbs import ONE, ZERO, Balls, column, hull, largest, precision, size, smallest, symmetric
+from integraph.certify.arbs import ONE, ZERO, Balls, both, column, hull, largest, precision, size, smallest, symmetric
 from integraph.certify.arbs import box as balls
+from integraph.certify.clock import look
+from integraph.certify.matrices import product, scaled_rows
 from integraph.certify.network_form import Form, Load, Ramp, Relax, read
 from integraph.certify.network_linear import Linear, elapsed, prepare
 from integraph.certify.network_roles import Activate
@@ -58,7 +60,7 @@ class NetworkDifference:
         return ((max(map(smallest, found)), max(map(largest, found))),)
 
     def outputs(self, low: Point, high: Point, bits: int) -> Balls:
-        """Program minus network, for each output: as it comes, or by its mean value, whichever says more."""
+        """Program minus network, for each output: as it comes, and by its mean value."""
         with precision(bits):
             x = balls(low, high)
             if low == high or len(x) > AXES or not known(self.form):
@@ -68,7 +70,7 @@ class NetworkDifference:
             found = self.run(x, bits, slopes)
             way = [ball - m for ball, m in zip(x, middle, strict=True)]
             means = [value + dot(row, way) for value, row in zip(at, slopes.outputs, strict=True)]
-            return [min(both, key=largest) for both in zip(found, means, strict=True)]
+            return list(map(both, found, means))
 
     def run(self, x: Balls, bits: int, slopes: Slopes | None = None) -> Balls:
         """The recursion, with derivatives beside it if they are asked for, at the precision of the moment."""
@@ -78,6 +80,7 @@ class NetworkDifference:
         map = next(maps)
         state = State(self.program.width, x, slopes)
         for step in self.form.steps:
+            look()
             match step:
                 case Ramp():
                     state.ramp(step)
@@ -128,18 +131,20 @@ class State:
         start = [self.y[r] for r in registers]
         start_norm = self.norm_of(registers, start)
         z, held = column(self.z), [a + b for a, b in zip(self.z, self.e, strict=True)]
-        self.M = (map.A * z + map.b).entries()
+        self.M = (product(map.A, z) + map.b).entries()
         if self.tangent is not None:
             self.M = self.tangent.load(map, self.M)
         if self.slopes is not None:
             self.slopes.load(map, self.held)
-        rounded = (map.lost * z + map.shift).entries()
+        rounded = (product(map.lost, z) + map.shift).entries()
         self.delta = [a + b + c for a, b, c in zip(self._through(map), rounded, start, strict=True)]
         apart = map.norm * self.norm + euclidean(rounded) + start_norm
         self.delta_norm = least(euclidean(self.delta), apart)
         self.off, self.off_norm = {}, {}
         for role, other in map.others.items():
-            gained = (other.lost * column(held)).entries() if other.lost is not None else [ZERO] * len(other.scales)
+            gained = (
+                product(other.lost, column(held)).entries() if other.lost is not None else [ZERO] * len(other.scales)
+            )
             mine = [self.y[r] for r in other.registers.tolist()]
             theirs = [self.y[r] for r in other.arguments.tolist()]
             parts = zip(gained, other.shift, mine, other.scales, theirs, strict=True)
@@ -150,7 +155,7 @@ class State:
         self._forget_norms([*step.registers.tolist(), *self.held])
         if map.spare is not None:
             loaded, W, b = map.spare
-            for register, gain, more in zip(loaded, (W * column(held)).entries(), b, strict=True):
+            for register, gain, more in zip(loaded, product(W, column(held)).entries(), b, strict=True):
                 self.y[register] += gain + more
         for register, k, m, d in zip(registers, map.kappa, self.M, self.delta, strict=True):
             self.y[register] = k * m + d
@@ -176,6 +181,7 @@ class State:
         z, e, near, slopes = ([ZERO] * count for _ in range(4))
         reached, brackets = [], []
         for lane, (unit, rule) in enumerate(zip(step.units.tolist(), map.rules, strict=True)):
+            look()
             M, delta = self.M[unit], self.delta[unit]
             actual = M + delta
             slope = rule.slope(hull(M, actual))
@@ -224,7 +230,7 @@ class State:
     def read_out(self, program: Program, map: Linear) -> Balls:
         """C y − (A z + b), where the columns of C that hold the last layer are W."""
         held = set(self.held)
-        rounded = (map.lost * column(self.z) + map.shift).entries()
+        rounded = (product(map.lost, column(self.z)) + map.shift).entries()
         found = [a + b for a, b in zip(self._through(map), rounded, strict=True)]
         for number, row in enumerate(output_weights(program)):
             found[number] += sum((c * self.y[register] for register, c in row if register not in held), ZERO)
@@ -234,7 +240,7 @@ class State:
 
     def _through(self, map: Linear) -> Balls:
         """W e."""
-        each = (map.W * column(self.e)).entries()
+        each = product(map.W, column(self.e)).entries()
         return [limited(ball, row * self.norm) for ball, row in zip(each, map.rows, strict=True)]
 
     def norm_of(self, registers: list[int], values: Balls) -> arb:
@@ -267,19 +273,14 @@ class Tangent:
         self.J = arb_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
 
     def load(self, map: Linear, M: Balls) -> Balls:
-        """M, narrower where this says more."""
-        self.values = (map.A * column(self.values) + map.b).entries()
-        self.J = map.A * self.J
+        """M, narrower where this knows an end better."""
+        self.values = (product(map.A, column(self.values)) + map.b).entries()
+        self.J = product(map.A, self.J)
         moved = (self.J * self.move).entries()
-        known = [value + move for value, move in zip(self.values, moved, strict=True)]
-        return [b if b.rad() < a.rad() else a for a, b in zip(M, known, strict=True)]
+        return [both(ball, value + move) for ball, value, move in zip(M, self.values, moved, strict=True)]
 
     def activate(self, step: Activate, map: Linear, slopes: Balls) -> None:
-        n = len(slopes)
-        diagonal = arb_mat(n, n)
-        for unit, slope in enumerate(slopes):
-            diagonal[unit, unit] = slope
-        self.J = diagonal * self.J
+        self.J = scaled_rows(slopes, self.J)
         running = dict(zip(step.units.tolist(), map.rules, strict=True))
         self.values = [
             running[unit].value(M) if unit in running else leaky(M, arb(float(step.slopes[unit])))
@@ -295,11 +296,8 @@ def euclidean(values: Balls) -> arb:
 
 
 def moved(rule: Rule, value: arb, actual: arb, by_slope: arb) -> arb:
-    """f(M̂) − f(M): by the slope, unless the difference is so large that subtracting says more."""
-    if not by_slope.rad() > LARGE:
-        return by_slope
-    apart = rule.value(actual) - value
-    return apart if apart.rad() < by_slope.rad() else by_slope
+    """f(M̂) − f(M): by the slope, and where the difference is so large that it may say more, by subtracting."""
+    return both(by_slope, rule.value(actual) - value) if by_slope.rad() > LARGE else by_slope
 
 
 def least(a: arb, b: arb) -> arb:
@@ -315,5 +313,5 @@ def highest(sizes: Balls) -> arb:
 
 
 def limited(ball: arb, bound: arb) -> arb:
-    """The ball, or all numbers of at most this size, if that is less."""
-    return ball if not bound.is_finite() or (ball.is_finite() and size(ball) <= bound) else symmetric(bound.upper())
+    """The numbers of the ball that are at most of this size."""
+    return ball if not bound.is_finite() or size(ball) <= bound else both(ball, symmetric(bound.upper()))

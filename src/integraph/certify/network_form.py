@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.certify import stored
+from integraph.certify.clock import look
 from integraph.certify.network_roles import Activate, activation, lanes
 from integraph.certify.problem import Unprovable
 from integraph.constructions.recipes import RECIPES
@@ -84,6 +85,7 @@ def read(program: Program, network: Network) -> Form:
     stored.exact_program(program)
     reader = _Reader(program, hidden)
     for number, segment in enumerate(program.segments):
+        look()
         reader.segment(number, segment)
     if reader.layer != len(hidden) or sum(isinstance(step, Load) for step in reader.steps) != len(hidden):
         raise Unprovable("the program does not load and run every layer")

@@ -16,7 +16,9 @@ from flint import arb, arb_mat
 from integraph.certify import rectifiers
 from integraph.certify.activations import RULES, Rule
 from integraph.certify.arbs import ZERO, Balls, column, matrix
+from integraph.certify.clock import look
 from integraph.certify.gelu_tanh import gelu_tanh
+from integraph.certify.matrices import scaled_rows
 from integraph.certify.network_form import Form, Load, Time
 from integraph.certify.network_roles import RECTIFIERS, Activate, slopes
 from integraph.certify.problem import Unprovable
@@ -115,13 +117,11 @@ def _load(layer: Layer, load: Load, run: Activate, A: arb_mat, b: arb_mat) -> Li
     W = matrix(w) * reach
     kappa = [arb(1)] * len(rows)
     for unit in np.flatnonzero(still).tolist():
+        look()
         kappa[unit] = arb(_nearest(slopes(layer)[unit], _row(W, unit), _row(A, unit)))
     lost, short = W - A, shift - b
     if still.any():
-        diagonal = arb_mat(len(rows), len(rows))
-        for unit, value in enumerate(kappa):
-            diagonal[unit, unit] = value
-        lost, short = W - diagonal * A, shift - diagonal * b
+        lost, short = W - scaled_rows(kappa, A), shift - scaled_rows(kappa, b)
     others = {}
     for role, registers in run.roles.items():
         scale, _ = run.recipe.starts[role]
@@ -148,10 +148,10 @@ def _linear(
     registers: Indices, others: dict[str, Other], spare: tuple[list[int], arb_mat, Balls] | None, rules: list[Rule],
     joint: Rule,
 ) -> Linear:  # fmt: skip
-    columns, entries = W.ncols(), W.entries()
-    squares = [entry * entry for entry in entries]
-    sums = [sum(squares[n : n + columns], ZERO) for n in range(0, len(squares), columns)]
-    rows = [total.sqrt().upper() for total in sums]
+    columns, entries, rows = W.ncols(), W.entries(), []
+    for n in range(0, len(entries), columns):
+        look()
+        rows.append(sum((entry * entry for entry in entries[n : n + columns]), ZERO).sqrt().upper())
     return Linear(A, b, W, lost, shift, rows, norm(W, near), kappa, fall, registers, others, spare, rules, joint)
 
 
@@ -171,11 +171,10 @@ def _other(
         (arb(x) - scale * arb(y)) * tau
         for x, y, scale in zip(load.b[places].tolist(), load.b[rows].tolist(), scales, strict=True)
     ]
-    flat = [
-        arb(x) - scale * arb(y)
-        for left, right, scale in zip(mine.tolist(), theirs.tolist(), scales, strict=True)
-        for x, y in zip(left, right, strict=True)
-    ]
+    flat: Balls = []
+    for left, right, scale in zip(mine.tolist(), theirs.tolist(), scales, strict=True):
+        look()
+        flat += [arb(x) - scale * arb(y) for x, y in zip(left, right, strict=True)]
     lost = None if all(entry == 0 for entry in flat) else arb_mat(len(mine), mine.shape[1], flat) * reach
     return Other(registers, arguments, scales, lost, b)
 

@@ -18,6 +18,8 @@ from flint import arb, arb_mat
 
 from integraph.certify import ranges
 from integraph.certify.arbs import ONE, ZERO, Balls, hull, symmetric
+from integraph.certify.clock import look
+from integraph.certify.matrices import product, scaled_rows
 from integraph.certify.network_form import Form, Relax
 from integraph.certify.network_linear import Linear
 from integraph.certify.network_roles import Activate
@@ -49,11 +51,11 @@ class Slopes:
     def load(self, map: Linear, held: Sequence[int]) -> None:
         registers = map.registers.tolist()
         start = arb_mat([self.y[register] for register in registers])
-        self.M = map.A * self.z
-        self.delta = map.W * self.e + map.lost * self.z + start
+        self.M = product(map.A, self.z)
+        self.delta = product(map.W, self.e) + product(map.lost, self.z) + start
         if map.spare is not None:
             loaded, W, _ = map.spare
-            for register, row in zip(loaded, rows(W * (self.z + self.e)), strict=True):
+            for register, row in zip(loaded, rows(product(W, self.z + self.e)), strict=True):
                 self.y[register] = _sum((ONE, ONE), (self.y[register], row))
         for register, row in zip(registers, rows(self.M + self.delta), strict=True):
             self.y[register] = row
@@ -67,6 +69,7 @@ class Slopes:
             alpha, lam = ([self.y[r] for r in step.roles[role].tolist()] for role in ("alpha", "lam"))
             found = []
             for unit, (m, d) in enumerate(zip(M, delta, strict=True)):
+                look()
                 by, ends = _partials(m, d, starts["alpha"][unit], starts["lam"][unit])
                 parts = (moved[unit], off[unit], alpha[unit], lam[unit])
                 found.append(_sum(by, parts))
@@ -74,13 +77,13 @@ class Slopes:
             self.e = arb_mat(found)
         else:
             self.e = self.delta
-        self.z = arb_mat([[slope * part for part in row] for slope, row in zip(slopes, moved, strict=True)])
+        self.z = scaled_rows(slopes, self.M)
         for register, row in zip(step.out.tolist(), rows(self.z + self.e), strict=True):
             self.y[register] = row
 
     def read_out(self, program: Program, map: Linear, held: Sequence[int]) -> None:
         """`outputs`, one row for each."""
-        found, inside = rows(map.W * self.e + map.lost * self.z), set(held)
+        found, inside = rows(product(map.W, self.e) + product(map.lost, self.z)), set(held)
         for number, row in enumerate(output_weights(program)):
             for register, c in row:
                 if register not in inside:

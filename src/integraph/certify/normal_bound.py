@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from integraph.certify.arbs import ZERO, Balls, size
-from integraph.certify.normal_difference import UNBOUNDED, Constants, OnBox, both
+from integraph.certify.arbs import ZERO, Balls, both, size
+from integraph.certify.clock import look
+from integraph.certify.normal_difference import UNBOUNDED, Constants, OnBox
 from integraph.certify.normal_form import Normal
 from integraph.certify.problem import Unprovable
 from integraph.certify.written import Written
@@ -73,6 +74,7 @@ class NormalBound:
             if count not in on:
                 known: dict[int, arb] = {}
                 for step, number in self.steps[:count]:
+                    look()
                     known[number] = both(values[step], known.get(number, values[step]))
                 on[count] = OnBox(constants, box, known, self.partners(count))
             return on[count]

@@ -14,11 +14,11 @@ from fractions import Fraction
 from flint import arb
 
 from integraph.certify.algebra import ONE, SUM, Product, Sum
-from integraph.certify.arbs import ZERO, Balls, size, symmetric
+from integraph.certify.arbs import ZERO, Balls, both, size, symmetric
+from integraph.certify.clock import look
 from integraph.certify.jet_functions import coefficients
 from integraph.certify.jet_powers import power
 from integraph.certify.jets import times
-from integraph.certify.ranges import UNKNOWN
 from integraph.certify.shapes import Key, Shaped
 
 UNBOUNDED = arb.pos_inf()
@@ -90,6 +90,7 @@ class OnBox:
         return total
 
     def _product(self, product: Product) -> arb:
+        look()
         found = arb(1)
         for atom, e in product:
             found = times(found, self._factor(atom, e))
@@ -124,6 +125,7 @@ class OnBox:
 
     def _products(self, a: Product, b: Product) -> arb:
         """|Π a − Π b| of products of one shape."""
+        look()
         pairs = list(zip(self._sorted(a), self._sorted(b), strict=True))
         moved = [self._factors(*pair) for pair in pairs]
         largest = [self._factor(*x).union(self._factor(*y)) for x, y in pairs]
@@ -162,10 +164,3 @@ class OnBox:
             return apart
         value, slope = coefficients(op, self.range(u).union(self.range(v)), 1)
         return apart * size(slope) if value.is_finite() else UNBOUNDED
-
-
-def both(a: arb, b: arb) -> arb:
-    """What two ranges of one thing have in common."""
-    if not a.is_finite() or not b.is_finite():
-        return b if b.is_finite() else a
-    return a.intersection(b) if a.overlaps(b) else UNKNOWN

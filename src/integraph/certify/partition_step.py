@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, ctx
 
 from integraph.certify.arbs import ONE, ZERO, Balls, matrix, size, symmetric
 from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Objects
+from integraph.certify.clock import look
 from integraph.certify.problem import Unprovable
 from integraph.gadgets.partition import controls
 from integraph.program import ONE as CONSTANT
 from integraph.program import Terms
 
 HALF = arb(0.5)
+COST, USUAL, GROWTH = 1.2e-7, 192, 1.3  # seconds that an exponential takes per n³ with usual bits, and with more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +79,7 @@ def left(step: Step, bumps: Bumps, t: arb) -> tuple[Balls, Balls]:
         flow[n + 1 + k, k] = ONE
         for column in range(n + 1):
             flow[k, column] = step.lam[k, column]
+    look(COST * float(2 * n + 1) ** 3 * (ctx.prec / USUAL) ** GROWTH)
     ends = np.array(flow.exp().tolist(), object)[:, : n + 1]
     psi, integral = ends[:n].copy(), ends[n + 1 :]
     for k in range(n):

@@ -16,6 +16,8 @@ from flint import arb_mat
 
 from integraph.bounds.intervals import U
 from integraph.certify.arbs import ONE, above, matrix, symmetric
+from integraph.certify.clock import look
+from integraph.certify.matrices import product
 from integraph.program.views import Floats
 from integraph.targets.multi_index import below, count
 
@@ -51,9 +53,12 @@ def _moves(d: int, n: int) -> Floats:
 def ranges(polynomials: arb_mat, d: int, n: int) -> tuple[Floats, Floats]:
     """The least and the largest value of each row's polynomial on each piece, (pieces^d, rows); ∞ if unknown."""
     rows, M = polynomials.nrows(), polynomials.ncols()
-    middles = np.array([float(ball.mid()) for ball in polynomials.entries()]).reshape(rows, M)
+    entries, middles = polynomials.entries(), np.empty((rows, M))
+    for row in range(rows):
+        look()
+        middles[row] = [float(ball.mid()) for ball in entries[row * M : (row + 1) * M]]
     middles[~(np.abs(middles) < HUGE)] = 0.0  # and all of the ball is lost
-    lost = ((polynomials - matrix(middles)) * arb_mat(M, 1, [symmetric(ONE)] * M)).entries()
+    lost = product(polynomials - matrix(middles), arb_mat(M, 1, [symmetric(ONE)] * M)).entries()
     size = np.abs(middles).sum(1)
     error = np.array([above(abs(ball)) for ball in lost]) + 8 * (M + 4 * n * d) * U * size
     moves = _moves(d, n)
@@ -61,6 +66,7 @@ def ranges(polynomials: arb_mat, d: int, n: int) -> tuple[Floats, Floats]:
     low, high = np.empty((2, many, rows))
     step = max(1, CHUNK // (many * M))
     for first in range(0, rows, step):
+        look()
         some = slice(first, first + step)
         local = (middles[some] @ moves.reshape(M, -1)).reshape(-1, many, M)
         around = np.abs(local[..., 1:]).sum(-1).T + error[some]

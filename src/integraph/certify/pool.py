@@ -28,6 +28,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from integraph.certify.clock import left, look
 from integraph.certify.division import Halves, Job, divide
 from integraph.certify.problem import Problem
 
@@ -60,14 +61,12 @@ class Pool:
     def pids(self) -> list[int | None]:
         return [worker.process.pid for worker in self._team]
 
-    def run(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
-        """In the order of the jobs; ends early at the deadline."""
+    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+        """In the order of the jobs; `Late` when the time is over."""
         for number, job in enumerate(jobs):
             now = time.monotonic()
-            if now >= deadline:
-                return
             if len(jobs) - number > 1 and self._pays(now) and self._ready(len(jobs) - number):
-                yield from self._shared(jobs[number:], deadline)
+                yield from self._shared(jobs[number:])
                 return
             found = divide(self._problem, job)
             self._spent, self._done = self._spent + time.monotonic() - now, self._done + 1
@@ -82,7 +81,7 @@ class Pool:
         self._admit([worker.pipe for worker in self._team if worker.pipe.poll()])
         return any(worker.ready for worker in self._team)
 
-    def _shared(self, jobs: Sequence[Job], deadline: float) -> Iterator[Halves]:
+    def _shared(self, jobs: Sequence[Job]) -> Iterator[Halves]:
         size = -(-len(jobs) // (BATCHES * self._wanted))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         waiting = deque(range(len(batches)))
@@ -97,14 +96,12 @@ class Pool:
                         if self._tell(worker, batches[batch]):
                             waiting.remove(batch)
                             busy[worker.pipe] = worker, batch
-                    left = deadline - time.monotonic()
-                    if left <= 0:
-                        return
+                    look()
                     if not self._team and self._losses > LOSSES:
                         waiting.remove(number)
                         done[number] = [divide(self._problem, job) for job in batches[number]]
                     starting = [worker.pipe for worker in self._team if not worker.ready]
-                    heard = wait([*busy, *starting], None if left == inf else left) if busy or starting else []
+                    heard = wait([*busy, *starting], _patience()) if busy or starting else []
                     self._admit(heard)
                     for pipe in [pipe for pipe in heard if pipe in busy]:
                         worker, batch = busy.pop(pipe)
@@ -180,6 +177,12 @@ class Pool:
     def close(self) -> None:
         while self._team:
             self._dismiss(self._team[-1])
+
+
+def _patience() -> float | None:
+    """Seconds to wait, None if that is as long as it takes."""
+    seconds = left()
+    return None if seconds == inf else seconds
 
 
 def _start() -> _Worker:

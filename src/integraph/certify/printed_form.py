@@ -20,6 +20,7 @@ from integraph.certify.arbs import ONE, ZERO, Balls, size, symmetric
 from integraph.certify.bootstrap_contents import Content, Lane, Log, Number, Share, Tanh, Value
 from integraph.certify.bumps import Bumps
 from integraph.certify.cells import Cells, Objects, cells
+from integraph.certify.clock import look
 from integraph.certify.partition_step import left, meant, stored
 from integraph.certify.problem import Unprovable
 from integraph.certify.read_out import output_weights
@@ -65,6 +66,7 @@ class _Reader:
         return cells(self.entry.scale, self.entry.shift, bumps, centre, tables, self.box)
 
     def _holds(self, register: int) -> Content:
+        look()
         if register in self.lost or register in self.sums:
             raise Unprovable(f"{self.program.registers.name(register)} is read after it was used up")
         return self.held.get(register, Number(ZERO))
@@ -230,6 +232,7 @@ class _Reader:
             table = found.setdefault(n, np.full(grid, ZERO, object))
             table[k] += a
         for n, table in found.items():
+            look()
             for j, b in enumerate(bumps):
                 sigma = np.array([self.sigma.get((j, k), ZERO) for k in range(b.N + 1)] + [ONE], object)
                 shared = np.expand_dims(np.tensordot(table, sigma, (j, 0)), j)

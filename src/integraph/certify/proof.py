@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from integraph.certify import clock
 from integraph.certify.arbs import FIRST
 from integraph.certify.certificate import Certificate, rounded
-from integraph.certify.problem import Box, Point, Unprovable
+from integraph.certify.problem import Box, Point, Problem, Unprovable
 from integraph.certify.problems import assumed, digests, problem
 from integraph.certify.search import Found, search
 from integraph.certify.seen import Seen, seen
@@ -20,7 +21,9 @@ from integraph.program.notebook import table
 from integraph.program.summary import above, named_box
 from integraph.targets import Function, Network
 
-LOOKING = 0.25  # of the time budget, to look for a large difference
+LOOKING = 0.25  # of the time that is left, to look for a large difference
+LAST = 0.1  # of the time budget, for a bound, however long float64 took to say where to look
+SOON = 1e-9  # seconds, of a search that has none left
 BLUR = 1e-3  # by which a value at a point may be uncertain
 SAMPLES, MORE = 24, 128  # points that are looked at, if float64 said where, and if it could not
 
@@ -88,6 +91,25 @@ def _where(point: Point | None) -> str:
     return f" at x = ({', '.join(f'{x:.6g}' for x in point)})"
 
 
+ENDS = {
+    "boxes": "the budget of boxes is exhausted",
+    "seconds": "the budget of time is exhausted",
+    "interrupted": "it was interrupted",
+    "stuck": "the boxes cannot be divided further",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a proof may cost: boxes, seconds in all, and who does it."""
+
+    boxes: int
+    seconds: float
+    workers: int | None
+    scheduler: str | None
+    progress: bool
+
+
 def prove(
     program: Program,
     target: Network | Function,
@@ -96,52 +118,72 @@ def prove(
     eps: float | None,
     gap: float | None,
     promised: float | None,
-    boxes: int,
-    seconds: float,
-    workers: int | None,
-    scheduler: str | None,
-    progress: bool,
-    starts: Sequence[Point] = (),
+    work: Work,
+    starts: Callable[[], Sequence[Point]],
 ) -> Proof:
-    """Bound the difference, and look for the largest there is, at `starts` first."""
-    granted = assumed(program, target)
+    """Bound the difference, and look for the largest there is, at `starts` first. Ctrl-C keeps what is proved."""
+    granted, begun = assumed(program, target), clock.now()
 
     def nothing(reason: str) -> Proof:
         return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, reason)
 
     try:
-        solved = problem(program, target, box)
-        hashes = digests(program, target)
+        with clock.within(LOOKING * work.seconds):
+            near = starts()
+        with clock.within(max(begun + work.seconds - clock.now(), LAST * work.seconds)):
+            solved = problem(program, target, box)
+            hashes = digests(program, target)
+            samples = SAMPLES if near else MORE
+            largest = seen(solved, box, samples, FIRST, starts=near, seconds=LOOKING * clock.left())
+            found, largest, blurred = _tightened(solved, box, eps, gap, largest, work)
     except Unprovable as why:
         return nothing(str(why))
-    largest = seen(solved, box, SAMPLES if starts else MORE, FIRST, starts=starts, seconds=LOOKING * seconds)
-    goal, closer, blurred = eps, gap, False
-    if gap is not None and (1 + max(gap, BLUR)) * largest.low < largest.high < math.inf:
-        blurred = True  # no box around that point can be bounded by less than what is not known of it
-        goal, closer = min((1 + gap) * largest.high, math.inf if eps is None else eps), None
-    found = search(
-        solved, box, goal=goal, gap=closer, boxes=boxes, seconds=seconds, workers=workers, scheduler=scheduler,
-        progress=progress, known=[largest.point],
-    )  # fmt: skip
+    except clock.Late:
+        return nothing(ENDS["seconds"])
+    except KeyboardInterrupt:
+        return nothing(ENDS["interrupted"])
     tree = rounded(found.tree, eps)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
-    (lower,), (point,) = found.lower, found.points
+    lower, point = max([(found.lower[0], found.points[0]), (largest.low, largest.point)], key=lambda value: value[0])
+    point = point if lower > 0 else None
     if not lower <= upper:
         return nothing(f"the bounds {lower!r} and {upper!r} contradict each other: a defect, please report it")
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
     reason = _reason(found, certificate, largest if blurred else None)
     return Proof(
-        certificate.status, box, eps, gap, upper, lower, point, promised, max(largest.low, lower), found.boxes,
-        found.bits, found.seconds, granted, reason, certificate if upper < math.inf or lower > 0 else None,
+        certificate.status, box, eps, gap, upper, lower, point, promised, lower, found.boxes, found.bits,
+        clock.now() - begun, granted, reason, certificate if upper < math.inf or lower > 0 else None,
     )  # fmt: skip
 
 
-ENDS = {
-    "boxes": "the budget of boxes is exhausted",
-    "seconds": "the budget of time is exhausted",
-    "interrupted": "it was interrupted",
-    "stuck": "the boxes cannot be divided further",
-}
+def _tightened(
+    solved: Problem, box: Box, eps: float | None, gap: float | None, largest: Seen, work: Work
+) -> tuple[Found, Seen, bool]:
+    """The search, the largest difference before it, and whether that is blurred: known to within more than the gap.
+
+    No box around such a point can be bounded by less than what is not known of it, which then is the goal. A value
+    beyond that goal was not seen before, and the search goes on from there.
+    """
+    boxes = 0
+    while True:
+        goal, closer = eps, gap
+        blurred = gap is not None and (1 + max(gap, BLUR)) * largest.low < largest.high < math.inf
+        if gap is not None and blurred:
+            goal, closer = min((1 + gap) * largest.high, math.inf if eps is None else eps), None
+        found = search(
+            solved, box, goal=goal, gap=closer, boxes=work.boxes - boxes, seconds=clock.left() or SOON,
+            workers=work.workers, scheduler=work.scheduler, progress=work.progress, known=[largest.point],
+        )  # fmt: skip
+        boxes += found.boxes
+        found = replace(found, boxes=boxes)
+        beyond = blurred and found.stopped == "refuted" and not (eps is not None and found.lower[0] > eps)
+        if not beyond:
+            return found, largest, blurred
+        if boxes >= work.boxes:
+            return replace(found, stopped="boxes"), largest, blurred
+        point = found.points[0]
+        assert point is not None
+        largest = seen(solved, Box(point, point), 1, FIRST)
 
 
 def _reason(found: Found, certificate: Certificate, blurred: Seen | None) -> str:

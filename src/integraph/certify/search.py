@@ -8,13 +8,13 @@ covers the box and its bounds hold.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
 from math import inf, isfinite
 
+from integraph.certify import clock
 from integraph.certify.arbs import FIRST, MOST
 from integraph.certify.division import Halves, Job, Part, Values, Workers, better, reached, settled, sizes, uppers
 from integraph.certify.growth import Node, harvest, middle, over
@@ -66,12 +66,18 @@ def search(
     """
     known = tuple(known)
     _valid(box, goal, gap, boxes, seconds, workers, known)
-    begun = time.monotonic()
-    run = _Run(problem, box, goal, gap, boxes, begun + seconds)
+    begun = clock.now()
+    run = _Run(problem, box, goal, gap, boxes)
     stopped = "interrupted"
     try:
-        with closing(_workers(problem, workers, scheduler)) as team, watching(progress, boxes, seconds) as show:
+        with (
+            clock.within(seconds),
+            closing(_workers(problem, workers, scheduler)) as team,
+            watching(progress, boxes, seconds) as show,
+        ):
             stopped = run.root(known) or run.grow(team, show)
+    except clock.Late:
+        stopped = "seconds"
     except KeyboardInterrupt:
         pass  # what is done is done
     tree = harvest(run.nodes)
@@ -83,7 +89,7 @@ def search(
         tree,
         run.boxes,
         max(leaf.bits for leaf in ends),
-        time.monotonic() - begun,
+        clock.now() - begun,
         stopped,
         run.why,
     )
@@ -92,11 +98,8 @@ def search(
 class _Run:
     """The state of a search; at any moment `nodes` is a tree that covers the box."""
 
-    def __init__(
-        self, problem: Problem, box: Box, goal: float | None, gap: float | None, budget: int, deadline: float
-    ) -> None:
-        self.problem, self.box, self.goal, self.gap = problem, box, goal, gap
-        self.budget, self.deadline = budget, deadline
+    def __init__(self, problem: Problem, box: Box, goal: float | None, gap: float | None, budget: int) -> None:
+        self.problem, self.box, self.goal, self.gap, self.budget = problem, box, goal, gap, budget
         self.nodes = [Node(box, Part(FIRST, FIRST, (inf,) * problem.quantities, None))]
         self.best: list[tuple[float, Point | None]] = [(0.0, None)] * problem.quantities
         self.boxes, self.why = 0, ""
@@ -135,7 +138,7 @@ class _Run:
                 self.nodes[0].part = Part(bits, bits, found, None)
             elif max(old) < inf:
                 break
-            if reached(found, self.enough) or time.monotonic() >= self.deadline:
+            if reached(found, self.enough):
                 break
             bits *= 2
         for point in (self.box.centre, *known):
@@ -151,7 +154,7 @@ class _Run:
             found = sizes(self.problem, point, bits)
             self._learn(point, tuple(low for low, _ in found))
             tight = all(high <= TIGHT * low for (_, high), low in zip(found, self.lower, strict=True))
-            if tight or reached(self.nodes[0].part.uppers, self.enough) or time.monotonic() >= self.deadline:
+            if tight or reached(self.nodes[0].part.uppers, self.enough):
                 return
             bits *= 2
 
@@ -174,14 +177,10 @@ class _Run:
             if not batch:
                 return "boxes"
             jobs = self._jobs(batch)
-            done = 0
-            for halves, (number, split) in zip(team.run(jobs, self.deadline), batch, strict=False):
+            for halves, (number, split) in zip(team.run(jobs), batch, strict=True):
                 self._take(number, split, halves)
                 if self.refuted:
                     return "refuted"
-                done += 1
-            if done < len(batch):
-                return "seconds"
             worst = self.nodes[batch[0][0]].part
             show(worst.uppers, self.lower, self.boxes)
 

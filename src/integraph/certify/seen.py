@@ -6,13 +6,13 @@ axes, with steps that halve when none leads up. Every value is an enclosure, so 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
 
 from integraph.certify.arbs import MOST
+from integraph.certify.clock import Late, within
 from integraph.certify.division import sizes
 from integraph.certify.problem import Box, Point, Problem
 from integraph.errors import UsageError
@@ -45,16 +45,27 @@ def seen(
 ) -> Seen:
     """The largest |q| at so many samples, `starts` first, and at most as many points above them.
 
-    With at least so many bits: more where they do not suffice to tell the values from 0. After `seconds` no new point
-    is begun.
+    With at least so many bits: more where they do not suffice to tell the values from 0. What is not known after
+    `seconds` is not looked at any more.
     """
     if samples < 1:
         raise UsageError(f"samples = {samples} must be at least 1")
     places = list(islice(dict.fromkeys([*starts, *_places(box, samples)]), samples))
-    last = time.monotonic() + seconds
-    look = _Look(problem, quantity, _enough(problem, places[:PROBES], bits, quantity, last), last)
-    for place in places:
-        look(place)
+    look = _Look(problem, quantity, bits)
+    look(places[0])  # what a problem prepares when it is first asked, once for all, is not part of `seconds`
+    first = look.known
+    with within(seconds):
+        look.bits = _enough(problem, places[:PROBES], bits, quantity)
+        look.known = {} if look.bits > bits else first
+        for place in places:
+            look(place)
+        look.known = look.known or first
+        return _climbed(look, box, samples)
+
+
+def _climbed(look: _Look, box: Box, samples: int) -> Seen:
+    if not look.known:
+        return Seen(0.0, inf, box.centre, 0, 0)
     best = sorted(look.known, key=lambda place: -look.known[place][0])[:CLIMBS]
     point = max([_climb(look, box, place, samples // CLIMBS) for place in best], key=lambda place: look.known[place][0])
     low, high = look.known[point]
@@ -62,25 +73,29 @@ def seen(
 
 
 class _Look:
-    """Values, each point once; what is not known is (0, ∞)."""
+    """Values, each point once; what is not known is (0, ∞), and so is all that is asked for when it is late."""
 
-    def __init__(self, problem: Problem, quantity: int, bits: int, last: float) -> None:
-        self.problem, self.quantity, self.bits, self.last = problem, quantity, bits, last
+    def __init__(self, problem: Problem, quantity: int, bits: int) -> None:
+        self.problem, self.quantity, self.bits, self.late = problem, quantity, bits, False
         self.known: dict[Point, tuple[float, float]] = {}
 
     def __call__(self, point: Point) -> float:
-        if self.known and time.monotonic() >= self.last:
-            return self.known.get(point, (0.0, inf))[0]
-        if point not in self.known:
-            self.known[point] = sizes(self.problem, point, self.bits)[self.quantity]
-        return self.known[point][0]
+        if point not in self.known and not self.late:
+            try:
+                self.known[point] = sizes(self.problem, point, self.bits)[self.quantity]
+            except Late:
+                self.late = True
+        return self.known.get(point, (0.0, inf))[0]
 
 
-def _enough(problem: Problem, places: list[Point], bits: int, quantity: int, last: float) -> int:
+def _enough(problem: Problem, places: list[Point], bits: int, quantity: int) -> int:
     """The precision with which the largest of a few values is known well; the first one where none is."""
     tried = bits
-    while tried <= MOST and (tried == bits or time.monotonic() < last):
-        found = [sizes(problem, place, tried)[quantity] for place in places]
+    while tried <= MOST:
+        try:
+            found = [sizes(problem, place, tried)[quantity] for place in places]
+        except Late:
+            break
         finite = [high for _, high in found if high < inf]
         if finite and max(finite) <= TIGHT * max(low for low, _ in found):
             return tried
@@ -114,7 +129,7 @@ def _climb(look: _Look, box: Box, place: Point, points: int) -> Point:
     while halved < HALVINGS:
         start = look(place)
         for axis, step in enumerate(steps):
-            if len(look.known) + 2 > last:
+            if look.late or len(look.known) + 2 > last:
                 return place
             place = max(place, _moved(place, axis, step, box), _moved(place, axis, -step, box), key=look)
         if not look(place) > start:

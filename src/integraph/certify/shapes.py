@@ -16,6 +16,7 @@ from flint import arb
 
 from integraph.certify.algebra import NUMBER, ONE, SUM, UNIT, Algebra, Product, Sum
 from integraph.certify.arbs import precision
+from integraph.certify.clock import look
 from integraph.certify.jet_functions import coefficients
 from integraph.certify.jet_powers import power
 
@@ -66,6 +67,7 @@ class Shaped(Algebra):
         return total
 
     def _value(self, atom: int) -> arb:
+        look()
         op, arg = self.atoms[atom].op, self.atoms[atom].arg
         if op == "pi":
             return arb.pi()
@@ -74,6 +76,7 @@ class Shaped(Algebra):
 
     def _sizes(self, f: Sum) -> dict[Product, float]:
         """The coefficients, roughly; terms that are nothing beside others are left out."""
+        look()
         with precision(BITS):
             found = {product: float(self.constant(c).mid()) for product, c in self.grouped(f).items()}
         most = max((abs(c) for c in found.values() if math.isfinite(c)), default=0.0)

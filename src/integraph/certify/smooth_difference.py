@@ -23,7 +23,9 @@ from integraph.certify import exponential_form, printed_form
 from integraph.certify.arbs import FIRST, Balls, above, below, precision, symmetric
 from integraph.certify.arbs import box as balls
 from integraph.certify.cells import Cells, Objects, Range, monomials
+from integraph.certify.clock import look
 from integraph.certify.jets import taylor
+from integraph.certify.matrices import product
 from integraph.certify.pieces import pieces, ranges
 from integraph.certify.problem import Box, Point, Unprovable
 from integraph.program import Program
@@ -103,6 +105,7 @@ def _upper(form: Cells, expression: Expression, box: Box) -> float:
     off = _Off(form, expression, box, middle, half)
     found = inf
     for least in MATTERS:
+        look()
         near = form.near(most, least)
         some = [(b, slice(*ends)) for b, ends in zip(bumps, near, strict=True)]
         low, high = (_products([b[side][cells] for b, cells in some]) for side in (0, 1))
@@ -180,7 +183,7 @@ def _at(form: Cells, expression: Expression, point: Point) -> tuple[float, float
     low, top = 0.0, 0.0
     for table, value, beyond in zip(form.coefficients, values, far, strict=True):
         rows = table[tuple(slice(*ends) for ends in near)].reshape(len(weights), -1)
-        local = arb_mat(rows.tolist()) * arb_mat(len(powers), 1, powers)
+        local = product(arb_mat(rows.tolist()), arb_mat(len(powers), 1, powers))
         total = sum((w * (value - p) for w, p in zip(weights, local.entries(), strict=True)), arb(0))
         size = abs(total + symmetric(arb(float(beyond))))
         if not size.is_finite():

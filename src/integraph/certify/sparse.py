@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from integraph.certify.arbs import ZERO
+from integraph.certify.clock import look
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,7 @@ class Sparse:
     def __mul__(self, other: Sparse) -> Sparse:
         found: dict[int, arb] = {}
         for i, x in self.terms.items():
+            look()
             for j, y in other.terms.items():
                 if i + j in found:
                     found[i + j] += x * y

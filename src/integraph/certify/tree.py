@@ -6,9 +6,12 @@ branch. The parts are not written down: they follow from the root box, and toget
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from integraph.certify.problem import Box
+
+WAITING = 1 << 24  # sides of the boxes that are still to come, at most: a box is halved a hundred times, not a million
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +33,15 @@ class Leaf:
 Tree = tuple[Split | Leaf, ...]
 
 
-def leaves(tree: Tree, root: Box) -> list[tuple[Box, Leaf]]:
+def leaves(tree: Tree, root: Box) -> Iterator[tuple[Box, Leaf]]:
     """The parts of the root box, which they cover; ValueError where the tree does not divide this box."""
-    found, waiting = [], [root]
+    waiting = [root]
     for number, node in enumerate(tree):
         if not waiting:
             raise ValueError(f"node {number} of {len(tree)} belongs to no box")
         box = waiting.pop()
         if isinstance(node, Leaf):
-            found.append((box, node))
+            yield box, node
             continue
         if not 0 <= node.axis < len(box.low):
             raise ValueError(f"node {number} divides axis {node.axis} of a box of {len(box.low)} axes")
@@ -46,6 +49,7 @@ def leaves(tree: Tree, root: Box) -> list[tuple[Box, Leaf]]:
             raise ValueError(f"node {number} divides axis {node.axis} at {node.at!r}, which is not inside its box")
         lower, upper = box.split(node.axis, node.at)
         waiting += [upper, lower]
+        if len(waiting) * len(root.low) > WAITING:
+            raise ValueError(f"the tree is {len(waiting) - 1} divisions deep, which is more than any search makes")
     if waiting:
         raise ValueError(f"the tree ends after {len(tree)} nodes, {len(waiting)} boxes before it is complete")
-    return found

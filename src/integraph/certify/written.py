@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from integraph.certify.clock import look
 from integraph.certify.normal_form import Normal
 from integraph.certify.problem import Unprovable
 from integraph.certify.stored import exact_program
@@ -56,6 +57,7 @@ def write(program: Program, book: Book) -> Written:
     for segment in program.segments:
         t = Fraction(segment.duration) * Fraction(segment.rate)
         for block in segment.blocks:
+            look()
             for symbol in _advance(normal, segment, block, t, states):
                 if symbol.number is None:
                     alive[symbol.step] = None

@@ -156,18 +156,19 @@ def check(
     found, origin = _target(program, source, None, variables, inputs)
     with waiting("checking"):
         checked = integraph.check(certificate, program, found)
+    assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
         "source": origin.removeprefix("source: "),
         "holds": checked.holds,
         "status": checked.status,
         "claim": checked.claim,
         "reason": checked.reason,
-        "assumed": certificate.assumed,
+        "assumed": assumed,
         "boxes": checked.boxes,
         "seconds": checked.seconds,
     }
     verdict = f"the proof holds: {checked.status}" if checked.holds else f"the proof does not hold: {checked.reason}"
     claims = "what is proved" if checked.holds else "what it claims"
     work = f"{checked.boxes} box{'es' * (checked.boxes != 1)} computed again in {checked.seconds:.2g} s"
-    text = [origin, verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in certificate.assumed), work]
+    text = [origin, verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in assumed), work]
     return Answer(data, text, GOOD if checked.holds and checked.status == PROVED else FAILED)
