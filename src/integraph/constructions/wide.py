@@ -66,4 +66,4 @@ def construct(plan: Plan, r: float, free: str) -> Program:
         layer.probe(chosen.ready(atom), chosen.where(atom, None))
         for layer, atom in zip(plan.stretches, ends, strict=True)
     ]
-    return promised(program(chosen, r, named(plan, how)), plan, probes, error(plan, r))
+    return program(chosen, r, named(plan, how), budget=promised(plan, error(plan, r)), probes=probes)

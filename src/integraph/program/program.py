@@ -263,10 +263,17 @@ def build(
     out: Ref | scipy.sparse.csr_array,
     matrix: ArrayLike | None = None,
     source: str = "gadgets",
+    *,
+    budget: Budget | None = None,
+    probes: Sequence[Probe] = (),
+    domain: Domain | None = None,
 ) -> Program:
-    """A program whose output is the registers `out`, or `matrix` times them."""
+    """A program whose output is the registers `out`, or `matrix` times them, with what is known of its error."""
     if not isinstance(registers, Registers):
         raise SpecError(f"build(registers, segments, out): registers is {registers!r}")
     if not isinstance(segments, Sequence) or not all(isinstance(s, Segment) for s in segments):
         raise SpecError(f"build(registers, segments, out): segments must be a list of segment(…), got {segments!r}")
-    return Program(registers.copy(), tuple(segments), transform.readout(registers.width, out, matrix), source=source)
+    return Program(
+        registers.copy(), tuple(segments), transform.readout(registers.width, out, matrix), source=source,
+        budget=budget, probes=tuple(probes), domain=domain,
+    )  # fmt: skip

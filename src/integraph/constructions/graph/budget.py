@@ -20,10 +20,11 @@ from integraph.bounds.range_arithmetic import both, interval
 from integraph.bounds.range_functions import relu
 from integraph.bounds.wrong_start import GRAPH_WRONG, ends
 from integraph.constructions.budget import Parts
-from integraph.constructions.graph.allocation import DECAY, Lot
+from integraph.constructions.graph.allocation import DECAY
 from integraph.constructions.graph.enclosure import empty, enclose, squares
 from integraph.constructions.graph.exact import Layout
 from integraph.constructions.graph.forms import Form
+from integraph.constructions.graph.packing import Lot
 from integraph.constructions.graph.rules import Lowered
 from integraph.constructions.graph.runs import INPUT, Run, Start
 from integraph.program import Block, Ref

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
@@ -17,14 +17,14 @@ from integraph.constructions.graph.budget import bound
 from integraph.constructions.graph.exact import Layout, layout, program
 from integraph.constructions.graph.rules import Lowered, lower
 from integraph.errors import UsageError
-from integraph.program import Budget, Program
+from integraph.program import Budget, Domain, Program
 from integraph.program.numbers import real
 from integraph.targets.graph import Graph
 
 AUTO = "auto"
 NOTHING = Parts(math.inf, math.inf, math.inf)  # is promised
 FORGET, LARGEST_RATE = 40.0, 700.0  # e^−40 = 4e−18; e^−700 is almost nothing
-SMALL = 2000  # registers of a program that is promised something without being asked
+SMALL = 2000  # registers, and runs, of a program that is promised something without being asked
 EXACT = 1e-12  # what decay may leave behind where no tolerance is given
 LARGEST_STEEPNESS = 1e14
 
@@ -70,14 +70,20 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
         )
     parts = bound(chosen, found, cube, rate) if _asked(chosen, eps) else NOTHING
     how = {KEEP: "", CLEAN: ", cleaned", DECAY: f" up to e^−{rate:g}"}[chosen.free]
-    built = program(chosen, rate, f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}")
     if eps is not None and not parts.total <= eps:
         raise UsageError(
             f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, what decay leaves "
             f"{parts.residue:.2g}, rounding of the controls to float64 {parts.rounding:.2g}: ask for a larger eps or a "
             "smaller box; without eps nothing is promised"
         )
-    return replace(built, budget=Budget(cube.low, cube.high, *parts)) if math.isfinite(parts.total) else built
+    known = math.isfinite(parts.total)
+    return program(
+        chosen,
+        rate,
+        f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}",
+        budget=Budget(cube.low, cube.high, *parts) if known else None,
+        domain=None if known else Domain(cube.low, cube.high),
+    )
 
 
 def tolerance(eps: float | None) -> float | None:
@@ -91,7 +97,7 @@ def tolerance(eps: float | None) -> float | None:
 
 def _asked(chosen: Layout, eps: float | None) -> bool:
     """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
-    return eps is not None or chosen.width <= SMALL
+    return eps is not None or max(chosen.width, len(chosen.tape.runs)) <= SMALL
 
 
 def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
