@@ -44,8 +44,8 @@ def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
     return outputs(plan.readout, e, residue), largest
 
 
-def construct(plan: Plan, r: float, free: str) -> Program:
-    """The program; the graph is a chain, and what an activation starts from is computed with its argument."""
+def construct(plan: Plan, r: float, free: str, parts: Parts) -> Program:
+    """The program, `parts` its error; the graph is a chain, and what an activation starts from is computed with its argument."""
     tape = Tape()
     value = tape.input("x", (plan.network.inputs,))
     ends: list[int] = []
@@ -66,4 +66,4 @@ def construct(plan: Plan, r: float, free: str) -> Program:
         layer.probe(chosen.ready(atom), chosen.where(atom, None))
         for layer, atom in zip(plan.stretches, ends, strict=True)
     ]
-    return program(chosen, r, named(plan, how), budget=promised(plan, error(plan, r)), probes=probes)
+    return program(chosen, r, named(plan, how), budget=promised(plan, parts), probes=probes)

@@ -14,7 +14,9 @@ from integraph.program import tensor
 from integraph.program.numbers import numbers
 from integraph.program.views import Floats
 from integraph.targets.activations import activation, known
+from integraph.text import joined
 
+SHOWN = 24  # layers that are named one by one
 LEAK = 0.01  # of leaky_relu, where nothing is said
 
 
@@ -119,8 +121,9 @@ class Network:
     def __repr__(self) -> str:
         kinds = [layer.activation for layer in self.layers]
         same = kinds[:-1].count(kinds[0]) == len(kinds[:-1])
-        how = f"{kinds[0]}, {kinds[-1]} output" if len(kinds) > 1 and same else ", ".join(kinds)
-        return f"Network {'-'.join(map(str, self.sizes))} ({how}), {self.parameters:,} parameters, from {self.source}"
+        how = f"{kinds[0]}, {kinds[-1]} output" if len(kinds) > 1 and same else joined(kinds, ", ", SHOWN)
+        sizes = joined(map(str, self.sizes), "-", SHOWN)
+        return f"Network {sizes} ({how}), {self.parameters:,} parameters, from {self.source}"
 
 
 def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[str] = ()) -> Network:

@@ -13,17 +13,18 @@ from integraph.bounds.perturbation import RELU
 from integraph.constructions.box import interval
 from integraph.constructions.budget import Parts
 from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
-from integraph.constructions.graph.budget import bound
+from integraph.constructions.graph.budget import bound, residue
 from integraph.constructions.graph.exact import Layout, layout, program
 from integraph.constructions.graph.rules import Lowered, lower
+from integraph.constructions.rate import FORGET, LARGEST_RATE
 from integraph.errors import UsageError
 from integraph.program import Budget, Domain, Program
 from integraph.program.numbers import real
 from integraph.targets.graph import Graph
+from integraph.targets.graph_sums import balanced
 
 AUTO = "auto"
 NOTHING = Parts(math.inf, math.inf, math.inf)  # is promised
-FORGET, LARGEST_RATE = 40.0, 700.0  # e^−40 = 4e−18; e^−700 is almost nothing
 SMALL = 2000  # registers, and runs, of a program that is promised something without being asked
 EXACT = 1e-12  # what decay may leave behind where no tolerance is given
 LARGEST_STEEPNESS = 1e14
@@ -102,6 +103,7 @@ def _asked(chosen: Layout, eps: float | None) -> bool:
 
 def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
     """With rectifiers so steep that they cost at most half of the tolerance."""
+    graph = balanced(graph)
     known = ranges(graph, cube.low, cube.high)
     found, k = lower(graph, known, None if eps is None else RELU / eps), 1.0
     while eps is not None and found.smoothed:
@@ -125,7 +127,7 @@ def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> 
         return FORGET
     r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
     while True:
-        left = bound(chosen, found, cube, r).residue
+        left = residue(chosen, found, cube, r)
         if left <= most:
             return r
         if r >= LARGEST_RATE:
