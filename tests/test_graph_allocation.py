@@ -16,7 +16,7 @@ from integraph import Graph, build
 from integraph.constructions.graph import emit
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.exact import Layout, program
-from integraph.constructions.graph.packing import Gaps, Lot, by_size, by_time, gap, packed
+from integraph.constructions.graph.packing import Lot, gap, packed
 from integraph.constructions.graph.runs import INPUT
 from integraph.constructions.graph.timing import ALWAYS
 from integraph.program.views import dense

@@ -44,7 +44,9 @@ def _visible(letter: str) -> str:
         return letter
     number = ord(letter)
     short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(letter)
-    return short or (f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}")
+    return short or (
+        f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}"
+    )
 
 
 class Distinct:

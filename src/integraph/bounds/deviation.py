@@ -62,7 +62,7 @@ def norm(vectors: Floats) -> Floats:
     if vectors.shape[-1] == 1:
         return np.abs(vectors[..., 0])
     squares: Floats = np.einsum("...i,...i->...", vectors, vectors)
-    if squares.size and SAFE < squares.min() and squares.max() < 1 / SAFE:
+    if squares.size and squares.min() > SAFE and squares.max() < 1 / SAFE:
         return np.sqrt(squares)
     size = np.abs(vectors).max(axis=-1, initial=0.0, keepdims=True)
     scale = np.where((size > 0) & np.isfinite(size), size, 1.0)

@@ -1,7 +1,7 @@
 """The smallest rate of decay at which a budget holds, in few looks at the budget: each is a walk through all layers.
 
-Bisection says which rates are tried. What decay leaves is nearly a multiple of e^−r, so that two looks tell on which side
-of most of them the smallest rate is, and these are not looked at.
+Bisection says which rates are tried. What decay leaves is nearly a multiple of e^−r, so that two looks tell on which
+side of most of them the smallest rate is, and these are not looked at.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
 
 
 def construct(plan: Plan, r: float, free: str, parts: Parts) -> Program:
-    """The program, `parts` its error; the graph is a chain, and what an activation starts from is computed with its argument."""
+    """The program, within `parts`; the graph is a chain, and what an activation starts from comes with its argument."""
     tape = Tape()
     value = tape.input("x", (plan.network.inputs,))
     ends: list[int] = []
