@@ -1,4 +1,4 @@
-"""Compiling is linear in the nodes: twice as many cost twice as many calls, and no recursion goes as deep as a chain."""
+"""Compiling is linear in the nodes: twice as many cost twice as many calls, no recursion is as deep as a chain."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import integraph
 from integraph.constructions import feedforward, narrow
 from integraph.constructions.box import interval
 from integraph.constructions.budget import Parts
+from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.packing import Lot, by_size, by_time
 from integraph.constructions.graph.timing import ALWAYS
 from integraph.constructions.rate import smallest
@@ -91,9 +92,9 @@ def net(n: int) -> Any:
 
 GRAPHS = {f.__name__: f for f in (chain, long_sum, fan, residual, product)}
 OPTIONS: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
-    **{f"{name}, {free}": (make, {"free": free}) for name, make in GRAPHS.items() for free in ("keep", "clean", "decay")},
+    **{f"{name}, {free}": (make, {"free": free}) for name, make in GRAPHS.items() for free in FREES},
     **{f"chain, eps, {free}": (chain, {"free": free, "eps": 1e-6}) for free in ("keep", "decay", "auto")},
-    **{f"net, {free}": (net, {"method": "wide", "free": free}) for free in ("keep", "clean", "decay")},
+    **{f"net, {free}": (net, {"method": "wide", "free": free}) for free in FREES},
     "net, narrow": (net, {"method": "narrow"}),
     "net, exact": (net, {"method": "exact"}),
 }  # fmt: skip
@@ -108,7 +109,7 @@ def test_compiling_is_linear(name: str) -> None:
     assert counts[1] <= LINEAR * counts[0], counts
 
 
-@pytest.mark.parametrize("free", ["keep", "clean", "decay"])
+@pytest.mark.parametrize("free", FREES)
 def test_using_is_linear(free: str, tmp_path: Any) -> None:
     def use(program: integraph.Program) -> None:
         repr(program), program.describe(), program.terms, program.digest, program._repr_html_()
@@ -233,7 +234,8 @@ def test_the_smallest_rate_in_a_few_looks(seed: int, eps: float) -> None:
         return narrow.error(plan, [(r, r)] * 6)
 
     found = smallest(error, eps)
-    assert found is not None and looks <= 9
+    assert found is not None
+    assert looks <= 9
     low, high = 0.0, 40.0
     while high - low > 0.01:
         middle = 0.5 * (low + high)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 NAME = 200  # characters of a name that are kept
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
@@ -42,11 +43,10 @@ def joined(parts: Iterable[str], by: str, most: int) -> str:
 def _visible(letter: str) -> str:
     if letter.isprintable() and not INVISIBLE.match(letter):
         return letter
+    if letter in SHORT:
+        return SHORT[letter]
     number = ord(letter)
-    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(letter)
-    return short or (
-        f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}"
-    )
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}"
 
 
 class Distinct:

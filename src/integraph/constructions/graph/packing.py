@@ -53,7 +53,7 @@ def by_size(lots: Sequence[Lot], until: Sequence[int]) -> None:
     """The largest first, `until` when each is busy."""
     first, busy, size = np.array([lot.first for lot in lots]), np.array(until), np.array([lot.size for lot in lots])
     place, done = np.array([lot.place for lot in lots]), first < 0
-    for n in sorted(np.flatnonzero(first >= 0), key=lambda n: (-lots[n].size, lots[n].first)):
+    for n in sorted(np.flatnonzero(first >= 0).tolist(), key=lambda n: (-lots[n].size, lots[n].first)):
         overlap = np.flatnonzero(done & (first <= busy[n]) & (busy >= first[n]))
         lots[n].place = place[n] = gap(place[overlap], size[overlap], int(size[n]))
         done[n] = True
