@@ -1,10 +1,11 @@
 """Text from outside, made fit to be shown: names in files, labels, paths, formulas.
 
-`clean` is used where text enters (the names of registers, the labels of segments, the sources of programs and graphs,
-what a certificate says) and where it leaves in an error. What has no shape of its own on a page (control characters,
-escapes of terminals, marks that turn the direction of writing round, letters without width, halves of letters) is
-written out as in Python: `\\n`, `\\x1b`, `\\u202e`. So what is shown is one line, and no two characters that look alike
-because one of them cannot be seen.
+`clean` is used where text enters (the names of registers, the labels of segments and probes, the sources of programs,
+the nodes, names and notes of targets) and where it leaves in an error; `lines` where it leaves for a screen. What has
+no shape of its own on a page (control characters, escapes of terminals, marks that turn the direction of writing round,
+letters without width, halves of letters) is written out as in Python: `\\n`, `\\x1b`, `\\u202e`. So what is shown is
+one line, and what cannot be seen tells no two names apart. Whoever writes HTML, TeX or the markup of a terminal escapes
+that besides: it is made of visible characters.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 NAME = 200  # characters of a name that are kept
+FORMULA = 60  # and of a formula that names itself
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )  # letters and marks that print nothing, although Python calls them printable
@@ -25,6 +27,11 @@ def clean(text: str, most: int | None = None) -> str:
     if not text.isprintable() or (not text.isascii() and INVISIBLE.search(text)):
         text = "".join(map(_visible, text))
     return shortened(text, most)
+
+
+def lines(text: str) -> str:
+    """Clean lines: what is written in several on purpose."""
+    return "\n".join(map(clean, text.split("\n")))
 
 
 def shortened(text: str, most: int | None) -> str:

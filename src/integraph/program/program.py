@@ -22,7 +22,9 @@ from integraph.program.segment import Segment
 from integraph.program.sockets import PLOT, REPORT, plugged
 from integraph.program.terms import Terms, concatenate
 from integraph.program.views import Floats, Ref
+from integraph.text import clean
 
+SOURCE = 1000  # characters that say what a program was compiled from
 TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
 MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
 
@@ -70,6 +72,9 @@ class Program:
 
     def __post_init__(self) -> None:
         self.registers.close()
+        if not isinstance(self.source, str):
+            raise SpecError(f"the source of a program is a text, got {self.source!r}")
+        object.__setattr__(self, "source", clean(self.source, SOURCE))
         if isinstance(self.probes, list):
             object.__setattr__(self, "probes", tuple(self.probes))
         for array in (self.readout.data, self.readout.indices, self.readout.indptr):
