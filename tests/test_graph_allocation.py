@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 import integraph
 from integraph import Graph, build
 from integraph.constructions.graph import emit
-from integraph.constructions.graph.allocation import ALWAYS, FREES, Lot, _gap, _packed
+from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.exact import Layout, program
+from integraph.constructions.graph.packing import Lot, gap, packed
 from integraph.constructions.graph.runs import INPUT
+from integraph.constructions.graph.timing import ALWAYS
 from integraph.program.views import dense
 from integraph.targets.graph import Builder
 from random_graphs import graphs, laid
@@ -189,21 +191,21 @@ def test_the_smallest_gap_that_fits(taken: list[tuple[int, int]], need: int) -> 
         length = len(list(group))
         gaps += [(length, at)] if not occupied and length >= need else []
         at += length
-    assert _gap(place, size, need) == (min(gaps)[1] if gaps else len(busy))
+    assert gap(place, size, need) == (min(gaps)[1] if gaps else len(busy))
 
 
 def test_best_fit() -> None:
     """A hole of two and one of three: what needs two goes into the first, what needs three into the other."""
     sizes_and_lives = [(1, -1, ALWAYS), (3, 0, 1), (9, 0, ALWAYS), (2, 0, 1), (8, 0, ALWAYS), (2, 3, 4), (3, 3, 4)]
     lots = [Lot([n], *one) for n, one in enumerate(sizes_and_lives)]
-    _packed(lots, np.ones(len(lots), np.bool_))
+    packed(lots, [True] * len(lots))
     assert (lots[6].place, lots[5].place) == (lots[1].place, lots[3].place)
     assert [lot.freed for lot in lots] == [False, True, False, True, False, False, False]
     assert max(lot.place + lot.size for lot in lots) == 1 + 3 + 9 + 2 + 8
     early = [Lot([n], *one) for n, one in enumerate([(1, -1, 0), (2, 0, 1), (2, 2, 3)])]
-    _packed(early, np.ones(3, np.bool_))
+    packed(early, [True] * 3)
     assert early[2].place != early[1].place, "the segment after the last use is for freeing"
-    _packed(early, np.zeros(3, np.bool_))
+    packed(early, [False] * 3)
     assert [lot.place for lot in early] == [0, 1, 3], "nothing can be freed"
 
 

@@ -205,6 +205,19 @@ def test_weights_of_another_layer(tmp_path: Path) -> None:
         network(archive(tmp_path / "a.keras", h5=weights(rename)))
 
 
+def test_layers_of_one_name_have_their_own_weights(tmp_path: Path) -> None:
+    """Keras gives names once; a file may not. Weights are found by the place of a layer, not by its name."""
+    config = configuration()
+    config["config"]["layers"][2:] = [config["config"]["layers"][3]]
+    config["config"]["layers"][-1]["config"]["name"] = "first"
+
+    def rename(root: Any) -> None:
+        root["layers/dense_1/vars"].attrs["name"] = "first"
+
+    found = network(archive(tmp_path / "net.keras", config, weights(rename)))
+    assert [layer.A.shape for layer in found.layers] == [(4, 3), (2, 4)]
+
+
 def test_weights_are_not_borrowed_from_a_neighbour(tmp_path: Path) -> None:
     """Of two layers in a model inside, one has lost its bias; the other's would fit."""
     inner = configuration()

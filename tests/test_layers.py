@@ -16,7 +16,19 @@ SRC = Path(__file__).parents[1] / "src"
 PACKAGE = "integraph"
 MAX_LINES = 350
 
-LAYERS = ("errors", "program", "gadgets", "flow", "targets", "bounds", "constructions", "certify", "frontends", "faces")
+LAYERS = (
+    "text",
+    "errors",
+    "program",
+    "gadgets",
+    "flow",
+    "targets",
+    "bounds",
+    "constructions",
+    "certify",
+    "frontends",
+    "faces",
+)
 FACES = (
     "certificates",
     "comparison",

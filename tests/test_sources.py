@@ -19,12 +19,12 @@ from integraph.program import Program
 from integraph.sources import is_exact, outputs, recalled, target, target_of, values
 from integraph.targets import Function, Network
 from integraph.targets.digest import digest
-from integraph.targets.function import NAME
 from integraph.targets.graph import Graph
+from integraph.text import FORMULA
 from networks import random_network
 
-SHORT = [name for name, formula in FORMULAS.items() if len(formula.text) <= NAME]
-LONG = [name for name, formula in FORMULAS.items() if len(formula.text) > NAME]
+SHORT = [name for name, formula in FORMULAS.items() if len(formula.text) <= FORMULA]
+LONG = [name for name, formula in FORMULAS.items() if len(formula.text) > FORMULA]
 SMOOTH = ("Runge", "oscillatory 2", "Ishigami", "SiLU")
 RNG = np.random.default_rng(5)
 

@@ -95,7 +95,7 @@ def compile(
             variables=variables, inputs=inputs, derivatives=derivatives,
         )  # fmt: skip
         program = sobolev(task)
-    if program.budget is None:
+    if program.box is None:
         made = interval(box, program.inputs)
         program = replace(program, domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)

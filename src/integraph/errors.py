@@ -13,9 +13,19 @@
 Every message names the cause, the value and the fix.
 """
 
+from integraph.text import clean
+
+LONGEST = 3000  # characters of a line
+
 
 class IntegraphError(Exception):
-    """Anything Integraph says on purpose."""
+    """Anything Integraph says on purpose. A message may quote what others wrote, so each of its lines is cleaned."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*(clean(str(line), LONGEST) for line in lines))
+
+    def __str__(self) -> str:
+        return "\n".join(self.args)
 
 
 class SpecError(IntegraphError, ValueError):

@@ -15,6 +15,7 @@ from integraph.bounds.intervals import UP
 from integraph.program.views import Floats
 
 APPROXIMATION, RESIDUE, ROUNDING = range(3)
+SAFE = 1e-280  # sums of squares above have lost nothing
 DECOMPOSED = 1024  # the largest matrix that is decomposed: a quarter of a second
 
 
@@ -43,6 +44,8 @@ class Deviation:
 
     def plus(self, cause: int, each: Floats, norm_of_each: float = np.inf) -> Deviation:
         """One more source of error, with its norm where that is known to be less than the norm of the bounds."""
+        if not each.any():
+            return self
         both, total = self.each.copy(), self.norm.copy()
         both[cause] += each
         total[cause] += min(float(norm(each)), norm_of_each)
@@ -56,6 +59,11 @@ class Deviation:
 
 def norm(vectors: Floats) -> Floats:
     """The euclidean norm over the last axis, where squares would overflow or vanish too."""
+    if vectors.shape[-1] == 1:
+        return np.abs(vectors[..., 0])
+    squares: Floats = np.einsum("...i,...i->...", vectors, vectors)
+    if squares.size and squares.min() > SAFE and squares.max() < 1 / SAFE:
+        return np.sqrt(squares)
     size = np.abs(vectors).max(axis=-1, initial=0.0, keepdims=True)
     scale = np.where((size > 0) & np.isfinite(size), size, 1.0)
     found: Floats = scale[..., 0] * np.sqrt(np.square(vectors / scale).sum(-1))

@@ -25,6 +25,7 @@ from integraph.errors import FileError
 from integraph.program.notebook import table
 from integraph.program.summary import above, named_box
 from integraph.program.writing import FilePath, atomic, check_path
+from integraph.text import clean
 
 FORMAT, VERSION = "integraph certificate", 1
 BITS = 24  # of a bound
@@ -211,6 +212,8 @@ def _point(pairs: Iterable[Any]) -> Point:
 def _texts(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         raise ValueError("what was assumed is a list of texts")
+    if any(text != clean(text) for text in given):
+        raise ValueError("a text of it holds control characters: no certificate was written so")
     return tuple(given)
 
 

@@ -16,6 +16,7 @@ from integraph.cli.proving import PROVED, asked, proof_facts
 from integraph.cli.shell import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.sources import box_of, names_of, source_of
 from integraph.errors import IntegraphError, UsageError
+from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import Program, Proof
@@ -94,7 +95,7 @@ def compile(
     text = [repr(program), "", *_described(program), "", seen.text]
     if proof is not None:
         text += ["", repr(proof)]
-    text += [f"wrote {path}" for path in written.values()]
+    text += [f"wrote {clean(str(path))}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
     warnings = (NO_PROMISE,) if program.budget is None and is_exact(program) and isinstance(target, Function) else ()
     return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))

@@ -12,6 +12,7 @@ from integraph.cli import arguments as a
 from integraph.cli.files import TABLE, loaded, output
 from integraph.cli.points import points_of
 from integraph.cli.shell import Answer, command, waiting
+from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -60,7 +61,7 @@ def evaluate(
     if to is None:
         return Answer(data | {"outputs": flow.outputs}, "\n".join(_lines(flow.outputs)), warnings=warnings)
     _write(to, flow.outputs)
-    wrote = f"{len(x):,} point{'s' * (len(x) != 1)} by engine {flow.engine}, wrote {to}"
+    wrote = f"{len(x):,} point{'s' * (len(x) != 1)} by engine {flow.engine}, wrote {clean(str(to))}"
     return Answer(data | {"output": to}, wrote, warnings=warnings)
 
 
@@ -112,7 +113,7 @@ def _write(path: Path, outputs: Floats) -> None:
 
     from integraph.program.writing import atomic
 
-    with atomic(path) as file, waiting(f"writing {path}", len(outputs)) as bar:
+    with atomic(path) as file, waiting(f"writing {clean(str(path))}", len(outputs)) as bar:
         if path.suffix.lower() == ".npy":
             np.save(file, outputs, allow_pickle=False)
             return

@@ -13,6 +13,7 @@ from integraph.cli.files import PROOF, loaded, output, refuse_pipe
 from integraph.cli.shell import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
 from integraph.cli.sources import box_of
 from integraph.errors import UsageError
+from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import Function, Network, Program, Proof
@@ -76,9 +77,9 @@ def certify(
     if target is not None and made.certificate is not None:
         made.certificate.save(target)
         data["written"] = target
-        text.append(f"wrote {target}")
+        text.append(f"wrote {clean(str(target))}")
     elif target is not None:
-        warnings.append(f"nothing is proved, so {target} was not written")
+        warnings.append(f"nothing is proved, so {clean(str(target))} was not written")
     early = any(end in made.reason for end in ENDS.values())  # before the gap is reached, if there is one
     done = made.status == PROVED and not (early and gap is not None)
     ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED

@@ -13,6 +13,7 @@ from integraph.cli.files import PAGE, loaded, output, refuse_pipe
 from integraph.cli.shell import Answer, command, waiting
 from integraph.cli.sources import box_of, names_of, source_of
 from integraph.errors import UsageError
+from integraph.text import clean
 
 NO_SOURCE = "the program does not name its source and none is given, so there is no picture of the error: give SOURCE"
 
@@ -69,6 +70,6 @@ def report(
             program, page, given, box=box_of(box), variables=names_of(variables), inputs=inputs, proof=certificate,
             figures=figures, formats=wanted, progress=bar.say,
         )  # fmt: skip
-    text = [f"wrote {written}"] + ([] if figures is None else [f"pictures are in {figures}"])
+    text = [f"wrote {clean(str(written))}"] + ([] if figures is None else [f"pictures are in {clean(str(figures))}"])
     data = {"report": written, "figures": figures, "formats": None if figures is None else wanted}
     return Answer(data, text, warnings=(NO_SOURCE,) if given is None and recalled(program) is None else ())

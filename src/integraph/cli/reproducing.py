@@ -9,6 +9,7 @@ import typer
 
 from integraph.cli.files import PAGE, output
 from integraph.cli.shell import FAILED, GOOD, Answer, command, waiting
+from integraph.text import clean
 
 
 def register(app: typer.Typer) -> None:
@@ -40,5 +41,5 @@ def paper(
         found = reproduce(turn)
         if page is not None:
             found.save_html(page)
-    text = [repr(found)] + ([] if page is None else [f"wrote {page}"])
+    text = [repr(found)] + ([] if page is None else [f"wrote {clean(str(page))}"])
     return Answer(found.data() | {"html": page}, text, GOOD if found.holds else FAILED)

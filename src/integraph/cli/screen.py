@@ -5,7 +5,6 @@ Names in files are written by anyone. Control characters in them are shown, not 
 
 from __future__ import annotations
 
-import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,29 +12,22 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from integraph.cli.streams import remarking
+from integraph.text import lines
 
 PATIENCE = 0.7  # seconds before a bar appears
 WIDE = 160  # columns of a table that goes into a file or a pipe, which have no width of their own
-
-# what moves the cursor, starts an escape sequence, turns the direction of text, or is half a character
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def harmless(text: str) -> str:
-    """The same text with control characters spelled out: \\x1b for the one that starts escape sequences."""
-    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def put(part: Any, stderr: bool = False) -> None:
     """A text as it is, or whatever rich can draw, without a control character that is not rich's own."""
     stream = sys.stderr if stderr else sys.stdout
     if isinstance(part, str):
-        stream.write(harmless(part) + "\n")
+        stream.write(lines(part) + "\n")
         return
     from rich.segment import Segment, Segments
 
     screen = console(stderr)
-    drawn = (s if s.control else Segment(harmless(s.text), s.style) for s in screen.render(part))
+    drawn = (s if s.control else Segment(lines(s.text), s.style) for s in screen.render(part))
     screen.print(Segments(drawn), end="")
 
 
@@ -44,7 +36,7 @@ def remark(kind: str, style: str, text: str) -> None:
     from rich.text import Text
 
     with remarking():
-        console(stderr=True).print(Text(f"{kind}: ", style=style), Text(harmless(text)), sep="", soft_wrap=True)
+        console(stderr=True).print(Text(f"{kind}: ", style=style), Text(lines(text)), sep="", soft_wrap=True)
 
 
 def console(stderr: bool = False) -> Any:
@@ -52,7 +44,9 @@ def console(stderr: bool = False) -> Any:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    screen: Any = Console(stderr=stderr, highlight=False, width=None if stream.isatty() else WIDE)
+    screen: Any = Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False, width=None if stream.isatty() else WIDE
+    )
     screen.on_broken_pipe = _nobody_reads
     return screen
 
@@ -93,7 +87,7 @@ def waiting(what: str, total: float | None = None) -> Iterator[Bar]:
     with undisturbed():
         timer.start()
     try:
-        yield Bar(lambda steps: drawn.advance(task, steps), lambda text: drawn.update(task, description=harmless(text)))
+        yield Bar(lambda steps: drawn.advance(task, steps), lambda text: drawn.update(task, description=lines(text)))
     finally:
         timer.cancel()
         timer.join()

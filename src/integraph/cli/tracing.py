@@ -14,6 +14,7 @@ from integraph.cli.points import from_arguments, input_names
 from integraph.cli.screen import console
 from integraph.cli.shell import Answer, command, waiting
 from integraph.errors import UsageError
+from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -82,7 +83,7 @@ def trace(
         with waiting("drawing"):
             plot(program, "trajectory", target, x=x if program.scales is None else x * program.scales[: len(x)])
         data["picture"] = target
-        text.append(f"\nwrote {target}")
+        text.append(f"\nwrote {clean(str(target))}")
     return Answer(data, text)
 
 

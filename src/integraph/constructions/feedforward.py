@@ -19,14 +19,14 @@ from integraph.constructions.box import interval
 from integraph.constructions.budget import Parts
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.layers import Plan, plan, steeper
+from integraph.constructions.rate import FORGET, LARGEST_RATE, smallest
 from integraph.errors import UsageError
 from integraph.program import Program
 from integraph.program.numbers import real
 from integraph.targets import Network
 
 METHODS, BOUNDS = ("narrow", "wide"), ("tight", "paper")
-LARGEST_RATE, LARGEST_STEEPNESS = 700.0, 1e14  # e^−700 is almost nothing; k·x must leave room for rounding
-FORGET = 40.0  # e^−40 = 4e−18
+LARGEST_STEEPNESS = 1e14  # k·x must leave room for rounding
 
 
 def feedforward(
@@ -57,28 +57,19 @@ def feedforward(
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:
     chosen = _steep(network, box, eps, lambda p: narrow.error(p, _uniform(p, LARGEST_RATE)))
-    r = _rate(lambda r: narrow.error(chosen, _uniform(chosen, r)), eps, chosen)
-    return narrow.construct(chosen, _uniform(chosen, r))
+    r, parts = _smallest(lambda r: narrow.error(chosen, _uniform(chosen, r)), eps, chosen)
+    return narrow.construct(chosen, _uniform(chosen, r), parts)
 
 
 def _uniform(chosen: Plan, r: float) -> list[narrow.Rate]:
     return [(r, r)] * len(chosen.stretches)
 
 
-def _rate(error: Callable[[float], Parts], eps: float, chosen: Plan) -> float:
-    """The smallest rate, to a hundredth, at which the whole budget is at most ε."""
-    low, high = 0.0, FORGET
-    while not error(high).total <= eps:
-        if high >= LARGEST_RATE:
-            raise _unreachable(eps, error(high), chosen)
-        low, high = high, min(2 * high, LARGEST_RATE)
-    while high - low > 0.01:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if error(middle).total <= eps else (middle, high)
-    hundredths = math.ceil(100.0 * high)
-    while not error(hundredths / 100.0).total <= eps:  # rounding was not up, or the budget not monotone
-        hundredths += 1
-    return hundredths / 100.0
+def _smallest(error: Callable[[float], Parts], eps: float, chosen: Plan) -> tuple[float, Parts]:
+    found = smallest(error, eps)
+    if found is None:
+        raise _unreachable(eps, error(LARGEST_RATE), chosen)
+    return found
 
 
 def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], Parts]) -> Plan:
@@ -121,19 +112,23 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
         float(max(weights)), width, len(chosen.stretches), float(box.size.max()), float(readout.max()), eps
     )
     pairs = [(float(np.ceil(100 * rate.r1) / 100), float(np.ceil(100 * rate.r3) / 100)) for rate in found]
-    if not narrow.error(chosen, pairs).total <= eps:
-        raise _unreachable(eps, narrow.error(chosen, pairs), chosen)
-    return narrow.construct(chosen, pairs)
+    parts = narrow.error(chosen, pairs)
+    if not parts.total <= eps:
+        raise _unreachable(eps, parts, chosen)
+    return narrow.construct(chosen, pairs, parts)
 
 
 def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
     r = FORGET if free == "decay" else math.inf
     chosen = _steep(network, box, eps, lambda p: wide.error(p, r))
-    if not wide.error(chosen, math.inf).total <= eps:
-        raise _unreachable(eps, wide.error(chosen, math.inf), chosen)
-    if free == "decay" and not wide.error(chosen, r).total <= eps:
-        r = _rate(lambda r: wide.error(chosen, r), eps, chosen)
-    return wide.construct(chosen, r, free)
+    parts = wide.error(chosen, math.inf)
+    if not parts.total <= eps:
+        raise _unreachable(eps, parts, chosen)
+    if free == "decay":
+        parts = wide.error(chosen, r)
+        if not parts.total <= eps:
+            r, parts = _smallest(lambda r: wide.error(chosen, r), eps, chosen)
+    return wide.construct(chosen, r, free, parts)
 
 
 def _unreachable(eps: float, budget: Parts, chosen: Plan) -> UsageError:

@@ -175,7 +175,9 @@ def finish(
         ),
         shape=(len(b), registers.width),
     )
-    return promised(build(registers, segments, matrix, source=named(plan, how)), plan, probes, parts)
+    return build(
+        registers, segments, matrix, source=named(plan, how), budget=promised(plan, parts), probes=probes
+    )  # fmt: skip
 
 
 def named(plan: Plan, how: str) -> str:
@@ -183,6 +185,6 @@ def named(plan: Plan, how: str) -> str:
     return f"{repr(plan.network).removeprefix('Network ')}, {how}"
 
 
-def promised(program: Program, plan: Plan, probes: Sequence[Probe], parts: tuple[float, float, float]) -> Program:
-    """The program with what is known of its error, and where values of the network can be seen."""
-    return replace(program, budget=Budget(plan.box.low, plan.box.high, *parts), probes=tuple(probes))
+def promised(plan: Plan, parts: tuple[float, float, float]) -> Budget:
+    """What is known of the error on the box of the plan."""
+    return Budget(plan.box.low, plan.box.high, *parts)

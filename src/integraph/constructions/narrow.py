@@ -80,10 +80,10 @@ def error(plan: Plan, rates: Sequence[Rate]) -> Parts:
     return outputs(plan.readout, e, constant)
 
 
-def construct(plan: Plan, rates: Sequence[Rate]) -> Program:
-    """The program; `error` says how far off it can be."""
+def construct(plan: Plan, rates: Sequence[Rate], parts: Parts) -> Program:
+    """The program; `parts` says how far off it can be, by `error`."""
     if not plan.stretches:
-        return _affine(plan)
+        return _affine(plan, parts)
     count, seats = seat([s.recipe for s in plan.stretches])
     width = _width(plan)
     registers, banks = _registers(plan.network.inputs, width, count)
@@ -105,7 +105,7 @@ def construct(plan: Plan, rates: Sequence[Rate]) -> Program:
             segments.append(segment(f"forget {layer.number}", *_forget(at, banks, r3, last)))
         filled = layer.units
     out = banks[seats[-1].out][:filled]
-    return finish(plan, "narrow", registers, segments, out, _spare(seats[-1], banks), probes, error(plan, rates))
+    return finish(plan, "narrow", registers, segments, out, _spare(seats[-1], banks), probes, parts)
 
 
 def _width(plan: Plan) -> int:
@@ -156,9 +156,9 @@ def _forget(at: Seating, banks: list[View], r3: float, constant: bool) -> list[B
     return [*(decay(part, r=r3) for part in parts), relax(View(one, (1,), (1,)), r=r3, v=1.0)]
 
 
-def _affine(plan: Plan) -> Program:
+def _affine(plan: Plan, parts: Parts) -> Program:
     """No activation at all: the read-out is the network, and one segment makes the constant for its bias."""
     registers = Registers()
     x = registers.inputs("x", plan.network.inputs)
     one = registers.new("one")
-    return finish(plan, "narrow", registers, [segment("constant", ramp(one, b=1.0))], x, one, [], error(plan, []))
+    return finish(plan, "narrow", registers, [segment("constant", ramp(one, b=1.0))], x, one, [], parts)

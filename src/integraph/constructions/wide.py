@@ -44,8 +44,8 @@ def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
     return outputs(plan.readout, e, residue), largest
 
 
-def construct(plan: Plan, r: float, free: str) -> Program:
-    """The program; the graph is a chain, and what an activation starts from is computed with its argument."""
+def construct(plan: Plan, r: float, free: str, parts: Parts) -> Program:
+    """The program, within `parts`; the graph is a chain, and what an activation starts from comes with its argument."""
     tape = Tape()
     value = tape.input("x", (plan.network.inputs,))
     ends: list[int] = []
@@ -66,4 +66,4 @@ def construct(plan: Plan, r: float, free: str) -> Program:
         layer.probe(chosen.ready(atom), chosen.where(atom, None))
         for layer, atom in zip(plan.stretches, ends, strict=True)
     ]
-    return promised(program(chosen, r, named(plan, how)), plan, probes, error(plan, r))
+    return program(chosen, r, named(plan, how), budget=promised(plan, parts), probes=probes)

@@ -19,7 +19,8 @@ from integraph.frontends.constants import POWER, TooLarge, rational
 from integraph.frontends.names import names, natural
 from integraph.frontends.tokens import HELP, LENGTH, TOKEN, Token, mistake, tokens
 from integraph.targets.expression import CHOICES, CONSTANTS, FUNCTIONS, NUMBER, VARIABLE, Tape
-from integraph.targets.function import Function, from_expression, shortened
+from integraph.targets.function import Function, from_expression
+from integraph.text import FORMULA, shortened
 
 NO_NUMBERS = ("nan", "inf", "infinity")  # names that nobody means as an input
 STEPS = 2_000  # of a formula
@@ -58,8 +59,8 @@ def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = 
     tape.variables = given or usual
     text = SEPARATOR.join(texts)
     read_again = tape.variables == usual and not any(map(_slip, usual))  # from the text alone
-    inputs = "" if read_again else f" in ({shortened(', '.join(tape.variables))})"
-    return from_expression(tape.expression(outputs, text), shortened(text.strip()) + inputs)
+    inputs = "" if read_again else f" in ({shortened(', '.join(tape.variables), FORMULA)})"
+    return from_expression(tape.expression(outputs, text), shortened(" ".join(text.split()), FORMULA) + inputs)
 
 
 def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from integraph.frontends.formula import SEPARATOR, STEPS
 from integraph.frontends.names import names, natural
 from integraph.frontends.tokens import DIGITS
 from integraph.targets.expression import CHOICES, FUNCTIONS, NUMBER, VARIABLE, Tape
-from integraph.targets.function import Function, from_expression, shortened
+from integraph.targets.function import Function, from_expression
+from integraph.text import FORMULA, shortened
 
 OPERATIONS = {"Add": "add", "Mul": "mul", "Pow": "power", "Abs": "abs", "log": "ln", "Min": "min", "Max": "max"} | {
     name: name for name in FUNCTIONS if name not in ("abs", "ln", "sqrt", "cbrt")
@@ -52,7 +53,9 @@ def read(source: Any, variables: str | Sequence[object] | None = None) -> Functi
                 raise SourceError(f"an expression of more than {STEPS:,} steps: give a Python function instead")
     tape.variables = _inputs(known, given)
     text = _text(outputs)  # not always a formula: symbols may be called e, binary numbers are cut
-    return from_expression(tape.expression([known[output] for output in outputs], text), f"sympy {shortened(text)}")
+    return from_expression(
+        tape.expression([known[output] for output in outputs], text), f"sympy {shortened(text, FORMULA)}"
+    )
 
 
 def _sympified(output: Any) -> Any:

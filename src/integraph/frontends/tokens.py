@@ -110,4 +110,4 @@ def mistake(text: str, start: int, end: int, reason: str, fix: str) -> SourceErr
     left, right = "… " if first else "", " …" if first + WINDOW < len(text) else ""
     width = max(1, min(end, first + WINDOW) - start)
     caret = " " * (len(left) + start - first) + "^" * width
-    return SourceError(f"{reason}, at column {start + 1}\n  {left}{line}{right}\n  {caret}\n{fix}")
+    return SourceError(f"{reason}, at column {start + 1}", f"  {left}{line}{right}", f"  {caret}", fix)

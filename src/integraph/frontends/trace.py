@@ -205,20 +205,21 @@ class Tracer(Budget):
     def network(self, output: Traced) -> Network:
         """The layers from the input to that value."""
         parts: list[Map | Function] = []
-        notes: list[str] = []
+        notes: list[tuple[str, ...]] = []  # of the last layer first
         x, form = output, elementwise.form(output.value, output.where)
         while True:
             parts.append((form.s, form.t))
             if form.f != "identity":
                 parts.append(Function(form.f, form.slope, len(form.a)))
             parts.append((form.a, form.b))
-            notes[:0] = form.notes
+            notes.append(form.notes)
             anchor = x.anchor
             if anchor.source is None or anchor.form is None:
                 break
             parts.append((anchor.A, anchor.b))
             x, form = anchor.source, anchor.form
-        return Network(tuple(layers(reversed(parts), x.features)), self.source, tuple(dict.fromkeys(notes)))
+        said = dict.fromkeys(note for some in reversed(notes) for note in some)
+        return Network(tuple(layers(reversed(parts), x.features)), self.source, tuple(said))
 
     def _polynomial(self, a: Traced) -> Traced:
         """The value as a polynomial of its anchor: what went through an activation becomes an anchor itself."""

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from integraph.plot.picture import DASHED, POINTS, STEPS, Bars, Curve, Heat, Mark, Panel, Span, Tick
 from integraph.plot.words import fitting
+from integraph.text import clean
 
 COLOURS = (  # told apart by colour-blind people too: Okabe and Ito's, dark enough for lines
     "#0072b2",
@@ -190,11 +191,6 @@ def plain(text: Text) -> Text:
     """Dollars are dollars."""
     text.set_parse_math(False)
     return text
-
-
-def clean(text: str) -> str:
-    """One line of letters that an SVG may hold: no control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def colour(number: int) -> str:

@@ -17,9 +17,10 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from integraph.errors import UsageError
-from integraph.plot.axes import STYLE, clean, plain, put
+from integraph.plot.axes import STYLE, plain, put
 from integraph.plot.picture import Frame, Picture
 from integraph.program.writing import FilePath, atomic, check_path
+from integraph.text import clean
 
 FORMATS = ("png", "svg", "pdf")
 SHORN: dict[str, dict[str, Any]] = {  # of whatever changes from run to run

@@ -15,6 +15,7 @@ from integraph.errors import SpecError
 from integraph.program.block import tensor
 from integraph.program.numbers import numbers, real
 from integraph.program.views import Floats, Index, Ref, View
+from integraph.text import NAME, clean
 
 PARTS = ("approximation", "residue", "rounding")
 
@@ -32,6 +33,7 @@ class Probe:
     def __post_init__(self) -> None:
         if not isinstance(self.label, str):
             raise SpecError(f"the label of a probe is a text, got {self.label!r}")
+        object.__setattr__(self, "label", clean(self.label, NAME))
         where = f"probe {self.label!r}"
         if not isinstance(self.segment, int | np.integer) or isinstance(self.segment, bool):
             raise SpecError(f"{where}: the segment is a number, counted from 0, got {self.segment!r}")

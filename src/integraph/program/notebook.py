@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import describe, errors
+from integraph.text import lines
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -34,15 +35,15 @@ def of_program(program: Program) -> str:
 
 def table(title: str, rows: Iterable[tuple[str, str]], more: str = "") -> str:
     """Names and texts in two columns, and a text to unfold. Everything is escaped."""
-    lines = "".join(
+    cells = "".join(
         f'<tr><th scope="row" style="{CELL}">{safe(name)}</th><td style="{CELL}">{safe(text)}</td></tr>'
         for name, text in rows
     )
     unfold = f"<details><summary>segments and equations</summary>{PRE}{safe(more)}</pre></details>" if more else ""
     head = f'<caption style="text-align:left;font-weight:bold">{safe(title)}</caption>'
-    return f'<div><table style="border-collapse:collapse">{head}<tbody>{lines}</tbody></table>{unfold}</div>'
+    return f'<div><table style="border-collapse:collapse">{head}<tbody>{cells}</tbody></table>{unfold}</div>'
 
 
 def safe(text: str) -> str:
     """Text that HTML takes as text: no markup, and no control characters but the ends of lines."""
-    return html.escape("".join(letter if letter.isprintable() or letter == "\n" else "�" for letter in text))
+    return html.escape(lines(text))

@@ -22,7 +22,9 @@ from integraph.program.segment import Segment
 from integraph.program.sockets import PLOT, REPORT, plugged
 from integraph.program.terms import Terms, concatenate
 from integraph.program.views import Floats, Ref
+from integraph.text import clean
 
+SOURCE = 1000  # characters that say what a program was compiled from
 TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
 MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
 
@@ -70,6 +72,9 @@ class Program:
 
     def __post_init__(self) -> None:
         self.registers.close()
+        if not isinstance(self.source, str):
+            raise SpecError(f"the source of a program is a text, got {self.source!r}")
+        object.__setattr__(self, "source", clean(self.source, SOURCE))
         if isinstance(self.probes, list):
             object.__setattr__(self, "probes", tuple(self.probes))
         for array in (self.readout.data, self.readout.indices, self.readout.indptr):
@@ -263,10 +268,17 @@ def build(
     out: Ref | scipy.sparse.csr_array,
     matrix: ArrayLike | None = None,
     source: str = "gadgets",
+    *,
+    budget: Budget | None = None,
+    probes: Sequence[Probe] = (),
+    domain: Domain | None = None,
 ) -> Program:
-    """A program whose output is the registers `out`, or `matrix` times them."""
+    """A program whose output is the registers `out`, or `matrix` times them, with what is known of its error."""
     if not isinstance(registers, Registers):
         raise SpecError(f"build(registers, segments, out): registers is {registers!r}")
     if not isinstance(segments, Sequence) or not all(isinstance(s, Segment) for s in segments):
         raise SpecError(f"build(registers, segments, out): segments must be a list of segment(…), got {segments!r}")
-    return Program(registers.copy(), tuple(segments), transform.readout(registers.width, out, matrix), source=source)
+    return Program(
+        registers.copy(), tuple(segments), transform.readout(registers.width, out, matrix), source=source,
+        budget=budget, probes=tuple(probes), domain=domain,
+    )  # fmt: skip

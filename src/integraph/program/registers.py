@@ -10,7 +10,9 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.program.views import Ref, View, dense
+from integraph.text import Distinct, joined
 
+SHOWN = 100  # groups that a message names
 MAX_WIDTH = 2**31 - 2  # indices of terms are int32
 
 
@@ -27,7 +29,8 @@ class Registers:
 
     def __init__(self) -> None:
         self._groups: list[Group] = []
-        self._names: set[str] = set()
+        self._given: dict[str, int] = {}  # names as they were given → groups
+        self._distinct = Distinct()
         self._starts: list[int] = []
         self._closed = False
         self.width = 0
@@ -48,15 +51,15 @@ class Registers:
             raise SpecError(f"register group {name!r}: these registers belong to a program and cannot grow: copy() can")
         if not isinstance(name, str):
             raise SpecError(f"the name of a register group is a text, got {name!r}")
-        if not name or name in self._names:
+        if not name or name in self._given:
             raise SpecError(f"register group {name!r}: names must be new and not empty")
         if any(not isinstance(n, int | np.integer) or n < 1 for n in shape):
             raise SpecError(f"register group {name!r} has shape {shape}: every size must be an integer ≥ 1")
         view = dense(self.width, tuple(int(n) for n in shape))
         if self.width + view.size > MAX_WIDTH:
             raise SpecError(f"{self.width + view.size} registers: the limit is {MAX_WIDTH}")
-        self._groups.append(Group(name, view))
-        self._names.add(name)
+        self._given[name] = len(self._groups)
+        self._groups.append(Group(self._distinct(name), view))
         self._starts.append(self.width)
         self.width += view.size
         return view
@@ -66,17 +69,19 @@ class Registers:
         self._closed = True
 
     def __repr__(self) -> str:
-        groups = ", ".join(f"{g.name} {list(g.view.shape)}" for g in self._groups)
+        groups = joined((f"{g.name} {list(g.view.shape)}" for g in self._groups), ", ", SHOWN)
         return f"Registers: W = {self.width}, of them {self.inputs_count} inputs: {groups}"
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups)
 
     def __getitem__(self, name: str) -> View:
-        for group in self._groups:
-            if group.name == name:
-                return group.view
-        raise SpecError(f"no registers called {name!r}: there are {', '.join(g.name for g in self._groups)}")
+        shown = (n for n, group in enumerate(self._groups) if group.name == name)
+        number = self._given[name] if name in self._given else next(shown, None)
+        if number is not None:
+            return self._groups[number].view
+        names = joined((group.name for group in self._groups), ", ", SHOWN)
+        raise SpecError(f"no registers called {name!r}: there are {names}")
 
     def name(self, register: int) -> str:
         """`mu[3]` or `s[2,0]`: a register as a person says it."""
@@ -101,7 +106,8 @@ class Registers:
     def copy(self, inputs: int | None = None) -> Registers:
         """A copy that can grow, with another number of inputs if wanted."""
         other = Registers()
-        other._groups, other._starts, other._names = list(self._groups), list(self._starts), set(self._names)
+        other._groups, other._starts = list(self._groups), list(self._starts)
+        other._given, other._distinct = dict(self._given), self._distinct.copy()
         other.width = self.width
         other.inputs_count = self.inputs_count if inputs is None else inputs
         return other
@@ -110,6 +116,6 @@ class Registers:
         """Append the groups of `other`; a name that is taken gets the suffix."""
         for group in other:
             name = group.name
-            while name in self._names:
+            while name in self._given:
                 name += suffix
             self.new(name, *group.view.shape)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from integraph.errors import SpecError
 from integraph.program.block import Block
 from integraph.program.numbers import real
+from integraph.text import NAME, clean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +23,7 @@ class Segment:
     def __post_init__(self) -> None:
         if not isinstance(self.label, str):
             raise SpecError(f"a segment begins with its label, a text, got {self.label!r}: segment('name', block, …)")
+        object.__setattr__(self, "label", clean(self.label, NAME))
         object.__setattr__(self, "blocks", tuple(self.blocks))
         if not all(isinstance(block, Block) for block in self.blocks):
             raise SpecError(f"segment {self.label!r}: blocks come from gadget functions, got {self.blocks!r}")

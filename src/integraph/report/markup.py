@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from integraph.text import lines
+
 
 class Html(str):
     """A text that is HTML already."""
@@ -14,7 +16,7 @@ class Html(str):
 
 def escaped(text: object) -> Html:
     """Any text as HTML that shows it."""
-    return text if isinstance(text, Html) else Html(html.escape(str(text), quote=True))
+    return text if isinstance(text, Html) else Html(html.escape(lines(str(text)), quote=True))
 
 
 def tag(name: str, *contents: object, **attributes: object) -> Html:

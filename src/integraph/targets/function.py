@@ -11,9 +11,9 @@ from integraph.errors import SourceError
 from integraph.program.views import Floats
 from integraph.targets import floats
 from integraph.targets.expression import Expression
+from integraph.text import Distinct, clean
 
 Alpha = tuple[int, ...]
-NAME = 60  # characters of a formula that name it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,14 +39,13 @@ class Function:
     derivative: Callable[[Alpha, Floats], Floats] | None = None  # f^(α): (α, (B, d)) → (B, m)
     table: Table | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", clean(self.name))
+        object.__setattr__(self, "variables", tuple(map(Distinct(), self.variables)))
+
     def __repr__(self) -> str:
         kind = "formula " if self.expression else "" if self.table else "function "
         return f"{kind}{self.name}: {self.inputs} inputs ({', '.join(self.variables)}), {self.outputs} outputs"
-
-
-def shortened(text: str) -> str:
-    """A text that can stand in a sentence; what is cut ends in an ellipsis."""
-    return text if len(text) <= NAME else text[: NAME - 1] + "…"
 
 
 def from_expression(expression: Expression, name: str) -> Function:

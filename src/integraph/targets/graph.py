@@ -41,6 +41,7 @@ from integraph.targets import graph_rows
 from integraph.targets.entrywise_power import entrywise_power
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_values import compute
+from integraph.text import NAME, Distinct, clean
 
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
 ROWS = ("softmax", "logsumexp")
@@ -65,6 +66,9 @@ class Node:
     value: np.ndarray[Any, Any] | None = None
     text: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean(self.text, NAME))
+
     @property
     def size(self) -> int:
         return math.prod(self.shape)
@@ -80,6 +84,11 @@ class Graph:
     name: str = "graph"
     variables: tuple[str, ...] = ()  # names of the inputs
     notes: tuple[str, ...] = ()  # what its reader rounded, matched or left out
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", clean(self.name))
+        object.__setattr__(self, "variables", tuple(map(Distinct(), self.variables)))
+        object.__setattr__(self, "notes", tuple(map(clean, self.notes)))
 
     def __repr__(self) -> str:
         sizes = sum(self.nodes[n].size for n in self.outputs)

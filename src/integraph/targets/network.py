@@ -14,7 +14,9 @@ from integraph.program import tensor
 from integraph.program.numbers import numbers
 from integraph.program.views import Floats
 from integraph.targets.activations import activation, known
+from integraph.text import clean, joined
 
+SHOWN = 24  # layers that are named one by one
 LEAK = 0.01  # of leaky_relu, where nothing is said
 
 
@@ -69,6 +71,8 @@ class Network:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))
+        object.__setattr__(self, "source", clean(self.source))
+        object.__setattr__(self, "notes", tuple(map(clean, self.notes)))
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
             raise SourceError(f"a network is one or more layers, got {list(self.layers)!r}")
         for number, (first, second) in enumerate(zip(self.layers, self.layers[1:], strict=False), 1):
@@ -119,8 +123,9 @@ class Network:
     def __repr__(self) -> str:
         kinds = [layer.activation for layer in self.layers]
         same = kinds[:-1].count(kinds[0]) == len(kinds[:-1])
-        how = f"{kinds[0]}, {kinds[-1]} output" if len(kinds) > 1 and same else ", ".join(kinds)
-        return f"Network {'-'.join(map(str, self.sizes))} ({how}), {self.parameters:,} parameters, from {self.source}"
+        how = f"{kinds[0]}, {kinds[-1]} output" if len(kinds) > 1 and same else joined(kinds, ", ", SHOWN)
+        sizes = joined(map(str, self.sizes), "-", SHOWN)
+        return f"Network {sizes} ({how}), {self.parameters:,} parameters, from {self.source}"
 
 
 def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[str] = ()) -> Network:

@@ -5,8 +5,7 @@
   some gadgets leave behind. Never what a contracting gadget computed: running it backwards would amplify rounding
 - decay: y' = −r y, which leaves e^−r of it
 
-Either takes the segment after the last use; after that the registers are free. Atoms get their places by size, the
-largest first, each the smallest gap that fits among those that live at the same time.
+Either takes the segment after the last use; after that the registers are free, and `packing` moves others in.
 """
 
 from __future__ import annotations
@@ -17,23 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.constructions.graph.forms import Form
+from integraph.constructions.graph.packing import Lot, packed, side_by_side
 from integraph.constructions.graph.runs import NOBODY, Start, Tape
 from integraph.constructions.graph.timing import ALWAYS, Timing, uses
-from integraph.program.views import Indices, dense
+from integraph.program.views import dense
 
 KEEP, CLEAN, DECAY = FREES = ("keep", "clean", "decay")
-
-
-@dataclass(slots=True, eq=False)
-class Lot:
-    """Registers that one atom after the other takes over, from segment `first` to `last`."""
-
-    atoms: list[int]
-    size: int
-    first: int
-    last: int
-    place: int = -1
-    freed: bool = False  # in segment last + 1, because somebody else moves in later
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +36,10 @@ def allocate(tape: Tape, time: Timing, outputs: Collection[int], free: str) -> A
     lots, owner = _lots(tape, time, frozenset(outputs))
     left = _cleanable(tape, time, lots, owner) if free == CLEAN else {}
     if free == KEEP:
-        _side_by_side(lots)
+        side_by_side(lots)
     else:
         reusable = [free == DECAY or lot.atoms[-1] in left for lot in lots]
-        _packed(lots, np.array(reusable))
+        packed(lots, reusable)
     place = tuple(lots[owner[n]].place if n in owner else -1 for n in range(len(tape.atoms)))
     return Allocation(tuple(lots), place, max((lot.place + lot.size for lot in lots), default=0), left)
 
@@ -107,41 +95,3 @@ def _sources(left: tuple[Start, ...]) -> frozenset[int]:
 
 def _whole(form: Form, shape: tuple[int, ...]) -> tuple[Start, ...]:
     return (Start(dense(0, shape), form),)
-
-
-def _side_by_side(lots: list[Lot]) -> None:
-    place = 0
-    for lot in lots:
-        lot.place, place = place, place + lot.size
-
-
-def _packed(lots: list[Lot], reusable: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
-    """The inputs come first, as y(0) = (x, 0, …) says; then the largest."""
-    inputs = [n for n, lot in enumerate(lots) if lot.first < 0]
-    others = [n for n, lot in enumerate(lots) if lot.first >= 0]
-    others.sort(key=lambda n: (-lots[n].size, lots[n].first))
-    first = np.array([lot.first for lot in lots])
-    busy = np.array([lot.last + 1 if can else ALWAYS for lot, can in zip(lots, reusable, strict=True)])  # until then
-    size = np.array([lot.size for lot in lots])
-    place = np.full(len(lots), -1)
-    done = np.zeros(len(lots), np.bool_)
-    top = 0
-    for n in inputs:
-        place[n], done[n], top = top, True, top + size[n]
-    for n in others:
-        overlap = np.flatnonzero(done & (first <= busy[n]) & (busy >= first[n]))
-        place[n], done[n] = _gap(place[overlap], size[overlap], int(size[n])), True
-    for n, lot in enumerate(lots):
-        lot.place = int(place[n])
-        later = (first > lot.last) & (place < place[n] + size[n]) & (place + size > place[n])
-        lot.freed = bool(later.any())
-
-
-def _gap(place: Indices, size: Indices, need: int) -> int:
-    """The smallest gap between what is there that `need` registers fit in, else the end."""
-    order = np.argsort(place, kind="stable")
-    starts = place[order]
-    ends = np.maximum.accumulate(np.append(0, (place + size)[order]))
-    room = starts - ends[:-1]
-    fitting = np.flatnonzero(room >= need)
-    return int(ends[:-1][fitting[np.argmin(room[fitting])]]) if len(fitting) else int(ends[-1])

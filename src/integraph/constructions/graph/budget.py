@@ -20,10 +20,11 @@ from integraph.bounds.range_arithmetic import both, interval
 from integraph.bounds.range_functions import relu
 from integraph.bounds.wrong_start import GRAPH_WRONG, ends
 from integraph.constructions.budget import Parts
-from integraph.constructions.graph.allocation import DECAY, Lot
+from integraph.constructions.graph.allocation import DECAY
 from integraph.constructions.graph.enclosure import empty, enclose, squares
 from integraph.constructions.graph.exact import Layout
 from integraph.constructions.graph.forms import Form
+from integraph.constructions.graph.packing import Lot
 from integraph.constructions.graph.rules import Lowered
 from integraph.constructions.graph.runs import INPUT, Run, Start
 from integraph.program import Block, Ref
@@ -34,10 +35,20 @@ from integraph.program.views import Floats, dense, mark
 def bound(chosen: Layout, found: Lowered, cube: Interval, r: float) -> Parts:
     """What the outputs of the flow of the stored controls can differ from the source on the box; infinite where nothing
     can be said. A cause is charged with what it adds to those before it."""
-    smooth = _Walk(chosen, cube, math.inf, rounding=False).worst() if found.smoothed else 0.0
+    smooth = _smooth(chosen, found, cube)
     left = _Walk(chosen, cube, r, rounding=False).worst() if chosen.free == DECAY else smooth
     whole = _Walk(chosen, cube, r, rounding=True).worst()
     return Parts(smooth, _more(left, smooth), _more(whole, left))
+
+
+@quiet
+def residue(chosen: Layout, found: Lowered, cube: Interval, r: float) -> float:
+    """That part of the bound alone."""
+    return _more(_Walk(chosen, cube, r, rounding=False).worst(), _smooth(chosen, found, cube))
+
+
+def _smooth(chosen: Layout, found: Lowered, cube: Interval) -> float:
+    return _Walk(chosen, cube, math.inf, rounding=False).worst() if found.smoothed else 0.0
 
 
 def _more(x: float, y: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
@@ -13,19 +13,20 @@ from integraph.bounds.perturbation import RELU
 from integraph.constructions.box import interval
 from integraph.constructions.budget import Parts
 from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
-from integraph.constructions.graph.budget import bound
+from integraph.constructions.graph.budget import bound, residue
 from integraph.constructions.graph.exact import Layout, layout, program
 from integraph.constructions.graph.rules import Lowered, lower
+from integraph.constructions.rate import FORGET, LARGEST_RATE
 from integraph.errors import UsageError
-from integraph.program import Budget, Program
+from integraph.program import Budget, Domain, Program
 from integraph.program.numbers import real
 from integraph.targets.graph import Graph
+from integraph.targets.graph_sums import balanced
 
 AUTO = "auto"
 NOTHING = Parts(math.inf, math.inf, math.inf)  # is promised
-FORGET, LARGEST_RATE = 40.0, 700.0  # e^−40 = 4e−18; e^−700 is almost nothing
-BLIND = 120.0  # where nothing bounds what is left: of 1e35, e^−120 leaves 1e−17
-SMALL = 2000  # registers of a program that is promised something without being asked
+BLIND = 120.0  # a rate where nothing bounds what is left: of 1e35, e^−120 leaves 1e−17
+SMALL = 2000  # registers, and runs, of a program that is promised something without being asked
 EXACT = 1e-12  # what decay may leave behind where no tolerance is given
 LARGEST_STEEPNESS = 1e14
 
@@ -71,14 +72,20 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
         )
     parts = bound(chosen, found, cube, rate) if _asked(chosen, eps) else NOTHING
     how = {KEEP: "", CLEAN: ", cleaned", DECAY: f" up to e^−{rate:g}"}[chosen.free]
-    built = program(chosen, rate, f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}")
     if eps is not None and not parts.total <= eps:
         raise UsageError(
             f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, what decay leaves "
             f"{parts.residue:.2g}, rounding of the controls to float64 {parts.rounding:.2g}: ask for a larger eps or a "
             "smaller box; without eps nothing is promised"
         )
-    return replace(built, budget=Budget(cube.low, cube.high, *parts)) if math.isfinite(parts.total) else built
+    known = math.isfinite(parts.total)
+    return program(
+        chosen,
+        rate,
+        f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}",
+        budget=Budget(cube.low, cube.high, *parts) if known else None,
+        domain=None if known else Domain(cube.low, cube.high),
+    )
 
 
 def tolerance(eps: float | None) -> float | None:
@@ -92,11 +99,12 @@ def tolerance(eps: float | None) -> float | None:
 
 def _asked(chosen: Layout, eps: float | None) -> bool:
     """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
-    return eps is not None or chosen.width <= SMALL
+    return eps is not None or max(chosen.width, len(chosen.tape.runs)) <= SMALL
 
 
 def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
     """With rectifiers so steep that they cost at most half of the tolerance."""
+    graph = balanced(graph)
     known = ranges(graph, cube.low, cube.high)
     found, k = lower(graph, known, None if eps is None else RELU / eps), 1.0
     while eps is not None and found.smoothed:
@@ -120,7 +128,7 @@ def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> 
         return FORGET
     r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
     while True:
-        left = bound(chosen, found, cube, r).residue
+        left = residue(chosen, found, cube, r)
         if left <= most:
             return r
         if r >= LARGEST_RATE:

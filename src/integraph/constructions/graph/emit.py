@@ -14,10 +14,12 @@ from integraph import gadgets
 from integraph.constructions.graph.allocation import DECAY, Allocation
 from integraph.constructions.graph.forms import Form, Shape, Term
 from integraph.constructions.graph.merge import joined, merged
+from integraph.constructions.graph.packing import tenants
 from integraph.constructions.graph.runs import INPUT, Start, Tape, Where
 from integraph.constructions.graph.timing import Timing
 from integraph.program import Block, Index, Ref, Registers, Segment, View, segment
 from integraph.program.views import Floats, dense
+from integraph.text import Distinct, shortened
 
 LABEL = 72  # characters
 
@@ -38,22 +40,15 @@ def places(tape: Tape, allocation: Allocation) -> Where:
 
 def registers(tape: Tape, allocation: Allocation) -> Registers:
     """Named after those who live there: the first and the last, where there are many. Inputs keep their names."""
-    found, taken = Registers(), set[str]()
-    inputs = [n for n, atom in enumerate(tape.atoms) if atom.run == INPUT]
-    for n in inputs:
-        taken.add(tape.atoms[n].name)
-        found.inputs(tape.atoms[n].name, max(math.prod(tape.atoms[n].shape), 1))
+    found, distinct = Registers(), Distinct()
+    for atom in (atom for atom in tape.atoms if atom.run == INPUT):
+        found.inputs(distinct(atom.name), max(math.prod(atom.shape), 1))
     lots = sorted(allocation.lots, key=lambda lot: lot.first)
-    place, size = np.array([lot.place for lot in lots]), np.array([lot.size for lot in lots])
+    last, first = tenants(lots, allocation.width), len(lots) - 1 - tenants(lots[::-1], allocation.width)
     cuts = sorted({found.width, allocation.width} | {lot.place for lot in lots if lot.place > found.width})
     for start, end in itertools.pairwise(cuts):
-        here = np.flatnonzero((place <= start) & (place + size > start))
-        first, last = (tape.atoms[lots[n].atoms[k]].name for n, k in ((here[0], 0), (here[-1], -1)))
-        name = first if first == last else f"{first}…{last}"
-        while name in taken:
-            name += "'"
-        taken.add(name)
-        found.new(name, end - start)
+        names = [tape.atoms[lots[n].atoms[k]].name for n, k in ((first[start], 0), (last[start], -1))]
+        found.new(distinct("…".join(dict.fromkeys(names))), end - start)
     return found
 
 
@@ -104,8 +99,7 @@ def segments(tape: Tape, time: Timing, allocation: Allocation, free: str, r: flo
 
 
 def _label(texts: dict[str, None]) -> str:
-    text = "; ".join(filter(None, texts)) or "constant"
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    return shortened("; ".join(filter(None, texts)) or "constant", LABEL)
 
 
 def readout(where: Where, outputs: Sequence[Form], one: int | None, width: int) -> scipy.sparse.csr_array:

@@ -10,7 +10,7 @@ from integraph.constructions.graph.allocation import Allocation, allocate
 from integraph.constructions.graph.forms import Form, constant
 from integraph.constructions.graph.runs import Tape, Where, used
 from integraph.constructions.graph.timing import Timing, timing
-from integraph.program import Program, build
+from integraph.program import Budget, Domain, Probe, Program, build
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +56,17 @@ def layout(tape: Tape, outputs: Sequence[Form], free: str) -> Layout:
     return Layout(kept, tuple(outputs), one, time, allocate(kept, time, needed, free), free)
 
 
-def program(chosen: Layout, r: float, source: str) -> Program:
+def program(
+    chosen: Layout,
+    r: float,
+    source: str,
+    *,
+    budget: Budget | None = None,
+    probes: Sequence[Probe] = (),
+    domain: Domain | None = None,
+) -> Program:
     """`r` is the rate of decay."""
     segments = emit.segments(chosen.tape, chosen.time, chosen.allocation, chosen.free, r)
     matrix = emit.readout(chosen.where, chosen.outputs, chosen.one, chosen.allocation.width)
-    return build(emit.registers(chosen.tape, chosen.allocation), segments, matrix, source=source)
+    registers = emit.registers(chosen.tape, chosen.allocation)
+    return build(registers, segments, matrix, source=source, budget=budget, probes=probes, domain=domain)

@@ -17,6 +17,7 @@ from integraph.bounds.intervals import Interval
 from integraph.constructions.graph.forms import Form, Shape, Term, atom_form
 from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
+from integraph.text import Distinct
 
 Where = Callable[[int, Ref | None], Ref]  # the registers of an atom, all of them or through a view
 Stage = Callable[[Where], Sequence[Block]]
@@ -83,17 +84,15 @@ class Tape:
         self.runs: list[Run] = []
         self.known: dict[int, Interval] = {}  # ranges of atoms, where they are those of nodes
         self._sums: dict[object, int] = {}
-        self._names: dict[str, int] = {}
+        self._distinct = Distinct()
 
     def input(self, name: str, shape: Shape) -> Form:
-        self.atoms.append(Atom(name, shape, INPUT))
+        self.atoms.append(Atom(self._distinct(name), shape, INPUT))
         return atom_form(len(self.atoms) - 1, shape)
 
     def atom(self, name: str, shape: Shape) -> int:
         """A new atom of the run that is added next."""
-        name = name if len(name) <= NAME else name[: NAME - 1] + "…"
-        count = self._names[name] = self._names.get(name, 0) + 1
-        self.atoms.append(Atom(name if count == 1 else f"{name} #{count}", shape, len(self.runs)))
+        self.atoms.append(Atom(self._distinct(name, NAME), shape, len(self.runs)))
         return len(self.atoms) - 1
 
     def add(self, run: Run) -> None:

@@ -90,12 +90,14 @@ def _takeovers(tape: Tape, time: Timing, outputs: frozenset[int]) -> dict[int, i
     """Where every other reader of the old atom is an earlier run that is done before the new one begins."""
     readers = uses(tape, time)
     found: dict[int, int] = {}
+    gone: set[int] = set()  # atoms that were replaced
     for number, run in enumerate(tape.runs):
         for atom in run.atoms:
             old = run.in_place(atom, tape.atoms)
-            if old is None or old in outputs or old in found.values() or old in run.reads:
+            if old is None or old in outputs or old in gone or old in run.reads:
                 continue
             others = [(who, when) for who, when in readers[old] if who != number]
             if all(who < number and when < time.begin[number] for who, when in others):
                 found[atom] = old
+                gone.add(old)
     return found

@@ -12,7 +12,7 @@ from integraph.frontends.affine import Function
 from integraph.frontends.chain import Step, dense, scaling
 from integraph.frontends.keras.activations import Chosen
 from integraph.frontends.keras.graph import Part
-from integraph.frontends.keras.weights import Weights
+from integraph.frontends.keras.weights import Place, Weights
 from integraph.program.views import Floats
 from integraph.targets.merge import Map
 
@@ -28,8 +28,8 @@ class Chain:
     shape: Shape | None = None
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    stored: dict[str, list[Floats]] = field(default_factory=dict)
-    maps: dict[str, Map] = field(default_factory=dict)
+    stored: dict[Place, list[Floats]] = field(default_factory=dict)
+    maps: dict[Place, Map] = field(default_factory=dict)
 
     @property
     def features(self) -> int:
@@ -43,14 +43,14 @@ class Chain:
 
     def read(self, part: Part, names: list[str]) -> list[Floats]:
         """Weights of a layer; one that is called twice is read once."""
-        key = str(part.place)
+        key = part.place
         if key not in self.stored:
             self.stored[key] = self.weights.read(part.place, names)
         return self.stored[key]
 
     def multiply(self, part: Part, A: Floats, b: Floats) -> None:
         """A z + b; a layer that is called twice is held once."""
-        key = str(part.place)
+        key = part.place
         if key not in self.maps:
             self.maps[key] = dense(A, b, str(part))
         self.steps.append(self.maps[key])

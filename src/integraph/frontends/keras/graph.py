@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from integraph.errors import FileError, SourceError
 from integraph.frontends.keras.weights import Place
+from integraph.text import shortened
 
 MODELS = ("Sequential", "Functional", "Model")
 TOP = Place((), ())
@@ -155,5 +156,4 @@ def _history(found: Any, where: str) -> tuple[str, int]:
 
 
 def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "…"
+    return shortened(repr(value), 80)

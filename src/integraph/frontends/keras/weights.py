@@ -16,6 +16,7 @@ from typing import Protocol
 from integraph.errors import FileError
 from integraph.frontends.keras.hdf5 import Group
 from integraph.program.views import Floats
+from integraph.text import NAME, clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Place:
     names: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "/".join(self.names)
+        return clean("/".join(self.names), NAME)
 
 
 class Weights(Protocol):
@@ -46,7 +47,7 @@ class Numbered:
         group = self.root.open(path)
         said = group and group.text("name")
         if said and said != place.names[-1]:
-            raise FileError(f"{self.root.name}: {path} belongs to layer {said!r}, not to {str(place)!r}")
+            raise FileError(f"{self.root.name}: {path} belongs to layer {clean(said, NAME)!r}, not to {str(place)!r}")
         found = [group.array(str(number)) if group else None for number in range(len(variables))]
         return [_there(array, self.root, place, name) for array, name in zip(found, variables, strict=True)]
 

@@ -13,6 +13,7 @@ from integraph.errors import SourceError
 from integraph.frontends.affine import times
 from integraph.frontends.extras import need
 from integraph.frontends.onnx.tensors import Array, decode, finite
+from integraph.text import clean
 
 OFTEN = 60  # letters of a name that are shown
 
@@ -164,5 +165,4 @@ def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:
 
 def show(name: str) -> str:
     """A name from a file, short and without control characters."""
-    text = repr(name)[1:-1]
-    return text if len(text) <= OFTEN else text[: OFTEN - 1] + "…"
+    return clean(name, OFTEN)
