@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from integraph.certify.division import sizes
 from integraph.certify.problem import Box, Point
+from integraph.certify.proof import Work, _tightened
 from integraph.certify.search import search
 from integraph.certify.seen import PROBES, Seen, seen
 from integraph.errors import UsageError
@@ -117,3 +118,35 @@ def test_boxes_of_all_extents(low: float, high: float) -> None:
     problem = _Far()
     seen(problem, Box((low, 0.0), (high, 1.0)), 50, 64)
     assert all(low <= point[0] <= high for point in problem.asked)
+
+
+class _Needle:
+    """0 up to what cannot be told, and near 0.3 a value that is known."""
+
+    quantities = 1
+    near, top = Box((0.296875,), (0.3046875,)), 1.0
+
+    def upper(self, where: Box, bits: int) -> tuple[float, ...]:
+        away = where.high[0] < self.near.low[0] or where.low[0] > self.near.high[0]
+        return (5e-324 if away else self.top,)
+
+    def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
+        inside = self.near.low[0] <= point[0] <= self.near.high[0]
+        return ((self.top, self.top) if inside else (0.0, 5e-324),)
+
+
+def test_what_is_larger_than_a_blurred_value_is_not_the_end() -> None:
+    """A value that was not seen before refutes nothing that was asked: the search goes on from there."""
+    box = Box((0.0,), (1.0,))
+    before = seen(_Needle(), box, 2, 64)
+    assert (before.low, before.high) == (0.0, 5e-324)
+    found, largest, blurred = _tightened(_Needle(), box, None, 0.1, before, Work(10_000, 60.0, 1, None, False))
+    assert (found.stopped, found.lower, found.upper) == ("gap", (1.0,), (1.0,))
+    assert (largest.low, blurred) == (1.0, False)
+    asked, _, _ = _tightened(_Needle(), box, 0.5, 0.1, before, Work(10_000, 60.0, 1, None, False))
+    assert (asked.stopped, asked.lower) == ("refuted", (1.0,))
+    for boxes in range(1, 60):
+        few, _, _ = _tightened(_Needle(), box, None, 0.1, before, Work(boxes, 60.0, 1, None, False))
+        assert few.boxes <= boxes
+        assert few.stopped in ("boxes", "gap")
+        assert few.lower <= few.upper == (1.0,)
