@@ -10,7 +10,7 @@ from fuzz.onnx.case import Array, Case
 from fuzz.onnx.runtime import flat, run
 
 RELATIVE, ULP, TRIALS, FACTOR = 1e-13, 1e-16, 4, 20.0
-TAILS = ("Sigmoid", "Softplus", "Gelu", "FastGelu", "Swish", "Softmax")  # whose flows lose digits where they are tiny
+TAILS = ("Softplus", "Gelu", "FastGelu")  # whose flows lose digits where they are tiny
 BASES = ("Sqrt", "Log", "Pow", "Reciprocal", "Div", "ReduceL2")
 NEAR = 1e-13
 EDGES: dict[str, Callable[[Array], Array]] = {  # 0 where a function has no derivative
