@@ -101,6 +101,17 @@ def test_what_the_judge_says(truth: Any, slack: float, status: str, says: str) -
     assert found.detail.startswith(says)
 
 
+def test_an_output_that_is_ill_conditioned_hides_no_other() -> None:
+    one = judge.Subject(
+        lambda **options: compiled(["tanh(x)", "x"], box=(0, 1), method="exact", **options),
+        lambda x: np.concatenate([np.tanh(x) + 1e-9, x + 1e-9], 1),
+        lambda x: np.tile([1.0, 0.0], (len(x), 1)),
+        *BOX,
+    )
+    found = judge.judge(one, np.array([[0.5]]), judge.Plan(), np.random.default_rng(0))
+    assert found.detail.startswith("value: output 1")
+
+
 def test_the_judge_tells_refusals_from_crashes() -> None:
     x, plan, rng = np.array([[0.5]]), judge.Plan(), np.random.default_rng(0)
     refused = judge.judge(subject(np.log, "ln(x-2)"), x, plan, rng)

@@ -151,12 +151,11 @@ def _close(
         return Outcome(AGREES)
     with np.errstate(all="ignore"):
         slack = subject.slack(x[None])[0]
-    if not (slack <= HAZY * size).all():
-        return Outcome(UNDECIDED, "ill-conditioned")
-    over = off - (allowed + slack)
+    hazy = ~(slack <= HAZY * size)
+    over = np.where(hazy, -np.inf, (off - (allowed + slack)) / size)
     if (over <= 0).all():
-        return Outcome(AGREES)
-    k = int(np.argmax(over / size))
+        return Outcome(UNDECIDED, "ill-conditioned") if (hazy & (off > allowed)).any() else Outcome(AGREES)
+    k = int(np.argmax(over))
     smoothed = budget is not None and budget.approximation > 0
     return Outcome(
         FAILS,

@@ -10,7 +10,7 @@ import numpy as np
 from fuzz.onnx import conditions, moves, pointwise, sums
 from fuzz.onnx.case import Case
 from fuzz.onnx.constants import dead
-from fuzz.onnx.drawing import TOTAL, Drawing, Unfit
+from fuzz.onnx.drawing import Drawing, Unfit
 
 OPSETS = tuple(range(7, 27))  # onnxruntime knows no later one, and does not broadcast as before
 SHAPES = ((), (1,), (2,), (3,), (5,), (1, 1), (1, 3), (2, 2), (3, 1), (2, 3), (1, 2, 2), (2, 1, 3), (1, 1, 2, 2))
@@ -65,7 +65,7 @@ RULES: dict[str, Rule] = {
 }
 OFTEN = {
     **dict.fromkeys(("Add", "Sub", "Mul", "MatMul", "Concat", "Transpose", "Reshape", "Expand"), 4.0),
-    **dict.fromkeys(("Gather", "Slice", "Split", "ReduceSum", "ReduceMean", "Div", "Relu"), 2.0),
+    **dict.fromkeys(("Gather", "Slice", "Split", "ReduceSum", "ReduceMean", "Div", "Relu", "Softmax"), 2.0),
     **dict.fromkeys((*COMPARISONS, "Not", "IsNaN", "Mod", "Range", "Trilu", "CumSum", "Identity", "Dropout"), 0.3),
 }
 NAMES = tuple(RULES)
@@ -88,7 +88,7 @@ def _draw(rng: np.random.Generator, laws: tuple[str, ...]) -> Case:
     d = Drawing(rng, int(rng.choice(OPSETS)), shape, low, high, bool(rng.random() < SINGLE))
     for _ in range(d.integer(*NODES)):
         grow(d)
-        if d.total > TOTAL:
+        if d.full:
             break
     return d.case(
         seed=int(rng.integers(2**31)),

@@ -12,8 +12,8 @@ import numpy as np
 from fuzz.onnx.case import INPUT, Array, Case, Node, Tensor, tensor
 from fuzz.onnx.runtime import step
 
-SIZE, TOTAL = 16, 60  # numbers in one tensor, and in all that depend on the input
-LARGE = 1e6
+SIZE, TOTAL = 16, 60  # numbers in one tensor, and in all that depend on the input; of a few cases ten times as many
+LARGE, MASKED = 1e6, -1e8
 
 
 class Unfit(Exception):
@@ -44,6 +44,11 @@ class Value:
     def high(self) -> float:
         return max(float(np.max(sample)) for sample in self.samples)
 
+    @property
+    def large(self) -> bool:
+        """Apart from what is masked."""
+        return any(bool((np.abs(np.where(s > MASKED, s, 0.0)) > LARGE).any()) for s in self.samples)
+
 
 class Drawing:
     """Operators add nodes here; `values` are the tensors of floats that they may read."""
@@ -62,7 +67,11 @@ class Drawing:
         self.nodes: list[Node] = []
         points = (0.5 * (low + high), low + (high - low) * rng.random(len(low)), low, high)
         self.values = [Value(INPUT, tuple(point.reshape(shape) for point in points), False)]
-        self.total = math.prod(shape)
+        self.total, self.most = math.prod(shape), 10 if self.chance(0.03) else 1
+
+    @property
+    def full(self) -> bool:
+        return self.total > TOTAL * self.most
 
     # random choices
 
@@ -124,8 +133,8 @@ class Drawing:
             for k, name in enumerate(names)
         )
         sizes = [math.prod(value.shape) for value in made]
-        large = any(value.samples[0].dtype == np.float64 and max(-value.low, value.high) > LARGE for value in made)
-        if min(sizes) < 1 or max(sizes) > SIZE or len(made[0].shape) > 4 or (large and self.chance(0.95)):
+        large = any(value.large for value in made)
+        if min(sizes) < 1 or max(sizes) > SIZE * self.most or len(made[0].shape) > 4 or (large and self.chance(0.95)):
             raise Unfit
         self.nodes.append(node)
         self.values += [value for value in made if value.samples[0].dtype == np.float64]

@@ -1,4 +1,4 @@
-"""Operators that onnxruntime has no kernel for in float64, in numpy and scipy: as ONNX defines them."""
+"""Operators that onnxruntime has no kernel for in float64, or a poor one, in numpy and scipy: as ONNX defines them."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "LayerNormalization": layer_normalisation,
     "LeakyRelu": leaky_relu,
     "PRelu": lambda x, slope: np.where(x < 0, slope * x, x),
+    "Sigmoid": special.expit,  # onnxruntime's is 1 − 1/(1 + eˣ) in float64, which loses all digits below −36
     "Sinh": np.sinh,
     "Softplus": lambda x: np.logaddexp(x, 0.0),
     "Swish": swish,

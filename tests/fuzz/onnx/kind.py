@@ -91,7 +91,7 @@ def _law(case: Case) -> Outcome:
     except Idle:
         return Outcome(AGREES)
     found = _judged(case, changed.model, shapes, changed.order, QUICK)
-    return Outcome(FAILS, f"law: {case.law}, {found.detail}") if found.status in (FAILS, REFUSED) else found
+    return Outcome(FAILS, f"law: {case.law}, {found.detail}") if found.status == FAILS else found
 
 
 def _judged(case: Case, made: ModelProto, shapes: tuple[Any, ...], order: Array, plan: judge.Plan) -> Outcome:

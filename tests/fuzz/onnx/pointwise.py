@@ -22,7 +22,16 @@ SINCE = {**dict.fromkeys(("Asinh", "Acosh", "Atanh", "Cosh", "Sinh", "Erf"), 9),
 
 def function(d: Drawing, op: str) -> None:
     _since(d, SINCE.get(op, 7))
-    d.emit(op, anything(d) if DOMAINS[op] == WIDE else inside(d, d.pick(), *DOMAINS[op]))
+    if op == "Reciprocal":
+        x = inside(d, d.pick(), *_apart(d))
+    else:
+        x = anything(d) if DOMAINS[op] == WIDE else inside(d, d.pick(), *DOMAINS[op])
+    d.emit(op, x)
+
+
+def _apart(d: Drawing) -> tuple[float, float]:
+    """What may be divided by: of one sign, or of both, where only single points are bad."""
+    return d.one(((0.2, 9.0), (0.2, 9.0), (-9.0, -0.2), (-9.0, 9.0)))
 
 
 def anything(d: Drawing) -> Value:
@@ -34,14 +43,16 @@ def arithmetic(d: Drawing, op: str) -> None:
     a = d.pick()
     b = partner(d, a)
     if op == "Div":
-        b = inside(d, b, *d.one(((0.2, 9.0), (-9.0, -0.2))))
+        b = inside(d, b, *_apart(d))
     d.emit(op, *((b, a) if op != "Div" and d.chance(0.4) else (a, b)))
 
 
 def power(d: Drawing, op: str) -> None:
     x = inside(d, d.pick(), *WIDE)
-    sort = d.integer(0, 4)
-    if sort == 0:
+    sort = d.integer(0, 5)
+    if sort == 5:
+        d.emit(op, d.constant(np.abs(array(d, like(d, x.shape))) + d.one((0.1, 0.1, 0.0))), inside(d, x, -3.0, 3.0))
+    elif sort == 0:
         d.emit(op, x, d.constant(np.full(like(d, x.shape), float(d.integer(0, 4)))))
     elif sort == 1:
         whole = np.array(d.integer(0, 3), np.int64 if d.opset >= 12 else np.float64)
@@ -57,6 +68,8 @@ def power(d: Drawing, op: str) -> None:
 def extreme(d: Drawing, op: str) -> None:
     x = d.pick()
     others = [partner(d, x) for _ in range(d.integer(0, 2))]
+    if d.chance(0.15):
+        others = [d.constant(np.zeros(like(d, x.shape)))]
     if d.opset < 8:
         others = [other for other in others if other.shape == x.shape]
     d.emit(op, *sorted([x, *others], key=lambda _: d.rng.random()))

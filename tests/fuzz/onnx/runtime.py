@@ -19,7 +19,7 @@ from fuzz.onnx.functions import INSTEAD, OTHERWISE
 SESSIONS = 4000
 onnxruntime.set_default_logger_severity(4)
 
-Change = Callable[[int, Array], Array]  # the number of a tensor of floats and what it holds → what it is to hold
+Change = Callable[[str, str, Array], Array]  # a tensor of floats, the operator that gives it, its values → new ones
 
 
 def session(serialised: bytes) -> onnxruntime.InferenceSession:
@@ -80,20 +80,17 @@ def _session(
         raise ValueError(f"{op}, opset {opset}: {reason}") from None
 
 
-def run(case: Case, x: Array, change: Change = lambda number, value: value) -> dict[str, Array]:
+def run(case: Case, x: Array, change: Change = lambda name, op, value: value) -> dict[str, Array]:
     """All tensors of a case by name, at one point (inputs,); `change` is applied to those of floats."""
-    count = 0
 
-    def changed(value: Array) -> Array:
-        nonlocal count
-        count += 1
-        return np.asarray(change(count, value)) if value.dtype == np.float64 else value
+    def changed(name: str, op: str, value: Array) -> Array:
+        return np.asarray(change(name, op, value)) if value.dtype == np.float64 else value
 
-    values: dict[str, Array] = {INPUT: changed(x.reshape(case.shape))}
-    values |= {name: changed(constant.array) for name, constant in case.tensors}
+    values: dict[str, Array] = {INPUT: changed(INPUT, "", x.reshape(case.shape))}
+    values |= {name: changed(name, "", constant.array) for name, constant in case.tensors}
     for node in case.nodes:
         found = step(node, case.opset, [values[name] if name else None for name in node.inputs])
-        values.update((name, changed(value)) for name, value in zip(node.outputs, found, strict=True))
+        values.update((name, changed(name, node.op, value)) for name, value in zip(node.outputs, found, strict=True))
     return values
 
 

@@ -1,4 +1,4 @@
-"""Simpler graphs: fewer outputs, fewer nodes, rounder constants."""
+"""Simpler graphs: fewer outputs and nodes, smaller shapes, rounder constants."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def smaller(case: Case) -> Iterator[Case]:
     yield from _constants_for_nodes(case, values)
     yield from _operands_for_nodes(case, values)
     yield from _input_for_nodes(case, values)
+    yield from _thinner(case)
+    yield from _fewer_attributes(case)
     yield from _rounder(case)
     yield from _plainer_box(case)
 
@@ -87,6 +89,29 @@ def _constants_for_nodes(case: Case, values: dict[str, Array]) -> Iterator[Case]
             held = tuple((name, tensor(_rounded(values[name]))) for name in node.outputs)
             nodes = tuple(other for other in case.nodes if other is not node)
             yield pruned(replace(case, nodes=nodes, tensors=case.tensors + held))
+
+
+def _thinner(case: Case) -> Iterator[Case]:
+    """Every axis of one size shorter, in the input, in constants and where constants are sizes."""
+    for old in sorted(set(case.shape) - {1}):
+        for new in range(1, old):
+            tensors = tuple((name, tensor(_cut(held.array, old, new))) for name, held in case.tensors)
+            low, high = (_cut(np.reshape(end, case.shape), old, new) for end in (case.low, case.high))
+            ends = {"low": tuple(low.ravel().tolist()), "high": tuple(high.ravel().tolist())}
+            yield replace(case, shape=low.shape, tensors=tensors, **ends)
+
+
+def _cut(array: Array, old: int, new: int) -> Array:
+    if array.dtype == np.int64:
+        return np.where(array == old, new, array)
+    return array[tuple(slice(new if n == old else n) for n in array.shape)]
+
+
+def _fewer_attributes(case: Case) -> Iterator[Case]:
+    for k, node in enumerate(case.nodes):
+        for gone in node.attributes:
+            left = replace(node, attributes=tuple(pair for pair in node.attributes if pair is not gone))
+            yield replace(case, nodes=(*case.nodes[:k], left, *case.nodes[k + 1 :]))
 
 
 def _rounded(array: Array) -> Array:

@@ -62,13 +62,32 @@ def reduce(d: Drawing, op: str) -> None:
 
 
 def softmax(d: Drawing, op: str) -> None:
-    """Of some scores, with a mask now and then."""
+    """Of some scores, now and then with a mask, which may be moved about before."""
     x = stretched(d, inside(d, d.pick(lambda value: value.rank > 0), -40.0, 40.0))
-    if op == "Softmax" and d.chance(0.25):
-        hidden = d.rng.random(x.shape[-1]) < 0.4
-        hidden[0] = False
-        x = d.emit("Add", x, d.constant(np.where(hidden, d.one((-np.inf, -1e9)), 0.0)))
+    if d.chance(0.45):
+        count = len(d.values)
+        x = _masked(d, x)
+        if d.chance(0.3):
+            x = d.emit("Transpose", x, perm=tuple(d.rng.permutation(x.rank).tolist()))
+        if d.chance(0.2):
+            x = d.emit("Add", x, d.constant(array(d, x.shape[-1:])))
+        if d.chance(0.9):
+            del d.values[count:]  # only the softmax reads what is masked
     d.emit(op, x, **({} if d.chance(0.4) and (x.rank > 1 or d.opset >= 13) else {"axis": d.axis(x.rank)}))
+
+
+def _masked(d: Drawing, x: Value) -> Value:
+    """The first entry takes part in every row along the last axis; what is hidden is added, subtracted or chosen."""
+    hidden = np.atleast_1d(d.rng.random(like(d, x.shape) if d.chance(0.4) else x.shape) < 0.4)
+    hidden[..., :1] = False
+    low, sort = d.one((-np.inf, -1e9)), d.integer(0, 2)
+    if sort == 0:
+        return d.emit("Add", x, d.constant(np.where(hidden, low, d.one((0.0, 0.5)))))
+    if sort == 1:
+        return d.emit("Sub", x, d.constant(np.where(hidden, 1e9, 0.0)))
+    if d.opset < 9:
+        raise Unfit
+    return d.emit("Where", d.constant(hidden), d.constant(low), x)
 
 
 def layer_normalisation(d: Drawing, op: str) -> None:
