@@ -127,6 +127,20 @@ def test_structure(name: str) -> None:
     check(STRUCTURE[name], RNG.standard_normal(SHAPE))
 
 
+EMPTY: dict[str, Callable[..., Any]] = {  # of arrays (1, 3), cut to nothing on the way
+    "roll": lambda x: jnp.roll(jnp.tanh(x), 1, 0),
+    "split": lambda x: jnp.array_split(x, 2, 0)[0],
+    "sum of nothing": lambda x: x[0] + jnp.sum(x[:, 3:] ** 2, 1),
+    "nothing beside": lambda x: jnp.concatenate([x[1:], 2 * x, x[:, :0].reshape(0, 3)]),
+    "nothing reversed": lambda x: jnp.concatenate([x[1:][::-1], x]),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_arrays_without_entries(name: str) -> None:
+    check(EMPTY[name], np.array([[0.25, 0.5, -1.0]]))
+
+
 @pytest.mark.parametrize(
     ("spec", "constant"),
     [("ij,jk->ik", WEIGHTS), ("ij,kj->ik", None), ("ij,ik->ijk", None), ("ij,ij->", None), ("ij,bij->bi", CUBE)]

@@ -34,8 +34,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Operation:
-    """`draw` gives the data for operands of these shapes, or None where there is none; `text` is how it is written, with
-    {0}, {1}, … for the operands and {d[0]}, … for the data; `apply` does it."""
+    """`draw` gives the data for operands of these shapes, or None where there is none; `text` is how it is written,
+    with {0}, {1}, … for the operands and {d[0]}, … for the data; `apply` does it."""
 
     operands: int
     draw: Callable[[np.random.Generator, Sequence[Shape]], tuple[Any, ...] | None]
@@ -69,18 +69,19 @@ def flat(values: Sequence[Any], outputs: Sequence[int]) -> Points:
     return np.concatenate([np.asarray(values[n], np.float64).ravel() for n in outputs])
 
 
-def slack(case: Case, table: Table, given: Callable[[Points], list[Any]], x: Points) -> Points:
-    """How far the outputs move if every value on the way is rounded a little otherwise."""
+def slack(case: Case, table: Table, array: Callable[[Points], Any], x: Points) -> Points:
+    """How far the outputs move if every value on the way is rounded otherwise; `array` makes one of numpy's."""
     rng = np.random.default_rng(case.seed)
     found = []
     for row in x:
-        true = flat(run(case, table, given(row)), case.outputs)
+        given = [array(part) for part in split(case, row)]
+        true = flat(run(case, table, given), case.outputs)
 
         def moved(value: Any) -> Any:
-            signs = rng.choice([-1.0, 1.0], np.shape(value))
-            return value * (1.0 + ROUNDING * signs) + ROUNDING * 1e-3 * rng.choice([-1.0, 1.0], np.shape(value))
+            factor, shift = ROUNDING * rng.choice([-1.0, 1.0], (2, *value.shape))
+            return value * array(1.0 + factor) + array(1e-3 * shift)
 
-        others = [flat(run(case, table, given(row), moved), case.outputs) for _ in range(TRIALS)]
+        others = [flat(run(case, table, given, moved), case.outputs) for _ in range(TRIALS)]
         found.append(MARGIN * np.max(np.abs(np.stack(others) - true), 0))
     return np.stack(found)
 

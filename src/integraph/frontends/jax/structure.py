@@ -48,19 +48,22 @@ def _broadcast(at: Call, x: int) -> int:
     return at.broadcast(at.reshape(x, tuple(placed)), shape)
 
 
-def _slice(at: Call, x: int) -> int:
+def _slice(at: Call, x: int) -> Value:
     starts, stops = at.params["start_indices"], at.params["limit_indices"]
     steps = at.params["strides"] or (1,) * len(starts)
     return _cut(at, x, [range(*map(int, ends)) for ends in zip(starts, stops, steps, strict=True)])
 
 
-def _reversed(at: Call, x: int) -> int:
+def _reversed(at: Call, x: int) -> Value:
     turned = at.params["dimensions"]
     kept = [range(n) for n in at.shape(x)]
     return _cut(at, x, [entries[::-1] if axis in turned else entries for axis, entries in enumerate(kept)])
 
 
-def _cut(at: Call, x: int, entries: list[range]) -> int:
+def _cut(at: Call, x: int, entries: list[range]) -> Value:
+    """An array without entries is known."""
+    if not all(entries):
+        return np.zeros([len(kept) for kept in entries])
     data = tuple((kept.start, kept.step, len(kept)) for kept in entries)
     return at.apply("slice", x, data=data)
 
@@ -91,8 +94,10 @@ def _gather(at: Call, x: int, *indices: Any) -> int:
     return at.reshape(flat, found.shape)
 
 
-def concatenate(at: Call, *parts: Value) -> int:
-    return at.apply("concat", *parts, data=(int(at.params["dimension"]),))
+def concatenate(at: Call, *parts: Value) -> Value:
+    """Of what has entries."""
+    filled = [part for part in parts if math.prod(at.shape(part))]
+    return at.apply("concat", *filled, data=(int(at.params["dimension"]),)) if len(filled) > 1 else (*filled, *parts)[0]
 
 
 def stack(at: Call, *parts: Value) -> int:
@@ -123,7 +128,7 @@ def _arranged(
     return x, sizes[0], sizes[1 + sum_first], sizes[2 - sum_first]
 
 
-MOVES: dict[str, Callable[[Call, int], int] | None] = {  # None: by the numbers of the entries
+MOVES: dict[str, Callable[[Call, int], Value] | None] = {  # None: by the numbers of the entries
     "reshape": _reshape,
     "transpose": _transpose,
     "squeeze": _squeeze,
