@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long bench docs lint types clean
+.PHONY: help demo test test-long fuzz bench docs lint types clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,11 @@ test: lint types  ## lint, types and the whole test suite
 
 test-long: $(VENV)/.extra-dev  ## the tests again, with those that take minutes
 	@$(BIN)/python -m pytest -n auto -m ""
+
+SECONDS ?= 120
+SEED ?= 1
+fuzz: $(VENV)/.extra-nets $(VENV)/.extra-oracles $(VENV)/.extra-jax  ## random sources against oracles: SECONDS=120 SEED=1 KINDS=onnx,formula
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED) --kinds "$(KINDS)"
 
 bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
 	@PYTHONPATH=examples $(BIN)/python benchmarks/run.py

@@ -177,4 +177,5 @@ CASES: dict[str, tuple[Build, tuple[int | str, ...], int]] = {
         17,
     ),
     "conditions": (conditions, (4, 3), 17),
+    "Not, of one": (lambda b: b.node("Where", b.node("Not", b.number(True, np.bool_)), b.number(0.0), "x"), (2, 3), 17),
 }

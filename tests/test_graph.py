@@ -21,6 +21,7 @@ from integraph.constructions.graph.forms import constant
 from integraph.constructions.graph.runs import NOBODY, Run, Tape, starts, used
 from integraph.constructions.graph.timing import timing
 from integraph.program.views import dense
+from integraph.targets.graph import Builder
 from random_graphs import graphs, laid
 
 X = np.random.default_rng(1).random((7, 2))
@@ -219,3 +220,16 @@ def test_names_where_registers_are_used_again() -> None:
     assert "arg(tanh(x+y))…" in "".join(names)
     assert len(set(names)) == len(names) == built.width
     assert sum(group.view.size for group in built.registers) == built.width
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 1), (2, 3)])
+@pytest.mark.parametrize("exponents", [[2.0, -1.0, 3.0], [[-2.0], [0.0]], [1.0, 0.5, -2.0], [2.0, 2.0, 2.0], [[[3.0]]]])
+def test_an_exponent_for_each_entry(shape: tuple[int, ...], exponents: Any) -> None:
+    """A whole exponent needs no positive base, whatever its neighbours are."""
+    b, c = Builder(), np.array(exponents)
+    graph = b.graph([b.apply("variable_power", b.input("x", shape), b.constant(c))])
+    low = 0.5 if (c != np.rint(c)).any() else -2.0
+    x = np.random.default_rng(3).uniform(low, low + 1.5, (5, graph.inputs))
+    program = integraph.compile(graph, method="exact", box=(low, low + 1.5))
+    wanted = [np.power(row.reshape(shape), c).ravel() for row in x]
+    np.testing.assert_allclose(program(x), wanted, rtol=1e-13)

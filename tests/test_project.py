@@ -18,7 +18,7 @@ import integraph
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TARGETS = {"help", "demo", "test", "test-long", "bench", "docs", "lint", "types", "clean"}
+TARGETS = {"help", "demo", "test", "test-long", "fuzz", "bench", "docs", "lint", "types", "clean"}
 ADDRESSES = (
     "index" + "-url",
     "find" + "-links",

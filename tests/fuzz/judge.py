@@ -3,7 +3,7 @@
 Two correct computations differ by rounding, and by how much depends on the conditioning of what is computed. So an
 oracle also says how far its own result moves when everything on the way is perturbed a little: that is asked only where
 the difference is not tiny anyway. Where rounding alone could have moved the result by 1e-3 of its size, nothing is
-decided.
+decided. Of the budget only what is smoothed or left behind counts: rounding of the controls is rounding like any other.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ class Subject:
     slack: Callable[[Points], Points]  # (B, inputs) → (B, outputs): how far rounding may move the truth
     low: Points
     high: Points
-    indifferent: Callable[[Points, Points], bool] = lambda x, found: False  # at one point: see `compare`
-    singular: Callable[[Points], bool] = lambda x: False  # at one point: a root of 0 is on the way
+    excuse: Callable[[Points], str] = lambda x: ""  # why the flow may fail at one point that has a value
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,8 @@ class Plan:
     engines: tuple[str, ...] = ENGINES[:1]
     frees: tuple[str, ...] = FREES[:1]
     search: int = 0  # steps of the search for a broken promise
+    eps: float = EPS  # where a tolerance is needed
+    always: bool = False  # a tolerance for the other policies, even where none is needed
 
 
 def judge(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -> Outcome:
@@ -68,11 +69,11 @@ def judge(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -> 
 
 
 def _judged(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -> Outcome:
-    program, eps = compiled(subject, plan.frees[0])
+    program, eps = compiled(subject, plan)
     first = compare(subject, program, x, plan.engines[0])
     if first.status == FAILS:
         return first
-    for outcome in _others(subject, program, x[:2], plan, eps):
+    for outcome in _others(subject, program, x[:2], plan, plan.eps if plan.always else eps):
         if outcome.status == FAILS:
             return outcome
     if plan.search and program.budget is not None:
@@ -82,12 +83,12 @@ def _judged(subject: Subject, x: Points, plan: Plan, rng: np.random.Generator) -
     return first
 
 
-def compiled(subject: Subject, free: str) -> tuple[Program, float | None]:
+def compiled(subject: Subject, plan: Plan) -> tuple[Program, float | None]:
     """The program, and the tolerance: none, unless it is refused without one."""
     try:
-        return subject.compile(free=free, eps=None), None
+        return subject.compile(free=plan.frees[0], eps=None), None
     except SourceError:
-        return subject.compile(free=free, eps=EPS), EPS
+        return subject.compile(free=plan.frees[0], eps=plan.eps), plan.eps
 
 
 def _others(subject: Subject, program: Program, x: Points, plan: Plan, eps: float | None) -> Iterable[Outcome]:
@@ -97,9 +98,9 @@ def _others(subject: Subject, program: Program, x: Points, plan: Plan, eps: floa
         try:
             other = subject.compile(free=free, eps=eps)
         except UsageError:
-            if eps is None or free not in DECAYS:
+            if eps is None:
                 raise
-            continue  # what decay leaves may be more than the tolerance
+            continue  # what decay leaves, or rounding of the controls, may be more than the tolerance
         found = compare(subject, other, x, plan.engines[0], free)
         yield Outcome(found.status, f"{found.detail}, free={free}")
 
@@ -107,9 +108,7 @@ def _others(subject: Subject, program: Program, x: Points, plan: Plan, eps: floa
 def compare(subject: Subject, program: Program, x: Points, engine: str, free: str = FREES[0]) -> Outcome:
     """Values at some points, and how many there are.
 
-    Where the oracle has no value, the flow must fail. There is one exception: what is multiplied by 0, or cancels, is
-    not computed, and then its domain is not checked. `Subject.indifferent(x, found)` says whether that is the reason.
-    Where the oracle has a value, the flow may fail only at roots of 0, and those of their kind.
+    Where the oracle has no value, the flow must fail. Where it has one, the flow must not, unless there is an excuse.
     """
     own = max(TINY[engine], DECAYED if free in DECAYS and program.budget is None else 0.0)
     with np.errstate(all="ignore"):
@@ -130,15 +129,14 @@ def _row(
     if not np.isfinite(wanted).all():
         if failure is not None:
             return Outcome(REFUSED, f"no value: {failure.status.name.lower()}, and none of the oracle")
-        if subject.indifferent(x, found):
-            return Outcome(AGREES, "what has no value is multiplied by 0, or cancels")
         k = int(np.flatnonzero(~np.isfinite(wanted))[0])
         return Outcome(FAILS, f"value: output {k} is {found[k]!r}, the oracle says {wanted[k]} {at}")
     if failure is not None:
         if engine == "taylor" and failure.status == Status.STEP_LIMIT:
             return Outcome(REFUSED, "taylor used up its steps")
-        if failure.status == Status.ESCAPED and subject.singular(x):
-            return Outcome(REFUSED, "a root of 0")
+        excuse = subject.excuse(x)
+        if excuse and failure.status != Status.STEP_LIMIT:
+            return Outcome(REFUSED, excuse)
         return Outcome(FAILS, f"value: none ({failure}), the oracle says {wanted.tolist()} {at}")
     return _close(subject, program, x, wanted, found, own, at)
 
@@ -147,7 +145,8 @@ def _close(
     subject: Subject, program: Program, x: Points, wanted: Points, found: Points, own: float, at: str
 ) -> Outcome:
     size, off = np.maximum(np.abs(wanted), 1.0), np.abs(found - wanted)
-    allowed = own * size + (0.0 if program.budget is None else program.budget.total)
+    budget = program.budget
+    allowed = own * size + (0.0 if budget is None else budget.approximation + budget.residue)
     if (off <= allowed).all():
         return Outcome(AGREES)
     with np.errstate(all="ignore"):
@@ -158,7 +157,7 @@ def _close(
     if (over <= 0).all():
         return Outcome(AGREES)
     k = int(np.argmax(over / size))
-    smoothed = program.budget is not None and program.budget.approximation > 0
+    smoothed = budget is not None and budget.approximation > 0
     return Outcome(
         FAILS,
         f"{'promise' if smoothed else 'value'}: output {k} is {found[k]!r}, the oracle says {wanted[k]!r} "

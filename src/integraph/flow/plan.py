@@ -1,4 +1,7 @@
-"""From a program to the steps of the exact engine: what is dead is skipped, what is still 0 is not read."""
+"""From a program to the steps of the exact engine: what is dead is skipped, what is still 0 is not read.
+
+A block whose solution may escape is never dead: where it does, the whole flow has no end, whoever reads it.
+"""
 
 from __future__ import annotations
 
@@ -60,10 +63,10 @@ def make(program: Program, everything: bool) -> Plan:
         segment = program.segments[number]
         wanted = [(block, tuple(_any(ref, live) for ref in block.targets)) for block in segment.blocks]
         for block, alive in reversed(wanted):
-            if any(alive):
+            if any(alive) or block.op.escapes:
                 kept.append((number, block, segment.tau, alive))
         for block, alive in wanted:
-            if any(alive):
+            if any(alive) or block.op.escapes:
                 for ref in block.refs():
                     _set(ref, live)
     kept.reverse()

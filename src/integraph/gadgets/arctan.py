@@ -14,6 +14,7 @@ class Arctan(Elementwise):
     targets = ("y", "v", "w")
     operands = ()
     tensors = ()
+    escapes = True
     domain = "where v = 0, w must start above −1"
     meaning = "from y = w = 0 and v = x, y(1) = arctan x"
     equations = (

@@ -15,6 +15,7 @@ class Asinh(Elementwise):
     targets = ("y", "v", "u", "w")
     operands = ()
     tensors = ()
+    escapes = True
     domain = "where u = 0, w must start above −1"
     meaning = "from y = w = 0 and v = u = x, y(1) = asinh x"
     equations = (

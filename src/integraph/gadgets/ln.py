@@ -15,6 +15,7 @@ class Ln(Elementwise):
     targets = ("p", "z")
     operands = ()
     tensors = ()
+    escapes = True
     domain = "the argument of ln must be > 0; p + 1 is a multiple of it"
     meaning = "from p = x − 1 and z = 0, z(1) = ln x"
     equations = (

@@ -13,6 +13,7 @@ class LogCosh(Elementwise):
     name = "log_cosh"
     targets = ("m", "l")
     operands = ("x",)
+    escapes = True
     domain = "m must start above −|x|·coth|x|"
     meaning = "from m = l = 0, l(1) = ln cosh x"
     equations = (

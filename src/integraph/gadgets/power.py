@@ -18,6 +18,7 @@ class Power(Elementwise):
     targets = ("p", "z")
     operands = ()
     tensors = ("a",)
+    escapes = True
     domain = "the base of the power must be > 0; p + 1 is a multiple of it"
     meaning = "from p = x − 1 and z = 1, z(1) = x^a"
     equations = (

@@ -15,6 +15,7 @@ class PowerSpiral(Growth):
     targets = ("p", "u", "v")
     operands = ("x", "t")
     tensors = ("a", "w", "b", "c", "d")
+    escapes = True
     domain = "the bases of powers must be > 0, p + 1 are multiples of them; u and v must stay below 1.8e308"
 
 

@@ -17,6 +17,7 @@ class Powers(Growth):
     targets = ("p", "z")
     operands = ("x",)
     tensors = ("a", "w", "b")
+    escapes = True
     domain = "the bases of powers must be > 0, p + 1 are multiples of them; z must stay below 1.8e308"
 
 

@@ -12,6 +12,7 @@ class Relu(Elementwise):
     targets = ("s",)
     operands = ("x",)
     tensors = ("a", "b", "k")
+    escapes = True
     domain = "s must start above −x/(e^{kx} − 1); x/2 is"
     meaning = "from s = x/2, s(1) = x/(1 + e^−kx), close to max(x, 0)"
     equations = (

@@ -11,6 +11,7 @@ class Silu(Elementwise):
     name = "silu"
     targets = ("s",)
     operands = ("x",)
+    escapes = True
     domain = "s must start above −x/(e^x − 1); x/2 is"
     meaning = "from s = x/2, s(1) = x/(1 + e^−x)"
     equations = (

@@ -31,6 +31,7 @@ class Softmax(Gadget):
     targets = ("a", "u", "m")
     operands: ClassVar[tuple[str, ...]] = ("s",)
     tensors: ClassVar[tuple[str, ...]] = ("c",)
+    escapes = True
     domain = "start at a = 1/n, u = (s + c)/n, m = mean(s) + c, and choose c ≥ −max(s) in every row"
 
     def check(self, block: Block) -> None:

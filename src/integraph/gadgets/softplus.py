@@ -14,6 +14,7 @@ class Softplus(Elementwise):
     name = "softplus"
     targets = ("s", "y")
     operands = ("x",)
+    escapes = True
     domain = "s must start above −x/(e^x − 1); x/2 is"
     meaning = "from s = x/2 and y = ln 2, y(1) = ln(1 + e^x)"
     equations = (

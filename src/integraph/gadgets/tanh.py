@@ -19,6 +19,7 @@ class Tanh(Elementwise):
     name = "tanh"
     targets = ("alpha", "lam")
     operands = ("x",)
+    escapes = True
     domain = "λ must start above −|x|·coth|x|; Lemma 1 starts it at 0"
     meaning = "from alpha = lam = 0, alpha(1) = tanh x"
     equations = (

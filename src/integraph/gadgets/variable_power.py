@@ -14,6 +14,7 @@ class VariablePower(Elementwise):
     targets = ("p", "q", "z")
     operands = ()
     tensors = ()
+    escapes = True
     domain = "the base of the power must be > 0; p + 1 is a multiple of it"
     meaning = "from p = x − 1, q = y(x − 1) and z = 1, z(1) = x^y"
     equations = (

@@ -36,6 +36,7 @@ from numpy.typing import ArrayLike
 from integraph.errors import SourceError
 from integraph.program.engine import batch_of
 from integraph.program.views import Floats
+from integraph.targets.entrywise_power import entrywise_power
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_values import compute
 
@@ -145,6 +146,10 @@ class Builder:
         if any(not isinstance(n, int | np.integer) or not 0 <= n < len(self.nodes) for n in args):
             raise SourceError(f"{text or op}: its operands {args} are no numbers of earlier nodes")
         operands = [self.nodes[n] for n in args]
+        if op == "variable_power" and (exponents := operands[1].value) is not None:
+            found = entrywise_power(self, args[0], exponents, text)
+            if found is not None:
+                return found
         return self._add(Node(op, args, _shape(op, operands, data, text), data, value, text))
 
     def softmax(self, x: int, text: str = "") -> int:

@@ -283,7 +283,7 @@ def scaled(form: Form, factor: Any, ops: int | None = None, size: Floats | None 
     )
     terms = tuple(Term(term.atoms, term.refs, *rounding.multiplied(_number(term), along)) for term in wide.terms)
     b = rounding.multiplied(rounding.Number(wide.b, wide.size, wide.ops), by)
-    return Form(shape, terms if factor.ndim or factor or (by.ops and size is not None) else (), *b)
+    return Form(shape, terms if factor.any() or (by.ops and size is not None) else (), *b)
 
 
 def shifted(form: Form, by: float | Floats, ops: int | None = None) -> Form:
@@ -293,12 +293,13 @@ def shifted(form: Form, by: float | Floats, ops: int | None = None) -> Form:
 
 def product(f: Form, g: Form) -> Form:
     """Every term of one times every term of the other, of degree two at most."""
+    shape = np.broadcast_shapes(f.shape, g.shape)
     if not f.terms or not g.terms:
-        return scaled(f, g.b, g.ops, g.size) if f.terms else scaled(g, f.b, f.ops, f.size)
+        other, number = (f, g) if f.terms else (g, f)
+        return scaled(broadcast(other, shape), number.b, number.ops, number.size)
     for form, other in ((f, g), (g, f)):
         if form.degree > 1 or (form.terms and any(t.reads > 1 for t in form.terms) and other.degree):
             raise Materialise(form)
-    shape = np.broadcast_shapes(f.shape, g.shape)
     f, g = broadcast(f, shape), broadcast(g, shape)
     pairs = tuple(
         Term((*s.atoms, *t.atoms), (*s.refs, *t.refs), *rounding.multiplied(_number(s), _number(t)))

@@ -72,11 +72,15 @@ def _bound(make: RecipeStage, held: Mapping[str, Form]) -> Stage:
     return stage
 
 
-def logarithm(tape: Tape, x: Form, s: float, text: str) -> Form:
-    """ln x from p = x/s − 1 and z = 0; ln s is added."""
+def logarithm(tape: Tape, x: Form, s: float, text: str, guard: bool) -> Form:
+    """ln x from p = x/s − 1 and z = 0; ln s is added. `guard`: x is not known to be positive."""
     p, z = tape.atom(f"p({text})", x.shape), tape.atom(f"ln({text})", x.shape)
     begin = {p: starts([(dense(0, x.shape), shifted(scaled(x, 1.0 / s), -1.0))])}
-    tape.add(Run(text, (p, z), begin, frozenset(), (lambda where: (gadgets.ln(where(p, None), where(z, None)),),)))
+
+    def stage(where: Where) -> tuple[Block, ...]:
+        return (gadgets.ln(where(p, None), where(z, None)),)
+
+    tape.add(Run(text, (p, z), begin, frozenset(), (stage,), guard=guard))
     return shifted(atom_form(z, x.shape), math.log(s))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from integraph import gadgets
 from integraph.bounds.intervals import U
 from integraph.constructions.graph import forms
-from integraph.constructions.graph.forms import Form, Shape, atom_form, constant, scaled, shifted
+from integraph.constructions.graph.forms import Form, Materialise, Shape, atom_form, constant, scaled, shifted
 from integraph.constructions.graph.merge import joined
 from integraph.constructions.graph.rounding import Number, multiplied, powers_of_two
 from integraph.constructions.graph.runs import Run, Start, Tape, Where, ones, reading, starts
@@ -48,8 +48,11 @@ class Power:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fused:
+    """Each part broadcasts to `shape`, which none of them needs to have: a power that cancels takes its lanes along."""
+
     start: Form
     growth: Form
+    shape: Shape
     powers: tuple[Power, ...] = ()
     angle: Form | None = None
     cosine: bool = False
@@ -57,10 +60,20 @@ class Fused:
     ops: int = 0  # roundings of the gain
 
     @property
-    def shape(self) -> Shape:
-        angles = () if self.angle is None else (self.angle.shape,)
-        bases = (power.base.shape for power in self.powers)
-        return np.broadcast_shapes(self.start.shape, self.growth.shape, self.gain.shape, *bases, *angles)
+    def parts(self) -> tuple[Form, ...]:
+        """The forms that it reads."""
+        bases = (power.base for power in self.powers)
+        return (self.start, self.growth, *bases, *([] if self.angle is None else [self.angle]))
+
+    @property
+    def registers(self) -> Shape:
+        """The shape of what has to run."""
+        return np.broadcast_shapes(*(part.shape for part in self.parts))
+
+    @property
+    def unit(self) -> bool:
+        """Whether it starts at 1."""
+        return not self.start.terms and self.start.size is None and bool((self.start.b == 1.0).all())
 
     def key(self) -> tuple[Any, ...]:
         """Equal where one run serves both; that is also so for a sine and a cosine."""
@@ -72,8 +85,8 @@ def polynomial(form: Form) -> Fused:
     """A number is a gain, if enough of its digits are known."""
     ops = relative(form)
     if form.terms or ops is None:
-        return Fused(form, constant((), 0.0))
-    return Fused(ones(()), constant((), 0.0), gain=np.broadcast_to(form.b, form.shape), ops=ops)
+        return Fused(form, constant((), 0.0), form.shape)
+    return Fused(ones(()), constant((), 0.0), form.shape, gain=form.b, ops=ops)
 
 
 def relative(form: Form) -> int | None:
@@ -84,17 +97,12 @@ def relative(form: Form) -> int | None:
     return math.ceil(np.max(lost / np.abs(form.b))) if (lost * U < HALF * np.abs(form.b)).all() else None
 
 
-def _alone(f: Fused) -> bool:
-    """Whether nothing but a gain is multiplied with powers and exponentials."""
-    return f.angle is None and not f.start.terms and bool((f.start.b == 1).all())
-
-
 def exponential(growth: Form) -> Fused:
-    return Fused(ones(()), growth)
+    return Fused(ones(()), growth, growth.shape)
 
 
 def turn(angle: Form, cosine: bool) -> Fused:
-    return Fused(ones(()), constant((), 0.0), (), angle, cosine)
+    return Fused(ones(()), constant((), 0.0), angle.shape, (), angle, cosine)
 
 
 def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int = FAR) -> Fused:
@@ -102,7 +110,7 @@ def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int 
     s = scale(low, high, far)
     most = REACH / abs(a)  # s^a is a factor of what is read
     s = 2.0 ** max(min(round(math.log2(s)), math.floor(most)), -math.floor(most))
-    return Fused(ones(()), constant((), 0.0), (Power(base, a, s, text, (low, high)),))
+    return Fused(ones(()), constant((), 0.0), base.shape, (Power(base, a, s, text, (low, high)),))
 
 
 def scale(low: float, high: float, far: int = FAR) -> float:
@@ -127,8 +135,11 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
             powers[same] = replace(powers[same], a=powers[same].a + other.a)
     turning = f if f.angle is not None else g
     kept = tuple(power for power in powers if power.a or not power.known[0] > 0)  # x⁰ still checks its x
-    gain, _, ops = multiplied(Number(f.gain, None, f.ops), Number(g.gain, None, g.ops))
-    return Fused(start, forms.add(f.growth, g.growth), kept, turning.angle, turning.cosine, gain, ops)
+    gain, lost, ops = multiplied(Number(f.gain, None, f.ops), Number(g.gain, None, g.ops))
+    if lost is not None:
+        raise SourceError("its numbers multiply to less than float64 holds, 2.2e-308: rescale it")
+    shape, growth = np.broadcast_shapes(f.shape, g.shape), forms.add(f.growth, g.growth)
+    return Fused(start, growth, shape, kept, turning.angle, turning.cosine, gain, ops)
 
 
 def _moderate(gain: Floats, a: Fraction) -> bool:
@@ -138,21 +149,21 @@ def _moderate(gain: Floats, a: Fraction) -> bool:
 
 
 def moved(f: Fused, shape: Shape, how: Callable[[Form], Form]) -> Fused | None:
-    """f with its lanes in another shape, if each of its parts has all lanes or none."""
-    parts = [f.start, f.growth, *(power.base for power in f.powers), *([f.angle] if f.angle else [])]
-    old = f.shape
-    if any(part.shape not in ((), old) for part in parts) or f.gain.shape not in ((), old):
+    """f with its lanes in another shape, if each of its parts has all lanes or none, and can be seen that way."""
+    if any(part.shape not in ((), f.shape) for part in f.parts):
         return None
-    there = [how(part) if part.shape else part for part in parts]
-    powers = tuple(replace(power, base=base) for power, base in zip(f.powers, there[2:], strict=False))
-    gain = f.gain.reshape(shape) if f.gain.shape else f.gain
-    angle = there[-1] if f.angle else None
-    return Fused(forms.broadcast(there[0], shape), there[1], powers, angle, f.cosine, gain, f.ops)
+    try:
+        start, growth, *others = (how(part) if part.shape else part for part in f.parts)
+    except Materialise:
+        return None
+    powers = tuple(replace(power, base=base) for power, base in zip(f.powers, others, strict=False))
+    gain = forms.squeezed(np.broadcast_to(f.gain, f.shape).reshape(shape)) if f.gain.ndim else f.gain
+    return Fused(start, growth, shape, powers, others[-1] if f.angle else None, f.cosine, gain, f.ops)
 
 
 def raised(f: Fused, a: Fraction) -> Fused | None:
     """f^a, if f is a number times exponentials and powers of positive bases, and a root of it a positive one."""
-    if not _alone(f) or not ((f.gain > 0).all() or (a.denominator == 1 and f.gain.all())):
+    if f.angle is not None or not f.unit or not ((f.gain > 0).all() or (a.denominator == 1 and f.gain.all())):
         return None
     powers = tuple(replace(power, a=power.a * a) for power in f.powers)
     if any(abs(power.a) > LARGEST for power in powers) or not _moderate(f.gain, a):
@@ -165,7 +176,7 @@ def raised(f: Fused, a: Fraction) -> Fused | None:
 def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form | None]:
     """z, or the products with the sine and with the cosine, before the gain. The factor Π s^a belongs to the end: a
     start that is nothing but registers can be taken over. `near` is how far the value is from what it stands for."""
-    shape = _registers(f)
+    shape = f.registers
     growth, angle = _readable(tape, f.growth, shape, text), f.angle and _readable(tape, f.angle, shape, text)
     layout = _layout(shape, f.powers)
     start = forms.broadcast(f.start, shape)
@@ -195,14 +206,15 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
         gadget = gadgets.power_spiral if f.powers else gadgets.spiral
         return (gadget(*refs, x, t, **given, c=c, d=d if d.any() else None),)
 
-    after = {p: left} if f.powers and (left := _left(f, shape, z)) is not None else {}
+    after = {p: left} if f.powers and (left := _left(f, (*layout, 1), atom_form(z, shape))) is not None else {}
     numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
     rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
     reach = sum(math.log2(power.s) * float(power.a) for power in f.powers)
     if abs(reach) > 3 * REACH:
         raise SourceError(f"{text}: its powers differ by a factor of 2^{abs(reach):.0f} on the box: use a smaller one")
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
-    tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain))
+    guard = not all(power.known[0] > 0 for power in f.powers)
+    tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain, guard))
     ops = sum(1 + _raising(power.a, np.array(power.s)) for power in f.powers if power.s != 1)
     ops *= rounded or not powers_of_two(np.array(gain))
     ends = [scaled(atom_form(atom, shape), gain, ops) for atom in (u, z) if atom >= 0]
@@ -212,11 +224,6 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
 def _raising(a: Fraction, x: Floats) -> int:
     """Roundings of x^a in float64: those of the function, and that of an exponent that is no float64."""
     return 4 + math.ceil(float(abs(a) * Fraction(float(np.abs(np.log(np.abs(x))).max())))) * (Fraction(float(a)) != a)
-
-
-def _registers(f: Fused) -> Shape:
-    """The shape without its gain."""
-    return replace(f, gain=np.ones(())).shape
 
 
 def _readable(tape: Tape, form: Form, shape: Shape, text: str) -> Form:
@@ -262,10 +269,10 @@ def _exponent(where: Where, form: Form, shape: Shape, lanes: Shape) -> tuple[Ref
     return joined(refs), wide.terms[0].w if len(refs) == 1 else np.concatenate(weights, -1), wide.b
 
 
-def _left(f: Fused, shape: Shape, z: int) -> Form | None:
-    """p(1) = 1 − s/x as a polynomial of z, which it is for 1/x and 1/√x alone."""
-    alone = len(f.powers) == 1 and _alone(f) and not f.growth.terms and not f.growth.b.any()
-    if not alone or f.powers[0].a not in (-1, Fraction(-1, 2)) or math.prod(shape) > 1:
+def _left(f: Fused, shape: Shape, z: Form) -> Form | None:
+    """p(1) = 1 − s/x, of that shape, as a polynomial of z, which it is for 1/x and 1/√x alone."""
+    alone = len(f.powers) == 1 and f.unit and f.angle is None and not f.growth.terms and not f.growth.b.any()
+    if not alone or f.powers[0].a not in (-1, Fraction(-1, 2)) or math.prod(z.shape) > 1:
         return None
-    inverse = forms.reshaped(atom_form(z, shape), (1,))  # (s/x)^−a
+    inverse = forms.reshaped(z, shape)  # (s/x)^−a
     return shifted(scaled(inverse if f.powers[0].a == -1 else forms.product(inverse, inverse), -1.0), 1.0)

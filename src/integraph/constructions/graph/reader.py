@@ -66,11 +66,15 @@ class Reader:
             size = self.ranges[number].size
             self.sizes.setdefault(value.plain[0], float(np.max(size, initial=0.0)))
 
+    def text(self, number: int) -> str:
+        """What the source calls a node, or its operation."""
+        return self.graph.nodes[number].text or f"{self.graph.nodes[number].op} {number}"
+
     def form(self, number: int) -> Form:
         """Node `number` as a form; a fused product runs."""
         value = self.values[number]
         if isinstance(value, Fused):
-            value = self.values[number] = self.run(value, self.graph.nodes[number].text or "product")
+            value = self.values[number] = self.run(value, self.text(number))
         return value
 
     def run(self, value: Fused, text: str, near: float = 0.0) -> Form:
@@ -82,7 +86,7 @@ class Reader:
         known, number = self._waiting.pop((key, value.cosine), (value, None))
         if number is not None:
             self.know(scaled(end, known.gain, known.ops), number)
-        return scaled(end, value.gain, value.ops)
+        return forms.broadcast(scaled(end, value.gain, value.ops), value.shape)
 
     def know(self, form: Form, number: int) -> None:
         """An atom that holds a node, or a multiple of it, has its range."""
@@ -103,7 +107,7 @@ class Reader:
         """What the read-out can take: linear, and a few registers for each output."""
         form = self.form(number)
         if form.degree > 1 or form.cost > FEW or (form.b.any() and form.degree == 0):
-            return self.tape.sum(form, self.graph.nodes[number].text or "output")
+            return self.tape.sum(form, self.text(number))
         return form
 
     def changed(self, form: Form, how: Callable[[Form], Form], text: str) -> Form:
@@ -159,7 +163,7 @@ class Reader:
     def power_of(self, number: int, a: Fraction, text: str) -> Value:
         """A power of a node, factor by factor of what it multiplies, divides and raises."""
         if _whole(a):
-            return self.power(self.values[number], a, self.ranges[number], text, self.graph.nodes[number].text)
+            return self.power(self.values[number], a, self.ranges[number], text, self.text(number))
         found: Value = constant((), 1.0)
         waiting = [(number, a)]
         while waiting:
@@ -167,7 +171,7 @@ class Reader:
             factors = self.factors(n, b)
             waiting += factors
             if not factors:
-                factor = self.power(self.values[n], b, self.ranges[n], text, self.graph.nodes[n].text)
+                factor = self.power(self.values[n], b, self.ranges[n], text, self.text(n))
                 found = self.times(found, factor, text)
         return found
 
@@ -192,7 +196,7 @@ class Reader:
         low, high = float(np.min(known.low)), float(np.max(known.high))
         if _whole(a) and (low <= 0 or a <= PRODUCTS):
             return self.whole(x, int(a), text)
-        if a < 0 and low == high == 0:
+        if a < 0 and ((known.low == 0) & (known.high == 0)).any():
             raise SourceError(f"{text}: its base is 0 for every input")
         if not x.terms:
             number = _power_of_number(x, x.b, a, text)
@@ -287,7 +291,7 @@ class Reader:
         if not high > 0:
             raise SourceError(f"{text}: its argument is at most {high:g} on the box: ln needs a positive one")
         near = low <= 1 <= high and low >= NEAR_ONE
-        return functions.logarithm(self.tape, x, 1.0 if near else fused.scale(low, high), text)
+        return functions.logarithm(self.tape, x, 1.0 if near else fused.scale(low, high), text, not low > 0)
 
 
 def _compound(form: Form) -> bool:

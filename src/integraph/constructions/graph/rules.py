@@ -17,6 +17,7 @@ from integraph.constructions.graph.fused import Fused
 from integraph.constructions.graph.reader import Reader, Value
 from integraph.constructions.graph.rounding import powers_of_two
 from integraph.constructions.graph.runs import Tape
+from integraph.constructions.graph.spec import check_runs, check_value
 from integraph.errors import SourceError
 from integraph.program.views import dense
 from integraph.targets.activations import CUBIC, ROOT_2_PI
@@ -40,8 +41,10 @@ def lower(graph: Graph, ranges: Sequence[Interval], steep: float | None) -> Lowe
     """`steep` is the steepness k of rectifiers; without one they are refused."""
     reader = Reader(graph, ranges, steep)
     for number, node in enumerate(graph.nodes):
-        text = node.text or f"{node.op} {number}"
+        text, before = reader.text(number), len(reader.tape.runs)
         reader.keep(number, RULES[node.op](reader, number, node, text), text)
+        check_runs(reader.tape, before)
+        check_value(reader.values[number], node.shape, reader.tape.atoms, text)
     outputs = tuple(reader.output(n) for n in graph.outputs)
     return Lowered(reader.tape, outputs, tuple(reader.smoothed))
 
@@ -84,7 +87,7 @@ def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
 def _broadcast(r: Reader, n: int, node: Node, text: str) -> Value:
     value = r.values[node.args[0]]
     if isinstance(value, Fused):
-        return replace(value, start=forms.broadcast(value.start, node.shape))
+        return replace(value, shape=node.shape)
     return r.changed(value, lambda form: forms.broadcast(form, node.shape), text)
 
 
@@ -206,7 +209,8 @@ def _logarithm(base: float) -> Rule:
 
 def _log1p(r: Reader, n: int, node: Node, text: str) -> Value:
     r.inside(node.args[0], text, -1.0, math.inf)
-    return functions.logarithm(r.tape, shifted(r.form(node.args[0]), 1.0), 1.0, text)
+    guard = not np.min(r.ranges[node.args[0]].low) > -1
+    return functions.logarithm(r.tape, shifted(r.form(node.args[0]), 1.0), 1.0, text, guard)
 
 
 def _softplus(r: Reader, n: int, node: Node, text: str) -> Value:
@@ -214,16 +218,14 @@ def _softplus(r: Reader, n: int, node: Node, text: str) -> Value:
     x = r.form(node.args[0])
     if np.max(r.ranges[node.args[0]].high) > TAIL:
         return r.flow("softplus", x, text)
-    return functions.logarithm(r.tape, shifted(r.run(fused.exponential(x), text), 1.0), 1.0, text)
+    return functions.logarithm(r.tape, shifted(r.run(fused.exponential(x), text), 1.0), 1.0, text, False)
 
 
 def _root(a: Fraction) -> Rule:
     def rule(r: Reader, n: int, node: Node, text: str) -> Value:
         known = r.ranges[node.args[0]]
         if a.denominator == 3 and np.min(known.low) < 0:
-            return r.either_sign(
-                r.form(node.args[0]), a, float(np.max(known.size)), text, r.graph.nodes[node.args[0]].text
-            )
+            return r.either_sign(r.form(node.args[0]), a, float(np.max(known.size)), text, r.text(node.args[0]))
         return r.power_of(node.args[0], a, text)
 
     return rule
@@ -232,7 +234,7 @@ def _root(a: Fraction) -> Rule:
 def _arc(r: Reader, number: int, text: str) -> Form:
     """asin x = atan(x (1 − x²)^−½)."""
     r.inside(number, text, -1.0, 1.0)
-    x, name = r.form(number), r.graph.nodes[number].text
+    x, name = r.form(number), r.text(number)
     x = x if x.single else r.tape.sum(x, text)
     square = shifted(scaled(r.multiply(x, x, text), -1.0), 1.0)
     slope = r.times(x, fused.power(square, Fraction(-1, 2), 0.0, 1.0, f"1 − ({name})²"), text)
@@ -251,7 +253,7 @@ def _acos(r: Reader, n: int, node: Node, text: str) -> Value:
 def _acosh(r: Reader, n: int, node: Node, text: str) -> Value:
     """2 asinh √((x − 1)/2)."""
     r.inside(node.args[0], text, 1.0, math.inf)
-    known, name = r.ranges[node.args[0]], r.graph.nodes[node.args[0]].text
+    known, name = r.ranges[node.args[0]], r.text(node.args[0])
     half = shifted(scaled(r.form(node.args[0]), 0.5), -0.5)
     low, high = 0.5 * float(np.min(known.low)) - 0.5, 0.5 * float(np.max(known.high)) - 0.5
     return scaled(
@@ -261,8 +263,10 @@ def _acosh(r: Reader, n: int, node: Node, text: str) -> Value:
 
 def _atanh(r: Reader, n: int, node: Node, text: str) -> Value:
     r.inside(node.args[0], text, -1.0, 1.0)
-    x = r.form(node.args[0])
-    above, below = (functions.logarithm(r.tape, shifted(scaled(x, sign), 1.0), 1.0, text) for sign in (1.0, -1.0))
+    x, guard = r.form(node.args[0]), not np.max(r.ranges[node.args[0]].size) < 1
+    above, below = (
+        functions.logarithm(r.tape, shifted(scaled(x, sign), 1.0), 1.0, text, guard) for sign in (1.0, -1.0)
+    )
     return add(scaled(above, 0.5), scaled(below, -0.5))
 
 

@@ -45,7 +45,8 @@ class Start:
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """`atoms` are its targets. `after`: what an atom is in the end, where that is a polynomial of others; a sum is its
-    start. `ops`: how often the numbers of its stages were rounded. `near`: how far z is from what it stands for."""
+    start. `ops`: how often the numbers of its stages were rounded. `near`: how far z is from what it stands for.
+    `guard`: it is not known to have a value on all of the box, so it runs even if its value cancels."""
 
     text: str
     atoms: tuple[int, ...]
@@ -55,6 +56,7 @@ class Run:
     after: dict[int, Form] = field(default_factory=dict)
     ops: int = 0
     near: float = 0.0
+    guard: bool = False
 
     def sources(self, atom: int) -> frozenset[int]:
         """The atoms that the start of one of its own is loaded from."""
@@ -133,7 +135,7 @@ def used(tape: Tape, outputs: Iterable[int]) -> Tape:
     """Without runs that nobody needs; atoms keep their numbers."""
     needed, kept = set(outputs), []
     for run in reversed(tape.runs):
-        if needed.intersection(run.atoms):
+        if run.guard or needed.intersection(run.atoms):
             kept.append(run)
             needed.update(run.reads, *(run.sources(atom) for atom in run.atoms))
     found = Tape()

@@ -34,7 +34,11 @@ def timing(tape: Tape, outputs: Collection[int]) -> Timing:
     found = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
     last = max(found.depth - 1, 0)
     read = uses(tape, found)
-    waits = [not run.stages and not any(run.sources(atom) or read[atom] for atom in run.atoms) for run in tape.runs]
+    replaced = frozenset(found.taken.values())
+    waits = [
+        not run.stages and not any(run.sources(atom) or read[atom] or atom in replaced for atom in run.atoms)
+        for run in tape.runs
+    ]
     load, begin, end = (
         tuple(last if wait else when for wait, when in zip(waits, times, strict=True))
         for times in (found.load, found.begin, found.end)

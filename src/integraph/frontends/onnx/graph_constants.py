@@ -41,7 +41,7 @@ def negation(n: GraphNode) -> Operand:
     x = n.constant(0, "operands")
     if x.dtype.kind != "b":
         raise SourceError(f"{n.where} negates constants of type {x.dtype}: they must be truth values")
-    return ~x
+    return np.asarray(~x)
 
 
 def remainder(n: GraphNode) -> Operand:
