@@ -9,7 +9,6 @@ ill-conditioned there. A compiler sees operands as if they were independent; so 
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,10 +19,8 @@ from mpmath import mp, mpc, mpf
 from expression_trees import FUNCTIONS
 from fuzz.formula_trees import VARIABLES, Tree
 from fuzz.precision import DIGITS, LARGEST, ROUND, Undefined, Value
-from integraph.targets.expression import CHOICES
 
 OWN = 16  # roundings of an operation
-STAND_INS = (1, 2, 3)
 SCALE = 2**-24  # where the range of a base may reach 0, it is rounded relative to this part of its largest value
 TRIED = 32  # values of an operand
 ROOTS = ("sqrt", "cbrt", "asin", "acos", "acosh")  # infinitely steep at the edge of their domain
@@ -44,24 +41,11 @@ def truth(tree: Tree, points: Sequence[Sequence[float]], unit: mpf = ROUND) -> l
         return _Values([[mpf(float(v)) for v in point] for point in points], unit).of(tree)
 
 
-def regardless(tree: Tree, point: Sequence[float]) -> list[mpf]:
-    """Values at a point where parts have none that are the same whatever these parts are: 0·ln x, 0/x, f − f, f⁰. Of a
-    minimum or maximum the other operand may count, because the ranges decided."""
-    found = []
-    for chosen in (False, True):
-        with mp.workdps(DIGITS):
-            tried = [_Values([[mpf(float(v)) for v in point]], ROUND, n, chosen).of(tree)[0] for n in STAND_INS]
-        values = [one[0] for one in tried if not isinstance(one, Undefined)]
-        if len(values) == len(tried) and max(values) - min(values) <= mpf("1e-20") * abs(values[0]):
-            found.append(values[0])
-    return found
-
-
 class _Values:
-    """Of all subtrees at all points. With a `stand_in` what has no value gets one that depends on both."""
+    """Of all subtrees at all points."""
 
-    def __init__(self, points: list[list[mpf]], unit: mpf, stand_in: int = 0, chosen: bool = False) -> None:
-        self.points, self.unit, self.stand_in, self.chosen = points, unit, stand_in, chosen
+    def __init__(self, points: list[list[mpf]], unit: mpf) -> None:
+        self.points, self.unit = points, unit
         self.known: dict[Tree, list[Value | Undefined]] = {}
         self.reached: dict[Tree, list[mpf]] = {}
         self.rng = np.random.default_rng(0)
@@ -82,21 +66,11 @@ class _Values:
         operands = list(zip(*(self.of(arg) for arg in args), strict=True))
         meaning = _meaning(str(op), args)
         first = [_value(meaning, row) for row in operands]
-        if self.stand_in:
-            first = [self._replaced(tree, row, value) for row, value in zip(operands, first, strict=True)]
         largest, bases = self._size(tree), [self._size(arg) for arg in args]
         return [
             value if isinstance(value, Undefined) else self._noisy(str(op), meaning, row, value, largest, bases)
             for row, value in zip(operands, first, strict=True)
         ]
-
-    def _replaced(self, tree: tuple[Tree, ...], row: Sequence[Value], value: mpf | Undefined) -> mpf | Undefined:
-        if isinstance(value, Undefined):
-            nothing = tree[0] == "/" and row[0][0] == 0
-            return mpf(0 if nothing else zlib.crc32(f"{tree} {self.stand_in}".encode())) / 2**31
-        unknown = [not mp.isfinite(off) for _, off in row]
-        other = self.chosen and tree[0] in CHOICES and sum(unknown) == 1
-        return row[unknown.index(False)][0] if other else value
 
     def _size(self, tree: Tree) -> mpf:
         return max(map(abs, self._reach(tree)), default=mpf(0))

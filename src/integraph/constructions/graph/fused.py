@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from integraph import gadgets
-from integraph.bounds.intervals import U
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import Form, Materialise, Shape, atom_form, constant, scaled, shifted
+from integraph.constructions.graph.known_digits import relative
 from integraph.constructions.graph.merge import joined
 from integraph.constructions.graph.rounding import Number, multiplied, powers_of_two
 from integraph.constructions.graph.runs import Run, Start, Tape, Where, ones, reading, starts
@@ -31,7 +31,6 @@ from integraph.program.views import Floats, dense
 NEAR, FAR = 6, 24  # binary digits that a scale may be above the smallest, or below the largest base
 REACH = 300  # binary digits of a factor s^a
 LARGEST = 10**6  # exponents that are multiplied
-HALF = 2.0**-26  # of the digits of float64
 MANY = 64  # registers that an exponent may read through an index array
 
 
@@ -87,14 +86,6 @@ def polynomial(form: Form) -> Fused:
     if form.terms or ops is None:
         return Fused(form, constant((), 0.0), form.shape)
     return Fused(ones(()), constant((), 0.0), form.shape, gain=form.b, ops=ops)
-
-
-def relative(form: Form) -> int | None:
-    """Roundings of a number, each of them relative to it; none if half of its digits have cancelled."""
-    if form.size is None:
-        return form.ops
-    lost = form.ops * form.size
-    return math.ceil(np.max(lost / np.abs(form.b))) if (lost * U < HALF * np.abs(form.b)).all() else None
 
 
 def exponential(growth: Form) -> Fused:
