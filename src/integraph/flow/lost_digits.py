@@ -1,6 +1,6 @@
 """Failures that are rounding: float64 loses an input on its way that more digits carry to the end.
 
-A base x that is 1e-24 times as large as it can be on the box is 0 after x/s − 1 + 1, and a product can overflow before
+A base x that is 1e-24 of what it can be on the box is 0 after x/s − 1 + 1, and a product can overflow before
 a factor brings it back. The exact flow has a value there, so the failure says that, and what to do.
 """
 

@@ -29,6 +29,7 @@ from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
 
 NEAR, FAR = 6, 24  # binary digits that a scale may be above the smallest, or below the largest base
+SQUARE = 64  # the same as FAR, where the base is a square
 REACH = 300  # binary digits of a factor s^a
 LARGEST = 10**6  # exponents that are multiplied
 MANY = 64  # registers that an exponent may read through an index array
@@ -68,6 +69,11 @@ class Fused:
     def registers(self) -> Shape:
         """The shape of what has to run."""
         return np.broadcast_shapes(*(part.shape for part in self.parts))
+
+    @property
+    def reach(self) -> float:
+        """Binary digits of Π s^a."""
+        return abs(sum(math.log2(power.s) * float(power.a) for power in self.powers))
 
     @property
     def unit(self) -> bool:
@@ -131,6 +137,11 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
         raise SourceError("its numbers multiply to less than float64 holds, 2.2e-308: rescale it")
     shape, growth = np.broadcast_shapes(f.shape, g.shape), forms.add(f.growth, g.growth)
     return Fused(start, growth, shape, kept, turning.angle, turning.cosine, gain, ops)
+
+
+def apart(f: Fused, g: Fused) -> bool:
+    """Whether two factors cannot be one run: both turn, or their scales multiply to too much."""
+    return (f.angle is not None and g.angle is not None) or f.reach + g.reach > 3 * REACH
 
 
 def _moderate(gain: Floats, a: Fraction) -> bool:
@@ -200,9 +211,8 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
     after = {p: left} if f.powers and (left := _left(f, (*layout, 1), atom_form(z, shape))) is not None else {}
     numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
     rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
-    reach = sum(math.log2(power.s) * float(power.a) for power in f.powers)
-    if abs(reach) > 3 * REACH:
-        raise SourceError(f"{text}: its powers differ by a factor of 2^{abs(reach):.0f} on the box: use a smaller one")
+    if f.reach > 3 * REACH:
+        raise SourceError(f"{text}: its powers differ by a factor of 2^{f.reach:.0f} on the box: use a smaller one")
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
     guard = not all(power.known[0] > 0 for power in f.powers)
     tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain, guard))

@@ -156,7 +156,7 @@ class Reader:
         assert isinstance(f, Fused)
         if isinstance(g, Form):
             g = fused.polynomial(g)
-        if f.angle is not None and g.angle is not None:
+        if fused.apart(f, g):
             g = fused.polynomial(self.run(g, text))
         return fused.times(f, g, self.multiply(f.start, g.start, text))
 
@@ -248,7 +248,7 @@ class Reader:
             return scaled(number, np.sign(x.b)) if odd else number
         x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         b = (a - 1) / 2 if odd else a / 2
-        square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", 2 * fused.FAR)
+        square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", fused.SQUARE)
         return self.times(x, square, text) if odd else square
 
     def whole(self, x: Form, n: int, text: str) -> Form:
