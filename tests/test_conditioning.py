@@ -27,8 +27,8 @@ def lost(formula: str, truth: object, x: float, **options: object) -> float:
     [
         ("1/x", lambda x: 1 / x, (-1, 1), 1e-9),
         ("1/x", lambda x: 1 / x, (-1, 1), -1e-9),
-        ("sqrt(x)", mp.sqrt, (0, 1), 1e-12),
-        ("ln(x)", mp.log, (0, 1), 1e-12),
+        ("sqrt(x)", mp.sqrt, (0, 1), 1e-15),
+        ("ln(x)", mp.log, (0, 1), 1e-15),
         ("cbrt(x)", mp.cbrt, (-1, 1), 1e-9),
         ("1/expm1(x*x - x)", lambda x: 1 / mp.expm1(x * x - x), (-0.6, 5.4), -0.3),
     ],
@@ -97,17 +97,11 @@ def test_a_pole_inside_a_quotient_is_no_zero(formula: str, box: tuple[float, flo
         assert np.isfinite(flow.outputs[1]).all()
 
 
-@pytest.mark.parametrize(
-    ("formula", "x", "precise"), [("x*ln(x)", 1e-40, True), ("1/x", 1e-30, False), ("exp(x)^3*exp(-x)^3", 700.0, True)]
-)
+@pytest.mark.parametrize(("formula", "x", "precise"), [("x*ln(x)", 1e-40, True), ("1/x", 1e-40, False)])
 @pytest.mark.parametrize("engine", ["exact", "taylor"])
 def test_a_failure_that_is_rounding_says_what_to_do(formula: str, x: float, precise: bool, engine: str) -> None:
-    program = integraph.compile(formula, box=(-1, 1) if x < 1 else (0, 800))
-    flow = program.flow([[x]], engine=engine)
-    if flow.ok:
-        assert formula.startswith("exp")
-        return
-    (failure,) = flow.failures
+    program = integraph.compile(formula, box=(-1, 1))
+    (failure,) = program.flow([[x]], engine=engine).failures
     assert "float64 loses the digits" in str(failure)
     assert "smaller box" in failure.remedy
     assert ("engine='precise'" in failure.remedy) == precise
