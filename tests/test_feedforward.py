@@ -192,3 +192,15 @@ def test_the_budget_adds_up() -> None:
     chosen = plan(network, interval(None, 3))
     coarse, fine = (error(steeper(chosen, k), [(60.0, 60.0)] * 2).approximation for k in (10.0, 1000.0))
     assert coarse == pytest.approx(100 * fine, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("method", "free"), [("narrow", "keep"), ("wide", "keep"), ("wide", "clean"), ("wide", "decay")]
+)
+@pytest.mark.parametrize("after", ["identity", "tanh"])
+def test_a_layer_that_nobody_reads(method: str, free: str, after: str) -> None:
+    """All weights after it are 0: it need not be there, and its values need not be seen."""
+    net = from_layers([([[1.0], [2.0]], [0.0, 0.5], "tanh"), ([[0.0, 0.0]], [0.25], after), ([[3.0]], [0.5])])
+    program = feedforward(net, 1e-6, method=method, free=free)
+    x = np.linspace(0.0, 1.0, 5)[:, None]
+    assert np.abs(program(x) - net(x)).max() <= program.budget.total + 1e-15 <= 1e-6 + 1e-15

@@ -9,7 +9,6 @@ ill-conditioned there. A compiler sees operands as if they were independent; so 
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,10 +19,8 @@ from mpmath import mp, mpc, mpf
 from expression_trees import FUNCTIONS
 from fuzz.formula_trees import VARIABLES, Tree
 from fuzz.precision import DIGITS, LARGEST, ROUND, Undefined, Value
-from integraph.targets.expression import CHOICES
 
 OWN = 16  # roundings of an operation
-STAND_INS = (1, 2, 3)
 SCALE = 2**-24  # where the range of a base may reach 0, it is rounded relative to this part of its largest value
 TRIED = 32  # values of an operand
 ROOTS = ("sqrt", "cbrt", "asin", "acos", "acosh")  # infinitely steep at the edge of their domain
@@ -44,21 +41,11 @@ def truth(tree: Tree, points: Sequence[Sequence[float]], unit: mpf = ROUND) -> l
         return _Values([[mpf(float(v)) for v in point] for point in points], unit).of(tree)
 
 
-def regardless(tree: Tree, point: Sequence[float]) -> mpf | None:
-    """The value at a point where parts have none, if it is the same whatever these parts are: 0·ln x, 0/x, f − f, f⁰.
-    Of a minimum or maximum the other operand counts."""
-    with mp.workdps(DIGITS):
-        found = [_Values([[mpf(float(v)) for v in point]], ROUND, number).of(tree)[0] for number in STAND_INS]
-    values = [one[0] for one in found if not isinstance(one, Undefined)]
-    same = len(values) == len(found) and max(values) - min(values) <= mpf("1e-20") * abs(values[0])
-    return values[0] if same else None
-
-
 class _Values:
-    """Of all subtrees at all points. With a `stand_in` what has no value gets one that depends on both."""
+    """Of all subtrees at all points."""
 
-    def __init__(self, points: list[list[mpf]], unit: mpf, stand_in: int = 0) -> None:
-        self.points, self.unit, self.stand_in = points, unit, stand_in
+    def __init__(self, points: list[list[mpf]], unit: mpf) -> None:
+        self.points, self.unit = points, unit
         self.known: dict[Tree, list[Value | Undefined]] = {}
         self.reached: dict[Tree, list[mpf]] = {}
         self.rng = np.random.default_rng(0)
@@ -79,8 +66,6 @@ class _Values:
         operands = list(zip(*(self.of(arg) for arg in args), strict=True))
         meaning = _meaning(str(op), args)
         first = [_value(meaning, row) for row in operands]
-        if self.stand_in:
-            first = [_replaced(tree, row, value, self.stand_in) for row, value in zip(operands, first, strict=True)]
         largest, bases = self._size(tree), [self._size(arg) for arg in args]
         return [
             value if isinstance(value, Undefined) else self._noisy(str(op), meaning, row, value, largest, bases)
@@ -131,15 +116,6 @@ class _Values:
             return value, mp.inf
         spread = max(abs(v - value) for v in moved)
         return value, spread + self.unit * (OWN * abs(value) + largest)
-
-
-def _replaced(tree: tuple[Tree, ...], row: Sequence[Value], value: mpf | Undefined, stand_in: int) -> mpf | Undefined:
-    if isinstance(value, Undefined):
-        if tree[0] == "/" and row[0][0] == 0:
-            return mpf(0)
-        return mpf(zlib.crc32(f"{tree} {stand_in}".encode())) / 2**31
-    unknown = [not mp.isfinite(off) for _, off in row]
-    return row[unknown.index(False)][0] if tree[0] in CHOICES and sum(unknown) == 1 else value
 
 
 def _meaning(op: str, args: list[Tree]) -> Callable[..., Any]:
@@ -201,8 +177,9 @@ def _value(meaning: Callable[..., Any], row: Sequence[Value | Undefined]) -> mpf
     if found is not None and abs(found) > LARGEST:
         return Undefined(near=True)
     if found is None:
-        unsure = not all(map(mp.isfinite, off))
-        return Undefined(unsure or any(value is not None for value in _moved(meaning, args, off)))
+        less = ([e * mpf(2) ** -k for e in off] for k in range(0, 100, 8))
+        near = not all(map(mp.isfinite, off)) or any(v is not None for e in less for v in _moved(meaning, args, e))
+        return Undefined(near)
     return found
 
 

@@ -46,7 +46,6 @@ class Subject:
     outputs: int
     seed: int
     eps: float | None
-    regardless: Callable[[Points, Points], bool] = lambda x, found: False  # outputs that undefined parts do not change
 
     @property
     def ends(self) -> tuple[Points, Points]:
@@ -86,7 +85,7 @@ def _point(subject: Subject, program: Program, free: str, flow: Flow, row: int, 
     missing = [value for value in wanted if isinstance(value, Undefined)]
     loose = free in DECAYS and program.budget is None
     if missing and failure is None:
-        if any(value.near for value in missing) or subject.regardless(x[row], flow.outputs[row]):
+        if any(value.near for value in missing):
             return Outcome(AGREES)
         if subject.eps is not None or loose:
             return Outcome(UNDECIDED, f"{'decayed' if loose else 'smoothed'} where there is no value")

@@ -62,8 +62,9 @@ def construct(plan: Plan, r: float, free: str, parts: Parts) -> Program:
     outputs = shifted(summed(scaled(inserted(value, 0), C)) if C.ndim == 2 else scaled(value, C), plan.readout.b)
     how = {KEEP: "wide", CLEAN: "wide, cleaned", DECAY: "wide with decay"}[free]
     chosen = layout(tape, [outputs], free)
-    probes = [
+    probes = [  # not of a layer that nobody reads, because all weights after it are 0
         layer.probe(chosen.ready(atom), chosen.where(atom, None))
         for layer, atom in zip(plan.stretches, ends, strict=True)
+        if chosen.ready(atom) >= 0
     ]
     return program(chosen, r, named(plan, how), budget=promised(plan, parts), probes=probes)

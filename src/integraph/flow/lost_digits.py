@@ -1,6 +1,6 @@
 """Failures that are rounding: float64 loses an input on its way that more digits carry to the end.
 
-A base x that is 1e-24 times as large as it can be on the box is 0 after x/s − 1 + 1, and a product can overflow before
+A base x that is 1e-24 of what it can be on the box is 0 after x/s − 1 + 1, and a product can overflow before
 a factor brings it back. The exact flow has a value there, so the failure says that, and what to do.
 """
 
@@ -16,7 +16,7 @@ from integraph.program import Failure, Program
 from integraph.program.views import Floats
 
 FEW = 4  # failures that are worth a second run; each takes milliseconds
-SMALL = 20_000  # registers times segments of a program that more digits can follow at once
+SMALL = 20_000  # registers times segments, and terms, of a program that more digits can follow at once
 BITS = 2200  # those of 1e-308 squared
 LOST = "float64 loses the digits of this input on the way, more digits carry it to the end"
 BOX = "compile on a smaller box, where values differ less in size"
@@ -25,7 +25,7 @@ BOX = "compile on a smaller box, where values differ less in size"
 def explained(program: Program, x: Floats, failures: Sequence[Failure]) -> tuple[Failure, ...]:
     """The same failures; the first of them know whether they are rounding."""
     first = list(failures[:FEW])
-    if not first or program.width * program.depth > SMALL or not PRECISE.can(program):
+    if not first or not _small(program) or not PRECISE.can(program):
         return tuple(failures)
     for bits, remedy in ((program.bits, f"use engine='precise', or {BOX}"), (BITS, BOX)):
         waiting = [n for n, failure in enumerate(first) if not failure.remedy]
@@ -35,3 +35,7 @@ def explained(program: Program, x: Floats, failures: Sequence[Failure]) -> tuple
         for n in np.flatnonzero(PRECISE.carries(program, x[inputs], bits)).tolist():
             first[waiting[n]] = replace(first[waiting[n]], remedy=f"{LOST}: {remedy}")
     return *first, *failures[FEW:]
+
+
+def _small(program: Program) -> bool:
+    return program.width * program.depth <= SMALL and program.terms <= SMALL

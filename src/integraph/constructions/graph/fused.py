@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from integraph import gadgets
-from integraph.bounds.intervals import U
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.forms import Form, Materialise, Shape, atom_form, constant, scaled, shifted
+from integraph.constructions.graph.known_digits import relative
 from integraph.constructions.graph.merge import joined
 from integraph.constructions.graph.rounding import Number, multiplied, powers_of_two
 from integraph.constructions.graph.runs import Run, Start, Tape, Where, ones, reading, starts
@@ -29,9 +29,9 @@ from integraph.program import Block, Ref, View
 from integraph.program.views import Floats, dense
 
 NEAR, FAR = 6, 24  # binary digits that a scale may be above the smallest, or below the largest base
+SQUARE = 64  # the same as FAR, where the base is a square
 REACH = 300  # binary digits of a factor s^a
 LARGEST = 10**6  # exponents that are multiplied
-HALF = 2.0**-26  # of the digits of float64
 MANY = 64  # registers that an exponent may read through an index array
 
 
@@ -71,6 +71,11 @@ class Fused:
         return np.broadcast_shapes(*(part.shape for part in self.parts))
 
     @property
+    def reach(self) -> float:
+        """Binary digits of Π s^a."""
+        return abs(sum(math.log2(power.s) * float(power.a) for power in self.powers))
+
+    @property
     def unit(self) -> bool:
         """Whether it starts at 1."""
         return not self.start.terms and self.start.size is None and bool((self.start.b == 1.0).all())
@@ -87,14 +92,6 @@ def polynomial(form: Form) -> Fused:
     if form.terms or ops is None:
         return Fused(form, constant((), 0.0), form.shape)
     return Fused(ones(()), constant((), 0.0), form.shape, gain=form.b, ops=ops)
-
-
-def relative(form: Form) -> int | None:
-    """Roundings of a number, each of them relative to it; none if half of its digits have cancelled."""
-    if form.size is None:
-        return form.ops
-    lost = form.ops * form.size
-    return math.ceil(np.max(lost / np.abs(form.b))) if (lost * U < HALF * np.abs(form.b)).all() else None
 
 
 def exponential(growth: Form) -> Fused:
@@ -140,6 +137,11 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
         raise SourceError("its numbers multiply to less than float64 holds, 2.2e-308: rescale it")
     shape, growth = np.broadcast_shapes(f.shape, g.shape), forms.add(f.growth, g.growth)
     return Fused(start, growth, shape, kept, turning.angle, turning.cosine, gain, ops)
+
+
+def apart(f: Fused, g: Fused) -> bool:
+    """Whether two factors cannot be one run: both turn, or their scales multiply to too much."""
+    return (f.angle is not None and g.angle is not None) or f.reach + g.reach > 3 * REACH
 
 
 def _moderate(gain: Floats, a: Fraction) -> bool:
@@ -209,9 +211,8 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
     after = {p: left} if f.powers and (left := _left(f, (*layout, 1), atom_form(z, shape))) is not None else {}
     numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
     rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
-    reach = sum(math.log2(power.s) * float(power.a) for power in f.powers)
-    if abs(reach) > 3 * REACH:
-        raise SourceError(f"{text}: its powers differ by a factor of 2^{abs(reach):.0f} on the box: use a smaller one")
+    if f.reach > 3 * REACH:
+        raise SourceError(f"{text}: its powers differ by a factor of 2^{f.reach:.0f} on the box: use a smaller one")
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
     guard = not all(power.known[0] > 0 for power in f.powers)
     tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain, guard))

@@ -22,10 +22,10 @@ from integraph.bounds.range_arithmetic import both, mul, power
 from integraph.constructions.graph import forms, functions, fused
 from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, drop_reads, scaled, shifted
 from integraph.constructions.graph.fused import Fused
-from integraph.constructions.graph.rounding import CONSTANT
+from integraph.constructions.graph.known_digits import power_of_number
 from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError, UsageError
-from integraph.program.views import Floats, dense
+from integraph.program.views import dense
 from integraph.targets.graph import Graph, Node
 
 Value = Form | Fused
@@ -156,7 +156,7 @@ class Reader:
         assert isinstance(f, Fused)
         if isinstance(g, Form):
             g = fused.polynomial(g)
-        if f.angle is not None and g.angle is not None:
+        if fused.apart(f, g):
             g = fused.polynomial(self.run(g, text))
         return fused.times(f, g, self.multiply(f.start, g.start, text))
 
@@ -176,8 +176,12 @@ class Reader:
         return found
 
     def factors(self, number: int, a: Fraction) -> list[tuple[int, Fraction]]:
-        """(xy)^a = x^a y^a and (x^b)^a = x^(ab): for whole exponents, or where the bases are positive."""
+        """(xy)^a = x^a y^a and (x^b)^a = x^(ab): for whole exponents, or where the bases are positive. But 1/(1/x) has
+        no value at 0."""
         node = self.graph.nodes[number]
+        divides = node.op == "div" or (node.op == "power" and node.data[0] < 0)
+        if divides and a < 0 and not (self.ranges[node.args[-1]].low > 0).all():
+            return []
         if node.op == "power" and abs(a * node.data[0]) > fused.LARGEST:
             return []
         positive = all(self.ranges[n].low.min() > 0 for n in node.args)
@@ -199,7 +203,7 @@ class Reader:
         if a < 0 and ((known.low == 0) & (known.high == 0)).any():
             raise SourceError(f"{text}: its base is 0 for every input")
         if not x.terms:
-            number = _power_of_number(x, x.b, a, text)
+            number = power_of_number(x, x.b, a, text)
             if number is not None:
                 return number
             x = self.tape.sum(x, text)
@@ -239,12 +243,12 @@ class Reader:
     def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
         odd = a.numerator % 2 == 1
-        number = None if x.terms else _power_of_number(x, np.abs(x.b), a, text)
+        number = None if x.terms else power_of_number(x, np.abs(x.b), a, text)
         if number is not None:
             return scaled(number, np.sign(x.b)) if odd else number
         x = x if len(x.terms) == 1 and not x.b.any() else self.tape.sum(x, text)
         b = (a - 1) / 2 if odd else a / 2
-        square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", 2 * fused.FAR)
+        square = fused.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", fused.SQUARE)
         return self.times(x, square, text) if odd else square
 
     def whole(self, x: Form, n: int, text: str) -> Form:
@@ -301,26 +305,6 @@ def _compound(form: Form) -> bool:
 
 def _whole(a: Fraction) -> bool:
     return a.denominator == 1 and a >= 0
-
-
-def _power_of_number(x: Form, base: Floats, a: Fraction, text: str) -> Form | None:
-    """base^a, where base is a form x without terms, or |x|; none if its digits cancelled: how far it is off is then not
-    known relative to it."""
-    known = fused.relative(x)
-    if known is None:
-        return None
-    return constant(x.shape, _number(base, a, text), math.ceil(known * abs(a)) + CONSTANT if base.any() else 0)
-
-
-def _number(base: Floats, a: Fraction, text: str) -> Floats:
-    """A power of numbers."""
-    with np.errstate(all="ignore"):
-        found: Floats = np.power(base, float(a))
-    if not np.isfinite(found).all() or (found == 0).any() != (base == 0).any():
-        bad = base.ravel()[~(np.isfinite(found) & (found != 0)).ravel()][0]
-        why = "its base is 0 for every input" if bad == 0 else f"{bad:g} to the power {a} is no number of float64"
-        raise SourceError(f"{text}: {why}")
-    return found
 
 
 Rule = Callable[[Reader, int, Node, str], Value]  # a node by its number, and what the source calls it
