@@ -286,3 +286,10 @@ def test_what_decay_leaves_is_known_even_where_rounding_is_not() -> None:
     residues = [budget(graph, (-1, 1), "decay", r)[1].residue for r in (80.0, 160.0)]
     assert residues[1] == pytest.approx(residues[0] * math.exp(-80.0), rel=0.01)
     assert residues[1] < 1e-30
+
+
+@pytest.mark.parametrize("free", FREES)
+@pytest.mark.parametrize("formula", ["cbrt(expm1(x - x))", "sqrt(sinh(x - x))*sin(y)", "expm1(x - x)^1.5*exp(y)"])
+def test_a_root_of_0_is_off_by_any_factor(formula: str, free: str) -> None:
+    """The right end is 0, and that is no reason to promise anything: what decay leaves has a root that is not small."""
+    assert integraph.compile(formula, free=free).budget is None

@@ -87,7 +87,13 @@ def _grows(case: Case, grown: Interval, d: Floats) -> End:
     z = case.starts["z"]
     right = case.right("z", mul(z, grown))
     most = np.minimum(grown.high, np.where(z.distance > 0, right.size / z.distance, np.inf))
-    return case.end("z", right, times(right.size, np.expm1(d)) + times(most * np.exp(d), case.off["z"]))
+    off = times(right.size, np.expm1(d)) + times(most * np.exp(d), case.off["z"])
+    return case.end("z", right, _unless_nothing(off, d, (z.size == 0) & (case.off["z"] == 0)))
+
+
+def _unless_nothing(off: Floats, d: Floats, nothing: Floats) -> Floats:
+    """Unbounded where d is, even if the right end is 0, as a root of 0 is; nothing stays nothing however it grows."""
+    return np.where(np.isfinite(d) | nothing, off, np.inf)
 
 
 def powers(case: Case) -> Ends:
@@ -111,10 +117,11 @@ def spiral(case: Case) -> Ends:
     start = times(grown.high * np.exp(d), np.hypot(case.off["u"], case.off["v"]))
     along = np.expm1(d) + np.exp(d) * np.minimum(0.5 * delta * delta, 2.0)
     across = np.exp(d) * np.minimum(delta, 1.0)
-    ends = {
-        role: case.end(role, right[role], start + times(right[role].size, along) + times(right[other].size, across))
-        for role, other in (("u", "v"), ("v", "u"))
-    }
+    nothing = (u.size == 0) & (v.size == 0) & (case.off["u"] == 0) & (case.off["v"] == 0)
+    ends = {}
+    for role, other in (("u", "v"), ("v", "u")):
+        off = start + times(right[role].size, along) + times(right[other].size, across)
+        ends[role] = case.end(role, right[role], _unless_nothing(off, d, nothing))
     return ends | ({"p": _p(case)} if "p" in case.starts else {})
 
 
