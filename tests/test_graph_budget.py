@@ -19,6 +19,7 @@ from integraph.bounds.graph_ranges import ranges
 from integraph.bounds.intervals import Interval
 from integraph.constructions.budget import Parts
 from integraph.constructions.graph import contraction, enclosure, forms
+from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.budget import bound
 from integraph.constructions.graph.exact import Layout, layout, program
 from integraph.constructions.graph.rules import lower
