@@ -154,11 +154,12 @@ def test_a_graph(tmp_path: Path) -> None:
     everything(program, tmp_path)
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+WHOLE = [name for name in HOSTILE if "\ud800" not in name]  # no protobuf holds half a character
+
+
+@pytest.mark.parametrize("name", WHOLE, ids=range(len(WHOLE)))
 def test_onnx(tmp_path: Path, name: str) -> None:
     onnx = pytest.importorskip("onnx", reason="needs onnx")
-    if "\ud800" in name:
-        pytest.skip("no protobuf holds half a character")
     helper = onnx.helper
     double = onnx.TensorProto.DOUBLE
 
