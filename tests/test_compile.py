@@ -124,12 +124,13 @@ def test_the_example_by_hand_is_the_same_program() -> None:
     """Theorem 2 out of gadgets, in examples/tanh_net.py, and by the construction: the same eq. (1)."""
     from integraph.constructions.box import interval
     from integraph.constructions.layers import plan
-    from integraph.constructions.narrow import construct
+    from integraph.constructions.narrow import construct, error
     from tanh_net import RATE, compile_net, random_net
 
     layers, readout = random_net((2, 6, 6, 1), seed=3)
     network = integraph.network([*((A, b, "tanh") for A, b in layers), (readout, None)])
-    built = construct(plan(network, interval(None, 2)), [(RATE, RATE)] * 2)
+    chosen, rates = plan(network, interval(None, 2)), [(RATE, RATE)] * 2
+    built = construct(chosen, rates, error(chosen, rates))
     assert built.digest == compile_net(layers, readout).digest
 
 

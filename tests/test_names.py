@@ -191,6 +191,24 @@ def test_onnx(tmp_path: Path, name: str) -> None:
         assert len(str(error.value)) < 4000
 
 
+def test_onnx_names_that_are_no_text() -> None:
+    onnx = pytest.importorskip("onnx", reason="needs onnx")
+    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
+    ends = [helper.make_tensor_value_info(end, double, (1, 2)) for end in ("xxxx", "yyyy")]
+    for op in ("Tanh", "Oops"):
+        node = helper.make_node(op, ["xxxx"], ["yyyy"], name="zzzz")
+        made = helper.make_model(helper.make_graph([node], "g", ends[:1], ends[1:]))
+        data = made.SerializeToString()
+        for name in (b"xxxx", b"yyyy", b"zzzz"):
+            data = data.replace(name, b"\xff\x80" + name[2:])
+        broken = onnx.ModelProto.FromString(data)
+        try:
+            said = told(integraph.compile(broken, method="exact"))
+        except IntegraphError as error:
+            said = [str(error)]
+        check(*said)
+
+
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_keras(tmp_path: Path, name: str) -> None:
     hostile = pytest.importorskip("test_keras_hostile", reason="needs h5py")

@@ -89,6 +89,8 @@ def _leaks(layer: Stretch, M: Interval) -> Floats:
     side by U·k·C·x², and the flow from the middle sums that up with weight ½sech²(v/2) + tanh(v/2)/v, v = k(1 − c)x.
     Where (1 − c)² is of the size of the rounding, there may be no rest left to go to."""
     c, k, X = layer.slope, layer.steepness, M.size
+    if not k.any():
+        return np.zeros_like(X)
     C = (np.abs(c) + np.abs(1.0 + c)) * np.maximum(1.0, np.abs(c)) + np.abs(c)
     gap = np.where(k > 0, np.abs(1.0 - c), 1.0)
     moved = 2.0 * U * C * X * np.minimum(k * X, 2.0 / gap)

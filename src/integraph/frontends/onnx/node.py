@@ -163,6 +163,6 @@ def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:
     return found
 
 
-def show(name: str) -> str:
-    """A name from a file, short and without control characters."""
-    return clean(name, OFTEN)
+def show(name: str | bytes) -> str:
+    """A name from a file, short and without control characters. What is no UTF-8 comes as bytes."""
+    return clean(name.decode(errors="backslashreplace") if isinstance(name, bytes) else name, OFTEN)
