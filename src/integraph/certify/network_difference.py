@@ -19,11 +19,12 @@ from integraph.certify.activations import Rule, positive
 from integraph.certify.arbs import ONE, ZERO, Balls, both, column, hull, largest, precision, size, smallest, symmetric
 from integraph.certify.arbs import box as balls
 from integraph.certify.clock import look
-from integraph.certify.matrices import product, scaled_rows
+from integraph.certify.matrices import product
 from integraph.certify.network_form import Form, Load, Ramp, Relax, read
 from integraph.certify.network_linear import Linear, elapsed, prepare
 from integraph.certify.network_roles import Activate
 from integraph.certify.network_slopes import Slopes, dot, known
+from integraph.certify.network_tangent import Tangent
 from integraph.certify.problem import Box, Point
 from integraph.certify.read_out import output_weights
 from integraph.certify.rectifiers import bend, leaky, steps
@@ -261,31 +262,6 @@ class State:
     def _forget_norms(self, registers: list[int]) -> None:
         changed = set(registers)
         self.norms = [(group, norm) for group, norm in self.norms if not group & changed]
-
-
-class Tangent:
-    """The network near the middle of the box: M ∈ M(middle) + J·(x − middle), with J its derivatives on the box."""
-
-    def __init__(self, x: Balls) -> None:
-        d = len(x)
-        self.values = [ball.mid() for ball in x]
-        self.move = column([ball - middle for ball, middle in zip(x, self.values, strict=True)])
-        self.J = arb_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
-
-    def load(self, map: Linear, M: Balls) -> Balls:
-        """M, narrower where this knows an end better."""
-        self.values = (product(map.A, column(self.values)) + map.b).entries()
-        self.J = product(map.A, self.J)
-        moved = (self.J * self.move).entries()
-        return [both(ball, value + move) for ball, value, move in zip(M, self.values, moved, strict=True)]
-
-    def activate(self, step: Activate, map: Linear, slopes: Balls) -> None:
-        self.J = scaled_rows(slopes, self.J)
-        running = dict(zip(step.units.tolist(), map.rules, strict=True))
-        self.values = [
-            running[unit].value(M) if unit in running else leaky(M, arb(float(step.slopes[unit])))
-            for unit, M in enumerate(self.values)
-        ]
 
 
 def euclidean(values: Balls) -> arb:
