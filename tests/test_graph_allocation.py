@@ -217,3 +217,16 @@ def test_layouts_print_the_table() -> None:
     assert repr(found) == str(found)
     for free in ("keep", "clean"):
         assert integraph.compile(CHAIN, free=free).width == widths[FREES.index(free)]
+
+
+def test_scores_with_a_mask_are_not_cleaned() -> None:
+    """−1e9 takes the last digits of what it is added to; a register that is used again must not hold what is left."""
+    b = Builder("masked")
+    scores = b.apply("add", b.input("x", (2, 2)), b.constant([[0.0, -1e9], [0.0, 0.0]]))
+    late = b.apply("sin", b.log_softmax(scores))
+    graph = b.graph(
+        [b.apply("tanh", b.apply("slice", b.apply("mul", late, b.constant(9.751)), data=((0, 1, 2), (0, 1, 1))))]
+    )
+    x = np.random.default_rng(3).uniform(-2, -0.5, (20, 4))
+    program = integraph.compile(graph, free="clean", box=(-2, -0.5))
+    np.testing.assert_allclose(program(x), graph.values(x), rtol=0, atol=1e-13)

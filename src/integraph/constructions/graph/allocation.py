@@ -22,6 +22,7 @@ from integraph.constructions.graph.timing import ALWAYS, Timing, uses
 from integraph.program.views import dense
 
 KEEP, CLEAN, DECAY = FREES = ("keep", "clean", "decay")
+LARGEST = 1e4  # a constant in a sum, as a mask is, that would leave more than 1e-12 of what is added to it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +77,8 @@ def _cleanable(tape: Tape, time: Timing, lots: list[Lot], owner: dict[int, int])
         run = tape.runs[atom.run]
         left = _whole(run.after[number], atom.shape) if number in run.after else ()
         left = left or (run.starts.get(number, ()) if not run.stages else ())
-        if left and not replaced & _sources(left):
+        masked = any(np.max(np.abs(start.form.b), initial=0.0) > LARGEST for start in left)
+        if left and not masked and not replaced & _sources(left):
             found[number] = left
     waiting = list(found)
     while waiting:  # until nobody has to stay longer
