@@ -28,6 +28,7 @@ from integraph.report.known import below
 from integraph.report.markup import Html, escaped, facts, table, tag
 from integraph.report.numbers import POINTS, digits, some
 from integraph.report.page import Section, data, page
+from integraph.text import lines
 from report_pages import HOSTILE, Reader, all_hostile, all_kinds, read
 from transformers import to_graph, transformer
 
@@ -128,7 +129,7 @@ def test_hostile_names_stay_names() -> None:
     reader = Reader(page(HOSTILE, [Section(HOSTILE, parts), Section("other", [])], HOSTILE))
     checked(reader)
     assert len([kind for kind, _ in reader.scripts if kind is None]) == 2
-    assert reader.words.count(" ".join(HOSTILE.split())) > 8
+    assert reader.words.count(" ".join(lines(HOSTILE).split())) > 8
     found = [json.loads(text) for kind, text in reader.scripts if kind is not None]
     assert found[0][0]["panels"][0]["data"][0]["meta"] == HOSTILE
 
