@@ -143,7 +143,7 @@ def _check(case: Case) -> Outcome:
         high,
         lambda x: _excuse(case, x),
     )
-    plan = judge.Plan(judge.ENGINES, judge.FREES, search=8) if case.thorough else judge.Plan()
+    plan = judge.Plan(judge.engines(case.seed), judge.FREES, search=8) if case.thorough else judge.Plan()
     return judge.judge(subject, judge.points(low, high, POINTS, rng), plan, rng)
 
 

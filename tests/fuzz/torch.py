@@ -151,7 +151,7 @@ def _check(case: Case) -> Outcome:
         low,
         high,
     )
-    plan = judge.Plan(judge.ENGINES, judge.FREES, search=8) if case.thorough else judge.Plan()
+    plan = judge.Plan(judge.engines(case.seed), judge.FREES, search=8) if case.thorough else judge.Plan()
     return judge.judge(subject, judge.points(low, high, POINTS, rng), plan, rng)
 
 
