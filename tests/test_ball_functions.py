@@ -54,6 +54,8 @@ def _excused(name: str, sides: list[list[float]]) -> bool:
     """Whether the box touches the edge of the domain, to within what a radius is rounded by."""
     low, high = zip(*sides, strict=True)
     slack = [1e-8 * (b - a) for a, b in sides]
+    if name == "log":
+        return low[0] <= slack[0]
     if name in ("log1p", "log1pc"):
         return low[0] <= -1 + slack[0]
     if name == "power":

@@ -48,8 +48,17 @@ def gemm(d: Drawing, op: str) -> None:
     d.emit(op, a, b, *more, transA=trans_a, transB=trans_b, **scales)
 
 
+def reduce_log_sum(d: Drawing, op: str) -> None:
+    """Of what is positive: an exponential, or more than half."""
+    x = d.emit("Exp", inside(d, d.pick(), -3.0, 3.0)) if d.chance(0.5) else inside(d, d.pick(), 0.5, 4.0)
+    _reduced(d, op, x)
+
+
 def reduce(d: Drawing, op: str) -> None:
-    x = d.pick()
+    _reduced(d, op, d.pick())
+
+
+def _reduced(d: Drawing, op: str, x: Value) -> None:
     attributes = {} if d.chance(0.4) else {"keepdims": d.integer(0, 1)}
     axes = d.rng.permutation(x.rank)[: d.integer(0, x.rank)].tolist()
     axes = [k - x.rank if d.opset >= 11 and d.chance(0.4) else k for k in axes]

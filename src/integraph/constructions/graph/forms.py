@@ -283,7 +283,7 @@ def scaled(form: Form, factor: Any, ops: int | None = None, size: Floats | None 
     )
     terms = tuple(Term(term.atoms, term.refs, *rounding.multiplied(_number(term), along)) for term in wide.terms)
     b = rounding.multiplied(rounding.Number(wide.b, wide.size, wide.ops), by)
-    return Form(shape, terms if factor.any() or (by.ops and size is not None) else (), *b)
+    return Form(shape, terms if factor.ndim or factor or (by.ops and size is not None) else (), *b)
 
 
 def shifted(form: Form, by: float | Floats, ops: int | None = None) -> Form:
