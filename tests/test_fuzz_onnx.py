@@ -126,10 +126,13 @@ class LogSoftmax(OpRun):  # the evaluator has it as the logarithm of a softmax
 
 
 def test_the_two_oracles_agree() -> None:
-    """Where onnx's evaluator is right: it reads Softmax before opset 13 as after it, and masks as NaN."""
+    """Where onnx's evaluator is right: it reads Softmax before opset 13 as after it, masks as NaN, and normalises batches
+    before opset 14 with something else than the variance."""
     compared = 0
     for c in DRAWN[:250]:
         if c.opset < 13 or any(node.domain or node.op in ("Dropout", "Softmax") for node in c.nodes):
+            continue
+        if c.opset < 14 and any(node.op == "BatchNormalization" for node in c.nodes):
             continue
         x = 0.4 * np.array(c.low) + 0.6 * np.array(c.high)
         with np.errstate(all="ignore"):

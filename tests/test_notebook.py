@@ -99,7 +99,7 @@ def test_proofs_and_certificates() -> None:
     for text in (certificate.program, certificate.target, certificate.seal, "x in [0, 1]", *certificate.assumed):
         assert text in page.text
     assert "NOT" not in page.text
-    altered = replace(certificate, upper=2 * certificate.upper)
+    altered = replace(certificate, seal="0" * len(certificate.seal))
     page = shown(altered)
     assert "NOT that of the contents" in page.text
     page = shown(replace(certificate, assumed=(HOSTILE,)))

@@ -46,6 +46,8 @@ def layer_normalisation(
     x: Array, scale: Array, bias: Array | float = 0.0, axis: int = -1, epsilon: float = float(np.float32(1e-5))
 ) -> Array:
     axes = tuple(range(axis % x.ndim, x.ndim))
+    if not x.size:
+        raise ValueError(f"LayerNormalization of shape {x.shape}")
     centred = x - x.mean(axes, keepdims=True)
     return centred / np.sqrt((centred * centred).mean(axes, keepdims=True) + epsilon) * scale + bias
 
