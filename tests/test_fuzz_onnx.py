@@ -126,8 +126,8 @@ class LogSoftmax(OpRun):  # the evaluator has it as the logarithm of a softmax
 
 
 def test_the_two_oracles_agree() -> None:
-    """Where onnx's evaluator is right: it reads Softmax before opset 13 as after it, masks as NaN, and normalises batches
-    before opset 14 with something else than the variance."""
+    """Where onnx's evaluator is right: it reads Softmax before opset 13 as after it, masks as NaN, and before opset 14
+    it normalises batches by something else than the variance."""
     compared = 0
     for c in DRAWN[:250]:
         if c.opset < 13 or any(node.domain or node.op in ("Dropout", "Softmax") for node in c.nodes):
