@@ -81,6 +81,12 @@ class Tracer(Budget):
         self._rows = rows  # of the batch that the graph is written for; more than one must stay where they are
         self._linked: dict[int, tuple[Value, Anchor]] = {}  # values that became anchors; the value keeps its id alive
 
+    def lift(self, x: np.ndarray[Any, Any], where: str) -> Traced:
+        raise SourceError(f"{where} acts on a constant: only on what depends on the input")
+
+    def fold(self, op: str, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], where: str) -> None:
+        """A network has its constants combined in float64, and a note says so."""
+
     def input(self, shape: tuple[int, ...]) -> Traced:
         """What the network takes; the batch axis, if there is one, is first and 1."""
         units = math.prod(shape)

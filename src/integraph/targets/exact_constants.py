@@ -7,7 +7,7 @@ digits until two results agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -118,22 +118,22 @@ def _value(mp: Any, step: Step, known: dict[int, Any], fraction: Fraction | None
     if step.op == NUMBER:
         return +getattr(mp, step.text) if step.text in CONSTANTS else mp.mpf(step.text)
     args = [known[n] for n in step.args]
-    found = _apply(mp, step, args)
+    found = value_of(mp, step.op, step.text, args)
     if not mp.isfinite(found) or mp.im(found) or abs(found) > LARGEST:
         raise _no_number(mp, step, args)
     return mp.re(found)
 
 
-def _apply(mp: Any, step: Step, args: list[Any]) -> Any:
-    """The function of mpmath; a pole is no number."""
-    if step.op == "power":
-        exponent = Fraction(step.text) if step.text else None
+def value_of(mp: Any, op: str, text: str, args: Sequence[Any]) -> Any:
+    """The function of mpmath; `text` is an exponent that is fixed. A pole is no number."""
+    if op == "power":
+        exponent = Fraction(text) if text else None
         if exponent is None:
             return args[0] ** args[1] if args[0] >= 0 else mp.nan
         if exponent.denominator > 1 and args[0] < 0:
             return mp.nan
         return args[0] ** (mp.mpf(exponent.numerator) / exponent.denominator) if args[0] or exponent > 0 else mp.nan
-    if step.op == "cbrt":
+    if op == "cbrt":
         return mp.sign(args[0]) * mp.cbrt(abs(args[0]))
     named: dict[str, Callable[..., Any]] = {
         "add": lambda x, y: x + y,
@@ -152,4 +152,4 @@ def _apply(mp: Any, step: Step, args: list[Any]) -> Any:
         "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
         "softplus": lambda x: mp.log1p(mp.exp(x)),
     }
-    return (named.get(step.op) or getattr(mp, step.op))(*args)
+    return (named.get(op) or getattr(mp, op))(*args)

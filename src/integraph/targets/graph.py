@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 from integraph.errors import SourceError
 from integraph.program.engine import batch_of
 from integraph.program.views import Floats
-from integraph.targets import graph_rows
+from integraph.targets import folding, graph_rows
 from integraph.targets.entrywise_power import entrywise_power
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_values import compute
@@ -129,6 +129,7 @@ class Builder:
         self._inputs = 0
         self._variables: list[str] = []
         self._known: dict[Any, int] = {}
+        self._exact: dict[int, folding.Digits] = {}  # constants before they were rounded
 
     def input(self, name: str, shape: Sequence[int] = ()) -> int:
         start, node = self._inputs, Node("input", (), tuple(shape), (self._inputs,), None, name)
@@ -203,16 +204,35 @@ class Builder:
     def _add(self, node: Node) -> int:
         self._small(node)
         if node.args and all(self.nodes[n].op == "constant" for n in node.args):
-            with np.errstate(all="ignore"):
-                found = compute(node, [self.nodes[n].value for n in node.args])
-            if not np.isfinite(found).all():
-                raise SourceError(f"{node.text or node.op} of constants is {found[~np.isfinite(found)].ravel()[0]}")
-            return self.constant(found, node.text)
+            folded = self._folded(node)
+            if folded is not None:
+                return folded
         content = None if node.value is None else (node.value.shape, node.value.tobytes())
         key = (node.op, node.args, node.shape, node.data, content)
         if key not in self._known:
             self._known[key] = self._append(node)
         return self._known[key]
+
+    def _folded(self, node: Node) -> int | None:
+        """The constant that an operation on constants is, rounded once; none where that is not known."""
+        values = [value for n in node.args if (value := self.nodes[n].value) is not None]
+        with np.errstate(all="ignore"):
+            found = compute(node, values)
+        if not np.isfinite(found).all():
+            raise SourceError(f"{node.text or node.op} of constants is {found[~np.isfinite(found)].ravel()[0]}")
+        data = ROUNDED if any(self.nodes[n].data for n in node.args) else ()
+        if node.op in folding.EXACT and not data:
+            return self.constant(found, node.text)
+        exact = folding.exactly(node, [self._exact.get(n, value) for n, value in zip(node.args, values, strict=True)])
+        if exact is None:
+            return None
+        value, same = folding.rounded(exact)
+        if same:
+            return self.constant(value, node.text)
+        value.flags.writeable = False
+        number = self._append(Node("constant", (), value.shape, ROUNDED, value, node.text))
+        self._exact[number] = exact  # another number that is rounded to the same is another constant
+        return number
 
     def _append(self, node: Node) -> int:
         self._small(node)

@@ -82,11 +82,19 @@ class Drawing(Budget):
     def found(self, number: int, where: str) -> Operand:
         node = self.builder.nodes[number]
         self.spend(node.size, where)
-        if node.op == "constant" and node.value is not None:
+        if node.op == "constant" and node.value is not None and not node.data:
             return node.value
         if not node.size:
             raise SourceError(f"{where} makes an empty tensor, of shape {node.shape}")
         return Drawn(number, node.shape, where)
+
+    def fold(self, op: str, a: Array, b: Array, where: str) -> Operand | None:
+        """An operation on constants, rounded once; none of masks."""
+        return self.apply(op, a, b, where=where) if np.isfinite(a).all() and np.isfinite(b).all() else None
+
+    def lift(self, x: Array, where: str) -> Drawn:
+        """A constant as if it were computed."""
+        return Drawn(self.node(x, where), x.shape, where)
 
     def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> Drawn:
         """An operation on what depends on the input."""

@@ -36,6 +36,8 @@ class Tracing(Protocol[T]):
     masks: bool
 
     def spend(self, entries: int, where: str) -> None: ...
+    def lift(self, x: Array, where: str) -> T: ...
+    def fold(self, op: str, a: Array, b: Array, where: str) -> T | Array | None: ...
     def add(self, a: T | Array, b: T | Array, where: str) -> T: ...
     def sub(self, a: T | Array, b: T | Array, where: str) -> T: ...
     def mul(self, a: T | Array, b: T | Array, where: str) -> T: ...
@@ -75,9 +77,7 @@ class Node(Generic[T, R]):
 
     def traced(self, n: int = 0) -> T:
         found = self.operand(n)
-        if isinstance(found, np.ndarray):
-            raise SourceError(f"{self.where} acts on a constant: only on what depends on the input")
-        return found
+        return self.tracer.lift(found, self.where) if isinstance(found, np.ndarray) else found
 
     def constant(self, n: int, what: str) -> Array:
         found = self.operand(n)

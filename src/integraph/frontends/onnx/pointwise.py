@@ -38,6 +38,9 @@ def arithmetic(n: AnyNode[T]) -> T | Array:
     if a.dtype.kind == "b" or a.dtype != b.dtype:
         raise SourceError(f"{n.where} combines constants of types {a.dtype} and {b.dtype}")
     if a.dtype.kind == "f":
+        folded = n.tracer.fold(n.operator.lower(), a, b, n.where)
+        if folded is not None:
+            return folded
         n.notes.append(f"{n.where}: constants combined in float64")
     with np.errstate(over="ignore", invalid="ignore"):
         found = n.checked(np.asarray(FOLD[n.operator](a, b)))
