@@ -1,4 +1,4 @@
-"""Operations on constants, computed in many digits and rounded once: three operations of a file are not three roundings,
+"""Operations on constants, computed in many digits and rounded once: three operations are not three roundings,
 of which the first may be most of the value in the end.
 
 A constant remembers what it was before it was rounded, so that the next operation starts from there. With 660 digits a
