@@ -78,6 +78,8 @@ def extreme(d: Drawing, op: str) -> None:
 def clip(d: Drawing, op: str) -> None:
     x = d.pick()
     low, high = sorted(np.round(d.rng.normal(size=2), 1).tolist())
+    if d.opset >= 11 and not d.single and d.chance(0.1):
+        low, high = d.one(((-1e39, high), (low, 1e39), (-1e39, 1e39), (1e39, 2e39), (-2e39, -1e39)))
     if d.opset < 11:
         bounds = {name: bound for name, bound in (("min", low), ("max", high)) if d.chance(0.7)}
         d.emit(op, x, **bounds)

@@ -75,7 +75,7 @@ def softmax(d: Drawing, op: str) -> None:
     x = stretched(d, inside(d, d.pick(lambda value: value.rank > 0), -40.0, 40.0))
     if d.chance(0.45):
         count = len(d.values)
-        x = _masked(d, x)
+        x = _masked(d, x) if d.chance(0.7) else _there_and_back(d, x)
         if d.chance(0.3):
             x = d.emit("Transpose", x, perm=tuple(d.rng.permutation(x.rank).tolist()))
         if d.chance(0.2):
@@ -83,6 +83,13 @@ def softmax(d: Drawing, op: str) -> None:
         if d.chance(0.9):
             del d.values[count:]  # only the softmax reads what is masked
     d.emit(op, x, **({} if d.chance(0.4) and (x.rank > 1 or d.opset >= 13) else {"axis": d.axis(x.rank)}))
+
+
+def _there_and_back(d: Drawing, x: Value) -> Value:
+    """Entries that look masked, and are not: what is taken away is given back."""
+    far = np.where(d.rng.random(x.shape) < 0.4, 2.0**27, 0.0)
+    taken = d.emit("Sub", d.constant(-far), x) if d.chance(0.5) else d.emit("Sub", x, d.constant(far))
+    return d.emit("Add", taken, d.constant(far))
 
 
 def _masked(d: Drawing, x: Value) -> Value:
