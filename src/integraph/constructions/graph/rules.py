@@ -20,8 +20,8 @@ from integraph.constructions.graph.spec import check_runs, check_value
 from integraph.errors import SourceError
 from integraph.program.views import Floats, dense
 from integraph.targets.graph import Graph, Node
-from integraph.targets.graph_rows import MASKED
 
+NEGLIGIBLE = 1e4  # a score that is lower by this than another of its row has no weight: e^(−1e4) is 1e-4343
 STEADY = (2.0**-6, 1e6)  # bases of x^y for which x − 1 is good enough
 
 
@@ -164,16 +164,9 @@ def _rows(how: Callable[[Tape, Form, Floats, str], Form]) -> Rule:
 def _scores(r: Reader, node: Node, text: str) -> tuple[Form, Floats]:
     """Scores, and the share of each entry: 1/n for the n of a row that take part, else 0. An entry that takes no part
     gets the score of one that does: what is left in its registers may not grow."""
-    s = r.form(node.args[0])
-    if node.value is None:
+    s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
+    if mask.all():
         return s, np.full(1, 1.0 / s.shape[-1])
-    reach = float(np.max(r.ranges[node.args[0]].size))
-    if not reach <= -0.4 * MASKED:
-        raise SourceError(
-            f"{text}: its scores can reach {reach:.1g} on the box, and then a mask of {MASKED:g} is no mask: use a "
-            "smaller box or smaller weights"
-        )
-    mask = np.broadcast_to(node.value, s.shape)
     column = int(np.argmax(mask.reshape(-1, s.shape[-1]).all(0)))
     if mask[..., column].all():
         rows = (slice(None),) * (len(s.shape) - 1)
@@ -182,6 +175,14 @@ def _scores(r: Reader, node: Node, text: str) -> tuple[Form, Floats]:
         first = forms.picked(s, np.argmax(mask, -1))
     s = add(scaled(s, mask), scaled(forms.broadcast(first, s.shape), ~mask))
     return s, mask / mask.sum(-1, keepdims=True)
+
+
+def _taking_part(scores: Interval, mask: Any) -> Any:
+    """Which entries have a weight somewhere on the box: not those that the mask, if there is one, leaves out, nor those
+    that another of their row always exceeds by far."""
+    given = np.broadcast_to(True if mask is None else mask, scores.low.shape)
+    highest = np.max(np.where(given, scores.low, -np.inf), -1, keepdims=True)
+    return given & ~(scores.high < highest - NEGLIGIBLE)
 
 
 RULES: dict[str, Rule] = {
