@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import integraph
+from integraph.errors import EscapeError
 from integraph.targets.graph import Builder, Graph
 
 Rows = Callable[[Builder, int], int]
@@ -107,3 +108,29 @@ def test_a_mask_counts_together_with_all_scores(case: str, op: str, free: str) -
             wanted = truth(op, own)
         np.testing.assert_allclose(program(x), wanted, rtol=2e-14, atol=1e-15 * LARGE.get(case, 10.0))
         np.testing.assert_allclose(graph.values(x)[0], wanted, rtol=1e-6, atol=1e-6 + 1e-15 * LARGE.get(case, 1.0))
+
+
+@pytest.mark.parametrize("s", [1e6, 1e12, 1e16])
+def test_gaps_of_logarithms_keep_their_digits_where_the_highest_is_known(s: float) -> None:
+    """x·(s, −s, 1): the logarithm of the highest share is no more than 0, the others are off by their own rounding."""
+    b = Builder()
+    graph = b.graph([b.log_softmax(b.apply("mul", b.input("x", (1,)), b.constant([s, -s, 1.0])))])
+    program = integraph.compile(graph, box=(0.1, 1.0))
+    for x in np.random.default_rng(2).uniform(0.1, 1.0, (8, 1)):
+        with mpmath.workdps(60):
+            wanted = truth("log_softmax", [mpmath.mpf(x[0]) * mpmath.mpf(t) for t in (s, -s, 1.0)])
+        found = program(x)
+        assert found.max() <= 0.0
+        np.testing.assert_allclose(found, wanted, rtol=4e-16, atol=0.0)
+
+
+@pytest.mark.parametrize("op", ["softmax", "logsumexp"])
+def test_an_entry_without_weight_still_needs_a_value(op: str) -> None:
+    b = Builder()
+    x = b.input("x", (2,))
+    low, high = (b.apply("slice", part, data=((n, 1, 1),)) for n, part in enumerate((b.apply("ln", x), x)))
+    rows = b.apply("concat", low, b.apply("add", high, b.constant([1e5])), data=(0,))
+    program = integraph.compile(b.graph([getattr(b, op)(rows)]), box=[(-1, 1), (1, 2)])
+    np.testing.assert_allclose(program([0.5, 1.5]), truth(op, [mpmath.log(0.5), mpmath.mpf(100001.5)]), rtol=1e-15)
+    with pytest.raises(EscapeError):
+        program([-0.5, 1.5])

@@ -157,8 +157,16 @@ def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
     return form
 
 
-def _rows(how: Callable[[Tape, Form, Floats, str], Form]) -> Rule:
-    return lambda r, n, node, text: how(r.tape, *_scores(r, node, text), text)
+def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
+    return functions.softmax(r.tape, *_scores(r, node, text), text)
+
+
+def _log_sum_exp(r: Reader, n: int, node: Node, text: str) -> Value:
+    """Where one entry of each row takes part it is that entry, which cancels exactly in the logarithm of a softmax."""
+    s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
+    if (mask.sum(-1) > 1).any():
+        return functions.log_sum_exp(r.tape, *_scores(r, node, text), text)
+    return r.changed(_first(r, s, mask, text), lambda form: forms.reshaped(form, node.shape), text)
 
 
 def _scores(r: Reader, node: Node, text: str) -> tuple[Form, Floats]:
@@ -167,14 +175,17 @@ def _scores(r: Reader, node: Node, text: str) -> tuple[Form, Floats]:
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
     if mask.all():
         return s, np.full(1, 1.0 / s.shape[-1])
+    first = forms.broadcast(_first(r, s, mask, text), s.shape)
+    return add(scaled(s, mask), scaled(first, ~mask)), mask / mask.sum(-1, keepdims=True)
+
+
+def _first(r: Reader, s: Form, mask: Any, text: str) -> Form:
+    """One entry of each row that takes part, the same of all rows if there is such a one."""
     column = int(np.argmax(mask.reshape(-1, s.shape[-1]).all(0)))
-    if mask[..., column].all():
-        rows = (slice(None),) * (len(s.shape) - 1)
-        first = r.changed(s, lambda form: forms.sliced(form, (*rows, slice(column, column + 1))), text)
-    else:
-        first = forms.picked(s, np.argmax(mask, -1))
-    s = add(scaled(s, mask), scaled(forms.broadcast(first, s.shape), ~mask))
-    return s, mask / mask.sum(-1, keepdims=True)
+    if not mask[..., column].all():
+        return forms.picked(s, np.argmax(mask, -1))
+    rows = (slice(None),) * (len(s.shape) - 1)
+    return r.changed(s, lambda form: forms.sliced(form, (*rows, slice(column, column + 1))), text)
 
 
 def _taking_part(scores: Interval, mask: Any) -> Any:
@@ -197,8 +208,8 @@ RULES: dict[str, Rule] = {
     "variable_power": _variable_power,
     "matmul": _matmul,
     "sum": _sum,
-    "softmax": _rows(functions.softmax),
-    "logsumexp": _rows(functions.log_sum_exp),
+    "softmax": _softmax,
+    "logsumexp": _log_sum_exp,
     "reshape": _reshape,
     "broadcast": _broadcast,
     "transpose": _lanes(lambda form, data: forms.transposed(form, data)),
