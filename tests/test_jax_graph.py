@@ -217,10 +217,15 @@ MASKS = {
     "where": lambda x: nn.softmax(x, where=TRI),
     "where, other axis": lambda x: nn.softmax(x, 0, where=TRI),
     "−inf": lambda x: nn.softmax(jnp.where(TRI, x, -jnp.inf)),
-    "−1e9": lambda x: nn.softmax(jnp.where(TRI, x, -1e9)),
     "added": lambda x: nn.softmax(x + jnp.where(TRI, 0.0, -jnp.inf)),
     "added, other axis": lambda x: nn.softmax(x + jnp.where(TRI, 1.5, -jnp.inf), 0),
-    "added −1e9": lambda x: nn.softmax(jnp.where(TRI, 0.0, -1e9) + x),
+}
+OFFSETS = {
+    "−1e9": lambda x: jnp.where(TRI, x, -1e9),
+    "added": lambda x: jnp.where(TRI, 0.0, -1e9) + x,
+    "taken back": lambda x: (x + jnp.where(TRI, 0.0, -1e9)) + jnp.where(TRI, 0.0, 1e9),
+    "chosen and taken back": lambda x: jnp.where(TRI, x, -1e9) + jnp.where(TRI, 0.0, 1e9),
+    "taken back in other places": lambda x: jnp.where(TRI, x, -1e9) - jnp.where(TRI, 1e9, 0.0),
 }
 
 
@@ -229,6 +234,19 @@ def test_masks_go_into_the_softmax(name: str) -> None:
     graph = check(MASKS[name], 5 * RNG.standard_normal(SHAPE))
     softmax = next(node for node in graph.nodes if node.op == "softmax")
     np.testing.assert_array_equal(softmax.value, TRI.T if "other" in name else TRI)
+
+
+@pytest.mark.parametrize("name", OFFSETS)
+@pytest.mark.parametrize("rows", [nn.softmax, nn.log_softmax, nn.logsumexp])
+def test_masks_that_are_numbers_are_added(rows: Callable[..., Any], name: str) -> None:
+    check(lambda x: rows(OFFSETS[name](x)), RNG.standard_normal(SHAPE), accuracy=1e-7)  # 1e-16 of 1e9
+
+
+def test_masks_that_are_numbers_beside_infinity() -> None:
+    x = RNG.standard_normal(SHAPE)
+    for rows in (nn.softmax, nn.logsumexp):
+        check(lambda x, rows=rows: rows(jnp.where(TRI, jnp.where(TRI[::-1], x, -1e9), -jnp.inf)), x)
+        check(lambda x, rows=rows: rows(jnp.where(TRI, x, jnp.array([0.5, -1e9, -jnp.inf]))), x)
 
 
 @pytest.mark.parametrize("axis", [0, 1, (0, 1), None])

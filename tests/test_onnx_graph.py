@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 onnx = pytest.importorskip("onnx", reason="reads ONNX")
 from onnx import helper  # noqa: E402
 
+import integraph  # noqa: E402
 from integraph.errors import FileError, UsageError  # noqa: E402
 from integraph.frontends import read as sources  # noqa: E402
 from integraph.frontends.onnx import read_graph  # noqa: E402
@@ -143,6 +144,42 @@ def test_scores_masked_with_a_number_are_numbers_too() -> None:
 
     graph = check(build, (2, 4))
     assert {"add", "mul", "softmax"} <= ops(graph)
+
+
+def gemm(b: Builder, low: float) -> str:
+    return b.node("Gemm", "x", b.number(np.eye(2)[::-1]), b.number([low, 0.0]))
+
+
+OFFSETS = {
+    "Sub": lambda b, low: b.node("Sub", b.number([[low, 0.0]]), "x"),
+    "Gemm": gemm,
+    "Concat": lambda b, low: b.node(
+        "Concat",
+        b.node("Add", b.node("Slice", "x", i(b, 0), i(b, 1), i(b, 1)), b.number(low)),
+        b.node("Slice", "x", i(b, 1), i(b, 2), i(b, 1)),
+        axis=1,
+    ),
+    "Mul": lambda b, low: b.node("Mul", "x", b.number([[low, 1.0]])),
+    "Where": lambda b, low: b.node("Where", b.number([[False, True]], np.bool_), "x", b.number(low)),
+}
+
+
+@pytest.mark.parametrize("rows", ["Softmax", "LogSoftmax", "ReduceLogSumExp"])
+@pytest.mark.parametrize("name", OFFSETS)
+def test_large_numbers_that_cancel_are_no_mask(name: str, rows: str) -> None:
+    """The number is a power of two, so that it takes few digits with it."""
+
+    def build(b: Builder) -> str:
+        whole = b.node("Add", OFFSETS[name](b, -(2.0**30)), b.number([[2.0**30, 0.0]]))
+        return b.node(rows, whole, **({"axes": [1]} if rows == "ReduceLogSumExp" else {}))
+
+    made = model(build, (1, 2))
+    x = np.random.default_rng(1).integers(0, 2**20, (1, 2)) / 2.0**20
+    want = runtime(made, x)
+    assert want is not None
+    agree(read_graph(made), want, x, 1e-13)
+    found = integraph.compile(made, method="exact")(x)[0]
+    np.testing.assert_allclose(found, np.ravel(want[0]), rtol=1e-13, atol=2.0**-22)  # a few roundings of 2^30
 
 
 UNARY = ("Tanh", "Sin", "Neg", "Sigmoid", "Cos")

@@ -14,7 +14,7 @@ out.
 | variable_power | base > 0, exponent | |
 | matmul | two, each with two axes at least | |
 | sum | one | axes, which disappear |
-| softmax | one, over its last axis | `value`: which entries take part, or all |
+| softmax | one, over its last axis | `value`: which entries are not −∞, or all |
 | logsumexp | one, over its last axis, which disappears | the same |
 | reshape, broadcast | one | (the new shape) |
 | transpose | one | the order of axes |

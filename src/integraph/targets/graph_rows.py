@@ -19,18 +19,16 @@ from integraph.targets.graph_values import STRUCTURE
 if TYPE_CHECKING:
     from integraph.targets.graph import Builder, Node
 
-MASKED = -1e8  # a score that is lower by this has no weight; scores are shown to be small beside it when compiled
 PLACES = ("reshape", "broadcast", "transpose", "slice", "take")
 
 
 def of_rows(build: Builder, op: str, x: int, text: str) -> int:
-    """softmax or logsumexp over the last axis. Where a constant was added to the scores, entries that got less by 1e8
-    than the highest of their row take no part."""
+    """softmax or logsumexp over the last axis. Entries to which −∞ was added take no part. What a large negative number
+    does depends on the other scores, whose ranges are known when the graph is compiled."""
     scores, added = _added(build, x)
-    highest = np.max(added, -1, keepdims=True, initial=-np.inf)
-    if (highest == -np.inf).any():
+    mask = added > -np.inf
+    if not mask.any(-1).all():
         raise SourceError(f"{text or op}: a row has no entry that takes part, all are −∞")
-    mask = added > highest + MASKED
     if op == "logsumexp" and mask.shape[-1:] == (1,):
         return build.apply("reshape", x, data=(mask.shape[:-1],), text=text)
     if mask.all():

@@ -20,8 +20,8 @@ from integraph.constructions.graph.spec import check_runs, check_value
 from integraph.errors import SourceError
 from integraph.program.views import Floats, dense
 from integraph.targets.graph import Graph, Node
-from integraph.targets.graph_rows import MASKED
 
+NEGLIGIBLE = 1e4  # a score that is lower by this than another of its row has no weight: e^(−1e4) is 1e-4343
 STEADY = (2.0**-6, 1e6)  # bases of x^y for which x − 1 is good enough
 
 
@@ -157,31 +157,43 @@ def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
     return form
 
 
-def _rows(how: Callable[[Tape, Form, Floats, str], Form]) -> Rule:
-    return lambda r, n, node, text: how(r.tape, *_scores(r, node, text), text)
+def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
+    return functions.softmax(r.tape, *_scores(r, node, text), text)
+
+
+def _log_sum_exp(r: Reader, n: int, node: Node, text: str) -> Value:
+    """Where one entry of each row takes part it is that entry, which cancels exactly in the logarithm of a softmax."""
+    s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
+    if (mask.sum(-1) > 1).any():
+        return functions.log_sum_exp(r.tape, *_scores(r, node, text), text)
+    return r.changed(_first(r, s, mask, text), lambda form: forms.reshaped(form, node.shape), text)
 
 
 def _scores(r: Reader, node: Node, text: str) -> tuple[Form, Floats]:
     """Scores, and the share of each entry: 1/n for the n of a row that take part, else 0. An entry that takes no part
     gets the score of one that does: what is left in its registers may not grow."""
-    s = r.form(node.args[0])
-    if node.value is None:
+    s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
+    if mask.all():
         return s, np.full(1, 1.0 / s.shape[-1])
-    reach = float(np.max(r.ranges[node.args[0]].size))
-    if not reach <= -0.4 * MASKED:
-        raise SourceError(
-            f"{text}: its scores can reach {reach:.1g} on the box, and then a mask of {MASKED:g} is no mask: use a "
-            "smaller box or smaller weights"
-        )
-    mask = np.broadcast_to(node.value, s.shape)
+    first = forms.broadcast(_first(r, s, mask, text), s.shape)
+    return add(scaled(s, mask), scaled(first, ~mask)), mask / mask.sum(-1, keepdims=True)
+
+
+def _first(r: Reader, s: Form, mask: Any, text: str) -> Form:
+    """One entry of each row that takes part, the same of all rows if there is such a one."""
     column = int(np.argmax(mask.reshape(-1, s.shape[-1]).all(0)))
-    if mask[..., column].all():
-        rows = (slice(None),) * (len(s.shape) - 1)
-        first = r.changed(s, lambda form: forms.sliced(form, (*rows, slice(column, column + 1))), text)
-    else:
-        first = forms.picked(s, np.argmax(mask, -1))
-    s = add(scaled(s, mask), scaled(forms.broadcast(first, s.shape), ~mask))
-    return s, mask / mask.sum(-1, keepdims=True)
+    if not mask[..., column].all():
+        return forms.picked(s, np.argmax(mask, -1))
+    rows = (slice(None),) * (len(s.shape) - 1)
+    return r.changed(s, lambda form: forms.sliced(form, (*rows, slice(column, column + 1))), text)
+
+
+def _taking_part(scores: Interval, mask: Any) -> Any:
+    """Which entries have a weight somewhere on the box: not those that the mask, if there is one, leaves out, nor those
+    that another of their row always exceeds by far."""
+    given = np.broadcast_to(True if mask is None else mask, scores.low.shape)
+    highest = np.max(np.where(given, scores.low, -np.inf), -1, keepdims=True)
+    return given & ~(scores.high < highest - NEGLIGIBLE)
 
 
 RULES: dict[str, Rule] = {
@@ -196,8 +208,8 @@ RULES: dict[str, Rule] = {
     "variable_power": _variable_power,
     "matmul": _matmul,
     "sum": _sum,
-    "softmax": _rows(functions.softmax),
-    "logsumexp": _rows(functions.log_sum_exp),
+    "softmax": _softmax,
+    "logsumexp": _log_sum_exp,
     "reshape": _reshape,
     "broadcast": _broadcast,
     "transpose": _lanes(lambda form, data: forms.transposed(form, data)),

@@ -13,7 +13,6 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.jax.largest import Shifted
 from integraph.frontends.jax.values import Call, Comparison, Known, Masked, Value, same, uniform
-from integraph.targets.graph_rows import MASKED
 
 
 def extreme(at: Call, op: str, x: Value, y: Value) -> Value:
@@ -32,7 +31,7 @@ def masked(at: Call, x: Value, added: Known) -> Value:
     mask = np.broadcast_to(added > -math.inf, shape)
     left = np.where(added > -math.inf, added, 0.0)
     kept = at.apply("add", x, left) if left.any() else at.broadcast(at.node(x), shape)
-    return Masked(kept, mask, np.broadcast_to(-math.inf, shape), at.where)
+    return Masked(kept, mask, at.where)
 
 
 def compare(at: Call, x: Value, y: Value) -> Value:
@@ -71,14 +70,17 @@ def select(at: Call, which: Value, *cases: Value) -> Value:
 
 
 def _left_out(at: Call, x: Value, mask: Known, numbers: Known) -> Value | None:
-    """What is so low outside of the mask that a softmax leaves it out, and exp of it, which is 0 there."""
-    if isinstance(x, int) and (numbers[~mask] <= MASKED).all():
-        return Masked(x, mask, numbers, at.where)
+    """What is −∞ in some places, which a softmax leaves out, and exp of it, which is 0 there."""
+    hidden = numbers == -math.inf
+    if isinstance(x, int) and hidden.any():
+        whole = (mask | hidden).all()
+        kept = x if whole else at.apply("add", at.apply("mul", x, 1.0 * mask), np.where(hidden, 0.0, numbers))
+        return Masked(at.broadcast(kept, hidden.shape), ~hidden, at.where)
     if not isinstance(x, Shifted) or not x.grown or numbers.any():
         return None
     if isinstance(x.x, Masked):
         return x if mask[x.x.mask].all() else None
-    return replace(x, x=Masked(x.x, mask, np.where(mask, 0.0, -math.inf), at.where))
+    return replace(x, x=Masked(x.x, mask, at.where))
 
 
 def _chosen(at: Call, which: Comparison, no: Value, yes: Value) -> Value:

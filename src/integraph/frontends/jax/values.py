@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.program.views import Floats
 from integraph.targets.graph import Builder
 
 Known = np.ndarray[Any, Any]
@@ -113,11 +112,10 @@ class Comparison(Part):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Masked(Part):
-    """x where the mask is true, else `fill`, so low a number that a softmax gives it no weight."""
+    """x where the mask is true, else −∞, to which a softmax gives no weight."""
 
     x: int
     mask: Known
-    fill: Floats
     where: str
 
     @property
@@ -125,10 +123,7 @@ class Masked(Part):
         return tuple(self.mask.shape)
 
     def plain(self, at: Call) -> int:
-        if not np.isfinite(self.fill).all():
-            raise SourceError(f"{self.where}: −inf may go to a softmax only, and goes to {at.where}")
-        kept = at.apply("mul", self.x, self.mask.astype(np.float64))
-        return at.apply("add", kept, np.where(self.mask, 0.0, self.fill))
+        raise SourceError(f"{self.where}: −inf may go to a softmax only, and goes to {at.where}")
 
     def moved(self, move: Callable[[Any], Any]) -> Part:
-        return Masked(move(self.x), move(self.mask), move(self.fill), self.where)
+        return Masked(move(self.x), move(self.mask), self.where)

@@ -3,16 +3,16 @@
 A tensor that depends on the input is `Drawn`. What is constant stays an array until it meets one: sizes, indices and
 conditions are integers and truth values, which a graph does not have.
 
-A mask is a large negative number, or −∞, in the place of some scores. Of masked scores there are two nodes: `number`
-with the mask in them, and `scores` with anything there; `part` tells which entries take part. So they may be moved
-about before a softmax, which reads `scores` and `part`; all else reads `number`, which is None if the mask is −∞.
+A mask is −∞ in the place of some scores. The node of masked scores holds anything there, and `part` tells which entries
+take part. So they may be moved about before a softmax, which reads both; nothing else can. A mask that is a large
+negative number is a number as any other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from integraph.frontends.composites import Composer
 from integraph.frontends.onnx.node import Node
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.trace import MOST, Budget, broadcast
-from integraph.targets.graph_rows import MASKED
 from integraph.targets.graph_values import STRUCTURE
 
 
@@ -30,16 +29,15 @@ from integraph.targets.graph_values import STRUCTURE
 class Drawn:
     """A node of the graph."""
 
-    number: int | None
+    number: int
     shape: tuple[int, ...]
     where: str
-    scores: int = -1
     part: Array | None = None
 
     @property
     def seen(self) -> Drawn:
         """What a softmax sees, `part` apart."""
-        return self if self.part is None else Drawn(self.scores, self.shape, self.where)
+        return replace(self, part=None)
 
 
 Operand = Drawn | Array
@@ -63,7 +61,7 @@ class Drawing(Budget):
     def node(self, x: Operand, where: str) -> int:
         """The node that a tensor is; constants become one."""
         if isinstance(x, Drawn):
-            if x.number is None:
+            if x.part is not None:
                 raise SourceError(f"{where} reads what {x.where} masks with −∞: only a softmax can")
             return x.number
         if x.dtype.kind != "f":
@@ -107,14 +105,15 @@ class Drawing(Budget):
         x, other = (a, b) if isinstance(a, Drawn) and (a.part is not None or not isinstance(b, Drawn)) else (b, a)
         assert isinstance(x, Drawn)
         shape = broadcast(x.shape, other.shape, where)
-        if isinstance(other, np.ndarray) and (other <= MASKED).any():
-            value = None if x.number is None or np.isneginf(other).any() else self.draw("add", x, other, where=where)
-            left = np.where(other > MASKED, other, 0.0)
+        if isinstance(other, np.ndarray) and (hidden := other == -np.inf).any():
+            left = np.where(hidden, 0.0, other)
             scores = self.draw("add", x.seen, left, where=where) if left.any() else self.spread(x.seen, shape, where)
-            return _masked(value, scores, np.broadcast_to((other > MASKED) & (x.part is None or x.part), shape), where)
+            part = np.broadcast_to(~hidden & (x.part is None or x.part), shape)
+            return replace(scores, where=where, part=part)
         if x.part is None:
             return self.draw("add", a, b, where=where)
-        return self._both(x, np.broadcast_to(x.part, shape), lambda y: self.draw("add", y, other, where=where))
+        scores = self.draw("add", x.seen, other, where=where)
+        return replace(scores, where=x.where, part=np.broadcast_to(x.part, shape))
 
     def sub(self, a: Operand, b: Operand, where: str) -> Drawn:
         return self.add(a, -b, where) if isinstance(b, np.ndarray) else self.draw("sub", a, b, where=where)
@@ -144,13 +143,12 @@ class Drawing(Budget):
         if isinstance(other, Drawn):
             return self._chosen(first, x, self.mul(other, np.where(first, 0.0, 1.0), where), where)
         rest = np.where(first, 0.0, other)
-        low = rest <= MASKED
-        if not low.any():
+        hidden = rest == -np.inf
+        if x.part is None and not hidden.any():
             return self._chosen(first, x, rest, where)
-        value = None if x.number is None or np.isneginf(rest).any() else self._chosen(first, x, rest, where)
-        whole = (first | low).all()
-        scores = x.seen if whole else self._chosen(first, x.seen, np.where(low, 0.0, rest), where)
-        return _masked(value, scores, np.where(first, True if x.part is None else x.part, ~low), where)
+        whole = (first | hidden).all()
+        scores = x.seen if whole else self._chosen(first, x.seen, np.where(hidden, 0.0, rest), where)
+        return replace(scores, where=where, part=np.where(first, True if x.part is None else x.part, ~hidden))
 
     def _chosen(self, first: Array, x: Drawn, rest: Operand, where: str) -> Drawn:
         return self.draw("add", self.mul(x, np.where(first, 1.0, 0.0), where), rest, where=where)
@@ -172,9 +170,8 @@ class Drawing(Budget):
 
     def move(self, op: str, x: Drawn, data: tuple[Any, ...], where: str) -> Drawn:
         """An operation that takes entries to other places."""
-        if x.part is None:
-            return self.draw(op, x, where=where, data=data)
-        return self._both(x, STRUCTURE[op](x.part, data), lambda y: self.draw(op, y, where=where, data=data))
+        found = self.draw(op, x.seen, where=where, data=data)
+        return found if x.part is None else replace(found, where=x.where, part=STRUCTURE[op](x.part, data))
 
     def of_rows(self, op: str, x: Drawn, where: str) -> Drawn:
         """softmax or logsumexp over the last axis, of the entries that take part."""
@@ -185,23 +182,12 @@ class Drawing(Budget):
         of_rows = self.builder.softmax if op == "softmax" else self.builder.logsumexp
         return self.drawn(self.found(of_rows(number, self.text), where), where)
 
-    def _both(self, x: Drawn, part: Array, change: Callable[[Drawn], Drawn]) -> Drawn:
-        """What is done to masked scores is done to both nodes."""
-        value = None if x.number is None else change(Drawn(x.number, x.shape, x.where))
-        return _masked(value, change(x.seen), part, x.where)
-
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:
     """How many numbers an operation makes of two tensors."""
     if op == "matmul":
         return math.prod((*broadcast(a[:-2], b[:-2], where), *a[-2:-1], *b[-1:]))
     return math.prod(broadcast(a, b, where))
-
-
-def _masked(value: Drawn | None, scores: Drawn, part: Array, where: str) -> Drawn:
-    assert scores.number is not None
-    number = None if value is None else value.number
-    return Drawn(number, scores.shape, where, scores.number, part)
 
 
 GraphNode = Node[Drawn, Drawing]

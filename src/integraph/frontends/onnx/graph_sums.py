@@ -110,7 +110,7 @@ def softmax(n: GraphNode) -> Operand:
 def _softmax(n: GraphNode, x: Drawn) -> Drawn:
     if n.operator == "Softmax":
         return n.tracer.of_rows("softmax", x, n.where)
-    if x.number is None:
+    if x.part is not None:
         raise SourceError(f"{n.where} takes the logarithm of masked entries, ln 0: it has no value")
     total = n.tracer.of_rows("logsumexp", x, n.where)
     return n.tracer.sub(x, n.tracer.reshape(total, (*total.shape, 1), n.where), n.where)
