@@ -234,6 +234,17 @@ def test_a_layer_norm_is_bounded_by_the_root_of_its_width(root: str) -> None:
     assert (found.low >= -math.sqrt(5) * (1 + 1e-9)).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_layer_norm_without_epsilon() -> None:
+    """q = ½ Σ d² + 0: the constant 0 is added, and nothing is divided by it."""
+    b = Builder()
+    d = b.input("d", (2,))
+    q = b.apply("add", b.mean(b.apply("mul", d, d), (0,)), b.constant(0.0))
+    graph = b.graph([b.apply("mul", d, b.power(q, Fraction(-1, 2)))])
+    found = ranges(graph, np.full(2, -1.0), np.full(2, 1.0))[graph.outputs[0]]
+    assert math.sqrt(2) <= found.high.max() <= 1.0001 * math.sqrt(2)
+
+
 def test_a_sum_of_other_squares_bounds_nothing() -> None:
     """Divided by the norm of the other row, by that of another array, or by a norm with less weight."""
     b = Builder()

@@ -22,6 +22,7 @@ nn = jax.nn
 SHAPE = (4, 3)
 RNG = np.random.default_rng(11)
 TRI = np.tril(np.ones(SHAPE, bool))
+ENDS = np.array([0, 9])  # the second is beyond
 WEIGHTS = RNG.standard_normal((3, 5))
 CUBE = RNG.standard_normal((2, 4, 3))
 
@@ -91,7 +92,16 @@ STRUCTURE = {
     "columns": lambda x: jnp.take(x, np.array([1, 0]), axis=1),
     "along an axis": lambda x: jnp.take_along_axis(x, np.array([[0, 1, 2], [3, 2, 1], [1, 1, 0], [2, 0, 3]]), 0),
     "maximum with more": lambda x: jnp.maximum(x[:1], jnp.zeros(SHAPE)),
+    "maximum with −∞ and more": lambda x: jnp.maximum(x[:1], jnp.full(SHAPE, -jnp.inf)),
+    "minimum with ∞ and more": lambda x: jnp.minimum(jnp.full(SHAPE, jnp.inf), x[:1]),
+    "power with more": lambda x: jax.lax.pow(x[:1], jnp.full(SHAPE, 3.0)) + jax.lax.pow(x[:1], jnp.ones(SHAPE)),
     "dynamic slice": lambda x: jax.lax.dynamic_slice(x, (1, 0), (2, 2)),
+    "filled": lambda x: jnp.take(x.ravel(), np.array([0, 99]), mode="fill", fill_value=3.0),
+    "filled with 0": lambda x: x.at[np.array([1, 9])].get(mode="fill", fill_value=0.0),
+    "filled with much": lambda x: x.at[np.array([9, 1])].get(mode="fill", fill_value=1e9),
+    "filled with less": lambda x: x.at[:, np.array([2, 9])].get(mode="fill", fill_value=-0.5),
+    "softmax of fills": lambda x: nn.softmax(jnp.where(TRI, x, -1e9).at[:, ENDS].get(mode="fill", fill_value=1.0)),
+    "clipped": lambda x: jnp.take(x, np.array([0, 9]), 0, mode="clip"),
     "roll": lambda x: jnp.roll(x, 1, 0),
     "tile": lambda x: jnp.tile(x, (2, 2)),
     "repeat": lambda x: jnp.repeat(x, 2, 0),

@@ -104,6 +104,12 @@ def test_a_maximum_that_does_not_cancel(name: str) -> None:
         reader.read(LARGEST[name], ((4, 3),))
 
 
+def _log_total(x: Any, low: np.ndarray) -> Any:
+    """ln Σ exp(x) of columns, as often as there are rows in `low`."""
+    shift = x.max(0, keepdims=True)
+    return jnp.log(jnp.exp(x - shift).sum(0, keepdims=True)) + jnp.maximum(shift, low)
+
+
 @pytest.mark.parametrize(
     ("f", "words"),
     [
@@ -115,6 +121,9 @@ def test_a_maximum_that_does_not_cancel(name: str) -> None:
         (lambda x: jnp.concatenate([x, jnp.full((1, 3), -jnp.inf)]), "−inf"),
         (lambda x: x * jnp.nan, "nan"),
         (lambda x: x + jnp.inf, "inf"),
+        (lambda x: x.at[np.array([1, 9])].get(mode="fill"), r"an index is outside of an array of shape \(4, 3\)"),
+        (lambda x: x.max(1).at[np.array([1, 9])].get(mode="fill", fill_value=1.0), "the largest of several numbers"),
+        (lambda x: _log_total(x, np.full((4, 3), -np.inf)), "the largest of several numbers"),
         (lambda x: None, "returns no array"),
         (lambda x: x > 0, "a choice that depends on the inputs"),
     ],

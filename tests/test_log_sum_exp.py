@@ -190,6 +190,24 @@ def test_logarithms_that_were_written_otherwise() -> None:
         np.testing.assert_allclose(built(x.ravel()), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "base"), [("ln", mpmath.e), ("log2", 2), ("log10", 10)])
+def test_the_logarithm_of_a_sigmoid(name: str, base: Any) -> None:
+    """It is −softplus(−x), also where the sigmoid underflows; a proof knows that, and does not refute the promise."""
+    formula = f"{name}(sigmoid(800*x))"
+    built = integraph.compile(formula, box=(-1, 1))
+    with mpmath.workdps(400):
+        wanted = float(-mpmath.log(1 + mpmath.exp(400), base))
+    for engine in ("exact", "precise"):
+        assert abs(built([-0.5], engine)[0] / wanted - 1) < 1e-12
+    proof = integraph.certify(built, formula, progress=False)
+    assert proof.status == "proved", proof
+    b = Builder()
+    n = b.input("x", (2, 2))
+    graph = b.graph([b.apply(name, b.apply("transpose", b.apply("sigmoid", n), data=(1, 0)))])
+    assert not {"ln", "log2", "log10", "sigmoid"} & ops(graph)
+    np.testing.assert_allclose(graph.values([-400.0, 1, 2, -400])[0][[0, 3]], wanted, rtol=1e-14)
+
+
 def test_a_logarithm_of_something_else_stays() -> None:
     b = Builder()
     x = b.input("x", (3,))

@@ -137,6 +137,7 @@ def test_the_step_limit() -> None:
     assert flow.status == (Status.DONE, Status.STEP_LIMIT, Status.DONE)
     assert 0 < flow.failures[0].time < 1
     assert flow.failures[0].register in ("alpha", "lam")
+    assert not flow.failures[0].remedy  # no digits are lost, and more of them take as many steps
 
 
 def test_more_steps_than_an_integer_counts() -> None:

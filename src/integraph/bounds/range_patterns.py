@@ -75,7 +75,8 @@ def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, Node, li
             x, c = _constant(nodes, node)
             if c is None or x.shape != node.shape or not c.min() >= (0.0 if node.op == "add" else math.ulp(0.0)):
                 return None
-            weight *= {"add": 1.0, "mul": c.min(), "div": 1.0 / c.max()}[node.op]
+            if node.op != "add":
+                weight *= c.min() if node.op == "mul" else 1.0 / c.max()
             node = x
     return (weight, node, moves[::-1]) if inside and weight > 0 else None
 

@@ -204,6 +204,10 @@ class Algebra(ABC):
             if kind.op == EXP:
                 found = self.add(found, self.scaled(self.sums[kind.arg], e))
                 continue
+            if kind.op == "sigmoid":  # is > 0 everywhere, and its logarithm at x is −softplus(−x)
+                below = self.function("softplus", self.scaled(self.sums[kind.arg], -ONE))
+                found = self.add(found, self.scaled(below, -e))
+                continue
             self.positive[self.number(inner)] = None
             argument = self.number(inner) if kind.op != SUM else kind.arg
             found = self.add(found, self.scaled(self.single(self.atom("ln", argument)), e))

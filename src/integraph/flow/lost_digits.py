@@ -13,6 +13,7 @@ import numpy as np
 
 from integraph.flow.precise import PRECISE
 from integraph.program import Failure, Program
+from integraph.program.engine import Status
 from integraph.program.views import Floats
 
 FEW = 4  # failures that are worth a second run; each takes milliseconds
@@ -25,10 +26,11 @@ BOX = "compile on a smaller box, where values differ less in size"
 def explained(program: Program, x: Floats, failures: Sequence[Failure]) -> tuple[Failure, ...]:
     """The same failures; the first of them know whether they are rounding."""
     first = list(failures[:FEW])
-    if not first or not _small(program) or not PRECISE.can(program):
+    waiting = [n for n, failure in enumerate(first) if failure.status is not Status.STEP_LIMIT]
+    if not waiting or not _small(program) or not PRECISE.can(program):
         return tuple(failures)
     for bits, remedy in ((program.bits, f"use engine='precise', or {BOX}"), (BITS, BOX)):
-        waiting = [n for n, failure in enumerate(first) if not failure.remedy]
+        waiting = [n for n in waiting if not first[n].remedy]
         if not waiting:
             break
         inputs = np.array([first[n].input for n in waiting], np.int64)

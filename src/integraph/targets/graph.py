@@ -45,7 +45,7 @@ from integraph.text import NAME, Distinct, clean
 
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
 ROWS = ("softmax", "logsumexp")
-LOGARITHMS = {"ln": 1.0, "log2": 1.0 / math.log(2.0), "log10": 1.0 / math.log(10.0)}  # of ln
+LOGARITHMS = {"ln": 1.0, "log2": 1.4426950408889634, "log10": 0.4342944819032518}  # of ln, each rounded once
 MOVES = ("sum", "reshape", "broadcast", "transpose", "slice", "take", "concat", "neg", "power", *ROWS)
 ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
 OPERATIONS = frozenset((*BINARY, *MOVES, *FUNCTIONS, *ACTIVATIONS))

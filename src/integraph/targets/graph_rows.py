@@ -1,7 +1,7 @@
 """Rows of scores in a graph: softmax, ln Σ exp, the logarithm of a softmax, and who takes part in them.
 
 The logarithm of a softmax is x − ln Σ exp(x), which keeps its digits where the softmax underflows. So `logarithm` looks
-for what was written as a logarithm of a softmax, or of a sum of exponentials.
+for what was written as a logarithm of a softmax, or of a sum of exponentials, or of a sigmoid, the softmax of x and 0.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def without(build: Builder, x: int, total: int, text: str) -> int:
 
 
 def logarithm(build: Builder, x: int, text: str) -> int | None:
-    """ln of a softmax or of a sum of exponentials, moved about or not, without either; None of anything else."""
+    """ln of a softmax, a sigmoid or a sum of exponentials, moved about or not, without them; None of anything else."""
     node, moves = build.nodes[x], list[Any]()
     while node.op in PLACES:
         moves.append(node)
@@ -71,6 +71,9 @@ def logarithm(build: Builder, x: int, text: str) -> int | None:
     elif node.op == "sum" and build.nodes[node.args[0]].op == "exp" and node.data[0]:
         scores = build.nodes[node.args[0]].args[0]
         found = build.logsumexp(last(build, scores, node.data[0], text), text)
+    elif node.op == "sigmoid":
+        below = build.apply("softplus", build.apply("neg", node.args[0], text=text), text=text)
+        found = build.apply("neg", below, text=text)
     else:
         return None
     for move in reversed(moves):

@@ -19,7 +19,7 @@ def extreme(at: Call, op: str, x: Value, y: Value) -> Value:
     """max and min of two: max(x, 0) is relu(x)."""
     for one, other in ((x, y), (y, x)):
         if uniform(other) == (-math.inf if op == "max" else math.inf):
-            return one
+            return at.spread(one, at.joint(x, y))
         if op == "max" and uniform(other) == 0.0 and at.joint(x, y) == at.shape(one):
             return at.apply("relu", one)
     return at.apply(op, x, y)

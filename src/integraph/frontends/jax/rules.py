@@ -82,14 +82,14 @@ def _parts(at: Call, op: str, x: Value, y: Value) -> Value | None:
         if op == "add" and isinstance(one, Total) and type(other) is Largest:
             return largest.log_total(at, one, other)
         if op == "max" and uniform(one) == -math.inf:
-            return other
+            return at.spread(other, at.joint(x, y))
     return None
 
 
 def _power(at: Call, x: Value, y: Value) -> Value:
     exponent = uniform(y)
     if exponent is not None:
-        return _fixed(at, x, Fraction(exponent))
+        return _fixed(at, at.spread(x, at.joint(x, y)), Fraction(exponent))
     if isinstance(x, np.ndarray):
         if not (x > 0).all():
             raise SourceError(f"{at.where}: the base {x.min():g} of a variable exponent is not positive")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax.values import Call, Part, Value
+from integraph.frontends.jax.values import Call, Comparison, Known, Part, Value
 
 Rule = Callable[..., Value | list[Value]]
 
@@ -19,6 +19,8 @@ def move(at: Call, x: Value, *indices: Value) -> Value:
     """A primitive of `MOVES`, on whatever x is. Indices must be known."""
     if not all(isinstance(index, np.ndarray) for index in indices):
         raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
+    if isinstance(x, Part) and _has_fills(at, x, *indices):
+        x = at.node(x)  # a fill is a number, and belongs to no part
     if isinstance(x, Part):
         return x.moved(lambda part: move(at, part, *indices))
     if isinstance(x, np.ndarray):
@@ -77,21 +79,47 @@ def split(at: Call, x: Value) -> list[Value]:
 
 
 def _gather(at: Call, x: int, *indices: Any) -> int:
-    """jax does it with the numbers of the entries, as floats, so that an index beyond the end can give NaN."""
+    """By the numbers of the entries. Beyond the end is what jax fills in, which `mode` and `fill_value` say."""
     shape = at.shape(x)
     numbers = np.arange(math.prod(shape)).reshape(shape)
-    chosen = at.compute(numbers.astype(np.float64), *indices)[0]
-    if not (chosen >= 0).all():
-        raise SourceError(f"{at.where}: an index is outside of an array of shape {shape}")
-    found = chosen.astype(np.int64)
+    found, filled = _entries(at, shape, *indices)
+    if filled.any():
+        return _with_fills(at, x, found, filled)
     for axis in range(len(shape) if found.ndim == len(shape) else 0):  # along one axis, if it is so
         if found.shape[:axis] == shape[:axis] and found.shape[axis + 1 :] == shape[axis + 1 :]:
             first = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)[:, 0]
             taken = np.unravel_index(first, shape)[axis]
             if np.array_equal(np.take(numbers, taken, axis), found):
                 return at.apply("take", x, data=(axis, tuple(taken.tolist())))
-    flat = at.apply("take", at.reshape(x, (numbers.size,)), data=(0, tuple(found.ravel().tolist())))
-    return at.reshape(flat, found.shape)
+    return _taken(at, at.reshape(x, (numbers.size,)), found)
+
+
+def _entries(at: Call, shape: tuple[int, ...], *indices: Any) -> tuple[Known, Known]:
+    """The numbers of the chosen entries, and which are fills: those that stay the same if every entry is another."""
+    numbers = np.arange(float(math.prod(shape))).reshape(shape)
+    chosen, other = (at.compute(entries, *indices)[0] for entries in (numbers, -1.0 - numbers))
+    filled = (other != -1.0 - chosen) | ~(chosen >= 0)
+    return np.where(filled, 0.0, chosen).astype(np.int64), filled
+
+
+def _has_fills(at: Call, x: Part, *indices: Any) -> bool:
+    if at.name != "gather":
+        return False
+    shape = at.joint(x.left, x.right) if isinstance(x, Comparison) else x.shape
+    return bool(_entries(at, shape, *indices)[1].any())
+
+
+def _with_fills(at: Call, x: int, found: Known, filled: Known) -> int:
+    fill = float(at.params["fill_value"] if at.params["fill_value"] is not None else math.nan)
+    if not math.isfinite(fill):
+        raise SourceError(f"{at.where}: an index is outside of an array of shape {at.shape(x)}, and is given {fill:g}")
+    size = math.prod(at.shape(x))
+    parts = at.reshape(x, (size,)), np.array([fill])
+    return _taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, found))
+
+
+def _taken(at: Call, flat: int, found: Known) -> int:
+    return at.reshape(at.apply("take", flat, data=(0, tuple(found.ravel().tolist()))), found.shape)
 
 
 def concatenate(at: Call, *parts: Value) -> Value:

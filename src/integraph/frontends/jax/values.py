@@ -66,6 +66,14 @@ class Call:
     def broadcast(self, x: int, shape: tuple[int, ...]) -> int:
         return x if self.shape(x) == shape else self.apply("broadcast", x, data=(shape,))
 
+    def spread(self, x: Value, shape: tuple[int, ...]) -> Value:
+        """Any value broadcast to a shape."""
+        if isinstance(x, int) or self.shape(x) == shape:
+            return self.broadcast(x, shape) if isinstance(x, int) else x
+        if isinstance(x, Part):
+            return x.moved(lambda part: self.spread(part, shape))
+        return np.broadcast_to(x, shape)
+
     def transpose(self, x: int, order: tuple[int, ...]) -> int:
         return x if order == tuple(range(len(order))) else self.apply("transpose", x, data=order)
 

@@ -59,9 +59,19 @@ def slices(n: GraphNode) -> Operand:
         raise SourceError(f"{n.where} slices axes {list(axes)} from {starts} to {ends} by {steps}")
     cuts = {}
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        entries = range(x.shape[axis])[start:end:step]
-        cuts[axis] = entries.start, step, len(entries)
+        cuts[axis] = _clamped(x.shape[axis], start, end, step)
     return _cut(n, x, cuts)
+
+
+def _clamped(size: int, start: int, end: int, step: int) -> tuple[int, int, int]:
+    """(start, step, count) as ONNX clamps them; other than in Python, a backward slice starts at the first entry where
+    its start lies before that."""
+    start, end = (n + size if n < 0 else n for n in (start, end))
+    if step > 0:
+        entries = range(min(max(start, 0), size), min(max(end, 0), size), step)
+    else:
+        entries = range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
+    return entries.start, step, len(entries)
 
 
 def _cut(n: GraphNode, x: Operand, cuts: dict[int, tuple[int, int, int]]) -> Operand:

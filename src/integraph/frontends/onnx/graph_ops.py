@@ -61,13 +61,13 @@ def _extreme(n: GraphNode, op: str, a: Operand, b: Operand) -> Operand:
 
 
 def clip(n: GraphNode) -> Operand:
-    """Between two bounds; what is no bound for float32 is none."""
+    """Between two bounds; the lowest number of float32 and less is no minimum, the largest and more no maximum."""
     found = n.operand(0)
-    for k, op, name in ((1, "max", "min"), (2, "min", "max")):
+    for k, op, name, side in ((1, "max", "min", -1.0), (2, "min", "max", 1.0)):
         given = n.attributes.get(name)
         bound = n.given(k) if given is None else np.array(given)
         if bound is not None and not (
-            isinstance(bound, np.ndarray) and (np.abs(bound) >= np.finfo(np.float32).max).all()
+            isinstance(bound, np.ndarray) and (side * bound >= np.finfo(np.float32).max).all()
         ):
             found = _extreme(n, op, found, bound)
     return found
