@@ -7,6 +7,7 @@ import pytest
 from gadget_cases import CASES, Case
 
 from integraph import Program, Registers, Segment, build, compile, gadgets
+from integraph.errors import SourceError
 from integraph.flow.exact import EXACT
 from integraph.flow.precise import PRECISE
 from integraph.program import Options
@@ -67,3 +68,22 @@ def test_a_fast_step_that_overflows_is_not_believed(case: Case, role: str) -> No
 )
 def test_formulas_of_huge_numbers(formula: str, box: tuple[float, float], x: list[float], truth: float) -> None:
     np.testing.assert_allclose(compile(formula, box=box)(x), [truth], 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("formula", "box", "x", "truth"),
+    [
+        ("ln(x)", (1e-150, 1e170), 1e165, 165 * np.log(10.0)),
+        ("1/x", (1e-300, 2e-300), 1.6e-300, 6.25e299),
+        ("x^-2", (1e-140, 1e-130), 1e-135, 1e270),
+        ("x^-3", (1e-100, 1e-99), 5e-100, 8e297),
+        ("x^-1.5", (0, 1e-150), 1e-150, 1e225),
+    ],
+)
+def test_scales_of_bases_at_the_ends_of_float64(formula: str, box: tuple[float, float], x: float, truth: float) -> None:
+    np.testing.assert_allclose(compile(formula, box=box)([x]), [truth], 1e-12)
+
+
+def test_a_base_without_a_scale_is_refused() -> None:
+    with pytest.raises(SourceError, match=r"x is in \[1e-100, 1e-99\] on the box"):
+        compile("x^-40", box=(1e-100, 1e-99))
