@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gadget_cases import CASES, Case
 
+from gadget_cases import CASES, Case
 from integraph import Program, Registers, Segment, build, compile, gadgets
 from integraph.errors import SourceError
 from integraph.flow.exact import EXACT

@@ -106,7 +106,7 @@ def turn(angle: Form, cosine: bool) -> Fused:
 
 def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int = FAR) -> Fused:
     """base^a where low ≤ base ≤ high is known; the base, called `text`, must be positive."""
-    wanted, top = round(math.log2(scale(low, high, far))), math.log2(high) if 0 < high < math.inf else 0.0
+    wanted, top = round(math.log2(scale(low, high, far))), math.log2(high) if 0 < high < math.inf else math.inf
     digits = _clamped(wanted, REACH / abs(a))  # s^a is a factor of what is read
     if top - digits < -LOST:
         digits = _clamped(wanted, FURTHEST / abs(a))
