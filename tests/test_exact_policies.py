@@ -178,3 +178,15 @@ def test_a_tolerance_is_a_positive_number() -> None:
     for eps in (0, -1e-3, float("inf"), float("nan"), True):
         with pytest.raises(UsageError, match="eps"):
             tolerance(eps)
+
+
+@pytest.mark.parametrize("free", ["clean", "decay"])
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e10, 1e16])
+def test_large_numbers_leave_nothing_where_registers_are_used_again(free: str, size: float) -> None:
+    """Neither x·tanh x, whose rounding is 1e-16 of it, nor a bias that rounding took from a large sum."""
+    net = [([[-0.4]], [-0.07], "tanh"), ([[0.5], [0.3]], [-0.1, 0.2], "sin"), ([[0.1, 0.7]], [-0.6], "exp")]
+    x, y = 1.5 * size, np.tanh(-0.4 * 1.5 * size - 0.07)
+    truth = np.exp(0.1 * np.sin(0.5 * y - 0.1) + 0.7 * np.sin(0.3 * y + 0.2) - 0.6)
+    program = integraph.compile(net, 1e-2, method="wide", free=free, box=(size, 2 * size))
+    for inputs in ([[x]], np.full((300, 1), x)):
+        assert np.abs(program(inputs) - truth).max() <= (1e-13 if free == "clean" else 1e-2)

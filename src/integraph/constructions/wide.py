@@ -13,7 +13,7 @@ from integraph.constructions.budget import Parts, outputs, through
 from integraph.constructions.graph.allocation import CLEAN, DECAY, KEEP
 from integraph.constructions.graph.exact import layout, program
 from integraph.constructions.graph.forms import inserted, scaled, shifted, summed
-from integraph.constructions.graph.functions import LEFT, flow
+from integraph.constructions.graph.functions import flow, left
 from integraph.constructions.graph.runs import Tape
 from integraph.constructions.layers import Plan, named, promised
 from integraph.program import Program
@@ -54,7 +54,8 @@ def construct(plan: Plan, r: float, free: str, parts: Parts) -> Program:
         argument = shifted(summed(scaled(inserted(value, 0), layer.A)), layer.b)
         if layer.recipe.stages:
             flow_of = replace(layer.recipe, gain=1.0, offset=0.0)  # they are part of the next layer's A and b
-            value = flow(tape, flow_of, argument, f"{layer.name} {tag}", LEFT.get(layer.name, {}), tag)
+            products = left(layer.name, float(layer.argument.size.max()))
+            value = flow(tape, flow_of, argument, f"{layer.name} {tag}", products, tag)
         else:
             value = tape.sum(argument, f"affine {tag}", f"mu{tag}")
         ends += value.atoms

@@ -194,11 +194,13 @@ def _settle(target: Floats, bias: Floats | None, gain: Floats | None = None) -> 
         gains = gain.reshape(rows.shape)
         return lambda: linear_kernels.add(rows, gains, ones, shifts)
 
+    change = target if gain is None else gain
+
     def settle() -> bool:
+        if bias is not None:
+            np.add(change, bias, out=change)  # before it is added: the same block with −w and −b then takes it back
         if gain is not None:
             np.add(target, gain, out=target)
-        if bias is not None:
-            np.add(target, bias, out=target)
         return math.isfinite(np.add.reduce(target, axis=None))  # False may also be a sum too large: worth a look
 
     return settle

@@ -1,4 +1,8 @@
-"""What went wrong, where and when: a slow, careful second run of the inputs of a chunk that did not come through."""
+"""What went wrong, where and when: a slow, careful second run of the inputs of a chunk that did not come through.
+
+It computes by the closed forms alone, which may carry an input to its end that a fast step has lost: the order of
+their products is another.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.flow.steps import advance
+from integraph.flow.steps import advance, positive
 from integraph.program import Block, Failure, Program, Status
 from integraph.program.dynamics import switches
-from integraph.program.views import Floats
+from integraph.program.views import Floats, Indices
 
 TIMED = 32  # failures of a chunk whose time is worth finding; each takes milliseconds
 
@@ -29,11 +33,19 @@ def start(program: Program, inputs: Floats) -> Floats:
 Work = Sequence[Sequence[Block]]  # for each segment, the blocks that count
 
 
-def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> list[Failure]:
-    """The failures among `inputs`, numbered from `first`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosis:
+    failures: list[Failure]
+    rows: Indices  # of the inputs that reach the end
+    states: Floats  # where they do, in the blocks' own units, state-major
+
+
+def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> Diagnosis:
+    """The failures among `inputs`, numbered from `first`, and the ends of the others."""
     states = start(program, inputs)
-    numbers = np.arange(len(inputs))
-    found: list[Failure] = []
+    found = _outside(program, states, first)
+    numbers = np.setdiff1d(np.arange(len(inputs)), [failure.input - first for failure in found])
+    states = states[:, numbers]
     for number, (segment, blocks) in enumerate(zip(program.segments, work, strict=True)):
         if states.shape[1] == 0:
             break
@@ -51,7 +63,17 @@ def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> list[F
         if bad:
             good = np.setdiff1d(np.arange(states.shape[1]), list(bad))
             states, numbers = states[:, good], numbers[good]
-    return sorted(found, key=lambda failure: failure.input)
+    return Diagnosis(sorted(found, key=lambda failure: failure.input), numbers, states)
+
+
+def _outside(program: Program, states: Floats, first: int) -> list[Failure]:
+    """Inputs that are not finite in the blocks' own units."""
+    lost = ~np.isfinite(states[: program.inputs])
+    label = program.segments[0].label if program.depth else ""
+    return [
+        Failure(first + n, Status.OVERFLOWED, 0, label, program.registers.name(int(np.argmax(lost[:, n]))), 0.0)
+        for n in np.flatnonzero(lost.any(0)).tolist()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +92,8 @@ def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[i
         registers = ref.indices().reshape(-1)
         checks = [(Status.OVERFLOWED, "", np.isfinite(states[registers]))]
         if role in alive:
-            checks.insert(0, (Status.ESCAPED, role, alive[role].reshape(len(registers), -1) > 0))
+            quantity = alive[role].reshape(len(registers), -1)
+            checks = [(Status.ESCAPED, role, quantity > 0), (Status.OVERFLOWED, role, quantity < np.inf), *checks]
         for status, what, fine in checks:
             columns = np.flatnonzero(~fine.all(0))
             lanes = np.argmin(fine[:, columns], axis=0)
@@ -89,6 +112,6 @@ def _when(program: Program, number: int, bad: Bad, before: Floats) -> float:
             middle = (low + high) / 2
             states = before.copy()
             alive = advance(bad.block, states, middle * segment.rate)
-            good = (alive[bad.role] > 0).all() if bad.role else np.isfinite(states[bad.register]).all()
+            good = positive(alive[bad.role]) if bad.role else np.isfinite(states[bad.register]).all()
             low, high = (middle, high) if good else (low, middle)
     return float(switches(program)[number]) + high

@@ -40,7 +40,7 @@ def tanh_flow(alpha: NDArray[np.float64], lam: NDArray[np.float64], x: NDArray[n
         inverse = 1.0 / u
         alpha[lane] = alpha_u * inverse
         lam[lane] = lam_u * inverse + (driven * inverse) * abs(x[lane])
-        failed |= not (u > FLOOR)
+        failed |= not (FLOOR < u <= LARGEST)
     return failed == 0
 
 
@@ -70,5 +70,5 @@ def logistic_flow(
             above = 1.0 if rises else (e if size < -LOWEST else 0.0)
             found = base + w * ((1.0 if tiny else above * size) / u)
             end[row, column] = found
-            failed |= not (u > FLOOR) or not (abs(found) <= LARGEST)
+            failed |= not (FLOOR < u <= LARGEST) or not (abs(found) <= LARGEST)
     return failed == 0

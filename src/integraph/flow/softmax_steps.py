@@ -39,6 +39,8 @@ def softmax(block: Block, states: Floats, t: float, fresh: bool, live: tuple[boo
         closed = op.closed(FLOAT, t, start, operands, {"c": c[done:]})
         for target, end in zip(start, closed.ends, strict=True):
             target[...] = end
-        return bool((closed.alive["m"] > 0).all()) and all(bool(np.isfinite(end).all()) for end in closed.ends)
+        alive = closed.alive["m"]
+        fine = bool((alive > 0).all()) and alive.max(initial=0.0) < np.inf
+        return fine and all(bool(np.isfinite(end).all()) for end in closed.ends)
 
     return step

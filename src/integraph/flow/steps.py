@@ -43,10 +43,15 @@ def advance(block: Block, states: Floats, t: float) -> dict[str, Floats]:
     return dict(closed.alive)
 
 
+def positive(quantity: Floats) -> bool:
+    """Whether what must be > 0 is, and did not overflow: what is divided by ∞ is a plausible 0."""
+    return bool((quantity > 0).all()) and quantity.max(initial=0.0) < np.inf
+
+
 def _generic(block: Block, states: Floats, t: float) -> Step:
     def step() -> bool:
         alive = advance(block, states, t)
-        if not all((quantity > 0).all() for quantity in alive.values()):
+        if not all(map(positive, alive.values())):
             return False
         return all(bool(np.isfinite(ref.of(states)).all()) for ref in block.targets)
 

@@ -35,6 +35,15 @@ LEFT: dict[str, dict[str, tuple[str, str]]] = {  # registers that are products o
 }
 
 
+LARGEST = 1e4  # of x·tanh x: beyond, its rounding would leave more than 1e-12 where it is subtracted
+
+
+def left(name: str, largest: float) -> dict[str, tuple[str, str]]:
+    """The registers that a function of |x| ≤ largest leaves as products that can be subtracted again. x² always can:
+    it is computed as the product is, and rounded alike."""
+    return {role: parts for role, parts in LEFT.get(name, {}).items() if parts == ("x", "x") or largest <= LARGEST}
+
+
 def rectifier(k: float) -> Recipe:
     """x·sigmoid(kx), within 0.2785/k of max(x, 0)."""
     return Recipe({"x": ARGUMENT, "s": (0.5, 0.0)}, (lambda r: (gadgets.relu(r["s"], r["x"], k=k),),), "s")

@@ -30,7 +30,9 @@ from integraph.program.views import Floats, dense
 
 NEAR, FAR = 6, 24  # binary digits that a scale may be above the smallest, or below the largest base
 SQUARE = 64  # the same as FAR, where the base is a square
-REACH = 300  # binary digits of a factor s^a
+HUGE = 960  # binary digits of base/s: 1e289
+REACH, FURTHEST = 300, 1000  # binary digits of a factor s^a, and where the base would be lost without more of them
+LOST = 20  # binary digits of the largest base below s: x/s − 1 then has 33 of x
 LARGEST = 10**6  # exponents that are multiplied
 MANY = 64  # registers that an exponent may read through an index array
 
@@ -104,10 +106,21 @@ def turn(angle: Form, cosine: bool) -> Fused:
 
 def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int = FAR) -> Fused:
     """base^a where low ≤ base ≤ high is known; the base, called `text`, must be positive."""
-    s = scale(low, high, far)
-    most = REACH / abs(a)  # s^a is a factor of what is read
-    s = 2.0 ** max(min(round(math.log2(s)), math.floor(most)), -math.floor(most))
+    wanted, top = round(math.log2(scale(low, high, far))), math.log2(high) if 0 < high < math.inf else math.inf
+    digits = _clamped(wanted, REACH / abs(a))  # s^a is a factor of what is read
+    if top - digits < -LOST:
+        digits = _clamped(wanted, FURTHEST / abs(a))
+    if top - digits < -LOST:
+        raise SourceError(
+            f"{text} is in [{low:g}, {high:g}] on the box, too small for its power {a}, which float64 does not hold: "
+            "rescale it, or use another box"
+        )
+    s = 2.0**digits
     return Fused(ones(()), constant((), 0.0), base.shape, (Power(base, a, s, text, (low, high)),))
+
+
+def _clamped(number: int, most: Fraction | float) -> int:
+    return max(min(number, math.floor(most)), -math.floor(most))
 
 
 def scale(low: float, high: float, far: int = FAR) -> float:
@@ -118,7 +131,8 @@ def scale(low: float, high: float, far: int = FAR) -> float:
     exponent = math.log2(high) - far
     if low > 0:
         exponent = min(0.5 * (math.log2(low) + math.log2(high)), math.log2(low) + NEAR)
-    return 2.0 ** min(max(round(exponent), -1000), 1000)
+    least = max(-1000.0, math.log2(high) - HUGE)
+    return 2.0 ** min(max(math.ceil(least), round(exponent)), 1000)
 
 
 def times(f: Fused, g: Fused, start: Form) -> Fused:
@@ -211,7 +225,7 @@ def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form 
     after = {p: left} if f.powers and (left := _left(f, (*layout, 1), atom_form(z, shape))) is not None else {}
     numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
     rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
-    if f.reach > 3 * REACH:
+    if f.reach > FURTHEST:
         raise SourceError(f"{text}: its powers differ by a factor of 2^{f.reach:.0f} on the box: use a smaller one")
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
     guard = not all(power.known[0] > 0 for power in f.powers)

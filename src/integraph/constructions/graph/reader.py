@@ -267,7 +267,7 @@ class Reader:
         return Interval(np.array(-size), np.array(size)) if math.isfinite(size) else None
 
     def flow(self, name: str, x: Form, text: str) -> Form:
-        return functions.flow(self.tape, functions.FLOWS[name], x, text, functions.LEFT.get(name, {}))
+        return functions.flow(self.tape, functions.FLOWS[name], x, text, functions.left(name, self.size(x)))
 
     def rectified(self, x: Form, low: Any, high: Any, text: str) -> Form:
         """max(x, 0), exactly where the sign of x is known."""
