@@ -50,9 +50,7 @@ Points = Annotated[
 Table = Annotated[Path | None, typer.Option("--points", help=TABLE, metavar="FILE")]
 Eps = Annotated[
     float | None,
-    typer.Option(
-        help="The tolerance. 1e-6 unless given; none for exact programs, where kinks are refused without one."
-    ),
+    typer.Option(help="The tolerance. 1e-6 unless given; none for exact programs: kinks need one."),
 ]
 Box = Annotated[
     str | None,

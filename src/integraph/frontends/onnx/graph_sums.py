@@ -134,5 +134,4 @@ def layer_normalisation(n: GraphNode) -> Operand:
 
 def _mean(n: GraphNode, x: Drawn, axes: Sequence[int]) -> Drawn:
     found = n.tracer.found(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
-    assert isinstance(found, Drawn)
-    return n.tracer.reshape(found, _kept(x.shape, axes), n.where)
+    return n.tracer.reshape(n.tracer.lift(found, n.where), _kept(x.shape, axes), n.where)
