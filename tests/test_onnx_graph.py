@@ -36,6 +36,16 @@ def test_functions_of_constants(op: str) -> None:
     assert ops(graph) == {"input", "constant", "mul"}
 
 
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Gelu", "LeakyRelu", "LayerNormalization", "ReduceLogSumExp"])
+def test_rows_of_constants(op: str) -> None:
+    """What is folded on the way, as the mean −½ and the logarithm of one exponential are, is a constant again."""
+    for values in ([[-2.0, -1.0, 0.0, 1.0]], [[-2.0, -1.0, 0.0, 1.7]], [[3.0]]):
+        scale = (np.ones(len(values[0])),) if op == "LayerNormalization" else ()
+        check(
+            lambda b, v=values, s=scale: b.node("Mul", "x", b.node(op, *map(b.number, (np.array(v), *s)))), (1, 4), 20
+        )
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_operators(case: str) -> None:
     check(*CASES[case])

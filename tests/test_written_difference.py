@@ -16,6 +16,7 @@ from exact_formulas import DIGITS, FORMULAS
 from expression_trees import BOX, VARIABLES, Undefined, trees, value
 from expression_trees import written as text_of
 from integraph.certify import algebra, normal_bound, normal_difference, normal_form
+from integraph.certify.division import uppers
 from integraph.certify.problem import Box, Unprovable
 from integraph.certify.written_difference import WrittenDifference
 from integraph.errors import IntegraphError
@@ -49,7 +50,7 @@ def faults(program: integraph.Program, problem: WrittenDifference, points: np.nd
         elif not low - slack <= true <= high + slack:
             wrong.append(f"{low} … {high} at {x}, not {true}")
         for part in boxes_around(x, box):  # type: ignore[arg-type]
-            (bound,) = problem.upper(part, 64)
+            (bound,), _ = uppers(problem, part, 64)
             if not (bound == np.inf if true is None else bound >= true - slack):
                 wrong.append(f"{bound} on {part}, but {true} at {x}")
     return wrong
@@ -193,6 +194,25 @@ def test_smoothed_programs_have_their_error(source: str, eps: float) -> None:
         proof = integraph.certify(program, source, progress=False, workers=1)
         assert proof.status == "proved"
         assert 0.5 * program.budget.total < proof.seen <= proof.proven <= program.budget.total
+
+
+@pytest.mark.parametrize(
+    ("source", "box", "reason"),
+    [
+        ("x*ln(x)", (0, 1), "ln(x) is not finite at x = 0"),
+        ("1/x", (-1, 1), "1/x is not finite at x = 0"),
+        ("sqrt(x)", (0, 1), "sqrt(x) is not smooth at x = 0"),
+        ("x^y", (0, 1), "x^y is not finite at x = 0, y = 0"),
+        ("1/(x^2 - x^3 + 0.001)", (-1, 1), "1/(x^2 - x^3 + 0.001) may not be finite for -1 ≤ x ≤ 1"),
+    ],
+)
+def test_without_a_bound_there_is_a_reason(source: str, box: tuple[float, float], reason: str) -> None:
+    program = integraph.compile(source, box=box)
+    assert integraph.certify(program, source, progress=False).reason == reason
+    proof = integraph.certify(program, source, 1e-9, boxes=8, progress=False)
+    assert proof.status == "unknown"
+    assert proof.reason == f"the budget of boxes is exhausted; {reason}"
+    assert proof.certificate is None or integraph.check(proof, program, source)  # what it claims, it does
 
 
 @pytest.mark.parametrize("free", ["keep", "clean", "decay"])

@@ -15,15 +15,18 @@ from numpy.typing import ArrayLike
 from integraph.certify.clock import Late, look
 from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
 from integraph.constructions.box import where
-from integraph.errors import IntegraphError, UsageError
-from integraph.frontends.function import function
-from integraph.frontends.read import is_network, network
+from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.frontends import graph as read_graph
+from integraph.frontends.function import function, is_python
+from integraph.frontends.read import is_network, is_onnx, network
 from integraph.program import Program
 from integraph.program.engine import DOUBLE
 from integraph.program.numbers import real
 from integraph.program.views import Floats
 from integraph.program.writing import FilePath
+from integraph.sources import is_exact
 from integraph.targets import Function, Network
+from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
     from integraph.certify.certificate import Certificate
@@ -59,7 +62,7 @@ def certify(
     from integraph.certify.proof import Work, prove
 
     _is_program(program)
-    target, domain, promised = _target(source), _box(program, box), _promised(program, box)
+    target, domain, promised = _target(source, program), _box(program, box), _promised(program, box)
     _fits(program, target)
     if workers is not None and scheduler is not None:
         raise UsageError(
@@ -95,7 +98,7 @@ def check(certificate: Certificate | Proof | FilePath, program: Program, target:
             raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
         certificate = certificate.certificate
     found = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-    return replay(found, program, _target(target))
+    return replay(found, program, _target(target, program))
 
 
 def enclose(
@@ -140,8 +143,33 @@ def _is_program(program: object) -> None:
         raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
 
 
-def _target(source: Any) -> Network | Function:
-    return network(source) if is_network(source) else function(source)
+def graph_refused(name: str) -> UsageError:
+    """For whoever wants a graph to be proved."""
+    return UsageError(
+        f"{name} is a graph, and graphs are not proved yet: formulas are, and networks compiled by Theorem 2. "
+        "integraph.enclose bounds what the program puts out"
+    )
+
+
+def _target(source: Any, program: Program) -> Network | Function:
+    """What there are proofs of: a network or a function."""
+    if isinstance(source, Graph):
+        raise graph_refused(source.name)
+    if is_network(source):
+        return _network(source)
+    if is_python(source) and is_exact(program):  # it was traced
+        raise graph_refused(getattr(source, "__name__", type(source).__name__))
+    return function(source)
+
+
+def _network(source: Any) -> Network:
+    try:
+        return network(source)
+    except SourceError:
+        if not is_onnx(source):
+            raise
+        name = read_graph(source).name  # or what is wrong with it as a graph
+    raise graph_refused(name)
 
 
 def _fits(program: Program, target: Network | Function) -> None:

@@ -46,10 +46,12 @@ def trouble(expression: Expression, low: Floats, high: Floats, n: int) -> str:
         box = hull(at_low[:, None], at_high[:, None])
         evaluate(expression, watch, [variable(len(low), n, i, box[i]) for i in range(len(low))])
         if watch.step is not None:
-            what = "is not smooth" if watch.value else "is not finite"
+            what = "smooth" if watch.value else "finite"
             text = _text(expression, watch.step)
             place = _place(expression, watch.step, at_low, at_high)
-            return f"{text} {what} {word} {place}" if place else f"{text} {what}"
+            if not place:
+                return f"{text} is not {what}"
+            return f"{text} {'may not be' if word == 'for' else 'is not'} {what} {word} {place}"
     return ""
 
 

@@ -77,6 +77,11 @@ def read(program: Program, network: Network) -> Form:
     if program.scales is not None:
         raise Unprovable("the states are rescaled, which rounds controls: prove the program before rescale_states")
     hidden = network.layers if network.layers[-1].activation != "identity" else network.layers[:-1]
+    if hidden and not program.probes:
+        raise Unprovable(
+            "the program does not say where its layers are, as those of Theorem 2 do. Networks compiled exactly are "
+            "graphs, which are not proved yet; integraph.enclose bounds what the program puts out"
+        )
     if len(program.probes) != len(hidden):
         raise Unprovable(f"the program shows {len(program.probes)} layers, the network has {len(hidden)}")
     rows = np.repeat(np.arange(program.outputs), np.diff(program.readout.indptr))

@@ -197,5 +197,5 @@ def _reason(found: Found, certificate: Certificate, blurred: Seen | None) -> str
     if found.stopped in ENDS:
         parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + ENDS[found.stopped])
     if not found.upper[0] < math.inf:
-        parts.append(found.why)
-    return ", ".join(part for part in parts if part)
+        parts.append(found.why or "no bound was found")
+    return "; ".join(parts)

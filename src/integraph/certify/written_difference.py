@@ -15,11 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 
+import numpy as np
 from flint import arb
 
+from integraph.bounds.trouble import trouble
 from integraph.certify.arbs import FIRST, ZERO, Balls, above, largest, precision, size, smallest
 from integraph.certify.arbs import box as balls
 from integraph.certify.cells import monomials
@@ -38,6 +41,8 @@ MORE = 64  # bits above those that are asked for: what is subtracted is nearly e
 SMALL = 2.0**-30  # of the size of f: normal forms that fit give a bound below that
 ORDERS = {1: 16, 2: 10, 3: 7, 4: 4}  # of Taylor's theorem, by the number of inputs
 FEW, MANY = 2, 6  # the order where there are more inputs; beyond so many it is 1
+UNDEFINED = "the formula may have no value somewhere on the box"
+WIDE = "the box is too wide for one bound, and is divided only to reach an eps or a gap"
 
 
 @dataclass(eq=False)
@@ -87,6 +92,7 @@ class _Both:
     """Formula and program on one tape. The expression `gaps` has f − f̂, and then what has to be > 0."""
 
     def __init__(self, program: Program, expression: Expression, box: Box) -> None:
+        self.expression, self.box = expression, box
         book, place = Book(expression.variables), list[int]()
         for step in expression.steps:
             place.append(book.tape.add(step.op, *(place[n] for n in step.args), text=step.text))
@@ -106,12 +112,20 @@ class _Both:
         ends = balls(box.low, box.high)
         values = self._values(ends)
         if not all(ball.is_finite() for ball in values):
-            return inf
+            raise Unprovable(self.undefined)
         found = self.normal(ends, values, bits)
         if not found <= SMALL * (1 + max(largest(values[n]) for n in self.wanted)):
             taylor_bound = self._taylor(ends, [arb(m) for m in box.centre])
             found = taylor_bound if taylor_bound < found else found
-        return above(found) if found.is_finite() else inf
+        if not found.is_finite():
+            raise Unprovable(WIDE)
+        return above(found)
+
+    @cached_property
+    def undefined(self) -> str:
+        """Where the formula may have no value, of the whole box: parts of it have none for the same reason."""
+        ends = np.array(self.box.low), np.array(self.box.high)
+        return next((why for n in (1, 2) if (why := trouble(self.expression, *ends, n))), UNDEFINED)
 
     def _values(self, box: Balls) -> Balls:
         """Ranges of all steps of f, not finite where one may not be defined somewhere."""

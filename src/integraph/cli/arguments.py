@@ -49,7 +49,8 @@ Points = Annotated[
 ]
 Table = Annotated[Path | None, typer.Option("--points", help=TABLE, metavar="FILE")]
 Eps = Annotated[
-    float | None, typer.Option(help="The tolerance. 1e-6 unless given; none where nothing is approximated.")
+    float | None,
+    typer.Option(help="The tolerance. 1e-6 unless given; none for exact programs: kinks need one."),
 ]
 Box = Annotated[
     str | None,

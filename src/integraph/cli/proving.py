@@ -100,10 +100,11 @@ def _target(
 ) -> tuple[Network | Function, str]:
     """The source, which must be something that there are proofs of."""
     from integraph import Graph
+    from integraph.certificates import graph_refused
 
     found, origin = beside(program, source, box, variables, inputs)
     if isinstance(found, Graph):
-        raise UsageError(f"{found.name} is a graph: proofs are of networks, formulas and functions")
+        raise graph_refused(found.name)
     return found, origin
 
 

@@ -13,12 +13,16 @@ from integraph.program.engine import DOUBLE
 from integraph.program.summary import above, named_box
 from integraph.report.markup import Html, facts, tag
 from integraph.report.page import Section
+from integraph.sources import is_exact
+from integraph.targets import Function
+from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
     from integraph.certify.certificate import Certificate
     from integraph.certify.proof import Proof
 
 COORDINATES = 8  # of a point that is written out
+CANNOT = "cannot: it proves formulas, and networks compiled by Theorem 2. integraph.enclose bounds the outputs."
 
 
 def known(subject: Subject, proof: Proof | Certificate | None) -> Section:
@@ -53,7 +57,8 @@ def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
     if proof is None:
         stored = subject.program.proven
         if stored is None:
-            return card("Proven error", None, "Nobody has proved a bound for this program yet; integraph.certify can.")
+            says = "Nobody has proved a bound for this program yet; integraph.certify "
+            return card("Proven error", None, says + ("can." if _provable(subject) else CANNOT))
         if subject.proven is None:
             box = subject.program.box
             only = "a box that it does not name" if box is None else f"x in {named_box(box.low, box.high)} only"
@@ -71,6 +76,13 @@ def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
     elif value is None:
         means = f"The proof ended without a bound: {getattr(proof, 'reason', '') or 'nothing is proved'}."
     return card("Proven error", value, means, proof.status)
+
+
+def _provable(subject: Subject) -> bool:
+    """Whether there are proofs of such a source: a formula, or a network that was compiled by Theorem 2."""
+    if isinstance(subject.target, Function):
+        return subject.target.expression is not None
+    return not isinstance(subject.target, Graph) and not is_exact(subject.program)
 
 
 def _seen(subject: Subject) -> Html:

@@ -90,16 +90,13 @@ class Drawing(Budget):
         """An operation on constants, rounded once; none of masks."""
         return self.apply(op, a, b, where=where) if np.isfinite(a).all() and np.isfinite(b).all() else None
 
-    def lift(self, x: Array, where: str) -> Drawn:
-        """A constant as if it were computed."""
-        return Drawn(self.node(x, where), x.shape, where)
+    def lift(self, x: Operand, where: str) -> Drawn:
+        """A constant as if it were computed; what is drawn stays."""
+        return x if isinstance(x, Drawn) else Drawn(self.node(x, where), x.shape, where)
 
     def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> Drawn:
-        """An operation on what depends on the input, or as if it did."""
-        return self.drawn(self.apply(op, *operands, where=where, data=data), where)
-
-    def drawn(self, x: Operand, where: str) -> Drawn:
-        return x if isinstance(x, Drawn) else self.lift(x, where)
+        """An operation on what is drawn, which may be a constant after all."""
+        return self.lift(self.apply(op, *operands, where=where, data=data), where)
 
     def add(self, a: Operand, b: Operand, where: str) -> Drawn:
         x, other = (a, b) if isinstance(a, Drawn) and (a.part is not None or not isinstance(b, Drawn)) else (b, a)
@@ -180,7 +177,12 @@ class Drawing(Budget):
             mask = self.builder.constant(np.where(x.part, 0.0, -np.inf), self.text)
             number = self.builder.apply("add", number, mask, text=self.text)
         of_rows = self.builder.softmax if op == "softmax" else self.builder.logsumexp
-        return self.drawn(self.found(of_rows(number, self.text), where), where)
+        return self.lift(self.found(of_rows(number, self.text), where), where)
+
+    def _both(self, x: Drawn, part: Array, change: Callable[[Drawn], Drawn]) -> Drawn:
+        """What is done to masked scores is done to both nodes."""
+        value = None if x.number is None else change(Drawn(x.number, x.shape, x.where))
+        return _masked(value, change(x.seen), part, x.where)
 
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:

@@ -133,5 +133,5 @@ def layer_normalisation(n: GraphNode) -> Operand:
 
 
 def _mean(n: GraphNode, x: Drawn, axes: Sequence[int]) -> Drawn:
-    mean = n.tracer.found(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
-    return n.tracer.reshape(n.tracer.drawn(mean, n.where), _kept(x.shape, axes), n.where)
+    found = n.tracer.found(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
+    return n.tracer.reshape(n.tracer.lift(found, n.where), _kept(x.shape, axes), n.where)
