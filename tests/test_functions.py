@@ -281,6 +281,8 @@ ONE = np.ones((3, 3))
         ({(0, 0): np.ones((3, 3, 1, 1))}, "N at least 1"),
         ({0: [1.0, np.nan, 2.0]}, r"the derivative \(0,\) is nan at node \(1,\)"),
         ({0: ["a", "b"]}, "must be numbers"),
+        ({(10**9,): [1.0, 2.0]}, "derivative of degree 1000000000: at most 40 are supported"),
+        ({(7,) * 5: np.zeros((2,) * 5)}, r"but \(0, 0, 0, 0, 0\) is missing"),
         ({"x": [1.0, 2.0]}, "'x' names no derivative"),
         ({(-1,): [1.0, 2.0]}, "names no derivative"),
         ({(): 1.0}, "names no derivative"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from gadget_cases import CASES, Case
-from integraph import Program, Registers, Status, build, gadgets, load, segment
-from integraph.errors import FileError, OverflowedError, SpecError, UsageError
+from integraph import Program, Registers, Status, build, compile, gadgets, load, segment
+from integraph.errors import FileError, OverflowedError, PrecisionError, SpecError, UsageError
 from integraph.flow.precise_functions import Precise
 from integraph.gadgets.functions import FLOAT
 from mp_taylor import flow
@@ -256,3 +256,13 @@ def test_division_by_zero_is_no_exception() -> None:
     assert not f.finite(np.array([f.log1p(f.exactly(-2.0)), f.sin(f.exactly(1.0) / zero)])).any()
     assert f.exp(f.exactly(1e300)) == math.inf
     assert f.exp(f.exactly(-1e300)) == 0
+
+
+def test_digits_that_run_out_are_more_digits_or_a_failure() -> None:
+    """x^20 has 133 bits before its point, of which the sine needs all; x^1000 has more than are tried."""
+    with mpmath.workdps(100):
+        truth = [float(mpmath.sin(mpmath.mpf(x) ** 20)) for x in (99.3, 0.5)]
+    found = compile("sin(x^20)", box=(0, 100))([[99.3], [0.5]], "precise")
+    np.testing.assert_allclose(found[:, 0], truth, 1e-14)
+    with pytest.raises(PrecisionError, match="input 0: the result is not sure"):
+        compile("sin(x^1000)", box=(0, 100))([[99.3], [0.5]], "precise")

@@ -8,7 +8,8 @@
     └── FlowError        some inputs could not be carried to the end of the flow
         ├── EscapeError      the true solution leaves every bound (ln at 0, power of a negative …)
         ├── OverflowedError  the true solution is finite but larger than float64 holds
-        └── StepLimitError   the integrator gave up
+        ├── StepLimitError   the integrator gave up
+        └── PrecisionError   more digits than an engine takes would be needed
 
 Every message names the cause, the value and the fix.
 """
@@ -58,6 +59,10 @@ class EscapeError(FlowError):
 
 class OverflowedError(FlowError):
     """The solution is larger than float64 holds."""
+
+
+class PrecisionError(FlowError):
+    """Results in more and more digits do not agree."""
 
 
 class StepLimitError(FlowError):

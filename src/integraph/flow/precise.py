@@ -1,7 +1,8 @@
 """The precise engine: closed forms in as many bits as the program needs, and some more.
 
 For programs that float64 cannot follow, such as Lemma 4 as printed, and a reference for all others. Registers may leave
-the range of float64 on the way; what is asked for must fit.
+the range of float64 on the way; what is asked for must fit. Every input runs in two precisions, and in more of them
+until two agree.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from integraph.program.dynamics import switches
 from integraph.program.views import Floats, Indices, mark
 
 States = NDArray[Any]  # (W, inputs), multi-precision
-GUARD = 64  # bits beyond those that the program asks for
+GUARDS = (64, 128, 256, 1024, 4096)  # bits beyond those that the program asks for, until two runs agree
+SURE = 2.0**-50  # of a number: how far two runs that agree may be apart
+NOTHING = 2.0**-100  # the same, of 1 or of the largest register, for numbers that are 0 but for rounding
 CHUNK = 64  # inputs
 TIMED, HALVINGS = 32, 60  # failures whose time is worth finding, and how: each takes so many closed forms
 
@@ -46,7 +49,7 @@ class Precise:
         for first in range(0, count, CHUNK):
             piece = slice(first, first + CHUNK)
             run = _Run(program, work, x[piece], options, outputs[piece], final[piece], path[piece])
-            failures += run.run(first)
+            failures += run.settle(first)
         for failure in failures:
             outputs[failure.input] = final[failure.input] = path[failure.input] = np.nan
         failures.sort(key=lambda failure: failure.input)
@@ -58,7 +61,7 @@ class Precise:
         outputs, final = np.empty((len(x), program.outputs)), np.empty((len(x), program.width))
         path, work = np.empty((len(x), 0, program.width)), make(program, False).work()
         run = _Run(replace(program, bits=bits), work, x, Options(), outputs, final, path, timed=0)
-        return ~np.isin(np.arange(len(x)), [failure.input for failure in run.run(0)])
+        return ~np.isin(np.arange(len(x)), [failure.input for failure in run.run(0, GUARDS[0])])
 
 
 @dataclass(slots=True, eq=False)
@@ -74,9 +77,37 @@ class _Run:
     path: Floats
     timed: int = TIMED  # failures whose time is found
 
-    def run(self, first: int) -> list[Failure]:
-        """The failures, numbered from `first`."""
-        program, f = self.program, Functions(self.program.bits + GUARD)
+    def settle(self, first: int) -> list[Failure]:
+        """The failures, numbered from `first`; the others are the same in two precisions."""
+        failures = self.run(first, GUARDS[0])
+        undecided = np.setdiff1d(np.arange(len(self.x)), [failure.input - first for failure in failures])
+        for guard in GUARDS[1:]:
+            if not len(undecided):
+                break
+            parts = (self.outputs[undecided], self.final[undecided], self.path[undecided])
+            again = replace(self, x=self.x[undecided], outputs=parts[0], final=parts[1], path=parts[2])
+            before = again.asked()
+            found = again.run(0, guard)
+            failures += [replace(failure, input=first + int(undecided[failure.input])) for failure in found]
+            self.outputs[undecided], self.final[undecided], self.path[undecided] = parts
+            agree = _agree(before, again.asked(), parts[1])
+            agree[[failure.input for failure in found]] = True
+            undecided = undecided[~agree]
+        last = self.program.depth - 1
+        label = self.program.segments[last].label if last >= 0 else ""
+        lost = [
+            Failure(first + n, Status.LOST, last, label, "read-out", self.program.horizon) for n in undecided.tolist()
+        ]
+        return failures + lost
+
+    def asked(self) -> Floats:
+        """A copy of what the caller will see, one row for each input."""
+        parts = [self.outputs, self.path.reshape(len(self.x), -1), *([self.final] if self.options.states else [])]
+        return np.concatenate(parts, 1)
+
+    def run(self, first: int, guard: int) -> list[Failure]:
+        """The failures in so many bits more than the program asks for, numbered from `first`."""
+        program, f = self.program, Functions(self.program.bits + guard)
         scales = f.exactly(np.ones(program.width) if program.scales is None else program.scales)[:, None]
         times, edges = np.asarray(self.options.times), switches(program)
         states = f.exactly(np.zeros((program.width, len(self.x))))
@@ -117,12 +148,20 @@ class _Run:
         rows = np.repeat(np.arange(program.outputs), np.diff(readout.indptr))
         np.add.at(found, rows, f.exactly(readout.data)[:, None] * states[readout.indices])
         self.outputs[live], self.final[live] = f.rounded(found).T, f.rounded(states).T
-        parts = [self.outputs, self.path.reshape(len(self.x), -1), *([self.final] if self.options.states else [])]
-        fine = np.logical_and.reduce(np.isfinite(np.concatenate(parts, 1)), axis=1)
+        fine = np.logical_and.reduce(np.isfinite(self.asked()), axis=1)
         last = program.depth - 1
         label = program.segments[last].label if last >= 0 else ""
         large = live[~fine[live]].tolist()
         return [Failure(first + n, Status.OVERFLOWED, last, label, "read-out", program.horizon) for n in large]
+
+
+def _agree(one: Floats, other: Floats, registers: Floats) -> NDArray[np.bool_]:
+    """Which rows are the same to float64, or nothing but rounding."""
+    with np.errstate(all="ignore"):
+        floor = NOTHING * np.minimum(np.abs(registers).max(1, initial=0.0, keepdims=True), 1.0)
+        near = np.abs(one - other) <= np.maximum(SURE * np.maximum(np.abs(one), np.abs(other)), floor)
+    agree: NDArray[np.bool_] = np.logical_and.reduce(near, axis=1)
+    return agree
 
 
 def advance(f: Functions, block: Block, states: States, t: Any) -> dict[str, Any]:

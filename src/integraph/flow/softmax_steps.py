@@ -40,7 +40,6 @@ def softmax(block: Block, states: Floats, t: float, fresh: bool, live: tuple[boo
         for target, end in zip(start, closed.ends, strict=True):
             target[...] = end
         alive = closed.alive["m"]
-        fine = bool((alive > 0).all()) and alive.max(initial=0.0) < np.inf
-        return fine and all(bool(np.isfinite(end).all()) for end in closed.ends)
+        return bool(((alive > 0) & (alive < np.inf)).all()) and all(bool(np.isfinite(end).all()) for end in closed.ends)
 
     return step

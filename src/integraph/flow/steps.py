@@ -45,7 +45,7 @@ def advance(block: Block, states: Floats, t: float) -> dict[str, Floats]:
 
 def positive(quantity: Floats) -> bool:
     """Whether what must be > 0 is, and did not overflow: what is divided by ∞ is a plausible 0."""
-    return bool((quantity > 0).all()) and quantity.max(initial=0.0) < np.inf
+    return bool(((quantity > 0) & (quantity < np.inf)).all())
 
 
 def _generic(block: Block, states: Floats, t: float) -> Step:

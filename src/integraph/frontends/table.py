@@ -13,8 +13,9 @@ from integraph.program import tensor
 from integraph.program.numbers import numbers
 from integraph.program.views import Floats
 from integraph.targets.function import Alpha, Function, Table
-from integraph.targets.multi_index import below
+from integraph.targets.multi_index import of_degree
 
+HIGHEST = 40  # degree of a derivative, in one dimension
 EXAMPLE = "{(0, 0): f, (1, 0): df/dx, (0, 1): df/dy} with arrays (N+1, N+1)"
 
 
@@ -27,9 +28,12 @@ def read_table(given: Mapping[Any, Any], variables: str | Sequence[object] | Non
     if any(len(alpha) != d for alpha in arrays):
         raise SourceError(f"the table has multi-indices of different lengths: {', '.join(map(str, arrays))}")
     order = 1 + max(map(sum, arrays))
-    missing = [alpha for row in below(d, order) if (alpha := tuple(int(n) for n in row)) not in arrays]
-    if missing:
-        raise SourceError(f"the table has derivatives of degree {order - 1}, but {missing[0]} is missing: give all")
+    if order - 1 > HIGHEST:
+        raise SourceError(f"the table has a derivative of degree {order - 1}: at most {HIGHEST} are supported")
+    every = (tuple(int(n) for n in row) for degree in range(order) for row in of_degree(d, degree))
+    missing = next((alpha for alpha in every if alpha not in arrays), None)
+    if missing is not None:
+        raise SourceError(f"the table has derivatives of degree {order - 1}, but {missing} is missing: give all")
     shapes = {array.shape for array in arrays.values()}
     shape = next(iter(shapes))
     if len(shapes) > 1:

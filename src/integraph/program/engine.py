@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from integraph.errors import EscapeError, FlowError, OverflowedError, StepLimitError, UsageError
+from integraph.errors import EscapeError, FlowError, OverflowedError, PrecisionError, StepLimitError, UsageError
 from integraph.program.numbers import numbers
 from integraph.program.sockets import FLOW, plugged
 from integraph.program.views import Floats
@@ -27,12 +27,14 @@ class Status(Enum):
     DONE = "reached the end"
     ESCAPED = "the solution blows up before the segment ends"
     OVERFLOWED = "the solution is larger than float64 holds"
+    LOST = "the result is not sure, even with 4096 bits beyond those of the program (use a smaller box)"
     STEP_LIMIT = "the integrator used up its steps (raise max_steps, or rtol)"
 
 
 _ERRORS: dict[Status, type[FlowError]] = {
     Status.ESCAPED: EscapeError,
     Status.OVERFLOWED: OverflowedError,
+    Status.LOST: PrecisionError,
     Status.STEP_LIMIT: StepLimitError,
 }
 

@@ -35,6 +35,7 @@ LEFT: dict[str, dict[str, tuple[str, str]]] = {  # registers that are products o
 }
 
 
+LONG = 512  # entries of a row whose mean gets registers of its own: n entries that each read all of them are n² terms
 LARGEST = 1e4  # of x·tanh x: beyond, its rounding would leave more than 1e-12 where it is subtracted
 
 
@@ -152,6 +153,8 @@ def _run_rows(
     """A run over σ = s + c with c = −Σ share·s: its first atom from the form `first`, u from σ·share, m from 0."""
     result, u, _, c = atoms
     mean = summed(scaled(s, share))
+    if s.shape[-1] > LONG:
+        mean = tape.sum(mean, f"mean of {text}", f"mean({text})")
     shift = scaled(mean, -1.0)
     centred = add(s, spread(shift, s.shape))
     loads = {result: first, u: scaled(centred, share), c: shift}
