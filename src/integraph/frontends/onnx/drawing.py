@@ -179,11 +179,6 @@ class Drawing(Budget):
         of_rows = self.builder.softmax if op == "softmax" else self.builder.logsumexp
         return self.lift(self.found(of_rows(number, self.text), where), where)
 
-    def _both(self, x: Drawn, part: Array, change: Callable[[Drawn], Drawn]) -> Drawn:
-        """What is done to masked scores is done to both nodes."""
-        value = None if x.number is None else change(Drawn(x.number, x.shape, x.where))
-        return _masked(value, change(x.seen), part, x.where)
-
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:
     """How many numbers an operation makes of two tensors."""
