@@ -176,6 +176,16 @@ def _wild_log_sum_exp(rng: Generator, t: float, n: int) -> Values:
     return {"l": rng.normal(size=(1, n)), **found, "c": rng.normal(size=(1, n))}
 
 
+def _log_softmax(rng: Generator, t: float, n: int) -> Values:
+    scores = _shifted_softmax(rng, t, n)
+    return {"y": 3.0 * rng.normal(size=scores.pop("a").shape), **scores}
+
+
+def _wild_log_softmax(rng: Generator, t: float, n: int) -> Values:
+    scores = _wild_softmax(rng, t, n)
+    return {"y": scores.pop("a"), **scores, "c": rng.normal(size=(1, n))}
+
+
 def _wild_softmax(rng: Generator, t: float, n: int) -> Values:
     s = rng.normal(0, 3, (1, 3, n))
     return {"a": rng.normal(0, 1, s.shape), "u": rng.normal(0, 2, s.shape), "m": rng.normal(0, 3, (1, n)), "s": s}
@@ -305,6 +315,22 @@ CASES = (
         None,
         shapes={"a": (2, 3), "u": (2, 3), "m": (2,), "s": (2, 3), "c": (2,)},
         sums=("m",),
+    ),
+    Case(
+        "log_softmax",
+        gadgets.log_softmax,
+        _log_softmax,
+        None,
+        shapes={"y": (2, 3), "u": (2, 3), "m": (2,), "s": (2, 3), "c": (2,)},
+        sums=("y", "m"),
+    ),
+    Case(
+        "log_softmax plain",
+        gadgets.log_softmax,
+        lambda rng, t, n: {k: v[:1] for k, v in _log_softmax(rng, t, n).items()},
+        _wild_log_softmax,
+        shapes={"y": (1, 3), "u": (1, 3), "m": (1,), "s": (1, 3), "c": (1,)},
+        sums=("y", "m"),
     ),
     Case(
         "log_sum_exp",

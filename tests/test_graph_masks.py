@@ -124,7 +124,43 @@ def test_gaps_of_logarithms_keep_their_digits_where_the_highest_is_known(s: floa
         np.testing.assert_allclose(found, wanted, rtol=4e-16, atol=0.0)
 
 
-@pytest.mark.parametrize("op", ["softmax", "logsumexp"])
+@pytest.mark.parametrize("free", FREE)
+@pytest.mark.parametrize("op", OPS)
+def test_a_mask_beside_scores_of_unknown_size_costs_no_digit(op: str, free: str) -> None:
+    """atanh has no range on the box, so the mask of −1e9 takes part, and the mean of a row is −3e8."""
+    b = Builder()
+    scores = b.apply("mul", b.apply("atanh", b.input("x", (N,))), b.constant([1.0, 1.0, 0.0]))
+    graph = b.graph([getattr(b, op)(b.apply("add", scores, b.constant([0.0, 0.0, -1e9])))])
+    program = integraph.compile(graph, box=(-1, 1), free=free)
+    points = np.random.default_rng(4).uniform(-0.9, 0.9, (8, N))
+    batch = program(points)
+    for x, many in zip(points, batch, strict=True):
+        with mpmath.workdps(60):
+            wanted = truth(op, [mpmath.atanh(mpmath.mpf(x[0])), mpmath.atanh(mpmath.mpf(x[1])), mpmath.mpf(-(10**9))])
+        lost = 1e9 * 2.0**-52 if op == "logsumexp" else 0.0  # ln n − c is a register
+        for found in (many, program(x), graph.values(x)[0]):
+            np.testing.assert_allclose(found, wanted, rtol=4e-15, atol=1e-15 + lost)
+
+
+@pytest.mark.parametrize("s", [1e6, 1e12, 1e16])
+@pytest.mark.parametrize("written", [Builder.log_softmax, lambda b, x: b.apply("sub", x, b.logsumexp(x))])
+def test_large_scores_that_tie_keep_their_logarithms(s: float, written: Rows) -> None:
+    """x·s, x·s + y and −x·s: the difference of the first two is small; x − ln Σ exp(x) is recognised."""
+    b = Builder()
+    x, y = b.input("x", (1,)), b.input("y", (1,))
+    large = b.apply("mul", x, b.constant([s, s, -s]))
+    apart = b.apply("mul", y, b.constant([0.0, np.spacing(s), 0.0]))
+    program = integraph.compile(b.graph([written(b, b.apply("add", large, apart))]), box=(-1.0, 1.0))
+    for point in np.random.default_rng(2).uniform(-1.0, 1.0, (8, 2)):
+        scores = [s * point[0], s * point[0] + np.spacing(s) * point[1], -s * point[0]]  # as they are rounded
+        with mpmath.workdps(60):
+            wanted = truth("log_softmax", [mpmath.mpf(t) for t in scores])
+        found = program(point)
+        assert found.max() <= 0.0
+        np.testing.assert_allclose(found, wanted, rtol=4e-16, atol=4e-16)
+
+
+@pytest.mark.parametrize("op", OPS)
 def test_an_entry_without_weight_still_needs_a_value(op: str) -> None:
     b = Builder()
     x = b.input("x", (2,))

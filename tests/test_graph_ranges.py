@@ -105,11 +105,12 @@ def truth(node: Node, args: list[Any]) -> Any:
         grown = real(lambda x: mp.exp(x) if abs(x) < 1e5 else NAN)(*args)
         grown = grown if node.value is None else np.where(node.value, grown, mpf(0))
         return grown / np.sum(grown, -1, keepdims=True)
-    if node.op == "logsumexp":
+    if node.op in ("logsumexp", "log_softmax"):
         taking = np.broadcast_to(True if node.value is None else node.value, args[0].shape)
         top = np.max(np.where(taking, args[0], -mp.inf), -1, keepdims=True)
         grown = np.where(taking, real(mp.exp)(args[0] - top), mpf(0))
-        return (top + real(mp.log)(np.sum(grown, -1, keepdims=True)))[..., 0]
+        total = top + real(mp.log)(np.sum(grown, -1, keepdims=True))
+        return total[..., 0] if node.op == "logsumexp" else np.where(taking, args[0] - total, NAN)
     if node.op == "concat":
         return np.concatenate(args, node.data[0])
     return np.matmul(*args) if node.op == "matmul" else STRUCTURE[node.op](np.asarray(args[0]), node.data)

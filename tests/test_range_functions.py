@@ -13,7 +13,7 @@ import pytest
 from integraph.bounds.graph_ranges import ranges
 from integraph.bounds.intervals import Interval
 from integraph.bounds.range_arithmetic import MOST, mul, power
-from integraph.bounds.range_functions import logsumexp, softmax
+from integraph.bounds.range_functions import log_softmax, logsumexp, softmax
 from integraph.targets.graph import Builder
 
 INF = math.inf
@@ -179,6 +179,26 @@ def test_sums_of_exponentials_are_as_narrow_as_their_ends(masked: bool) -> None:
                 assert 0 <= side * (end[row] - true) <= 1e-13 + 1e-15 * abs(true)
     unknown = logsumexp(Interval(np.array([-INF, 0.0]), np.array([INF, 1.0])), None)
     assert (unknown.low, unknown.high) == (pytest.approx(0.0, abs=1e-13), INF)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_logarithms_of_a_softmax_are_as_narrow_as_their_ends(masked: bool) -> None:
+    """They rise with their own score, and fall with all others; e^1000 is no obstacle."""
+    rng = np.random.default_rng(3)
+    low = rng.normal(size=(3, 4)) * np.array([[1.0], [3000.0], [1e-9]])
+    high = low + rng.uniform(size=(3, 4)) * np.array([[3.0], [300.0], [1e-9]])
+    mask = np.array([[True] * 4, [True, True, False, True], [False, True, True, True]]) if masked else None
+    taking = np.ones((3, 4), bool) if mask is None else mask
+    result = log_softmax(Interval(low, high), mask)
+    with mpmath.workdps(60):
+        for row, i in zip(*np.nonzero(taking), strict=True):
+            for own, others, end, side in ((low, high, result.low, -1), (high, low, result.high, 1)):
+                rest = [mpmath.mpf(others[row, j]) for j in range(4) if taking[row, j] and j != i]
+                true = -mpmath.log1p(mpmath.fsum(mpmath.exp(x - mpmath.mpf(own[row, i])) for x in rest))
+                assert 0 <= side * (end[row, i] - true) <= 1e-13 + 1e-11 * abs(true)
+    unknown = log_softmax(Interval(np.full(3, -INF), np.full(3, INF)), None)
+    assert (unknown.low == -INF).all()
+    assert (unknown.high == 0).all()
 
 
 def test_matrix_products_with_unknown_factors() -> None:

@@ -98,11 +98,11 @@ def test_rounded_tensors(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("follows", [False, True])
-@pytest.mark.parametrize("name", ["shifted_softmax", "log_sum_exp"])
+@pytest.mark.parametrize("name", ["shifted_softmax", "log_softmax", "log_sum_exp"])
 @settings(deadline=None, max_examples=50)
 @given(data=st.data())
 def test_rows_of_scores(name: str, follows: bool, data: st.DataObject) -> None:
-    """c = −Σhs in a register of each row, u = (s + c)h, l = ln n − c: off anyhow, or made of the s that is there."""
+    """c = −Σhs in a register of each row, u = (s + c)h, l = ln n − c, y = −ln n: off anyhow, or made of the s there."""
     span, s = inside(data, (2, 3))
     mask = np.array(data.draw(st.sampled_from([[[1, 1, 1], [1, 1, 1]], [[1, 1, 0], [1, 0, 1]]])), bool)
     chosen = np.where(mask, np.arange(3), mask.argmax(-1)[:, None])  # who takes no part has the score of one that does
@@ -114,13 +114,14 @@ def test_rows_of_scores(name: str, follows: bool, data: st.DataObject) -> None:
 
     def start(s: Any) -> dict[str, Any]:
         c = -(h * s).sum(-1)
-        return {first: h if first == "a" else entries - c, "u": (s + c[:, None]) * h, "m": 0 * c, "s": s, "c": c}
+        begin = {"a": h, "y": 0 * s - entries[:, None], "l": entries - c}[first]
+        return {first: begin, "u": (s + c[:, None]) * h, "m": 0 * c, "s": s, "c": c}
 
     first, entries = operation(name).targets[0], PRECISE.log(PRECISE.exactly(mask.sum(-1)))
     right = start(s)
     off, wrong = disturbed(data, right)
     if follows:
-        off["begin"], by = (off["a"], wrong["a"] - h) if first == "a" else error(data, (2,))
+        off["begin"], by = error(data, (2,)) if first == "l" else (off[first], wrong[first] - right[first])
         wrong = {**start(wrong["s"]), "m": wrong["m"]}
         wrong[first] = wrong[first] + by
         off["skew"], by = error(data, (2,))
@@ -132,6 +133,7 @@ def test_rows_of_scores(name: str, follows: bool, data: st.DataObject) -> None:
     ends_of_c = -(share * span.high).sum(-1), -(share * span.low).sum(-1)
     ranges = {"a": Interval(share, share), "s": span, "c": Interval(*ends_of_c).widened(1e-12)}
     ranges |= {"h": ranges["a"], "l": Interval(-ranges["c"].high, -ranges["c"].low).widened(2.0)}
+    ranges["y"] = Interval(*(np.log(share.max(-1, keepdims=True)) * np.ones((2, 3)),) * 2).widened(1e-12)
     check(name, {**ranges, "m": Interval(np.zeros(2), np.zeros(2))}, right, wrong, off, {})
 
 

@@ -2,7 +2,7 @@
 
 An operation sees the ranges of its operands, not how they depend on each other, except where the same node is taken
 twice (x·x is a square), where a value is an affine map of the inputs (`range_affine`), and in the patterns
-of attention, logarithms of a softmax and layer norms (`range_patterns`).
+of attention and layer norms (`range_patterns`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from integraph.bounds import range_affine
 from integraph.bounds import range_arithmetic as arithmetic
 from integraph.bounds.intervals import Interval
-from integraph.bounds.range_functions import FUNCTIONS, leaky_relu, logsumexp, softmax
-from integraph.bounds.range_patterns import MOVES, average, log_share, normalised
+from integraph.bounds.range_functions import FUNCTIONS, ROWS, leaky_relu
+from integraph.bounds.range_patterns import MOVES, average, normalised
 from integraph.errors import SourceError
 from integraph.program.views import Floats
 from integraph.targets.graph import ROUNDED, Graph, Node
@@ -63,12 +63,8 @@ def _known(graph: Graph, node: Node, args: Sequence[Interval], own: Interval) ->
     if node.op in ("mul", "div"):
         bound = np.array(normalised(graph.nodes, node))
         return arithmetic.both(own, Interval(-bound, bound))
-    found = None
-    if node.op == "matmul":
-        found = average(graph.nodes, node, args[1])
-    elif node.op == "sub":
-        found = log_share(graph.nodes, node, args[0])
-    return own if found is None else arithmetic.both(own, found)
+    hull = average(graph.nodes, node, args[1]) if node.op == "matmul" else None
+    return own if hull is None else arithmetic.both(own, hull)
 
 
 def _range(node: Node, args: Sequence[Interval]) -> Interval:
@@ -95,8 +91,6 @@ def _range(node: Node, args: Sequence[Interval]) -> Interval:
         return arithmetic.power(args[0], node.data[0])
     if node.op == "leaky_relu":
         return leaky_relu(args[0], node.data[0])
-    if node.op == "softmax":
-        return softmax(args[0], node.value)
-    if node.op == "logsumexp":
-        return logsumexp(args[0], node.value)
+    if node.op in ROWS:
+        return ROWS[node.op](args[0], node.value)
     raise SourceError(f"{node.text or node.op}: the range of the operation {node.op!r} is not known")

@@ -13,7 +13,7 @@ import scipy  # its submodules load when they are first used
 from integraph.bounds.ball_functions import FAR, holds
 from integraph.bounds.balls import quiet
 from integraph.bounds.intervals import Interval, U
-from integraph.bounds.range_arithmetic import LOST, TINY, Real, absolute, interval, mul, neg, outward
+from integraph.bounds.range_arithmetic import LOST, TINY, Real, absolute, both, interval, mul, neg, outward, sub
 from integraph.program.views import Floats
 from integraph.targets.activations import ACTIVATIONS
 
@@ -125,7 +125,7 @@ def leaky_relu(x: Interval, slope: float) -> Interval:
 @quiet
 def softmax(x: Interval, mask: Any) -> Interval:
     """Over the last axis: an entry is largest where it is, and all others are smallest. What is masked is 0."""
-    taking = np.ones(x.low.shape, bool) if mask is None else np.broadcast_to(mask, x.low.shape)
+    taking = _taking(x, mask)
     lost = EXPONENT + x.low.shape[-1] * U
     least = 1.0 / (1.0 + others(x.high, x.low, taking, lost) * (1 + 4 * lost))
     most = 1.0 / (1.0 + others(x.low, x.high, taking, -lost) * (1 - 4 * lost))
@@ -137,19 +137,29 @@ def softmax(x: Interval, mask: Any) -> Interval:
 @quiet
 def logsumexp(x: Interval, mask: Any) -> Interval:
     """ln Σ exp over the last axis, of what takes part: it rises with every entry."""
-    taking = np.ones(x.low.shape, bool) if mask is None else np.broadcast_to(mask, x.low.shape)
+    taking = _taking(x, mask)
     low, high = (_log_sum(np.where(taking, end, -np.inf)) for end in (x.low, x.high))
     lost = [8 * U * (x.low.shape[-1] + 8 + np.abs(end)) for end in (low, high)]
     return interval(low - lost[0], high + lost[1])
 
 
 @quiet
-def log_softmax(x: Interval) -> Interval:
-    """−ln(1 + Σ_{j≠i} e^(x_j − x_i)) over the last axis."""
-    taking, lost = np.ones(x.low.shape, bool), EXPONENT + x.low.shape[-1] * U
+def log_softmax(x: Interval, mask: Any) -> Interval:
+    """−ln(1 + Σ_{j≠i} e^(x_j − x_i)) over the last axis, of those that take part; of others what their row has."""
+    taking, lost = _taking(x, mask), EXPONENT + x.low.shape[-1] * U
     least = -np.log1p(others(x.high, x.low, taking, lost) * (1 + 4 * lost)) * (1 + 4 * lost) - TINY
     most = -np.log1p(others(x.low, x.high, taking, -lost) * (1 - 4 * lost)) * (1 - 4 * lost)
-    return interval(least, np.where(np.isnan(most), 0.0, np.minimum(most, 0.0)))
+    most = np.where(np.isfinite(most), np.minimum(most, 0.0), 0.0)
+    total = logsumexp(x, mask)
+    own = both(interval(least, most), sub(x, Interval(total.low[..., None], total.high[..., None])))
+    low = own.low.min(-1, where=taking, initial=np.inf, keepdims=True)
+    high = own.high.max(-1, where=taking, initial=-np.inf, keepdims=True)
+    return Interval(np.where(taking, own.low, low), np.where(taking, own.high, high))
+
+
+def _taking(x: Interval, mask: Any) -> Any:
+    """Which entries take part: all, if there is no mask."""
+    return np.broadcast_to(True if mask is None else mask, x.low.shape)
 
 
 def _log_sum(x: Floats) -> Floats:
@@ -208,4 +218,10 @@ FUNCTIONS: dict[str, Function] = {
     "gelu_tanh": _gated("gelu_tanh"),
     "silu": _gated("silu"),
     "gaussian": even(falling(ACTIVATIONS["gaussian"].value, least=0.0, most=1.0, lost=EXPONENT)),
+}
+
+ROWS: dict[str, Callable[[Interval, Any], Interval]] = {
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "logsumexp": logsumexp,
 }

@@ -1,7 +1,6 @@
 """What is known of a value beyond the ranges of its operands, from how they are connected.
 
 Attention: a row of a softmax holds weights that sum up to 1, so what it averages stays in its hull.
-The logarithm of a softmax, written x − ln Σ exp(x), is never positive.
 Layer norms: with q ≥ w Σ d², |d_i|·q^−½ is at most w^−½, whatever d is.
 """
 
@@ -14,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.bounds.intervals import UP, Interval
-from integraph.bounds.range_functions import log_softmax
 from integraph.program.views import Floats
 from integraph.targets.graph import Node
 from integraph.targets.graph_values import STRUCTURE
@@ -37,15 +35,6 @@ def average(nodes: Nodes, node: Node, values: Interval) -> Interval | None:
     if weights.op != "softmax":
         return None
     return Interval(values.low.min(-2, keepdims=True), values.high.max(-2, keepdims=True))
-
-
-def log_share(nodes: Nodes, node: Node, x: Interval) -> Interval | None:
-    """The range of x − ln Σ exp(x), if the node is that, over the last axis."""
-    total = nodes[node.args[1]]
-    row = nodes[total.args[0]] if total.op == "reshape" else total
-    if row.op != "logsumexp" or row.args != node.args[:1] or row.value is not None:
-        return None
-    return log_softmax(x) if total.shape == (*x.low.shape[:-1], 1) else None
 
 
 def normalised(nodes: Nodes, node: Node) -> float:

@@ -1,4 +1,4 @@
-"""Softmax, and ln Σ exp, from a wrong start.
+"""Softmax, its logarithm, and ln Σ exp, from a wrong start.
 
 With σ = s + c, a(1) = a₀e^σ/N, u(1) = u₀e^σ/N and m(1) = (m₀ − Σu₀ + Σu₀e^σ)/N, N = 1 + m₀ − Σu₀ + Σu₀(e^σ − 1)/σ. The
 right start is a₀ = h, u₀ = σh, m₀ = Σu₀ with Σh = 1, and then N = Σ h e^σ. From the actual one, with η = |u₀ − σh| for
@@ -18,7 +18,10 @@ wrong changes σ in all of a row alike: that is no change of the softmax, only o
 If starts["h"] is given, an entry that takes no part has the score of one that does, so that e^σ/N ≤ e^(δ + max δ)/h.
 If u and c = −Σhs were computed from the actual s, η and |Σhσ| are what that lost: off["eta"] and off["skew"].
 
-ln Σ exp has the same u, m and N: l(1) = l₀ + ln N is off by κ/(1 − κ) from that of the actual σ, which moves by as much
+Its logarithm has the same u, m and N: y(1) = y₀ + σ − ln N is off by ρ_y + κ/(1 − κ) from that of the actual σ, which a
+c that is wrong does not change, and which is off from the right one by δ_i + max δ at most.
+
+ln Σ exp has them too: l(1) = l₀ + ln N is off by κ/(1 − κ) from that of the actual σ, which moves by as much
 as c, and by max δ at most. If l₀ = ln n − c was computed from the actual s too, c cancels but for what both lost:
 off["begin"] and off["skew"].
 """
@@ -31,7 +34,7 @@ import numpy as np
 
 from integraph.bounds.intervals import UP, Interval, U
 from integraph.bounds.perturbation import over
-from integraph.bounds.range_arithmetic import add, mul
+from integraph.bounds.range_arithmetic import add, mul, sub
 from integraph.bounds.range_functions import logsumexp, others
 from integraph.bounds.range_functions import softmax as softmax_range
 from integraph.bounds.wrong_case import Case, End, point, times
@@ -64,16 +67,31 @@ def softmax(case: Case) -> dict[str, End]:
     return {"a": case.end("a", row.right, a), "u": row.u, "m": row.m}
 
 
+def log_softmax(case: Case) -> dict[str, End]:
+    """starts["h"] holds h, which is in no register."""
+    h = case.starts["h"].high
+    row = _rows(case, h)
+    grown = _log_n(row, h)
+    right = add(case.starts["y"], sub(row.sigma, Interval(grown.low[..., None], grown.high[..., None])))
+    off = case.off["y"] + case.off["s"] + row.largest + over(row.kappa, row.kappa)
+    return {"y": case.end("y", right, off), "u": row.u, "m": row.m}
+
+
 def log_sum_exp(case: Case) -> dict[str, End]:
     """starts["h"] holds h, which is in no register."""
     h, rho = case.starts["h"].high, case.off
     row = _rows(case, h)
-    weight = np.log(h)
-    grown = logsumexp(Interval(row.sigma.low + weight, row.sigma.high + weight), h > 0)
+    grown = _log_n(row, h)
     start = rho["begin"] + row.skew if "begin" in rho else rho["l"] + row.alike[..., 0]
     kappa = row.kappa[..., 0]
     off = start + row.largest[..., 0] + over(kappa, kappa)
     return {"l": case.end("l", add(case.starts["l"], grown), off), "u": row.u, "m": row.m}
+
+
+def _log_n(row: Rows, h: Floats) -> Interval:
+    """ln N from the right start."""
+    weight = np.log(h)
+    return logsumexp(Interval(row.sigma.low + weight, row.sigma.high + weight), h > 0)
 
 
 def _rows(case: Case, h: Floats) -> Rows:

@@ -13,7 +13,7 @@ from integraph.bounds import wrong_functions, wrong_products
 from integraph.bounds.balls import quiet
 from integraph.bounds.perturbation import Sizes
 from integraph.bounds.wrong_case import Case, End, Ranges
-from integraph.bounds.wrong_softmax import log_sum_exp, softmax
+from integraph.bounds.wrong_softmax import log_softmax, log_sum_exp, softmax
 from integraph.program.views import Floats
 
 GRAPH_WRONG: dict[str, Callable[[Case], dict[str, End]]] = {
@@ -21,6 +21,7 @@ GRAPH_WRONG: dict[str, Callable[[Case], dict[str, End]]] = {
     **wrong_products.WRONG,
     "softmax": softmax,
     "shifted_softmax": softmax,
+    "log_softmax": log_softmax,
     "log_sum_exp": log_sum_exp,
 }
 

@@ -65,10 +65,12 @@ class BallFunctions:
     def dot(self, w: Array, x: Array) -> Array:
         return np.matmul(w[..., 0], x)
 
-    def peak(self, x: Array, u: Array, axis: int) -> Array:
-        """Any number near it: what is divided by e^peak is so above and below the bar."""
-        middles: Array = np.frompyfunc(lambda y: max(y.mid(), ZERO) if y.is_finite() else ZERO, 1, 1)(x)
-        return np.max(middles, axis=axis, keepdims=True)
+    def gaps(self, t: Any, s: Array, c: Array, u: Array) -> tuple[Array, Array]:
+        """With any number near the largest σt as M: what is divided by e^M is so above and below the bar."""
+        v = t * (s + c)
+        middles: Array = np.frompyfunc(lambda y: max(y.mid(), ZERO) if y.is_finite() else ZERO, 1, 1)(v)
+        top = np.max(middles, axis=-2, keepdims=True)
+        return v - top, top
 
     def normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, grown: Array) -> tuple[Array, Array]:
         n = ball_normaliser.value(t, u, m, sigma) * self.exp(-top)[..., 0, :]
@@ -76,7 +78,7 @@ class BallFunctions:
 
     def log_normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
         """Whatever `top` is."""
-        return top[..., 0, :] + self.log(n)
+        return self.log(n)
 
 
 def _of_balls(function: Callable[..., arb]) -> Callable[..., arb]:

@@ -88,8 +88,10 @@ class Precise:
     def dot(self, w: Array, x: Array) -> Array:
         return np.matmul(w[..., 0], x)
 
-    def peak(self, x: Array, u: Array, axis: int) -> Array:
-        return np.max(np.where(np.not_equal(u, 0), self.relu(x), 0.0), axis=axis, keepdims=True)
+    def gaps(self, t: Any, s: Array, c: Array, u: Array) -> tuple[Array, Array]:
+        v = t * (s + c)
+        top = np.max(np.where(np.not_equal(u, 0), self.relu(v), 0.0), axis=-2, keepdims=True)
+        return v - top, top
 
     def normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, grown: Array) -> tuple[Array, Array]:
         """Whether N stays positive is asked in float64: a bound decides it there, or it counts as not positive."""
@@ -101,7 +103,7 @@ class Precise:
             return n, while_positive(side, float(t), *(self.rounded(y) for y in (u, m, sigma)))
 
     def log_normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
-        return top[..., 0, :] + self.log(n)
+        return self.log(n)
 
 
 def _divide(context: Any, operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

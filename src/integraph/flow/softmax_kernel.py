@@ -6,6 +6,8 @@ Elsewhere it is taken apart into the share u/σ times e^{σt}, and minus the sha
 
 N is positive all the way if all shares are, and if 1 − Σ shares, all that can be negative on the way, and the share of
 the lane with the largest tσ (where e^{σt} ≥ 1, if it is not near 0) have a positive sum.
+
+tσ less the largest is t times a difference of scores: σ itself is rounded where c is large.
 """
 
 from __future__ import annotations
@@ -66,19 +68,20 @@ def softmax_one(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float,
             near = abs(v[j]) <= NEAR
             share[j] = 0.0 if near or u[row, j] == 0.0 else u[row, j] / sigma
             part[j] = t * u[row, j] * _expm1c(v[j]) if near else 0.0
-        top, least, total, loss, near_total, sum_u = 0.0, np.inf, 0.0, 0.0, 0.0, 0.0
+        top, high, least, total, loss, near_total, sum_u = 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0
         for j in range(n):
             total += share[j]
             near_total += part[j]
             loss += min(part[j], 0.0)
             sum_u += u[row, j]
             least = min(least, np.inf if share[j] == 0.0 else share[j])
-            top = max(top, 0.0 if share[j] == 0.0 and abs(v[j]) > NEAR else v[j])
+            if v[j] > top and (share[j] != 0.0 or v[j] <= NEAR):
+                top, high = v[j], s[row, j]
         slope = m[row] - sum_u
         if not _alive(n, total, loss, least, top, t * slope):
             return row
         for j in range(n):
-            x = v[j] - top
+            x = t * (s[row, j] - high) if top > 0.0 else v[j]
             odd |= _odd(x, a[row, j], u[row, j])
             v[j] = _fall(min(x, 0.0))
         if odd:
@@ -104,9 +107,9 @@ def softmax_many(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float
     Several loops: LLVM gives up where too many arrays might overlap.
     """
     n, inputs, rows = s.shape[1], s.shape[2], int(s.shape[0])
-    share, part, v, sums = np.empty((n, inputs)), np.empty(inputs), np.empty((n, inputs)), np.empty((8, inputs))
+    share, part, v, sums = np.empty((n, inputs)), np.empty(inputs), np.empty((n, inputs)), np.empty((9, inputs))
     top, least, total, loss, near_total, sum_u = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
-    grown, sum_grown = sums[6], sums[7]
+    grown, sum_grown, high = sums[6], sums[7], sums[8]
     for row in range(rows):
         odd = 0
         sums[:] = 0.0
@@ -127,12 +130,14 @@ def softmax_many(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float
                 total[i] += share[j, i]
                 least[i] = min(least[i], np.inf if share[j, i] == 0.0 else share[j, i])
             for i in range(inputs):
-                top[i] = max(top[i], 0.0 if share[j, i] == 0.0 and abs(v[j, i]) > NEAR else v[j, i])
+                higher = v[j, i] > top[i] and (share[j, i] != 0.0 or v[j, i] <= NEAR)
+                high[i] = s[row, j, i] if higher else high[i]
+                top[i] = v[j, i] if higher else top[i]
         for i in range(inputs):
             odd |= not _alive(n, total[i], loss[i], least[i], top[i], t * (m[row, i] - sum_u[i]))
         for j in range(n):
             for i in range(inputs):
-                x = v[j, i] - top[i]
+                x = t * (s[row, j, i] - high[i]) if top[i] > 0.0 else v[j, i]
                 odd |= _odd(x, a[row, j, i], u[row, j, i])
                 v[j, i] = _fall(min(x, 0.0))
             for i in range(inputs):

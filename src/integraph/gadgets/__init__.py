@@ -15,6 +15,7 @@ from integraph.gadgets.gelu import gelu
 from integraph.gadgets.leaky_relu import leaky_relu
 from integraph.gadgets.ln import ln
 from integraph.gadgets.log_cosh import log_cosh
+from integraph.gadgets.log_softmax import log_softmax
 from integraph.gadgets.log_sum_exp import log_sum_exp
 from integraph.gadgets.monomial import monomial
 from integraph.gadgets.partition import partition
@@ -54,6 +55,7 @@ __all__ = [
     "leaky_relu",
     "ln",
     "log_cosh",
+    "log_softmax",
     "log_sum_exp",
     "monomial",
     "partition",

@@ -44,7 +44,7 @@ class Functions(Protocol):
     def gauss(self, z: Array, a: Array, b: Array, c: float) -> Array: ...  # z ∫_0^1 exp(−c(as + b²s²/2)) ds
     def sum(self, x: Array, axis: int) -> Array: ...
     def dot(self, w: Array, x: Array) -> Array: ...  # Σ_r w_r x_r: w is lanes + (R, 1), x is (R, inputs)
-    def peak(self, x: Array, u: Array, axis: int) -> Array: ...  # the largest x where u ≠ 0, at least 0; keeps the axis
+    def gaps(self, t: float, s: Array, c: Array, u: Array) -> tuple[Array, Array]: ...  # see normaliser.py
     def normaliser(
         self, t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Array
     ) -> tuple[Array, Array]: ...  # see normaliser.py
@@ -73,6 +73,7 @@ class Float:
     inverse_distance = staticmethod(stable.inverse_distance)
     fall = staticmethod(gauss.fall)
     gauss = staticmethod(gauss.gauss)
+    gaps = staticmethod(normaliser.gaps)
     log_normaliser = staticmethod(normaliser.log_normaliser)
     normaliser = staticmethod(normaliser.normaliser)
 
@@ -87,9 +88,6 @@ class Float:
 
     def dot(self, w: Array, x: Array) -> Array:
         return np.matmul(w[..., 0], x)
-
-    def peak(self, x: Array, u: Array, axis: int) -> Array:
-        return np.max(x, axis=axis, keepdims=True, initial=0.0, where=u != 0)
 
 
 FLOAT = Float()

@@ -50,9 +50,10 @@ class LogSumExp(ShiftedSoftmax):
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         l, u, m = start
-        sigma = operands[0] + spread(self.shift(operands, tensors))
-        grown, slope, top, n, alive = divided(f, t, u, m, sigma)
-        return Closed((l + f.log_normaliser(t, u, m, sigma, top, n), grown / spread(n), slope / n), {"m": alive})
+        s, c = operands[0], spread(operands[1])
+        row = divided(f, t, u, m, s, c)
+        grown = row.top[..., 0, :] + f.log_normaliser(t, u, m, s + c, row.top, row.n)
+        return Closed((l + grown, row.u, row.m), {"m": row.alive})
 
     def words(self, block: Block) -> str:
         return (

@@ -21,6 +21,17 @@ INTERVALS, HALVINGS = 1024, 60  # for one N, before it counts as undecided
 SHARE = 4.0  # Σ|u/σ| up to which the summands may be taken apart: no more than two bits are lost
 
 
+def gaps(t: float, s: Array, c: Array, u: Array) -> tuple[Array, Array]:
+    """σt − M for σ = s + c, and M: the largest σt of the lanes with u ≠ 0, or 0 if that is less than 1.
+
+    From differences of scores: σ is rounded where c is large, as it is beside a score of −1e9, and they are not.
+    """
+    high = np.max(s, axis=-2, keepdims=True, initial=-np.inf, where=u != 0)
+    peak = t * (high + c)
+    far = peak >= 1.0
+    return np.where(far, t * (s - np.where(far, high, 0.0)), t * (s + c)), np.where(far, peak, 0.0)
+
+
 def normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Array) -> tuple[Array, Array]:
     """N(t) e^{−top}, and the same where N is positive all the way, else a number ≤ 0; `grown` is u e^{σt − top}.
 
@@ -46,13 +57,12 @@ def normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Ar
 
 
 def log_normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
-    """ln N(t) from n = N(t) e^{−top}; where no summand grows much, from what N is above 1."""
-    high = top[..., 0, :]
-    near = high < 1.0
-    far = high + np.log(np.where(near, 1.0, n))
+    """ln n for n = N(t) e^{−top}; where no summand grows much, from what N is above 1."""
+    near = top[..., 0, :] == 0
+    far = np.log(np.where(near, 1.0, n))
     if not near.any():
         return far
-    above = t * (m - np.sum(u, -2)) + np.sum(_summands(t, u, sigma, np.where(top < 1.0, 0.0, top)), -2)
+    above = t * (m - np.sum(u, -2)) + np.sum(_summands(t, u, sigma, top), -2)
     return np.where(near, np.log1p(np.where(near, above, 0.0)), far)
 
 

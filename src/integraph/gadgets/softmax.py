@@ -7,13 +7,13 @@ In `shifted_softmax` c is not a number but a register for each row: −mean(s) s
 because the largest of s − mean(s) is never negative.
 
 From any start: with N = exp ∫m, N'' = Σ σ_j u_j(0) e^{σ_j t}, so N = 1 + t(m₀ − Σu₀) + Σ u₀ (e^{σt} − 1)/σ, and
-a = a₀ e^{σt}/N, u = u₀ e^{σt}/N, m = N'/N. Everything is divided by e^M, M = max(σt, 0) over the lanes with u₀ ≠ 0, so
-that nothing overflows on the way.
+a = a₀ e^{σt}/N, u = u₀ e^{σt}/N, m = N'/N. Everything is divided by e^M, where M is the largest σt of
+the lanes with u₀ ≠ 0, so that nothing overflows on the way.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -85,9 +85,8 @@ class Softmax(Gadget):
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         a, u, m = start
-        sigma = operands[0] + spread(self.shift(operands, tensors))
-        grown, slope, top, n, alive = divided(f, t, u, m, sigma)
-        return Closed((f.grow(a, t * sigma - top) / spread(n), grown / spread(n), slope / n), {"m": alive})
+        row = divided(f, t, u, m, operands[0], spread(self.shift(operands, tensors)))
+        return Closed((f.grow(a, row.gap) / spread(row.n), row.u, row.m), {"m": row.alive})
 
     def words(self, block: Block) -> str:
         return (
@@ -97,14 +96,23 @@ class Softmax(Gadget):
         )
 
 
-def divided(f: Functions, t: float, u: Array, m: Array, sigma: Array) -> Arrays:
-    """u e^{σt}, N' and N, all times e^{−M}; with M, whose axis of lanes is kept, and what is positive while N is."""
-    v = t * sigma
-    top = f.peak(v, u, -2)
-    grown = f.grow(u, v - top)
+class Row(NamedTuple):
+    """What rows of scores have in common at the end."""
+
+    gap: Array  # σt − M
+    top: Array  # M, with an axis of lanes
+    n: Array  # N e^{−M}
+    u: Array
+    m: Array
+    alive: Array  # positive if N is, all the way
+
+
+def divided(f: Functions, t: float, u: Array, m: Array, s: Array, c: Array) -> Row:
+    gap, top = f.gaps(t, s, c, u)
+    sigma, grown = s + c, f.grow(u, gap)
     n, alive = f.normaliser(t, u, m, sigma, top, grown)
     slope = (m - f.sum(u, -2)) * f.exp(-top)[..., 0, :] + f.sum(grown, -2)
-    return grown, slope, top, n, alive
+    return Row(gap, top, n, grown / spread(n), slope / n, alive)
 
 
 def spread(x: Array) -> Array:

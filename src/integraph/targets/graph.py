@@ -15,6 +15,7 @@ out.
 | matmul | two, each with two axes at least | |
 | sum | one | axes, which disappear |
 | softmax | one, over its last axis | `value`: which entries are not −∞, or all |
+| log_softmax | the same, its logarithm | the same; what is −∞ has no value, and nobody reads it |
 | logsumexp | one, over its last axis, which disappears | the same |
 | reshape, broadcast | one | (the new shape) |
 | transpose | one | the order of axes |
@@ -44,7 +45,7 @@ from integraph.targets.graph_values import compute
 from integraph.text import NAME, Distinct, clean
 
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
-ROWS = ("softmax", "logsumexp")
+ROWS = ("softmax", "log_softmax", "logsumexp")
 LOGARITHMS = {"ln": 1.0, "log2": 1.4426950408889634, "log10": 0.4342944819032518}  # of ln, each rounded once
 MOVES = ("sum", "reshape", "broadcast", "transpose", "slice", "take", "concat", "neg", "power", *ROWS)
 ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
@@ -162,6 +163,8 @@ class Builder:
         if found is not None:
             return found if op == "ln" else self.apply("mul", found, self.constant(LOGARITHMS[op], data=ROUNDED))
         operands = [self.nodes[n] for n in args]
+        if op == "sub" and graph_rows.less_total(self, *args):
+            return self.apply("log_softmax", args[0], text=text)
         if op == "variable_power" and (exponents := operands[1].value) is not None:
             found = entrywise_power(self, args[0], exponents, text)
             if found is not None:
@@ -178,7 +181,7 @@ class Builder:
 
     def log_softmax(self, x: int, text: str = "") -> int:
         """x − ln Σ exp(x) over the last axis."""
-        return graph_rows.without(self, x, self.logsumexp(x, text), text)
+        return graph_rows.of_rows(self, "log_softmax", x, text)
 
     def power(self, base: int, exponent: Fraction | float, text: str = "") -> int:
         if not -EXPONENT <= exponent <= EXPONENT:

@@ -1,7 +1,8 @@
 """Rows of scores in a graph: softmax, ln Σ exp, the logarithm of a softmax, and who takes part in them.
 
-The logarithm of a softmax is x − ln Σ exp(x), which keeps its digits where the softmax underflows. So `logarithm` looks
-for what was written as a logarithm of a softmax, or of a sum of exponentials, or of a sigmoid, the softmax of x and 0.
+The logarithm of a softmax keeps its digits where the softmax underflows, and where ln Σ exp(x) is large. So `logarithm`
+looks for what was written as a logarithm of a softmax, or of a sum of exponentials, or of a sigmoid, the softmax of x
+and 0, and `less_total` for x − ln Σ exp(x).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ PLACES = ("reshape", "broadcast", "transpose", "slice", "take")
 
 
 def of_rows(build: Builder, op: str, x: int, text: str) -> int:
-    """softmax or logsumexp over the last axis. Entries to which −∞ was added take no part. What a large negative number
-    does depends on the other scores, whose ranges are known when the graph is compiled."""
+    """An operation of `ROWS` over the last axis. Entries to which −∞ was added take no part. What a large negative
+    number does depends on the other scores, whose ranges are known when the graph is compiled."""
     scores, added = _added(build, x)
     mask = added > -np.inf
     if not mask.any(-1).all():
@@ -33,6 +34,8 @@ def of_rows(build: Builder, op: str, x: int, text: str) -> int:
         return build.apply("reshape", x, data=(mask.shape[:-1],), text=text)
     if mask.all():
         return build.apply(op, x, text=text)
+    if op == "log_softmax":
+        raise SourceError(f"{text or op}: the logarithm of entries that take no part in a softmax, ln 0: no number")
     left = np.where(mask, added, 0.0)
     if build.nodes[scores].shape != mask.shape:
         scores = build.apply("broadcast", scores, data=(mask.shape,))
@@ -52,22 +55,34 @@ def _added(build: Builder, x: int) -> tuple[int, Floats]:
     return x, np.zeros(node.shape)
 
 
-def without(build: Builder, x: int, total: int, text: str) -> int:
-    """x less its ln Σ exp: the logarithm of its softmax."""
-    kept = build.apply("reshape", total, data=((*build.nodes[x].shape[:-1], 1),), text=text)
-    return build.apply("sub", x, kept, text=text)
+def less_total(build: Builder, x: int, total: int) -> bool:
+    """Whether x − total is each entry less ln Σ exp of its row."""
+    row, moves = _moved(build, build.nodes[total])
+    if row.op != "logsumexp" or row.args != (x,) or row.value is not None:
+        return False
+    rows = np.arange(row.size).reshape(row.shape)
+    own, met, shape = rows[..., None], rows, build.nodes[x].shape
+    for move in reversed(moves):
+        met = STRUCTURE[move.op](met, move.data)
+    joint = np.broadcast_shapes(met.shape, shape)
+    return joint == shape and np.array_equal(np.broadcast_to(own, shape), np.broadcast_to(met, shape))
+
+
+def _moved(build: Builder, node: Node) -> tuple[Node, list[Node]]:
+    """What was moved about, and the moves, the last first."""
+    moves = list[Any]()
+    while node.op in PLACES:
+        moves.append(node)
+        node = build.nodes[node.args[0]]
+    return node, moves
 
 
 def logarithm(build: Builder, x: int, text: str) -> int | None:
     """ln of a softmax, a sigmoid or a sum of exponentials, moved about or not, without them; None of anything else."""
-    node, moves = build.nodes[x], list[Any]()
-    while node.op in PLACES:
-        moves.append(node)
-        node = build.nodes[node.args[0]]
+    node, moves = _moved(build, build.nodes[x])
     if node.op == "softmax":
         _all_take_part(node, moves, text)
-        total = build.apply("logsumexp", node.args[0], value=node.value, text=text)
-        found = without(build, node.args[0], total, text)
+        found = build.apply("log_softmax", node.args[0], value=node.value, text=text)
     elif node.op == "sum" and build.nodes[node.args[0]].op == "exp" and node.data[0]:
         scores = build.nodes[node.args[0]].args[0]
         found = build.logsumexp(last(build, scores, node.data[0], text), text)

@@ -20,6 +20,11 @@ def _softmax(x: Array, mask: Array | None) -> Array:
     return grown / grown.sum(-1, keepdims=True)
 
 
+def _log_softmax(x: Array, mask: Array | None) -> Array:
+    top, grown = _grown(x, mask)
+    return x - top - np.log(grown.sum(-1, keepdims=True))
+
+
 def _log_sum_exp(x: Array, mask: Array | None) -> Array:
     top, grown = _grown(x, mask)
     return top[..., 0] + np.log(grown.sum(-1))
@@ -31,6 +36,12 @@ def _grown(x: Array, mask: Array | None) -> tuple[Array, Array]:
     top = scores.max(-1, keepdims=True)
     return top, np.exp(scores - top)
 
+
+ROWS: dict[str, Callable[[Array, Array | None], Array]] = {
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "logsumexp": _log_sum_exp,
+}
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "gelu": lambda x: 0.5 * x * scipy.special.erfc(-math.sqrt(0.5) * x),
@@ -68,10 +79,8 @@ def compute(node: Any, args: Sequence[Array]) -> Array:
         return np.concatenate(args, node.data[0])
     if node.op == "matmul":
         return np.matmul(*args)
-    if node.op == "softmax":
-        return _softmax(args[0], node.value)
-    if node.op == "logsumexp":
-        return _log_sum_exp(args[0], node.value)
+    if node.op in ROWS:
+        return ROWS[node.op](args[0], node.value)
     if node.op == "variable_power":
         return np.power(np.where(args[0] < 0, np.nan, args[0]), args[1])
     if node.op in ACTIVATIONS:

@@ -122,15 +122,32 @@ def softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
     return atom_form(a, s.shape)
 
 
+def log_softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
+    """From y = −ln n. In the end u and m are no polynomials of what else is there."""
+    s = tape.registers(s, text)
+    y = tape.atom(f"ln a({text})", s.shape)
+    u, m, c = _row_atoms(tape, s, text)
+    start = _log_entries(share)
+    begin = shifted(constant(s.shape, 0.0), -start[..., None], CONSTANT if start.any() else 0)
+    _run_rows(tape, gadgets.log_softmax, s, share, (y, u, m, c), begin, {}, text)
+    return atom_form(y, s.shape)
+
+
 def log_sum_exp(tape: Tape, s: Form, share: Floats, text: str) -> Form:
     """From l = ln n − c. In the end u and m are no polynomials of what else is there."""
     s = tape.registers(s, text)
     l = tape.atom(f"l({text})", s.shape[:-1])
     u, m, c = _row_atoms(tape, s, text)
-    entries = np.rint(1.0 / share.max(-1))
-    start = shifted(summed(scaled(s, share)), np.log(entries), CONSTANT if (entries > 1).any() else 0)
+    entries = _log_entries(share)
+    start = shifted(summed(scaled(s, share)), entries, CONSTANT if entries.any() else 0)
     _run_rows(tape, gadgets.log_sum_exp, s, share, (l, u, m, c), start, {}, text)
     return atom_form(l, s.shape[:-1])
+
+
+def _log_entries(share: Floats) -> Floats:
+    """ln n of each row, of the n entries that take part."""
+    logarithms: Floats = np.log(np.rint(1.0 / share.max(-1)))
+    return logarithms
 
 
 def _row_atoms(tape: Tape, s: Form, text: str) -> tuple[int, int, int]:

@@ -158,25 +158,39 @@ def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
 
 
 def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
-    return functions.softmax(r.tape, *_scores(r, node, text), text)
+    s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
+    return functions.softmax(r.tape, _replaced(r, s, mask, ~mask, text), _shares(mask), text)
+
+
+def _log_softmax(r: Reader, n: int, node: Node, text: str) -> Value:
+    """Where one entry of each row takes part it is subtracted, and cancels where it is itself."""
+    s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
+    if (mask.sum(-1) > 1).any():
+        out = np.zeros(mask.shape, np.bool_) if node.value is None else ~np.broadcast_to(node.value, mask.shape)
+        return functions.log_softmax(r.tape, _replaced(r, s, mask, out, text), _shares(mask), text)
+    return add(s, scaled(forms.broadcast(_first(r, s, mask, text), s.shape), -1.0))
 
 
 def _log_sum_exp(r: Reader, n: int, node: Node, text: str) -> Value:
-    """Where one entry of each row takes part it is that entry, which cancels exactly in the logarithm of a softmax."""
+    """Where one entry of each row takes part it is that entry."""
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
     if (mask.sum(-1) > 1).any():
-        return functions.log_sum_exp(r.tape, *_scores(r, node, text), text)
+        return functions.log_sum_exp(r.tape, _replaced(r, s, mask, ~mask, text), _shares(mask), text)
     return r.changed(_first(r, s, mask, text), lambda form: forms.reshaped(form, node.shape), text)
 
 
-def _scores(r: Reader, node: Node, text: str) -> tuple[Form, Floats]:
-    """Scores, and the share of each entry: 1/n for the n of a row that take part, else 0. An entry that takes no part
-    gets the score of one that does: what is left in its registers may not grow."""
-    s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
-    if mask.all():
-        return s, np.full(1, 1.0 / s.shape[-1])
+def _replaced(r: Reader, s: Form, mask: Any, out: Any, text: str) -> Form:
+    """Scores, with that of an entry that takes part in place of those that are out: what is left in their registers may
+    not grow."""
+    if not out.any():
+        return s
     first = forms.broadcast(_first(r, s, mask, text), s.shape)
-    return add(scaled(s, mask), scaled(first, ~mask)), mask / mask.sum(-1, keepdims=True)
+    return add(scaled(s, ~out), scaled(first, out))
+
+
+def _shares(mask: Any) -> Floats:
+    """The share of each entry: 1/n for the n of a row that take part, else 0."""
+    return np.full(1, 1.0 / mask.shape[-1]) if mask.all() else mask / mask.sum(-1, keepdims=True)
 
 
 def _first(r: Reader, s: Form, mask: Any, text: str) -> Form:
@@ -209,6 +223,7 @@ RULES: dict[str, Rule] = {
     "matmul": _matmul,
     "sum": _sum,
     "softmax": _softmax,
+    "log_softmax": _log_softmax,
     "logsumexp": _log_sum_exp,
     "reshape": _reshape,
     "broadcast": _broadcast,

@@ -89,9 +89,7 @@ def softmax(at: Call, grown: Shifted, sums: Total) -> int:
     """exp(x − c) / Σ exp(x − c)."""
     if not (grown.grown and not sums.log and _its(at, grown, sums)):
         grown.plain(at)
-    shape, order = at.shape(sums.x), _order(at, sums)
-    found = at.reshape(at.build.softmax(_rows(at, sums), at.where), tuple(shape[axis] for axis in order))
-    return at.transpose(found, tuple(int(n) for n in np.argsort(order)))
+    return _returned(at, at.build.softmax(_rows(at, sums), at.where), sums)
 
 
 def log_total(at: Call, sums: Total, other: Largest) -> int:
@@ -107,9 +105,7 @@ def log_softmax(at: Call, x: Shifted, sums: Total) -> int:
     """(x − c) − ln Σ exp(x − c)."""
     if x.grown or not sums.log or not _its(at, x, sums):
         x.plain(at)
-    total = at.build.logsumexp(_rows(at, sums), at.where)
-    kept = tuple(1 if axis in sums.axes else n for axis, n in enumerate(at.shape(sums.x)))
-    return at.apply("sub", at.node(x.x), at.reshape(total, kept))
+    return _returned(at, at.build.log_softmax(_rows(at, sums), at.where), sums)
 
 
 def _its(at: Call, x: Shifted, sums: Total) -> bool:
@@ -121,6 +117,12 @@ def _its(at: Call, x: Shifted, sums: Total) -> bool:
     rows = np.arange(math.prod(own)).reshape(own)
     cells = np.array_equal(np.broadcast_to(sums.cells, x.shape), x.cells)
     return cells and np.array_equal(np.broadcast_to(rows, x.shape), np.broadcast_to(sums.rows, x.shape))
+
+
+def _returned(at: Call, rows: int, sums: Total) -> int:
+    """Rows that were turned to the last axis, where they came from."""
+    shape, order = at.shape(sums.x), _order(at, sums)
+    return at.transpose(at.reshape(rows, tuple(shape[axis] for axis in order)), tuple(map(int, np.argsort(order))))
 
 
 def _order(at: Call, sums: Total) -> tuple[int, ...]:

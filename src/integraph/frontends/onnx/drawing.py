@@ -22,6 +22,7 @@ from integraph.frontends.composites import Composer
 from integraph.frontends.onnx.node import Node
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.trace import MOST, Budget, broadcast
+from integraph.targets.graph_rows import of_rows
 from integraph.targets.graph_values import STRUCTURE
 
 
@@ -171,13 +172,12 @@ class Drawing(Budget):
         return found if x.part is None else replace(found, where=x.where, part=STRUCTURE[op](x.part, data))
 
     def of_rows(self, op: str, x: Drawn, where: str) -> Drawn:
-        """softmax or logsumexp over the last axis, of the entries that take part."""
+        """softmax, its logarithm or logsumexp over the last axis, of the entries that take part."""
         number = self.node(x.seen, where)
         if x.part is not None:
             mask = self.builder.constant(np.where(x.part, 0.0, -np.inf), self.text)
             number = self.builder.apply("add", number, mask, text=self.text)
-        of_rows = self.builder.softmax if op == "softmax" else self.builder.logsumexp
-        return self.lift(self.found(of_rows(number, self.text), where), where)
+        return self.lift(self.found(of_rows(self.builder, op, number, self.text), where), where)
 
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:

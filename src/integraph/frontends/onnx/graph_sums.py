@@ -112,8 +112,7 @@ def _softmax(n: GraphNode, x: Drawn) -> Drawn:
         return n.tracer.of_rows("softmax", x, n.where)
     if x.part is not None:
         raise SourceError(f"{n.where} takes the logarithm of masked entries, ln 0: it has no value")
-    total = n.tracer.of_rows("logsumexp", x, n.where)
-    return n.tracer.sub(x, n.tracer.reshape(total, (*total.shape, 1), n.where), n.where)
+    return n.tracer.of_rows("log_softmax", x, n.where)
 
 
 def layer_normalisation(n: GraphNode) -> Operand:
