@@ -10,7 +10,7 @@ import numpy as np
 
 import integraph
 from integraph import Network, Program
-from integraph.certify.derivatives import partials
+from integraph.certify.formula.partial_derivatives import partials
 from integraph.certify.proof import Proof
 from integraph.targets import Function
 from measure import CONSOLE

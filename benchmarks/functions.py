@@ -14,13 +14,13 @@ from threadpoolctl import threadpool_limits
 import integraph
 from gallery import FUNCTIONS, VARIABLES
 from integraph import Partition, Program
-from integraph.bounds import theorem1
-from integraph.bounds.series import taylor
-from integraph.constructions.fit import fitted
+from integraph.api.planning import to_task
+from integraph.bounds.paper import theorem1
+from integraph.bounds.sobolev.taylor_series import taylor
+from integraph.constructions.theorem1.fit import fitted
 from integraph.errors import UsageError
-from integraph.smooth import to_task
+from integraph.numbers.multi_index import below, count, factorials
 from integraph.targets import Function
-from integraph.targets.multi_index import below, count, factorials
 from measure import clock, race, show, verdict
 from theorem1_pictures import slope, sweep
 

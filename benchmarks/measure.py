@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from integraph.cli.race import clock as clock
-from integraph.cli.race import race as race
+from integraph.cli.timing import clock as clock
+from integraph.cli.timing import race as race
 
 CONSOLE = Console(highlight=False, width=130)
 

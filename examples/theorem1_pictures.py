@@ -17,12 +17,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from integraph import Partition
-from integraph.bounds import theorem1
-from integraph.constructions.lean import Shape
+from integraph.bounds.paper import theorem1
+from integraph.constructions.theorem1.lean import Shape
 from integraph.errors import UsageError
-from integraph.plot import static
+from integraph.numbers.multi_index import count
+from integraph.plot import matplotlib_renderer
 from integraph.plot.partition import figure
-from integraph.targets.multi_index import count
 from picture import STYLE
 
 SWEEP = tuple(10.0 ** (-k / 2) for k in range(2, 81))
@@ -103,7 +103,7 @@ def _curve(axes: Axes, sizes: list[Size], values: list[int], **look: Any) -> Non
 
 def partition_of_unity(path: Path) -> None:
     """Figure 1 of the paper; below, the same on a logarithmic scale, and the approximate supports S_k."""
-    static.save(figure(Partition(N, C)), path)
+    matplotlib_renderer.save(figure(Partition(N, C)), path)
 
 
 def main(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 
 DIGITS = 50
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from integraph import Program, Registers, Segment, build, gadgets
 from integraph.gadgets import Gadget
-from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.gadget import Closed, arguments
 from integraph.program.views import dense
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import integraph
-from integraph.certify.certificate import Certificate
+from integraph.certify.certificate.certificate import Certificate
 from integraph.errors import FileError, IntegraphError
 from networks import random_network
 

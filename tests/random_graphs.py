@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import integraph
 from integraph import Graph
-from integraph.bounds.graph_ranges import ranges
-from integraph.constructions.graph.exact import Layout, layout
+from integraph.bounds.ranges.propagation import ranges
+from integraph.constructions.graph.layout import Layout, layout
 from integraph.constructions.graph.rules import lower
 from integraph.targets.graph import Builder
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf, quad
 
 from arb_values import holds
-from integraph.certify import ball_gauss, ball_normaliser
-from integraph.certify.arbs import interval
-from integraph.certify.ball_functions import BALLS, SCALARS
-from integraph.flow.precise_functions import Precise
-from integraph.gadgets.functions import Functions
+from integraph.gadgets.functions import arb_gauss, arb_normaliser
+from integraph.gadgets.functions.arb import BALLS, SCALARS
+from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.namespace import Functions
+from integraph.numbers.arb.conversion import interval
 
 PRECISE = Precise(200)
 BITS = (64, 160)
@@ -122,7 +122,7 @@ def test_gauss_is_sharp(a: float, b: float, c: float) -> None:
 
 def _at(bits: int, a: float, b: float, c: float) -> arb:
     with ctx.workprec(bits):
-        return ball_gauss.gauss(arb(1), arb(a), arb(b), arb(c))
+        return arb_gauss.gauss(arb(1), arb(a), arb(b), arb(c))
 
 
 def test_gauss_far_out() -> None:
@@ -140,8 +140,8 @@ def test_normaliser(seed: int, t: float, wide: float) -> None:
     u, m, sigma = rng.normal(0, 1.5, 3), rng.normal(0, 1.5), rng.normal(0, 2, 3) * rng.integers(0, 2, 3)
     balls = [np.array([[interval(v - wide, v + wide)] for v in part], object) for part in (u, sigma)]
     centre = np.array([interval(m - wide, m + wide)], object)
-    n = ball_normaliser.value(arb(t), balls[0], centre, balls[1])[0]
-    alive = ball_normaliser.while_positive(arb(t), balls[0], centre, balls[1])[0] > 0
+    n = arb_normaliser.value(arb(t), balls[0], centre, balls[1])[0]
+    alive = arb_normaliser.while_positive(arb(t), balls[0], centre, balls[1])[0] > 0
     path = [_normaliser(tau, u, m, sigma) for tau in np.linspace(0, t, 33)]
     assert holds(n, path[-1])
     if alive:
@@ -163,14 +163,14 @@ def test_a_dip_below_zero_on_the_way_is_an_escape() -> None:
     values = [_normaliser(tau, u, m, sigma) for tau in np.linspace(0, 3, 61)]
     assert values[-1] > 0 > min(values)
     balls = BALLS.exactly(u[:, None]), BALLS.exactly(np.array([m])), BALLS.exactly(sigma[:, None])
-    assert ball_normaliser.value(arb(3), *balls)[0] > 0
-    assert not ball_normaliser.while_positive(arb(3), *balls)[0] > 0
+    assert arb_normaliser.value(arb(3), *balls)[0] > 0
+    assert not arb_normaliser.while_positive(arb(3), *balls)[0] > 0
 
 
 def test_what_stays_undecided_is_not_positive(monkeypatch: pytest.MonkeyPatch) -> None:
     u, sigma, m = np.array([-6.0, 4.0]), np.array([1.0, 2.0]), -3.0
     assert 0 < min(_normaliser(tau, u, m, sigma) for tau in np.linspace(0, 3, 61)) < 0.1
     balls = BALLS.exactly(u[:, None]), BALLS.exactly(np.array([m])), BALLS.exactly(sigma[:, None])
-    assert ball_normaliser.while_positive(arb(3), *balls)[0] > 0
-    monkeypatch.setattr(ball_normaliser, "INTERVALS", 3)
-    assert not ball_normaliser.while_positive(arb(3), *balls)[0] > 0
+    assert arb_normaliser.while_positive(arb(3), *balls)[0] > 0
+    monkeypatch.setattr(arb_normaliser, "INTERVALS", 3)
+    assert not arb_normaliser.while_positive(arb(3), *balls)[0] > 0

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from integraph.bounds import ball_functions
-from integraph.bounds.ball_functions import FUNCTIONS, fractional_power, integer_power, maximum, minimum, sech2
-from integraph.bounds.balls import TINY, Ball, ball, hull, number, reciprocal
 from integraph.errors import SourceError
+from integraph.numbers import ball_functions
+from integraph.numbers.ball_functions import FUNCTIONS, fractional_power, integer_power, maximum, minimum, sech2
+from integraph.numbers.balls import TINY, Ball, ball, hull, number, reciprocal
 from integraph.targets import expression
 
 MP = mpmath.MPContext()

@@ -12,11 +12,11 @@ from mpmath import ln, mp, mpf, tanh
 
 import lemma4
 from integraph import Program, Registers, View, build, gadgets
-from integraph.constructions.bootstrap import TABLE_I, bootstrap, layout, required_bits, slopes
+from integraph.constructions.theorem1.lemma4 import TABLE_I, bootstrap, layout, required_bits, slopes
 from integraph.errors import EscapeError, SpecError, UsageError
 from integraph.flow.precise import advance
-from integraph.flow.precise_functions import Precise
-from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.partition import controls, rounded
 from mp_taylor import integrate
 

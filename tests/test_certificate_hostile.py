@@ -27,11 +27,11 @@ from hostile_certificates import (
     places,
     sealed,
 )
-from integraph.certify import certificate as certificates
-from integraph.certify import tree, validity
-from integraph.certify.certificate import Certificate, parse
+from integraph.certify.certificate import certificate as certificates
+from integraph.certify.certificate import tree, validity
+from integraph.certify.certificate.certificate import Certificate, parse
+from integraph.certify.certificate.tree import Leaf, Split
 from integraph.certify.problem import Box
-from integraph.certify.tree import Leaf, Split
 from integraph.errors import FileError
 
 pytest.importorskip("flint", reason="needs python-flint, which computes with balls")

@@ -11,7 +11,7 @@ import pytest
 
 import integraph
 from command import call
-from integraph.cli.race import clock, race
+from integraph.cli.timing import clock, race
 from integraph.plot.subject import COST
 from networks import random_network
 
@@ -22,7 +22,7 @@ QUICK = ("--seconds", "0")
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches that cost nothing, and not the engines that do."""
-    monkeypatch.setattr("integraph.cli.benching.BATCHES", (1, 10, 200))
+    monkeypatch.setattr("integraph.cli.commands.bench.BATCHES", (1, 10, 200))
     for engine in ("oracle", "precise"):
         monkeypatch.setitem(COST, engine, math.inf)
 
@@ -81,7 +81,7 @@ def test_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_slow_engines_run_where_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr("integraph.cli.benching.BATCHES", (1,))
+    monkeypatch.setattr("integraph.cli.commands.bench.BATCHES", (1,))
     (found,) = call("bench", "x*y", *QUICK, "--json").data["programs"]
     for row in found["rivals"]:
         assert row["seconds"]["1"] > 0

@@ -13,7 +13,7 @@ import pytest
 
 import integraph
 from command import call
-from integraph.cli.csv_points import read_csv
+from integraph.cli.csv_table import read_csv
 
 FORMULA = "sin(3*x)*exp(-y)"
 
@@ -190,7 +190,7 @@ def test_a_header_goes_by_the_names_of_the_formula(tmp_path: Path) -> None:
 def test_a_fault_in_a_later_piece_has_the_right_line(
     wave: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("integraph.cli.csv_points.LINES", 4)
+    monkeypatch.setattr("integraph.cli.csv_table.LINES", 4)
     table = tmp_path / "points.csv"
     rows = [f"{n / 10},0.5" for n in range(10)]
     table.write_text("x,y\n" + "\n".join(rows))
@@ -273,7 +273,7 @@ def test_inputs_that_fail(log: Path, tmp_path: Path) -> None:
 
 
 def test_pieces_count_on(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("integraph.cli.evaluating.WORK", {"exact": 1})
+    monkeypatch.setattr("integraph.cli.commands.evaluate.WORK", {"exact": 1})
     points = [f"{1 + n / 10}" for n in range(10)]
     out = numbers(call("eval", log, *points).out)
     assert np.allclose(out[:, 1], (1 + np.arange(10) / 10) ** 2)

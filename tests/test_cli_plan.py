@@ -10,7 +10,7 @@ import pytest
 
 import integraph
 from command import call
-from integraph.cli.planning import WAYS
+from integraph.cli.commands.plan import WAYS
 from networks import random_network
 
 WAVE = "sin(3*x)*exp(-y)"
@@ -125,7 +125,7 @@ def test_a_way_that_is_not_possible(nets: dict[str, integraph.Network]) -> None:
 
 def test_large_networks_are_not_built(nets: dict[str, integraph.Network], monkeypatch: pytest.MonkeyPatch) -> None:
     assert nets
-    monkeypatch.setattr("integraph.cli.planning.PARAMETERS", 20)
+    monkeypatch.setattr("integraph.cli.commands.plan.PARAMETERS", 20)
     said = call("plan", "planned_nets:tanh", "--json")
     assert said.code == 0
     assert all("more than 20 parameters" in row["unknown"] for row in said.data["ways"])

@@ -11,7 +11,7 @@ import pytest
 
 import integraph
 from command import call
-from integraph.cli.files import PAGE
+from integraph.cli.paths import PAGE
 from integraph.cli.spoken import spoken
 
 LONG = "+".join(["x*y"] * 1000)  # more characters than a name of a file may have

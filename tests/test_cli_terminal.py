@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import integraph
-from integraph.cli.files import PAGE
+from integraph.cli.paths import PAGE
 from terminals import ANY, COLOUR, ended, spawn
 
 SLOW = """
@@ -71,8 +71,8 @@ def test_ctrl_c_in_a_long_compile(tmp_path: Path) -> None:
 
 PROVING = """
 import sys
-from integraph.certify import watching
-watching.AFTER = 0.0  # its bar at once, however fast the machine is
+from integraph.certify.search import bar
+bar.AFTER = 0.0  # its bar at once, however fast the machine is
 sys.argv = ["integraph", *sys.argv[1:]]
 from integraph.cli.app import main
 main()

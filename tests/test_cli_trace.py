@@ -14,7 +14,7 @@ import pytest
 
 import integraph
 from command import call
-from integraph.cli.sparks import BLOCKS, sparks
+from integraph.cli.sparkline import BLOCKS, sparks
 from integraph.gadgets import affine, exp, ramp
 from networks import random_network
 
@@ -125,7 +125,9 @@ def test_sparks() -> None:
 
 
 def test_a_picture_says_of_which_input_it_is(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    static = pytest.importorskip("integraph.plot.static", reason="needs matplotlib: pip install 'integraph[plot]'")
+    static = pytest.importorskip(
+        "integraph.plot.matplotlib_renderer", reason="needs matplotlib: pip install 'integraph[plot]'"
+    )
     titles, draw = [], static.draw
 
     def seen(*given: object) -> object:
@@ -173,11 +175,11 @@ def test_misuse(path: Path, words: list[str], code: int, wanted: str) -> None:
 
 
 def test_too_large_to_follow(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("integraph.cli.tracing.NUMBERS", 11)
+    monkeypatch.setattr("integraph.cli.commands.trace.NUMBERS", 11)
     said = call("trace", growth(path), "0.5")
     assert said.code == 2
     assert "3 registers in 2 segments are more than 11 numbers" in said.err
-    monkeypatch.setattr("integraph.cli.tracing.NUMBERS", 12)
+    monkeypatch.setattr("integraph.cli.commands.trace.NUMBERS", 12)
     assert len(call("trace", path, "0.5", "--json").data["times"]) == 3
 
 

@@ -13,10 +13,11 @@ import pytest
 from flint import arb, arb_mat
 
 import integraph
-from integraph.certify import clock, matrices
-from integraph.certify.arbs import precision
+from integraph import clock
 from integraph.certify.problem import Box
-from integraph.certify.problems import problem
+from integraph.certify.statement import problem
+from integraph.numbers.arb import matrices
+from integraph.numbers.arb.conversion import precision
 from networks import random_network
 
 Case = tuple[integraph.Program, Any]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from integraph.certify import cluster
 from integraph.certify.problem import Box
-from integraph.certify.search import Found, search
+from integraph.certify.search import cluster
+from integraph.certify.search.branch_and_bound import Found, search
 from integraph.errors import UsageError
 from toy_problems import Bumpy, Faulty, Slow, Waves
 

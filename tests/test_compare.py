@@ -12,7 +12,7 @@ import pytest
 
 import integraph
 from integraph import Index, Program, Registers, View, build, segment
-from integraph.comparison import Comparison, Row, compare
+from integraph.api.comparison import Comparison, Row, compare
 from integraph.errors import EscapeError, IntegraphError, UsageError
 from integraph.gadgets import affine, exp, ln, ramp, tanh
 from integraph.program import Budget, Probe
@@ -20,7 +20,7 @@ from integraph.targets import Layer, Network, from_layers
 from networks import random_network
 from tanh_net import compile_net, random_net
 
-MODULE = importlib.import_module("integraph.comparison")  # not the function of that name
+MODULE = importlib.import_module("integraph.api.comparison")  # not the function of that name
 RNG = np.random.default_rng(5)
 SIZES = (2, 8, 8, 8, 3)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.comparison import compare
+from integraph.api.comparison import compare
 from integraph.errors import SourceError, UsageError
 from networks import random_network
 

@@ -122,9 +122,9 @@ def test_a_compiled_net_survives_its_file(tmp_path: Path) -> None:
 
 def test_the_example_by_hand_is_the_same_program() -> None:
     """Theorem 2 out of gadgets, in examples/tanh_net.py, and by the construction: the same eq. (1)."""
-    from integraph.constructions.box import interval
-    from integraph.constructions.layers import plan
-    from integraph.constructions.narrow import construct, error
+    from integraph.constructions.theorem2.narrow import construct, error
+    from integraph.constructions.theorem2.network_plan import plan
+    from integraph.program.box import interval
     from tanh_net import RATE, compile_net, random_net
 
     layers, readout = random_net((2, 6, 6, 1), seed=3)

@@ -15,12 +15,12 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.certify.arbs import above, box, precision
-from integraph.certify.derivatives import Partials, partials
-from integraph.certify.jets import taylor
+from integraph.certify.formula.partial_derivatives import Partials, partials
 from integraph.certify.problem import Box
+from integraph.certify.taylor import taylor
 from integraph.errors import UsageError
-from integraph.targets.multi_index import below
+from integraph.numbers.arb.conversion import above, box, precision
+from integraph.numbers.multi_index import below
 from test_series import formula
 
 MODEL = "sin(3*x)*exp(-y)/(1+x*y)"

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from arb_values import holds, near
 from gadget_cases import CASES, Case
 from integraph import Program, Registers, Segment, View, build, compile, gadgets
-from integraph.certify import taylor_step
-from integraph.certify.arbs import box
-from integraph.certify.enclose import closed, enclose
+from integraph.certify.enclosure import taylor_step
+from integraph.certify.enclosure.closed_forms import closed, enclose
 from integraph.certify.problem import Unprovable
 from integraph.flow.precise import PRECISE
+from integraph.numbers.arb.conversion import box
 from integraph.program import Options
 from mp_taylor import Escape, flow
 from networks import random_network

@@ -7,10 +7,10 @@ import pytest
 
 from integraph import Index, Registers, Status, build, segment, tensor
 from integraph.errors import EscapeError, FlowError, OverflowedError
-from integraph.flow import exact, steps
-from integraph.flow.linear_steps import compiles
+from integraph.flow.exact import binding, engine
+from integraph.flow.exact.linear_steps import compiles
 from integraph.gadgets import affine, decay, drain, exp, leaky_relu, ln, power, product, ramp, relax, relu, silu, tanh
-from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.gadget import Gadget, arguments
 from integraph.program import Block, Options
 from integraph.program.dynamics import switches
@@ -22,8 +22,8 @@ RNG = np.random.default_rng(5)
 def both_ways(monkeypatch: pytest.MonkeyPatch, program, X: np.ndarray) -> None:
     """All states by the fast steps and by the closed forms alone."""
     fast = program.flow(X, "exact", states=True).check()
-    monkeypatch.setattr(steps, "_FAST", {})
-    slow = exact.EXACT.run(program.rescale_states(1.0), X, Options(states=True))  # another object: planned anew
+    monkeypatch.setattr(binding, "_FAST", {})
+    slow = engine.EXACT.run(program.rescale_states(1.0), X, Options(states=True))  # another object: planned anew
     assert np.allclose(fast.states, slow.states, rtol=1e-13, atol=1e-13)
     assert np.allclose(fast.outputs, slow.outputs, rtol=1e-13, atol=1e-13)
 
@@ -53,9 +53,9 @@ def test_fast_steps_are_the_closed_forms(monkeypatch: pytest.MonkeyPatch, count:
 def stepped(block: Block, states: np.ndarray, t: float) -> np.ndarray:
     """The states after the fast step of a block that must have one."""
     end = states.copy()
-    step = steps._FAST[block.op.name](block, end, t, False, (True,) * len(block.targets))
+    step = binding._FAST[block.op.name](block, end, t, False, (True,) * len(block.targets))
     if not compiles():
-        step = steps.bind(block, end, t, False, (True,) * len(block.targets))
+        step = binding.bind(block, end, t, False, (True,) * len(block.targets))
     assert step is not None
     with np.errstate(all="ignore"):
         assert step()
@@ -196,7 +196,7 @@ def test_dead_and_wanted_states_agree() -> None:
     program = compile_net(layers, readout)
     X = RNG.uniform(size=(50, 2))
     assert np.array_equal(program.flow(X).outputs, program.flow(X, states=True).outputs)
-    plan = exact.EXACT.prepare(program, False).plan
+    plan = engine.EXACT.prepare(program, False).plan
     assert len(plan.planned) == sum(len(s.blocks) for s in program.segments) - 2  # the last two decays are dead
 
 

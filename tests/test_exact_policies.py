@@ -7,12 +7,12 @@ import pytest
 from scipy.special import ndtr
 
 import integraph
-from integraph.bounds.graph_ranges import ranges
-from integraph.constructions.box import interval
-from integraph.constructions.graph.compiled import tolerance
-from integraph.constructions.graph.exact import Layout, layout, program
+from integraph.bounds.ranges.propagation import ranges
+from integraph.constructions.graph.construction import tolerance
+from integraph.constructions.graph.layout import Layout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.errors import SourceError, UsageError
+from integraph.program.box import interval
 from integraph.targets.graph import Builder, Graph
 
 FREES = ("keep", "clean", "decay")

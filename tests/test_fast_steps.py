@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integraph import Index, Registers, View
-from integraph.flow import steps
-from integraph.flow.affine_steps import WIDE, spread
+from integraph.flow.exact import binding
+from integraph.flow.exact.affine_steps import WIDE, spread
 from integraph.gadgets import affine, product, ramp
 from integraph.program import Block
 
@@ -23,8 +23,8 @@ def agrees(block: Block, width: int, inputs: int, t: float, fresh: bool) -> None
     if fresh:
         for ref in block.targets:
             expected[ref.indices()] = 0.0
-    steps.advance(block, expected, t)
-    step = steps._FAST[block.op.name](block, end, t, fresh, (True,))
+    binding.advance(block, expected, t)
+    step = binding._FAST[block.op.name](block, end, t, fresh, (True,))
     assert step is not None
     assert step()
     assert np.abs(end - expected).max() <= 1e-14 * (1 + np.abs(expected).max()) * np.sqrt(block.operands[0].shape[-1])
@@ -139,7 +139,7 @@ def test_ramps(inputs: int) -> None:
         for fresh in (False, True):
             states = RNG.normal(size=(24, inputs))
             at, before = target.indices(), states.copy()
-            assert steps.bind(ramp(target, b=b), states, 2.0, fresh, (True,))()
+            assert binding.bind(ramp(target, b=b), states, 2.0, fresh, (True,))()
             start = np.zeros((*target.shape, inputs)) if fresh else before[at]
             assert np.array_equal(states[at], start + 2.0 * np.broadcast_to(b, target.shape)[..., None])
             others = np.delete(np.arange(24), at.ravel())
@@ -165,9 +165,9 @@ def test_what_is_not_finite_is_seen(bad: float, inputs: int) -> None:
         for fresh in (False, True):
             states = np.ones((r.width, inputs))
             with np.errstate(all="ignore"):
-                assert steps.bind(block, states, 1.0, fresh, (True,))()
+                assert binding.bind(block, states, 1.0, fresh, (True,))()
                 states[x.indices()[7, 13], -1] = bad
-                assert not steps.bind(block, states, 1.0, fresh, (True,))()
+                assert not binding.bind(block, states, 1.0, fresh, (True,))()
 
 
 def test_tensors_are_spread_over_rows_that_share_them() -> None:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from integraph import Registers, Status, build, segment
-from integraph.flow import gauss_kernel, steps
-from integraph.flow.affine_steps import compiles
+from integraph.flow.exact import binding, gauss_flow
+from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets import affine, erf, gelu
-from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
 
 RNG = np.random.default_rng(13)
@@ -30,14 +30,14 @@ def block_of(gadget: object, n: int, **tensors: float) -> tuple[Block, int]:
 def run(block: Block, states: np.ndarray, t: float, live: tuple[bool, ...] = (True,) * 3) -> np.ndarray:
     end = states.copy()
     with np.errstate(all="ignore"):
-        assert steps.bind(block, end, t, False, live)()
+        assert binding.bind(block, end, t, False, live)()
     return end
 
 
 def closed(block: Block, states: np.ndarray, t: float) -> np.ndarray:
     end = states.copy()
     with np.errstate(all="ignore"):
-        assert steps._generic(block, end, t)()
+        assert binding._generic(block, end, t)()
     return end
 
 
@@ -48,7 +48,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("the closed form was called")
 
-    monkeypatch.setattr(steps, "advance", refuse)
+    monkeypatch.setattr(binding, "advance", refuse)
 
 
 def truth(c: int, driven: bool, w: float, h: float, y: float, x: float, t: float) -> tuple[mp.mpf, mp.mpf, mp.mpf]:
@@ -146,16 +146,16 @@ def test_what_is_not_finite_is_seen(role: int, bad: float, live: tuple[bool, ...
         states[block.targets[0].indices()] = 0.0
         states[40 * role + 33, -1] = bad
         with np.errstate(all="ignore"):
-            assert not steps.bind(block, states, 1.0, False, live)()
+            assert not binding.bind(block, states, 1.0, False, live)()
 
 
 def test_the_table_of_erf() -> None:
     """Places are 1/128 apart and end where erf is 1 to rounding."""
-    places = np.arange(len(gauss_kernel.ERF)) / gauss_kernel.PLACES
-    assert places[-1] == gauss_kernel.FAR
-    assert gauss_kernel.ERF[-1] == 1.0
+    places = np.arange(len(gauss_flow.ERF)) / gauss_flow.PLACES
+    assert places[-1] == gauss_flow.FAR
+    assert gauss_flow.ERF[-1] == 1.0
     with mp.workdps(30):
-        assert all(abs(e - mp.erf(mp.mpf(p))) <= 2e-16 * e for e, p in zip(gauss_kernel.ERF, places, strict=True))
+        assert all(abs(e - mp.erf(mp.mpf(p))) <= 2e-16 * e for e, p in zip(gauss_flow.ERF, places, strict=True))
 
 
 @pytest.mark.usefixtures("alone")

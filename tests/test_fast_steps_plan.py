@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from integraph import Index, Program, Registers, View, build, segment
-from integraph.flow import chunk_size, exact
-from integraph.flow.plan import make
+from integraph.flow.exact import chunk_size, engine
+from integraph.flow.exact.plan import make
 from integraph.gadgets import affine, decay, exp, gelu, ln, product, ramp, softmax, tanh
 from random_programs import random_program
 
@@ -58,7 +58,7 @@ def test_a_run_leaves_nothing_behind(count: int, states: bool) -> None:
 @given(st.integers(0, 10**6), st.lists(st.sampled_from([1.0, 0.3]), min_size=1, max_size=3))
 def test_random_programs_leave_nothing_behind(seed: int, durations: list[float]) -> None:
     program = random_program(seed, [f"{n}" for n in range(len(durations))], durations)
-    assume(exact.EXACT.can(program))
+    assume(engine.EXACT.can(program))
     rng = np.random.default_rng(seed)
     X, others = rng.normal(size=(3, program.inputs)), 100 * rng.normal(size=(3, program.inputs))
     for states in (False, True):
@@ -137,11 +137,11 @@ def test_how_many_inputs_at_once() -> None:
 
 
 def test_idle_workspaces_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "IDLE", 8 * 292 * 20)
+    monkeypatch.setattr(engine, "IDLE", 8 * 292 * 20)
     program = every_kind()
     for count in (1, 2, 4, 6, 8, 30, 3):
         program.flow(RNG.normal(size=(count, 24)), "exact")
-    prepared = exact.EXACT.prepare(program, False)
+    prepared = engine.EXACT.prepare(program, False)
     assert {size: len(found) for size, found in prepared.idle.items()} == {3: 1}
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integraph import Registers, Status, build, segment
-from integraph.flow import steps
-from integraph.flow.affine_steps import compiles
+from integraph.flow.exact import binding
+from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets import affine, shifted_softmax, softmax
 from integraph.gadgets.softmax import Softmax
 from integraph.program import Block
@@ -46,8 +46,8 @@ def both(block: Block, states: np.ndarray, t: float, live: tuple[bool, ...] = (T
     """End states by the fast step and by the closed form, and whether each says that all is well."""
     fast, slow = states.copy(), states.copy()
     with np.errstate(all="ignore"):
-        fine = steps.bind(block, fast, t, False, live)()
-        good = steps._generic(block, slow, t)()
+        fine = binding.bind(block, fast, t, False, live)()
+        good = binding._generic(block, slow, t)()
     return fast, slow, fine, good
 
 
@@ -73,7 +73,7 @@ def test_softmax_of_mpmath(monkeypatch: pytest.MonkeyPatch, size: float, n: int,
     block, width = block_of(4, n, True)
     states = states_of(block, width, lemma(s, -means(s, seen), seen))
     monkeypatch.setattr(Softmax, "closed", refuse)
-    assert steps.bind(block, states, 1.0, False, (True, False, False))()
+    assert binding.bind(block, states, 1.0, False, (True, False, False))()
     a = states[block.targets[0].indices()]
     for row, column in ((0, 0), (1, -1), (2, 0), (3, -1)):
         parts = [mp.exp(mp.mpf(x)) if seen[row, j] else mp.mpf(0) for j, x in enumerate(s[row, :, column])]
@@ -102,7 +102,7 @@ def test_the_closed_form_from_other_starts(
     assert good
     assert np.abs(fast - slow).max() <= 1e-13 * np.abs(slow).max()
     monkeypatch.setattr(Softmax, "closed", refuse)
-    assert steps.bind(block, states.copy(), t, False, (True, True, True))()
+    assert binding.bind(block, states.copy(), t, False, (True, True, True))()
 
 
 @settings(deadline=None)
@@ -139,7 +139,7 @@ def test_a_doubtful_row_and_those_after_it_go_to_the_closed_form(monkeypatch: py
         _, slow, *_ = both(block, states, 1.0)
         with monkeypatch.context() as patch:
             patch.setattr(Softmax, "closed", watched)
-            assert steps.bind(block, states, 1.0, False, (True,) * 3)()
+            assert binding.bind(block, states, 1.0, False, (True,) * 3)()
         assert calls == [(3, 4, inputs)]
         assert np.abs(states - slow).max() <= 1e-14 * np.abs(slow).max()
 

@@ -6,11 +6,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from integraph.bounds import theorem2
-from integraph.constructions.box import interval
-from integraph.constructions.feedforward import feedforward
-from integraph.constructions.layers import plan, steeper
-from integraph.constructions.narrow import error
+from integraph.bounds.paper import theorem2
+from integraph.constructions.theorem2.construction import feedforward
+from integraph.constructions.theorem2.narrow import error
+from integraph.constructions.theorem2.network_plan import plan, steeper
+from integraph.program.box import interval
 from integraph.targets import from_layers
 from networks import EVERY, SMOOTH, random_network
 from promises import UNIT, seen

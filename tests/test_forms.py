@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.graph.exact import layout, program
 from integraph.constructions.graph.forms import Form, Materialise, Term, atom_form, constant
+from integraph.constructions.graph.layout import layout, program
 from integraph.constructions.graph.runs import Tape
 from integraph.program import Index, View
 

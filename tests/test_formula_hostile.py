@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends.formula import DEPTH, STEPS, parse
-from integraph.frontends.tokens import LENGTH, WINDOW
+from integraph.frontends.formula.parser import DEPTH, STEPS, parse
+from integraph.frontends.formula.tokens import LENGTH, WINDOW
 
 WRONG = [  # text, what is marked, part of the message
     ("", " ", "a value is missing before the end"),

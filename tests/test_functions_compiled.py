@@ -16,7 +16,7 @@ from mpmath import mp, mpf
 import integraph
 from integraph import Program
 from integraph.errors import SourceError, UsageError
-from integraph.targets.multi_index import count
+from integraph.numbers.multi_index import count
 from smooth_functions import SMOOTH, Smooth
 
 NAMED = {smooth.name: smooth for smooth in SMOOTH}

@@ -22,7 +22,7 @@ from fuzz.onnx.case import Case, Node, model, tensor  # noqa: E402
 from fuzz.onnx.draw import OPSETS, RULES, SHAPES, draw  # noqa: E402
 from fuzz.onnx.drawing import Drawing, Unfit  # noqa: E402
 from fuzz.onnx.laws import LAWS, Idle  # noqa: E402
-from integraph.frontends.onnx.graph_ops import MICROSOFT, OPS  # noqa: E402
+from integraph.frontends.onnx.operators import MICROSOFT, OPS  # noqa: E402
 from onnx_models import Erf, Gelu  # noqa: E402
 
 DRAWN = [replace(draw(np.random.default_rng((7, k))), single=False) for k in range(500)]

@@ -8,7 +8,7 @@ from mpmath import mp, mpf
 
 from gadget_cases import CASES, Case
 from integraph import gadgets
-from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.functions.namespace import FLOAT
 from mp_taylor import Escape, flow, integrate, listed
 from named_functions import NAMED, Named
 

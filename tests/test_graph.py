@@ -16,10 +16,10 @@ import integraph
 from integraph import Graph
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.graph.exact import Layout, layout, program
 from integraph.constructions.graph.forms import constant
+from integraph.constructions.graph.layout import Layout, layout, program
 from integraph.constructions.graph.runs import NOBODY, Run, Tape, starts, used
-from integraph.constructions.graph.timing import timing
+from integraph.constructions.graph.schedule import timing
 from integraph.program.views import dense
 from integraph.targets.graph import Builder
 from random_graphs import graphs, laid

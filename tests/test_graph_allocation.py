@@ -15,10 +15,10 @@ import integraph
 from integraph import Graph, build
 from integraph.constructions.graph import emit
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.graph.exact import Layout, program
+from integraph.constructions.graph.layout import Layout, program
 from integraph.constructions.graph.packing import Lot, gap, packed
 from integraph.constructions.graph.runs import INPUT
-from integraph.constructions.graph.timing import ALWAYS
+from integraph.constructions.graph.schedule import ALWAYS
 from integraph.program.views import dense
 from integraph.targets.graph import Builder
 from random_graphs import graphs, laid

@@ -14,19 +14,20 @@ from mpmath import mp, mpf
 
 import integraph
 from exact_formulas import DIGITS, FORMULAS, Formula
-from integraph.bounds import wrong_start
-from integraph.bounds.graph_ranges import ranges
-from integraph.bounds.intervals import Interval
-from integraph.constructions.budget import Parts
+from integraph.bounds.perturbation import gadget_ends
+from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.graph import contraction, enclosure, forms
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.graph.budget import bound
-from integraph.constructions.graph.exact import Layout, layout, program
+from integraph.constructions.graph.error_budget import bound
+from integraph.constructions.graph.layout import Layout, layout, program
 from integraph.constructions.graph.rules import lower
+from integraph.constructions.theorem2.budget import Parts
 from integraph.flow.precise import advance
-from integraph.flow.precise_functions import Precise
+from integraph.gadgets.functions.multiprecision import Precise
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
-from integraph.program.views import Floats, dense
+from integraph.program.views import dense
 from integraph.targets.graph import Builder, Graph
 from random_graphs import graphs
 from transformers import to_graph, transformer
@@ -268,10 +269,10 @@ def test_who_takes_no_part_is_not_in_the_range(monkeypatch: pytest.MonkeyPatch) 
     seen = []
 
     def ends(*args: Any) -> Any:
-        seen.append(wrong_start.ends(*args))
+        seen.append(gadget_ends.ends(*args))
         return seen[-1]
 
-    monkeypatch.setattr("integraph.constructions.graph.budget.ends", ends)
+    monkeypatch.setattr("integraph.constructions.graph.error_budget.ends", ends)
     b = Builder()
     mask = np.array([0, -np.inf, 0, 0, -np.inf])
     graph = b.graph([b.softmax(b.apply("add", b.input("x", (5,)), b.constant(mask)))])

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from integraph.bounds import range_affine
-from integraph.bounds.graph_ranges import ranges
-from integraph.bounds.intervals import Interval
-from integraph.bounds.range_functions import FUNCTIONS
+from integraph.bounds.ranges import affine_forms
+from integraph.bounds.ranges.interval_functions import FUNCTIONS
+from integraph.bounds.ranges.propagation import ranges
 from integraph.errors import SourceError
+from integraph.numbers.intervals import Interval
 from integraph.targets.graph import ACTIVATIONS, Builder, Graph, Node
-from integraph.targets.graph_values import STRUCTURE
+from integraph.targets.graph_evaluation import STRUCTURE
 
 NAN = mp.nan
 INF = math.inf
@@ -348,9 +348,9 @@ def test_a_small_transformer_stays_inside(box: tuple[np.ndarray, np.ndarray, lis
 
 def test_forms_of_few_inputs_only() -> None:
     b = Builder()
-    graph = b.graph([b.apply("neg", b.input("x", (range_affine.INPUTS + 1,)))])
+    graph = b.graph([b.apply("neg", b.input("x", (affine_forms.INPUTS + 1,)))])
     n = graph.inputs
-    assert not range_affine.forms(graph, Interval(np.zeros(n), np.ones(n)))
+    assert not affine_forms.forms(graph, Interval(np.zeros(n), np.ones(n)))
     assert ranges(graph, np.zeros(n), np.ones(n))[-1].low[0] == -1
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import integraph
-from integraph.bounds.intervals import U
 from integraph.constructions.graph.rounding import Number, added, multiplied, roundings, total
 from integraph.errors import SourceError
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
+from integraph.numbers.roundoff import U
 
 DECIMALS = st.decimals(-1000, 1000, allow_nan=False, places=3).map(Fraction) | st.integers(-9, 9).map(Fraction)
 OPERATIONS = st.lists(st.tuples(st.sampled_from((added, multiplied)), DECIMALS), min_size=1, max_size=12)

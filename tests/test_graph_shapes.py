@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.bounds.graph_ranges import ranges
+from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.graph import forms, rules
 from integraph.constructions.graph.forms import Form
 from integraph.errors import SpecError

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from integraph import Index, Program, Registers, Segment, Status, build, gadgets, segment
-from integraph.flow import steps
+from integraph.flow.exact import binding
 from integraph.flow.precise import advance as advance_precisely
-from integraph.flow.precise_functions import Precise
-from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
 from integraph.program.views import dense
 
@@ -134,7 +134,7 @@ def test_exact_and_generic_agree_with_mpmath(
     case = drawn(seed, name, rows, n, counts)
     program, y = one_step(case.block, case.registers, t), starts(case, np.random.default_rng(seed), t, inputs)
     generic = y.T.copy()
-    alive = steps.advance(case.block, generic, t)
+    alive = binding.advance(case.block, generic, t)
     assert all((quantity > 0).all() for quantity in alive.values())
     for found in (program.flow(y, "exact", states=True).check().outputs, generic.T):
         for begin, end in zip(y, found, strict=True):
@@ -261,7 +261,7 @@ def test_a_step_knows_whether_all_live_on(name: str, start: dict[str, float], fi
     views = [r.inputs(role, 1) for role in roles]
     block = op(*views, **({"a": 1.0} if "p" in roles else {}))
     for live in (True, False):
-        for bind in (steps.bind, lambda block, states, t, *_: steps._generic(block, states, t)):
+        for bind in (binding.bind, lambda block, states, t, *_: binding._generic(block, states, t)):
             states = np.zeros((len(roles), count))
             states[:, -1] = [start.get(role, 0.0) for role in roles]
             with np.errstate(all="ignore"):

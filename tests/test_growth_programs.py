@@ -11,7 +11,7 @@ import pytest
 from integraph import Index, Registers, build, gadgets, load, segment
 from integraph.errors import FileError, SpecError
 from integraph.program import Block
-from integraph.program.decode import Limits, decode
+from integraph.program.document import Limits, decode
 from integraph.program.schema import encode
 
 

@@ -15,14 +15,14 @@ from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.certify import jets
-from integraph.certify.arbs import Balls, box, interval, precision
-from integraph.certify.jet_functions import coefficients
-from integraph.certify.jet_powers import power, real_power
-from integraph.certify.jets import taylor
-from integraph.program.views import Floats
+from integraph.certify.taylor import taylor
+from integraph.numbers.arb import jets
+from integraph.numbers.arb.conversion import Balls, box, interval, precision
+from integraph.numbers.arb.jet_functions import coefficients
+from integraph.numbers.arb.jet_powers import power, real_power
+from integraph.numbers.arrays import Floats
+from integraph.numbers.multi_index import below, count
 from integraph.targets.expression import FUNCTIONS, Expression, Tape
-from integraph.targets.multi_index import below, count
 from test_series import MP, REAL, along, formula, tapes
 
 DIGITS = 40

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from integraph import Partition, Program, Registers, build, segment
-from integraph.bounds.intervals import Interval
-from integraph.constructions.lean import Bumps, Shape, bumps, cells_of, construct
-from integraph.constructions.local import values
-from integraph.constructions.powers import Powers
-from integraph.constructions.unit_cube import unit_cube
+from integraph.constructions.theorem1.lean import Bumps, Shape, bumps, cells_of, construct
+from integraph.constructions.theorem1.local_polynomials import values
+from integraph.constructions.theorem1.monomials import Powers
+from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SpecError
 from integraph.gadgets import bilinear
-from integraph.targets.multi_index import below, count
+from integraph.numbers.intervals import Interval
+from integraph.numbers.multi_index import below, count
 
 
 def lean(shape: Shape, c: float, coefficients: np.ndarray, low: float = 0.0, high: float = 1.0) -> Program:

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from integraph import Partition, function
-from integraph.bounds.intervals import Interval
 from integraph.bounds.nodes import nodes, side
-from integraph.constructions.judged import affordable, judged, sizes
-from integraph.constructions.known import Known
-from integraph.constructions.local import Local, _differences, _expansion, local, newton, values
-from integraph.constructions.planner import bound
-from integraph.constructions.samples import Samples
-from integraph.constructions.unit_cube import UnitCube, unit_cube
+from integraph.constructions.theorem1.a_posteriori import affordable, judged, sizes
+from integraph.constructions.theorem1.derivative_bounds import Known
+from integraph.constructions.theorem1.local_polynomials import Local, _differences, _expansion, local, newton, values
+from integraph.constructions.theorem1.planner import bound
+from integraph.constructions.theorem1.samples import Samples
+from integraph.constructions.theorem1.unit_cube import UnitCube, unit_cube
 from integraph.errors import SourceError, UsageError
-from integraph.targets.multi_index import below, count
+from integraph.numbers.intervals import Interval
+from integraph.numbers.multi_index import below, count
 
 BOXES = [
     (0.0, 1.0),
@@ -240,7 +240,7 @@ def test_values_are_the_sum() -> None:
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     _, whole = unit("sin(5*x)*exp(y)", 6, 4, 0.55)
-    monkeypatch.setattr("integraph.constructions.local.BLOCK", 300)
+    monkeypatch.setattr("integraph.constructions.theorem1.local_polynomials.BLOCK", 300)
     _, parts = unit("sin(5*x)*exp(y)", 6, 4, 0.55)
     for name in ("coefficients", "newton", "powers", "size"):
         np.testing.assert_allclose(getattr(whole, name), getattr(parts, name), rtol=1e-9, atol=1e-13)

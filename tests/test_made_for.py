@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.constructions.box import interval
 from integraph.errors import SourceError
+from integraph.program.box import interval
 
 BOX = [(-3.0, 3.0), (-2.0, 2.0)]
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev as cheb
 
 from integraph import Partition
-from integraph.bounds import theorem1
 from integraph.bounds.moments import NEAR, bound, moments
 from integraph.bounds.nodes import chebyshev, nodes, side
+from integraph.bounds.paper import theorem1
 from integraph.errors import UsageError
-from integraph.targets.multi_index import below, of_degree
+from integraph.numbers.multi_index import below, of_degree
 
 ENDS = {"inner": (-1.0, 1.0), "left": (0.0, 1.0), "right": (-1.0, 0.0)}  # of the nodes, in units of the spread
 

@@ -17,7 +17,7 @@ import integraph
 from command import call
 from hostile_names import ALL, HOSTILE, check, texts
 from integraph import Registers, build, segment
-from integraph.certify.certificate import Certificate
+from integraph.certify.certificate.certificate import Certificate
 from integraph.errors import FileError, FlowError, IntegraphError, SourceError
 from integraph.gadgets import affine
 from integraph.program import Probe, storage

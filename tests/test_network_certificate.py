@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import integraph
-from integraph.certify.network_difference import NetworkDifference
+from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.problem import Box, Unprovable
 from network_truth import difference
 from networks import EVERY, random_network

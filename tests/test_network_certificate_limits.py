@@ -11,8 +11,8 @@ import scipy
 
 import integraph
 from integraph import Index, Probe, Program, Registers, build, segment
-from integraph.certify.network_difference import State
-from integraph.certify.network_form import Relax
+from integraph.certify.network.difference import State
+from integraph.certify.network.form import Relax
 from integraph.gadgets import affine, product, ramp, relax, tanh
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 from network_truth import difference

@@ -6,8 +6,8 @@ import pytest
 from flint import arb
 
 import integraph
-from integraph.certify.arbs import both, largest, smallest
-from integraph.certify.network_difference import limited
+from integraph.certify.network.difference import limited
+from integraph.numbers.arb.conversion import both, largest, smallest
 from network_truth import difference
 from networks import EVERY, random_network
 

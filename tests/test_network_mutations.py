@@ -13,18 +13,12 @@ import pytest
 from flint import arb
 
 import integraph
-from integraph.certify import (
-    activations,
-    arbs,
-    network_difference,
-    network_linear,
-    network_slopes,
-    rectifiers,
-    singular,
-)
-from integraph.certify.arbs import ZERO
-from integraph.certify.network_difference import NetworkDifference, State
+from integraph.certify.network import activation_rules, linear_maps, rectifiers, slopes
+from integraph.certify.network import difference as network_difference
+from integraph.certify.network.difference import NetworkDifference, State
 from integraph.certify.problem import Box
+from integraph.numbers.arb import conversion, singular
+from integraph.numbers.arb.conversion import ZERO
 from network_truth import difference
 from networks import random_network
 
@@ -86,16 +80,16 @@ def _rule(name: str, change: Callable[[arb, dict[str, arb]], tuple[arb, dict[str
     """An activation's bracket from another argument or start."""
 
     def patch(mp: pytest.MonkeyPatch) -> None:
-        rule = activations.RULES[name]
-        mp.setitem(activations.RULES, name, replace(rule, wrong=lambda M, eta: rule.wrong(*change(M, dict(eta)))))
+        rule = activation_rules.RULES[name]
+        mp.setitem(activation_rules.RULES, name, replace(rule, wrong=lambda M, eta: rule.wrong(*change(M, dict(eta)))))
 
     return patch
 
 
 def _slope(name: str, change: Callable[[arb], arb]) -> Patch:
     def patch(mp: pytest.MonkeyPatch) -> None:
-        rule = activations.RULES[name]
-        mp.setitem(activations.RULES, name, replace(rule, slope=lambda x: rule.slope(change(x))))
+        rule = activation_rules.RULES[name]
+        mp.setitem(activation_rules.RULES, name, replace(rule, slope=lambda x: rule.slope(change(x))))
 
     return patch
 
@@ -104,13 +98,13 @@ def _linear(**changes: Callable[[Any], Any]) -> Patch:
     """Other affine maps than those that are stored."""
 
     def patch(mp: pytest.MonkeyPatch) -> None:
-        build = network_linear._linear
+        build = linear_maps._linear
 
         def built(*args: Any) -> Any:
             found = build(*args)
             return replace(found, **{name: change(getattr(found, name)) for name, change in changes.items()})
 
-        mp.setattr(network_linear, "_linear", built)
+        mp.setattr(linear_maps, "_linear", built)
 
     return patch
 
@@ -132,14 +126,14 @@ def _without(which: int) -> Patch:
     """A derivative that is taken for 0."""
 
     def patch(mp: pytest.MonkeyPatch) -> None:
-        partials = network_slopes._partials
+        partials = slopes._partials
 
         def changed(*args: arb) -> tuple[list[arb], list[arb]]:
             found = partials(*args)
             found[0][which] = ZERO
             return found
 
-        mp.setattr(network_slopes, "_partials", changed)
+        mp.setattr(slopes, "_partials", changed)
 
     return patch
 
@@ -180,10 +174,10 @@ def test_what_overflows_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert problem.upper(box, 64)[0] > 1e10
     known = case("tanh", "narrow")
     for bad in (arb.nan(), arb.pos_inf(), arb(0, math.inf)):
-        assert arbs.largest(bad) == math.inf
-        assert arbs.above(bad) == math.inf
-        assert arbs.smallest(bad) == 0.0
-        monkeypatch.setattr(network_linear, "elapsed", lambda time, bad=bad: bad)
+        assert conversion.largest(bad) == math.inf
+        assert conversion.above(bad) == math.inf
+        assert conversion.smallest(bad) == 0.0
+        monkeypatch.setattr(linear_maps, "elapsed", lambda time, bad=bad: bad)
         spoiled = NetworkDifference(known.program, known.network)
         assert spoiled.upper(Box((0.0, 0.0), (1.0, 1.0)), 64) == (math.inf,)
         assert spoiled.at((0.5, 0.5), 64) == ((0.0, math.inf),)
@@ -195,10 +189,10 @@ def test_the_largest_singular_value_is_not_exceeded(seed: int) -> None:
     shape = tuple(rng.integers(1, 40, 2))
     A = rng.normal(size=shape) * np.exp(rng.normal(size=shape) * rng.integers(0, 6)) * 10.0 ** rng.integers(-200, 200)
     largest = float(np.linalg.norm(A / np.abs(A).max(), 2)) * np.abs(A).max()
-    with arbs.precision(64):
-        found = float(singular.norm(arbs.matrix(A), A))
-        blind = float(singular.norm(arbs.matrix(A), rng.normal(size=shape)))
-        sums = float(singular.norm(arbs.matrix(A), A * np.nan))
+    with conversion.precision(64):
+        found = float(singular.norm(conversion.matrix(A), A))
+        blind = float(singular.norm(conversion.matrix(A), rng.normal(size=shape)))
+        sums = float(singular.norm(conversion.matrix(A), A * np.nan))
     assert largest * (1 - 1e-12) <= found <= largest * (1 + 1e-9)
     assert blind >= largest * (1 - 1e-12), "bad eigenvectors only cost"
     assert sums >= largest * (1 - 1e-12)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import integraph
-from integraph.certify.arbs import precision
-from integraph.certify.network_difference import NetworkDifference
-from integraph.certify.network_slopes import _partials, known
+from integraph.certify.network.difference import NetworkDifference
+from integraph.certify.network.slopes import _partials, known
 from integraph.certify.problem import Box
+from integraph.numbers.arb.conversion import precision
 from networks import random_network
 
 SMALL = st.floats(-0.3, 0.3)

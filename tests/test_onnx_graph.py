@@ -17,7 +17,7 @@ from onnx import helper  # noqa: E402
 
 import integraph  # noqa: E402
 from integraph.errors import FileError, UsageError  # noqa: E402
-from integraph.frontends import read as sources  # noqa: E402
+from integraph.frontends import reader as sources  # noqa: E402
 from integraph.frontends.onnx import read_graph  # noqa: E402
 from onnx_graphs import agree, check, model, ops, runtime  # noqa: E402
 from onnx_models import ACTIVATIONS, Builder  # noqa: E402

@@ -8,10 +8,11 @@ import pytest
 from gadget_cases import CASES, Case
 from integraph import Program, Registers, Segment, build, compile, gadgets
 from integraph.errors import SourceError
-from integraph.flow.exact import EXACT
+from integraph.flow.exact.engine import EXACT
 from integraph.flow.precise import PRECISE
+from integraph.numbers.arrays import Floats
 from integraph.program import Options
-from integraph.program.views import Floats, dense
+from integraph.program.views import dense
 
 
 def _program(case: Case, t: float, huge: str, target: str) -> Program:

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from integraph import compiler, gadgets
-from integraph.bounds import lemma5, theorem1, theorem2
-from integraph.bounds.partition_of_unity import Partition
-from integraph.constructions import bootstrap as construction
+from integraph import gadgets
+from integraph.api import compiler
+from integraph.bounds.paper import lemma5, theorem1, theorem2
+from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.constructions import recipes
+from integraph.constructions.theorem1 import lemma4 as construction
 from integraph.gadgets.gadget import Closed
-from integraph.paper import ITEMS, bootstrap, errata, errata_nets, integrator, lemma4, lemmas, model, table1
-from integraph.paper import theorem1 as rows_1
-from integraph.paper import theorem2 as rows_2
+from integraph.paper import ITEMS, integrator, lemma4_equations, table1
+from integraph.paper.items import errata, errata_theorem2, lemmas, model
+from integraph.paper.items import lemma4 as bootstrap
+from integraph.paper.items import theorem1 as rows_1
+from integraph.paper.items import theorem2 as rows_2
 from integraph.paper.rows import FAILS, forget
 from integraph.program import Program, dynamics
 
@@ -88,7 +91,7 @@ def other_recipe(name: str, **change: Any) -> Patch:
 
 def as_if(module: Any, kind: str) -> Patch:
     """As if what is printed were right: the printed step is the corrected one."""
-    correct = lambda *a, **k: lemma4.Lemma4(*a, **k | {kind: "corrected"})  # noqa: E731
+    correct = lambda *a, **k: lemma4_equations.Lemma4(*a, **k | {kind: "corrected"})  # noqa: E731
     return lambda patch: patch.setattr(module, "Lemma4", correct)
 
 
@@ -149,7 +152,7 @@ BROKEN: list[tuple[str, str, Patch]] = [
     ("Theorem 1, numbers", "no escape", lambda patch: patch.setattr(errata, "escape", lambda program, x: 2)),
     ("Theorem 1, numbers", "not refused", lambda patch: patch.setattr(
         errata, "_refuses", lambda program, x, engine: False)),
-    ("Theorem 2, step 2", "nothing wrong in it", scaled(errata_nets, "after_step_1", 0.4)),
+    ("Theorem 2, step 2", "nothing wrong in it", scaled(errata_theorem2, "after_step_1", 0.4)),
     ("Theorem 2, numbers", "other rates", instead(theorem2, "rates", lambda old: lambda M, *a: old(M + 0.01, *a))),
     ("Theorem 2, recurrence", "another net", other_network),
 ]  # fmt: skip

@@ -15,12 +15,12 @@ from scipy.integrate import solve_ivp
 
 import lemma4
 import mp_taylor
-from integraph.constructions.bootstrap import TABLE_I
+from integraph.constructions.theorem1.lemma4 import TABLE_I
 from integraph.paper import ITEMS
 from integraph.paper.digits import apart, digits
 from integraph.paper.equations import Equations, same
 from integraph.paper.integrator import Escape, integrate
-from integraph.paper.lemma4 import Lemma4, matrices, psi
+from integraph.paper.lemma4_equations import Lemma4, matrices, psi
 from integraph.paper.rows import Number, forget
 from integraph.paper.table1 import column, evaluated
 from integraph.program import ONE

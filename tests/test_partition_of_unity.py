@@ -12,7 +12,7 @@ from mpmath import mp, mpf
 
 import integraph
 from integraph import Partition
-from integraph.bounds.partition_of_unity import steepness
+from integraph.bounds.paper.partition_of_unity import steepness
 from integraph.errors import UsageError
 
 SIZES = [(1, 3.0), (1, 1e4), (2, 20.0), (3, 20.0), (3, 1e4), (7, 90.0), (40, 1e4), (100, 2e3), (1000, 1e4)]

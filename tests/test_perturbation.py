@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from integraph import Registers, build, segment
-from integraph.bounds import lemma5
-from integraph.bounds.intervals import Interval, affine, steepest, values
-from integraph.bounds.perturbation import KAPPA, RELU, WRONG, over
+from integraph.bounds.paper import lemma5
+from integraph.bounds.perturbation.activation_errors import KAPPA, RELU, WRONG, over
 from integraph.constructions.recipes import RECIPES, Recipe, rectifier
 from integraph.errors import UsageError
 from integraph.gadgets import tanh
+from integraph.numbers.intervals import Interval, affine
 from integraph.targets import activation
+from integraph.targets.activations import steepest_slope, value_range
 from networks import SMOOTH
 
 ENGINES = ("exact", "taylor")
@@ -149,7 +150,7 @@ def test_ranges_and_slopes(name: str) -> None:
     ends = np.sort(rng.uniform(-8, 8, (300, 2)) * rng.choice([0.1, 1.0], (300, 1)), 1)
     x = Interval(ends[:, 0], ends[:, 1])
     grid = np.linspace(ends[:, 0], ends[:, 1], 2001)
-    found, slope = values(f, x), steepest(f, x)
+    found, slope = value_range(f, x), steepest_slope(f, x)
     assert (f.value(grid) >= found.low).all()
     assert (f.value(grid) <= found.high).all()
     seen = np.abs(f.slope(grid)).max(0)

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.bounds import theorem1
-from integraph.bounds.intervals import Interval
-from integraph.constructions import planner, plans, sobolev
-from integraph.constructions.fit import Fit, fitted
-from integraph.constructions.known import Known, ladder
-from integraph.constructions.unit_cube import unit_cube
+from integraph.api.planning import to_task
+from integraph.bounds.paper import theorem1
+from integraph.constructions.theorem1 import construction, planner, plans
+from integraph.constructions.theorem1.derivative_bounds import Known, ladder
+from integraph.constructions.theorem1.fit import Fit, fitted
+from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SourceError, UsageError
-from integraph.smooth import to_task
-from integraph.targets.multi_index import below, count
+from integraph.numbers.intervals import Interval
+from integraph.numbers.multi_index import below, count
 from smooth_functions import SMOOTH, Smooth
 
 QUICK = ("sin(3*x + y)", 1e-2)
@@ -28,7 +28,7 @@ QUICK = ("sin(3*x + y)", 1e-2)
 
 @pytest.fixture
 def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
-    for module in (planner, plans, sobolev):
+    for module in (planner, plans, construction):
         monkeypatch.setattr(module, "TERMS", 3000)
     return 3000
 

@@ -15,7 +15,7 @@ import integraph
 from integraph import Program, Registers, build, segment
 from integraph.errors import UsageError
 from integraph.gadgets import affine, exp, ln, ramp
-from integraph.plot import PICTURES, gallery, pictures, plot, static, subject
+from integraph.plot import PICTURES, gallery, matplotlib_renderer, pictures, plot, subject
 from integraph.plot.error import error
 from integraph.plot.picture import Curve, Heat, Panel, Picture
 from integraph.plot.trajectory import trajectory
@@ -183,7 +183,7 @@ def test_the_end_of_numbers() -> None:
     for text in ("x^2", "x*y", "x+y+z", "tanh(x)"):
         program = integraph.compile(text)
         for picture in pictures(subject(program, box=(-1e150, 1e150))):
-            static.draw(picture)._repr_png_()
+            matplotlib_renderer.draw(picture)._repr_png_()
         with pytest.raises(UsageError, match=r"side 0 of the box is \[-1e\+308, 1e\+308\]: pictures end at 1e\+150"):
             program.plot("error", box=(-1e308, 1e308))
 

@@ -14,7 +14,7 @@ import integraph
 from integraph import Registers, build, segment
 from integraph.errors import FileError, UsageError
 from integraph.gadgets import affine, product
-from integraph.plot import pictures, plot, static, subject
+from integraph.plot import matplotlib_renderer, pictures, plot, subject
 from integraph.plot.picture import (
     DASHED,
     POINTS,
@@ -59,7 +59,7 @@ def size(path: Path) -> tuple[int, ...]:
 @pytest.mark.parametrize("stacked", [False, True])
 def test_png_is_an_image_with_something_on_it(tmp_path: Path, stacked: bool) -> None:
     picture = alone("one", "One", "", *everything().frames[0].panels[:2], stacked=stacked)
-    image = matplotlib.image.imread(static.save(picture, tmp_path / "one.png"))
+    image = matplotlib.image.imread(matplotlib_renderer.save(picture, tmp_path / "one.png"))
     wide, high = (9.0, 6.3) if stacked else (10.8, 5.1)
     assert image.shape[:2] == (round(160 * high), round(160 * wide))
     colours = (255 * image[..., :3]).astype(np.int64) @ [1, 256, 65536]
@@ -69,7 +69,7 @@ def test_png_is_an_image_with_something_on_it(tmp_path: Path, stacked: bool) -> 
 
 def test_curves_are_where_they_should_be(tmp_path: Path) -> None:
     flat = alone("flat", "", "", Panel("", "", "", (Curve(X, X, "up"),), legend=False))
-    image = matplotlib.image.imread(static.save(flat, tmp_path / "flat.png"))[..., :3]
+    image = matplotlib.image.imread(matplotlib_renderer.save(flat, tmp_path / "flat.png"))[..., :3]
     blue = (image[..., 2] - image[..., 0] > 0.4).nonzero()
     assert np.corrcoef(blue[0], blue[1])[0, 1] < -0.999  # rows count from the top
 
@@ -82,21 +82,21 @@ def test_svg_keeps_its_words(tmp_path: Path) -> None:
 
 
 def test_pdf_is_one(tmp_path: Path) -> None:
-    found = static.save(everything(), tmp_path / "all.pdf").read_bytes()
+    found = matplotlib_renderer.save(everything(), tmp_path / "all.pdf").read_bytes()
     assert found.startswith(b"%PDF-")
     assert found.rstrip().endswith(b"%%EOF")
     assert b"CreationDate" not in found
 
 
-@pytest.mark.parametrize("kind", static.FORMATS)
+@pytest.mark.parametrize("kind", matplotlib_renderer.FORMATS)
 def test_the_same_picture_gives_the_same_bytes(tmp_path: Path, kind: str) -> None:
-    one, two = (static.save(everything(), tmp_path / f"{n}.{kind}").read_bytes() for n in "ab")
+    one, two = (matplotlib_renderer.save(everything(), tmp_path / f"{n}.{kind}").read_bytes() for n in "ab")
     assert one == two
 
 
-@pytest.mark.parametrize("kind", static.FORMATS)
+@pytest.mark.parametrize("kind", matplotlib_renderer.FORMATS)
 def test_hostile_names_are_only_names(tmp_path: Path, kind: str) -> None:
-    path = static.save(everything(HOSTILE), tmp_path / f"evil.{kind}")
+    path = matplotlib_renderer.save(everything(HOSTILE), tmp_path / f"evil.{kind}")
     if kind == "svg":
         root = ElementTree.parse(path).getroot()  # no control characters, or this is an error
         assert not [node for node in root.iter() if node.tag.endswith("script")]
@@ -113,27 +113,27 @@ def test_hostile_names_in_a_program(tmp_path: Path) -> None:
     assert [picture.name for picture in found] == ["error", "trajectory", "sparsity", "rates"]
     for picture in found:
         for frame in range(len(picture.frames)):
-            assert size(static.save(picture, tmp_path / f"{picture.name}.png", frame))
+            assert size(matplotlib_renderer.save(picture, tmp_path / f"{picture.name}.png", frame))
 
 
 @pytest.mark.parametrize("name", ["picture", "picture.jpg", "picture.html", "picture.png.txt"])
 def test_other_suffixes_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=r"written as \.png, \.svg, \.pdf"):
-        static.save(everything(), tmp_path / name)
+        matplotlib_renderer.save(everything(), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_frames_are_chosen_by_number(tmp_path: Path) -> None:
-    first, second = (static.save(everything(), tmp_path / f"{n}.png", n).read_bytes() for n in (0, 1))
+    first, second = (matplotlib_renderer.save(everything(), tmp_path / f"{n}.png", n).read_bytes() for n in (0, 1))
     assert first != second
-    assert static.save(everything(), tmp_path / "default.png").read_bytes() == first
+    assert matplotlib_renderer.save(everything(), tmp_path / "default.png").read_bytes() == first
     for wrong in (2, -1, True, "1"):
         with pytest.raises(UsageError, match="has 2 frames, 0 … 1"):
-            static.draw(everything(), wrong)
+            matplotlib_renderer.draw(everything(), wrong)
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = static.save(everything(), tmp_path / "old.png")
+    path = matplotlib_renderer.save(everything(), tmp_path / "old.png")
     before = path.read_bytes()
 
     def broken(*_: object) -> None:
@@ -141,7 +141,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "replace", broken)
     with pytest.raises(FileError, match="No space left"):
-        static.save(everything("other"), path)
+        matplotlib_renderer.save(everything("other"), path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["old.png"]
 
@@ -156,4 +156,4 @@ def test_a_missing_folder_is_explained(tmp_path: Path) -> None:
 )
 def test_flat_and_empty_maps(tmp_path: Path, z: np.ndarray) -> None:
     map_ = alone("map", "Map", "", Panel("", "x", "y", (Heat(np.arange(3.0), np.arange(3.0), z, "z"),)))
-    assert size(static.save(map_, tmp_path / "map.png"))
+    assert size(matplotlib_renderer.save(map_, tmp_path / "map.png"))

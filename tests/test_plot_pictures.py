@@ -11,16 +11,16 @@ import pytest
 
 import integraph
 from integraph import Partition, Program, Registers, build, segment
-from integraph.constructions.planner import plan
+from integraph.constructions.theorem1.planner import plan
 from integraph.gadgets import decay, log_cosh, ramp
 from integraph.plot import subject
+from integraph.plot.labels import fitting
 from integraph.plot.layers import layers
 from integraph.plot.partition import figure, partition, read_back
 from integraph.plot.picture import Bars, Curve, Heat, Panel, Picture
 from integraph.plot.rates import rates
 from integraph.plot.sparsity import shown_segments, sparsity
 from integraph.plot.trade_off import trade_off
-from integraph.plot.words import fitting
 from test_plot import SKEW, WAVE, curves, drawn
 
 RNG = np.random.default_rng(5)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from integraph.certify import pool
-from integraph.certify.division import Job, Part, divide
 from integraph.certify.problem import Box
-from integraph.certify.search import Found, search
+from integraph.certify.search import pool
+from integraph.certify.search.bisection import Job, Part, divide
+from integraph.certify.search.branch_and_bound import Found, search
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))

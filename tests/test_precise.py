@@ -17,8 +17,8 @@ from mpmath import mp, mpf
 from gadget_cases import CASES, Case
 from integraph import Program, Registers, Status, build, compile, gadgets, load, segment
 from integraph.errors import FileError, OverflowedError, PrecisionError, SpecError, UsageError
-from integraph.flow.precise_functions import Precise
-from integraph.gadgets.functions import FLOAT
+from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.namespace import FLOAT
 from mp_taylor import flow
 from test_engines import moderate_program
 

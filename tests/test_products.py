@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integraph import Program, Registers, build
-from integraph.bounds.theorem1 import depth, width
-from integraph.constructions.bootstrap import bootstrap, layout, required_bits, slopes
-from integraph.constructions.products import NONE, Products, collect, expand, products
-from integraph.targets.multi_index import below, count
+from integraph.bounds.paper.theorem1 import depth, width
+from integraph.constructions.theorem1.lemma4 import bootstrap, layout, required_bits, slopes
+from integraph.constructions.theorem1.products import NONE, Products, collect, expand, products
+from integraph.numbers.multi_index import below, count
 
 DELTA = 1.25
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integraph import Program
-from integraph.bounds.perturbation import WRONG, tanh
-from integraph.constructions import wide
-from integraph.constructions.box import interval
-from integraph.constructions.feedforward import feedforward
-from integraph.constructions.layers import plan
-from integraph.constructions.narrow import error
+from integraph.bounds.perturbation.activation_errors import WRONG, tanh
+from integraph.constructions.theorem2 import wide
+from integraph.constructions.theorem2.construction import feedforward
+from integraph.constructions.theorem2.narrow import error
+from integraph.constructions.theorem2.network_plan import plan
 from integraph.errors import SourceError, UsageError
+from integraph.program.box import interval
 from integraph.targets import Network, from_layers
 from networks import EVERY, points, random_network
 from promises import UNIT, seen

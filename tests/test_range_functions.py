@@ -10,10 +10,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from integraph.bounds.graph_ranges import ranges
-from integraph.bounds.intervals import Interval
-from integraph.bounds.range_arithmetic import MOST, mul, power
-from integraph.bounds.range_functions import log_softmax, logsumexp, softmax
+from integraph.bounds.ranges.interval_functions import log_softmax, logsumexp, softmax
+from integraph.bounds.ranges.propagation import ranges
+from integraph.numbers.intervals import Interval
+from integraph.numbers.range_arithmetic import MOST, mul, power
 from integraph.targets.graph import Builder
 
 INF = math.inf

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mpmath import findroot, mp, mpf, sech, sinh, tanh
 
 from arb_values import holds, near
-from integraph.certify import ranges
-from integraph.certify.arbs import interval
+from integraph.numbers.arb import ranges
+from integraph.numbers.arb.conversion import interval
 from range_vectors import VECTORS
 
 RADIUS = 2.0**-28  # a ball's radius has 30 bits

@@ -23,11 +23,11 @@ from integraph.gadgets import affine
 from integraph.plot import pictures, subject
 from integraph.plot.picture import Picture
 from integraph.report import page as page_module
-from integraph.report.interactive import frames
-from integraph.report.known import below
+from integraph.report.error_summary import below
 from integraph.report.markup import Html, escaped, facts, table, tag
 from integraph.report.numbers import POINTS, digits, some
 from integraph.report.page import Section, data, page
+from integraph.report.plotly_renderer import frames
 from integraph.text import lines
 from report_pages import HOSTILE, Reader, all_hostile, all_kinds, read
 from transformers import to_graph, transformer
@@ -257,7 +257,7 @@ def test_a_page_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def failing(*_: object) -> None:
         raise FileError("the disk is full")
 
-    monkeypatch.setattr("integraph.plot.static.save", failing)
+    monkeypatch.setattr("integraph.plot.matplotlib_renderer.save", failing)
     with pytest.raises(FileError, match="disk is full"):
         integraph.report(identity(), tmp_path / "report.html", figures=tmp_path / "figures")
     assert not (tmp_path / "report.html").exists()

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import integraph
-from integraph.constructions import feedforward, narrow
-from integraph.constructions.box import interval
-from integraph.constructions.budget import Parts
+from integraph.constructions.decay_rate import smallest
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.packing import Lot, by_size, by_time
-from integraph.constructions.graph.timing import ALWAYS
-from integraph.constructions.rate import smallest
+from integraph.constructions.graph.schedule import ALWAYS
+from integraph.constructions.graph.sum_trees import LONG, balanced
+from integraph.constructions.theorem2 import construction, narrow
+from integraph.constructions.theorem2.budget import Parts
+from integraph.program.box import interval
 from integraph.targets import from_layers
 from integraph.targets.graph import Builder, Graph
-from integraph.targets.graph_sums import LONG, balanced
 
 N = 100  # nodes; so many that what is constant does not count
 LINEAR = 2.5  # n log n, and one look more at a budget
@@ -225,7 +225,7 @@ def test_the_smallest_rate_in_a_few_looks(seed: int, eps: float) -> None:
     """As bisection finds it, a look for each step."""
     rng = np.random.default_rng(seed)
     source = from_layers([(rng.normal(size=(4, 4)), rng.normal(size=4), "silu") for _ in range(6)])
-    plan = feedforward.plan(source, interval(None, 4))
+    plan = construction.plan(source, interval(None, 4))
     looks = 0
 
     def error(r: float) -> Parts:

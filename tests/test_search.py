@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import findroot, mp, sin
 
-from integraph.certify.arbs import FIRST, MOST
-from integraph.certify.division import sizes, uppers
+from integraph.certify.certificate.tree import Tree, leaves
 from integraph.certify.problem import Box, Point, Problem
-from integraph.certify.search import Found, search
-from integraph.certify.tree import Tree, leaves
+from integraph.certify.search.bisection import sizes, uppers
+from integraph.certify.search.branch_and_bound import Found, search
 from integraph.errors import UsageError
+from integraph.numbers.arb.conversion import FIRST, MOST
 from toy_problems import Bumpy, Cancelling, Capricious, Pole, Slow, Stated, Waves
 
 SQUARE = Box((0.0, 0.0), (1.0, 2.0))

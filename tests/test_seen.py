@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from integraph.certify.division import sizes
 from integraph.certify.problem import Box, Point
 from integraph.certify.proof import Work, _tightened
-from integraph.certify.search import search
-from integraph.certify.seen import PROBES, Seen, seen
+from integraph.certify.search.bisection import sizes
+from integraph.certify.search.branch_and_bound import search
+from integraph.certify.search.sampling import PROBES, Seen, seen
 from integraph.errors import UsageError
 from toy_problems import Bumpy, Cancelling, Pole, Stated, Waves
 

@@ -14,13 +14,13 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.bounds.balls import Ball
-from integraph.bounds.graded import convolved, pairs, rank
-from integraph.bounds.series import taylor
-from integraph.frontends.formula import parse
-from integraph.program.views import Floats
+from integraph.bounds.sobolev.taylor_series import taylor
+from integraph.frontends.formula.parser import parse
+from integraph.numbers.arrays import Floats
+from integraph.numbers.balls import Ball
+from integraph.numbers.multi_index import below, count, factorials
+from integraph.numbers.power_series import convolved, pairs, rank
 from integraph.targets.expression import FUNCTIONS, Arithmetic, Expression, Step, Tape, evaluate
-from integraph.targets.multi_index import below, count, factorials
 
 MP = mpmath.MPContext()
 MP.dps = 50
@@ -251,7 +251,7 @@ def test_several_outputs_and_constants() -> None:
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     expression, x = formula("exp(x*y)/(1+x)"), np.random.default_rng(2).random((50, 2))
     whole = taylor(expression, x, x + 0.01, 5)
-    monkeypatch.setattr("integraph.bounds.series.AT_ONCE", 1)
+    monkeypatch.setattr("integraph.bounds.sobolev.taylor_series.AT_ONCE", 1)
     single = taylor(expression, x, x + 0.01, 5)
     assert np.all(np.abs(whole.mid - single.mid) <= 1e-13 * (1 + np.abs(whole.mid)))
 

@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import integraph
-from integraph.certify.arbs import precision
-from integraph.certify.enclose import closed
-from integraph.certify.jets import taylor
+from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.problem import Box, Unprovable
-from integraph.certify.search import Found, search
-from integraph.certify.smooth_difference import SmoothDifference
+from integraph.certify.search.branch_and_bound import Found, search
+from integraph.certify.taylor import taylor
+from integraph.certify.theorem1.difference import SmoothDifference
 from integraph.errors import SpecError
 from integraph.frontends import function
+from integraph.numbers.arb.conversion import precision
 from integraph.program import Block, Program
 from random_programs import random_program
 

@@ -10,7 +10,7 @@ import pytest
 import integraph
 from integraph import Registers, build, gadgets, segment
 from integraph.certify.problem import Box, Unprovable
-from integraph.certify.smooth_difference import SmoothDifference
+from integraph.certify.theorem1.difference import SmoothDifference
 from integraph.frontends import function
 from integraph.gadgets.ramp import Ramp
 from integraph.program import Block, Segment

@@ -11,15 +11,15 @@ from flint import arb, arb_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.certify.arbs import interval, precision
-from integraph.certify.bumps import Bumps
-from integraph.certify.exponents import NONE, Exponents, _sum
-from integraph.certify.partition_step import Step, left, meant
-from integraph.certify.pieces import pieces, ranges
 from integraph.certify.problem import Unprovable
-from integraph.certify.smooth_difference import _average
+from integraph.certify.theorem1.bumps import Bumps
+from integraph.certify.theorem1.difference import _average
+from integraph.certify.theorem1.exponents import NONE, Exponents, _sum
+from integraph.certify.theorem1.lemma4_step2 import Step, left, meant
+from integraph.certify.theorem1.polynomial_ranges import pieces, ranges
 from integraph.gadgets.partition import rounded
-from integraph.targets.multi_index import below
+from integraph.numbers.arb.conversion import interval, precision
+from integraph.numbers.multi_index import below
 
 steps = st.sets(st.integers(-1000, 1000), min_size=1, max_size=5).map(
     lambda b: tuple(sorted((n / 32 for n in b), reverse=True))

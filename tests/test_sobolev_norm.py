@@ -11,12 +11,12 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.bounds.sobolev import Sobolev, derivative_bounds, explain
+from integraph.bounds.sobolev.norm import Sobolev, derivative_bounds, explain
 from integraph.errors import SourceError, UsageError
-from integraph.frontends.formula import parse
-from integraph.program.views import Floats
+from integraph.frontends.formula.parser import parse
+from integraph.numbers.arrays import Floats
+from integraph.numbers.multi_index import below
 from integraph.targets.function import Function, Table
-from integraph.targets.multi_index import below
 
 
 def bounds(text: str, n: int, low: float = 0.0, high: float = 1.0, **options: float) -> Sobolev:
@@ -120,7 +120,7 @@ def test_the_same_every_time() -> None:
 
 
 def test_a_spent_budget_leaves_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("integraph.bounds.cover.BOXES", 64)
+    monkeypatch.setattr("integraph.bounds.sobolev.supremum.BOXES", 64)
     found, x = bounds("exp(x)*sin(40*x)*exp(-x)", 4), np.linspace(0, 1, 4001)
     sup = [40.0**k * np.abs(np.sin(40 * x + k * math.pi / 2)).max() for k in range(5)]
     assert np.isfinite(found.upper).all()
@@ -161,7 +161,7 @@ def test_a_hole_in_a_constant_is_a_hole() -> None:
 
 
 def test_few_boxes_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("integraph.bounds.cover.BOXES", 100)
+    monkeypatch.setattr("integraph.bounds.sobolev.supremum.BOXES", 100)
     found = bounds("sin(7*x+1)*exp(y)", 3, loose=1.01)
     assert np.all(found.upper <= 1.01 * found.lower * (1 + 1e-12))
 

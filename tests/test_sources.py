@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import integraph
 from exact_formulas import FORMULAS, error
+from integraph.api.origin import is_exact, outputs, recalled, target, target_of, values
+from integraph.certify.digest import digest
 from integraph.errors import SourceError, UsageError
 from integraph.program import Program
-from integraph.sources import is_exact, outputs, recalled, target, target_of, values
 from integraph.targets import Function, Network
-from integraph.targets.digest import digest
 from integraph.targets.graph import Graph
 from integraph.text import FORMULA
 from networks import random_network

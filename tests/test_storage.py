@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 import integraph
-from integraph import Index, Program, Registers, View, build, load, segment, tensor
+from integraph import Index, Program, Registers, View, build, load, progress, segment, tensor
 from integraph.errors import FileError
 from integraph.gadgets import affine, product, tanh
-from integraph.program import Budget, Probe, progress, storage
+from integraph.program import Budget, Probe, storage
 from random_programs import programs
 from stored import controls, everything, refused, rich, small
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from integraph import Index, Program, Registers, Segment, build, gadgets
 from integraph.certify.as_stored import form
+from integraph.certify.controls import exact_product, exact_program, exact_segment
 from integraph.certify.problem import Unprovable
-from integraph.certify.stored import exact_product, exact_program, exact_segment
 from integraph.gadgets import Elementwise
 from integraph.program import Terms
 from random_programs import programs

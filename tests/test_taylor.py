@@ -13,10 +13,10 @@ from scipy.linalg import expm
 import mp_taylor
 from integraph import Registers, Status, build, segment
 from integraph.errors import UsageError
-from integraph.flow import taylor_kernel, taylor_simd
-from integraph.flow.taylor import TAYLOR
-from integraph.flow.taylor_linear import exponentials
-from integraph.flow.taylor_split import Kind, components, split
+from integraph.flow.taylor import kernel, simd
+from integraph.flow.taylor.components import Kind, components, split
+from integraph.flow.taylor.engine import TAYLOR
+from integraph.flow.taylor.exponentials import exponentials
 from integraph.gadgets import (
     affine,
     decay,
@@ -277,9 +277,9 @@ def test_no_lane_depends_on_its_neighbours() -> None:
 
 def test_a_change_of_the_compiled_modules_reaches_the_cache() -> None:
     """numba's cache on disk looks at taylor_kernel.py only; its FINGERPRINT makes it change with the others."""
-    folder = Path(taylor_simd.__file__).parent
+    folder = Path(simd.__file__).parent
     sources = b"".join((folder / f"{name}.py").read_bytes() for name in ("taylor_simd", "taylor_series"))
-    assert hashlib.sha256(sources).hexdigest()[:16] == taylor_kernel.FINGERPRINT, "put this into taylor_kernel.py"
+    assert hashlib.sha256(sources).hexdigest()[:16] == kernel.FINGERPRINT, "put this into taylor_kernel.py"
 
 
 def test_one_compiled_version_serves_all() -> None:
@@ -288,7 +288,7 @@ def test_one_compiled_version_serves_all() -> None:
     tanh_program(3).flow(np.zeros((2, 3)), "taylor").check()
     free(Q=np.full((2, 2, 2), 0.1)).flow(np.ones((3, 2)), "taylor", times=(0.5,)).check()
     test_components_of_one_structure_are_one_group()
-    assert len(taylor_kernel.integrate.signatures) == 1
+    assert len(kernel.integrate.signatures) == 1
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 from integraph import Registers, Status, build, segment
 from integraph.errors import EscapeError
-from integraph.flow import taylor
+from integraph.flow.taylor import engine
 from integraph.gadgets import (
     arctan,
     decay,
@@ -179,7 +179,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     options = {"states": True, "times": (0.5, 1.5)}
     one = p.flow(x, "taylor", **options)
     two = p.flow(x, "taylor", threads=2, **options)
-    monkeypatch.setattr(taylor, "CHUNK", 7)
+    monkeypatch.setattr(engine, "CHUNK", 7)
     small = p.flow(x, "taylor", threads=2, **options)
     for other in (two, small):
         assert np.array_equal(one.outputs, other.outputs, equal_nan=True)
@@ -190,10 +190,10 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_memory_stays_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    chunk = taylor._Work.chunk
-    monkeypatch.setattr(taylor, "BUDGET", 8 * 50 * 30)
+    chunk = engine._Work.chunk
+    monkeypatch.setattr(engine, "BUDGET", 8 * 50 * 30)
     monkeypatch.setattr(
-        taylor._Work, "chunk", lambda work, piece: (sizes.append(piece[1] - piece[0]), chunk(work, piece))
+        engine._Work, "chunk", lambda work, piece: (sizes.append(piece[1] - piece[0]), chunk(work, piece))
     )
     tanh_program(10).flow(np.zeros((100, 10)), "taylor").check()  # 30 states, 20 coefficients
     assert 1 <= max(sizes) <= 50

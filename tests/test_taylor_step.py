@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from arb_values import near
 from integraph import Program, Registers, Segment, build
-from integraph.certify import taylor_step
-from integraph.certify.arbs import above, box, largest
-from integraph.certify.enclose import enclose
+from integraph.certify.enclosure import taylor_step
+from integraph.certify.enclosure.closed_forms import enclose
+from integraph.certify.enclosure.majorant import balanced, majorant, sizes
+from integraph.certify.enclosure.systems import systems
 from integraph.certify.problem import Unprovable
-from integraph.certify.taylor_majorant import balanced, majorant, sizes
-from integraph.certify.taylor_split import systems
 from integraph.gadgets import raw
+from integraph.numbers.arb.conversion import above, box, largest
 from mp_taylor import Escape, flow
 from taylor_programs import free, ln_program
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.bounds.intervals import Interval
-from integraph.constructions.known import Known
-from integraph.constructions.unit_cube import unit_cube
+from integraph.constructions.theorem1.derivative_bounds import Known
+from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SourceError, UsageError
+from integraph.numbers.intervals import Interval
 
 
 @pytest.mark.parametrize("order", [1, 2, 5])

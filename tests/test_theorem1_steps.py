@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from integraph import Index, Registers, build, segment
-from integraph.flow import steps
+from integraph.flow.exact import binding
 from integraph.gadgets import affine, log_cosh, monomial, product, ramp
 from integraph.program import Block
 
@@ -18,7 +18,7 @@ RNG = np.random.default_rng(8)
 def fast(block: Block, states: np.ndarray, t: float = 1.0, fresh: bool = False, live: bool = True) -> np.ndarray:
     """The states after the fast step of a block, which must have one and be content."""
     end = states.copy()
-    step = steps._FAST[block.op.name](block, end, t, fresh, (live, True)[: len(block.targets)])
+    step = binding._FAST[block.op.name](block, end, t, fresh, (live, True)[: len(block.targets)])
     assert step is not None
     assert step()
     return end
@@ -26,7 +26,7 @@ def fast(block: Block, states: np.ndarray, t: float = 1.0, fresh: bool = False, 
 
 def slow(block: Block, states: np.ndarray, t: float = 1.0) -> np.ndarray:
     end = states.copy()
-    steps.advance(block, end, t)
+    binding.advance(block, end, t)
     return end
 
 
@@ -62,9 +62,9 @@ def test_ln_cosh_of_affine_forms_of_one_register_for_all(t: float) -> None:
     at = l.indices().ravel()
     assert np.allclose(fast(block, states, t, fresh=True, live=False)[at], slow(block, states, t)[at], rtol=1e-14)
     assert (
-        steps._FAST["log_cosh"](block, states, t, False, (False, True)) is None
+        binding._FAST["log_cosh"](block, states, t, False, (False, True)) is None
     )  # from another start: the closed form
-    assert steps._FAST["log_cosh"](block, states, t, True, (True, True)) is None  # m is wanted
+    assert binding._FAST["log_cosh"](block, states, t, True, (True, True)) is None  # m is wanted
 
 
 @settings(max_examples=60, deadline=None)
@@ -107,7 +107,7 @@ def test_monomials_beyond_the_exponents_of_float64() -> None:
         states[0] = 288.0  # 2.5·288 = 720: e^−720 is subnormal
         assert fast(block, states)[3:, 0] == pytest.approx([float(mp.exp(-720) * mpf(1e300)), 0.0], rel=1e-12, abs=0.0)
         states[:] = [[800.0], [1.0], [1.0], [1.0], [1.0]]
-        step = steps._FAST["monomial"](block, states, 1.0, False, (True,))
+        step = binding._FAST["monomial"](block, states, 1.0, False, (True,))
         assert step is not None
         assert not step()
 
@@ -121,6 +121,6 @@ def test_a_failure_before_ln_cosh_is_named() -> None:
     assert [failure.input for failure in flow.failures] == [1]
     assert flow.outputs[[0, 2], 0] == pytest.approx([1e150, 2e150], rel=1e-15)
     states = np.array([[1.0, np.inf], [0.0, 0.0], [0.0, 0.0]])
-    step = steps._FAST["log_cosh"](log_cosh(m, l, x), states, 1.0, True, (False, True))
+    step = binding._FAST["log_cosh"](log_cosh(m, l, x), states, 1.0, True, (False, True))
     assert step is not None
     assert not step()

@@ -15,7 +15,7 @@ from scipy import special
 
 from integraph.errors import SourceError
 from integraph.frontends.affine import compose, plus, times
-from integraph.frontends.trace import Traced, Tracer
+from integraph.frontends.tracer import Traced, Tracer
 from integraph.targets import ACTIVATIONS, Network
 
 SINGLE = st.floats(-8, 8, width=32).filter(lambda x: abs(x) > 0.125)

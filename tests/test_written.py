@@ -11,10 +11,10 @@ from mpmath import mp, mpf
 import integraph
 from exact_formulas import DIGITS, FORMULAS, reference
 from integraph import Registers, build, gadgets, segment
-from integraph.certify import symbols, written_rules
-from integraph.certify import written as writing
+from integraph.certify.formula import symbolic_flow as writing
+from integraph.certify.formula import symbolic_rules, symbols
+from integraph.certify.formula.symbols import Book, Symbol, literal
 from integraph.certify.problem import Unprovable
-from integraph.certify.symbols import Book, Symbol, literal
 from written_truth import flow, of_tape, written
 
 X = np.array([0.3, 0.8])
@@ -201,6 +201,6 @@ def test_symbols_fold() -> None:
 
 def test_a_wrong_rule_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests above can fail."""
-    monkeypatch.setitem(written_rules.RULES, "expm1", lambda q, t, z, x: (((z + 1) * (t * x).function("exp"),), ()))
+    monkeypatch.setitem(symbolic_rules.RULES, "expm1", lambda q, t, z, x: (((z + 1) * (t * x).function("exp"),), ()))
     with pytest.raises(AssertionError):
         test_every_gadget_from_its_starts("expm1", 1.0)

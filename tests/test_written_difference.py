@@ -15,10 +15,10 @@ import integraph
 from exact_formulas import DIGITS, FORMULAS
 from expression_trees import BOX, VARIABLES, Undefined, trees, value
 from expression_trees import written as text_of
-from integraph.certify import algebra, normal_bound, normal_difference, normal_form
-from integraph.certify.division import uppers
+from integraph.certify.formula import algebra, normal_bound, normal_distance, normal_form
+from integraph.certify.formula.difference import WrittenDifference
 from integraph.certify.problem import Box, Unprovable
-from integraph.certify.written_difference import WrittenDifference
+from integraph.certify.search.bisection import uppers
 from integraph.errors import IntegraphError
 from written_truth import boxes_around, changed, difference, flow, target
 
@@ -302,17 +302,17 @@ def test_random_formulas(tree: object) -> None:
 
 BREAKS = {
     "a coefficient that is lost": (
-        normal_difference.Constants, "_group", lambda self, same: (self.algebra.constant({}), next(iter(same)), [])
+        normal_distance.Constants, "_group", lambda self, same: (self.algebra.constant({}), next(iter(same)), [])
     ),
     "a difference of functions that is lost": (
-        normal_difference.OnBox, "_arguments", lambda self, x, y: normal_difference.ZERO
+        normal_distance.OnBox, "_arguments", lambda self, x, y: normal_distance.ZERO
     ),
     "a difference of exponents that is lost": (
-        normal_difference.OnBox, "_factors", lambda self, a, b: normal_difference.ZERO
+        normal_distance.OnBox, "_factors", lambda self, a, b: normal_distance.ZERO
     ),
     "e^a·e^b = e^a": (algebra.Algebra, "exp", lambda self, f: self.function("sin", f)),
     "|x| = x": (normal_form.CONDITIONAL, "abs", lambda n, f, sign: f),
-    "an escape that is not seen": (normal_bound.NormalBound, "_bound", lambda *args: normal_difference.ZERO),
+    "an escape that is not seen": (normal_bound.NormalBound, "_bound", lambda *args: normal_distance.ZERO),
 }  # fmt: skip
 
 

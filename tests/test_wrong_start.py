@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.bounds.intervals import Interval
-from integraph.bounds.wrong_start import GRAPH_WRONG, ends
+from integraph.bounds.perturbation.gadget_ends import GRAPH_WRONG, ends
+from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 from wrong_starts import PRECISE, STARTS, Numbers, check, disturbed, inside, run
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.bounds.intervals import Interval
-from integraph.bounds.wrong_start import ends
+from integraph.bounds.perturbation.gadget_ends import ends
+from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 from wrong_starts import OFF, PRECISE, SIDE, STARTS, check, disturbed, inside
 

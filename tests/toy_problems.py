@@ -11,8 +11,8 @@ from pathlib import Path
 
 from flint import arb
 
-from integraph.certify.arbs import above, box, largest, precision, smallest
 from integraph.certify.problem import Box, Point, Unprovable
+from integraph.numbers.arb.conversion import above, box, largest, precision, smallest
 
 Pair = tuple[float, float]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 from integraph.targets.graph import Builder, Graph
 
 EPS = 1e-5  # of layer norms

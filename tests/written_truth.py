@@ -12,13 +12,13 @@ from mpmath import mp, mpf
 import integraph
 from exact_formulas import DIGITS
 from expression_trees import FUNCTIONS
+from integraph.certify.formula.difference import WrittenDifference
+from integraph.certify.formula.symbolic_flow import Written, write
+from integraph.certify.formula.symbols import Book
 from integraph.certify.problem import Box
-from integraph.certify.symbols import Book
-from integraph.certify.written import Written, write
-from integraph.certify.written_difference import WrittenDifference
 from integraph.frontends import function
+from integraph.numbers.arrays import Floats
 from integraph.program import Block
-from integraph.program.views import Floats
 from integraph.targets.expression import Expression, Step
 
 Point = Sequence[float]

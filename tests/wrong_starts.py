@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 from mpmath import mp
 
-from integraph.bounds.intervals import Interval
-from integraph.bounds.wrong_start import ends
-from integraph.flow.precise_functions import Precise
+from integraph.bounds.perturbation.gadget_ends import ends
+from integraph.gadgets.functions.multiprecision import Precise
+from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 
 PRECISE = Precise(256)

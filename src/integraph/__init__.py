@@ -11,23 +11,25 @@ if typing.TYPE_CHECKING:
     from integraph import gadgets as gadgets
     from integraph import paper as paper
     from integraph import plot as plot
-    from integraph.bounds.partition_of_unity import Partition as Partition
-    from integraph.bounds.sobolev import Sobolev as Sobolev
-    from integraph.certificates import certify as certify
-    from integraph.certificates import check as check
-    from integraph.certificates import enclose as enclose
-    from integraph.certify.certificate import Certificate as Certificate
+    from integraph.api.certificates import certify as certify
+    from integraph.api.certificates import check as check
+    from integraph.api.certificates import enclose as enclose
+    from integraph.api.comparison import Comparison as Comparison
+    from integraph.api.comparison import compare as compare
+    from integraph.api.compiler import compile as compile
+    from integraph.api.graphs import graph as graph
+    from integraph.api.graphs import layouts as layouts
+    from integraph.api.planning import plan as plan
+    from integraph.api.planning import sobolev_norm as sobolev_norm
+    from integraph.bounds.paper.partition_of_unity import Partition as Partition
+    from integraph.bounds.sobolev.norm import Sobolev as Sobolev
+    from integraph.certify.certificate.certificate import Certificate as Certificate
+    from integraph.certify.certificate.replay import Checked as Checked
     from integraph.certify.proof import Proof as Proof
-    from integraph.certify.replay import Checked as Checked
-    from integraph.comparison import Comparison as Comparison
-    from integraph.comparison import compare as compare
-    from integraph.compiler import compile as compile
-    from integraph.constructions.graph.compiled import Layouts as Layouts
-    from integraph.constructions.plans import Plan as Plan
+    from integraph.constructions.graph.construction import Layouts as Layouts
+    from integraph.constructions.theorem1.plans import Plan as Plan
     from integraph.frontends import function as function
     from integraph.frontends import network as network
-    from integraph.graphs import graph as graph
-    from integraph.graphs import layouts as layouts
     from integraph.program import Budget as Budget
     from integraph.program import Index as Index
     from integraph.program import Probe as Probe
@@ -41,8 +43,6 @@ if typing.TYPE_CHECKING:
     from integraph.program import segment as segment
     from integraph.program import tensor as tensor
     from integraph.report import report as report
-    from integraph.smooth import plan as plan
-    from integraph.smooth import sobolev_norm as sobolev_norm
     from integraph.targets import Function as Function
     from integraph.targets import Layer as Layer
     from integraph.targets import Network as Network
@@ -52,40 +52,40 @@ __version__ = "0.1.0"
 
 _HOMES = {  # where each name lives
     "Budget": "program",
-    "Certificate": "certify.certificate",
-    "Checked": "certify.replay",
-    "Comparison": "comparison",
+    "Certificate": "certify.certificate.certificate",
+    "Checked": "certify.certificate.replay",
+    "Comparison": "api.comparison",
     "Function": "targets",
     "Graph": "targets.graph",
     "Index": "program",
     "Layer": "targets",
-    "Layouts": "constructions.graph.compiled",
+    "Layouts": "constructions.graph.construction",
     "Network": "targets",
-    "Partition": "bounds.partition_of_unity",
-    "Plan": "constructions.plans",
+    "Partition": "bounds.paper.partition_of_unity",
+    "Plan": "constructions.theorem1.plans",
     "Probe": "program",
     "Program": "program",
     "Proof": "certify.proof",
     "Registers": "program",
     "Segment": "program",
-    "Sobolev": "bounds.sobolev",
+    "Sobolev": "bounds.sobolev.norm",
     "Status": "program",
     "View": "program",
     "build": "program",
-    "certify": "certificates",
-    "check": "certificates",
-    "compare": "comparison",
-    "compile": "compiler",
-    "enclose": "certificates",
+    "certify": "api.certificates",
+    "check": "api.certificates",
+    "compare": "api.comparison",
+    "compile": "api.compiler",
+    "enclose": "api.certificates",
     "function": "frontends",
-    "graph": "graphs",
-    "layouts": "graphs",
+    "graph": "api.graphs",
+    "layouts": "api.graphs",
     "load": "program",
     "network": "frontends",
-    "plan": "smooth",
+    "plan": "api.planning",
     "report": "report",
     "segment": "program",
-    "sobolev_norm": "smooth",
+    "sobolev_norm": "api.planning",
     "tensor": "program",
 }
 _PACKAGES = ("flow", "gadgets", "paper", "plot")

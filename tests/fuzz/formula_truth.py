@@ -2,7 +2,7 @@
 
 Every operation is repeated with its operands moved by what they may be off, and adds its own rounding: relative to its
 value, and to the largest value that it seems to have on the box, because a product may be expanded (`EXPAND` in
-`constructions/graph/reader.py`) and a base is scaled (`FAR` in `fused.py`). What then leaves its domain is
+`constructions/graph/translation.py`) and a base is scaled (`FAR` in `fused.py`). What then leaves its domain is
 ill-conditioned there. A compiler sees operands as if they were independent; so do we to see how large they are.
 """
 

@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from integraph.bounds.intervals import UP
 from integraph.bounds.nodes import nodes, side
-from integraph.bounds.partition_of_unity import sigmoid
-from integraph.program.views import Floats
-from integraph.targets.multi_index import Alphas
+from integraph.bounds.paper.partition_of_unity import sigmoid
+from integraph.numbers.arrays import Floats
+from integraph.numbers.multi_index import Alphas
+from integraph.numbers.roundoff import UP
 
 NEAR = 12  # cells on either side that are looked at one by one
 PIECES = 512  # of a cell, where factors are taken at their worst end

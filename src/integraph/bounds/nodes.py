@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 
 FINE = 257  # places a point between may have
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb
 
-from integraph.certify.ball_functions import BALLS
 from integraph.gadgets import Closed, drain, leaky_relu, relax
-from integraph.gadgets.functions import Arrays
+from integraph.gadgets.functions.arb import BALLS
+from integraph.gadgets.functions.namespace import Arrays
 from integraph.gadgets.gadget import lane_values
+from integraph.numbers.arrays import Floats
 from integraph.program import Block, Op
-from integraph.program.views import Floats
 
 Form = Callable[[Block, arb, Arrays, Arrays], Closed]
 

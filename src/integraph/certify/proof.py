@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from integraph.certify import clock
-from integraph.certify.arbs import FIRST
-from integraph.certify.certificate import Certificate, rounded
+from integraph import clock
+from integraph.certify.certificate.certificate import Certificate, rounded
+from integraph.certify.certificate.tree import Leaf
 from integraph.certify.problem import Box, Point, Problem, Unprovable
-from integraph.certify.problems import assumed, digests, problem
-from integraph.certify.search import Found, search
-from integraph.certify.seen import Seen, seen
-from integraph.certify.tree import Leaf
+from integraph.certify.search.branch_and_bound import Found, search
+from integraph.certify.search.sampling import Seen, seen
+from integraph.certify.statement import assumed, digests, problem
+from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
 from integraph.program.notebook import table
 from integraph.program.summary import above, named_box

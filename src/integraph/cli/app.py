@@ -7,19 +7,9 @@ from typing import Any
 
 import typer
 
-from integraph.cli import (
-    benching,
-    comparing,
-    compiling,
-    evaluating,
-    planning,
-    proving,
-    reporting,
-    reproducing,
-    showing,
-    tracing,
-)
-from integraph.cli.shell import GOOD, INTERRUPTED, MISUSE, ParserError, fail, telling
+from integraph.cli.commands import bench, certify, compare, compile, evaluate, paper, plan, report, trace
+from integraph.cli.commands import info as showing
+from integraph.cli.output import GOOD, INTERRUPTED, MISUSE, ParserError, fail, telling
 from integraph.cli.streams import prepare
 
 app = typer.Typer(
@@ -51,7 +41,7 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for words in (compiling, planning, showing, evaluating, tracing, comparing, reporting, proving, reproducing, benching):
+for words in (compile, plan, showing, evaluate, trace, compare, report, certify, paper, bench):
     words.register(app)
 
 

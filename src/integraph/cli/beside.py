@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from integraph.cli.sources import box_of, names_of, source_of
+from integraph.cli.inputs import box_of, names_of, source_of
 from integraph.errors import UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.bounds.intervals import Interval
-    from integraph.sources import Target
+    from integraph.api.origin import Target
+    from integraph.numbers.intervals import Interval
 
 
 def beside(
     program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
 ) -> tuple[Target, str]:
     """The source, and where it comes from in words; without one the formula that the program names."""
-    from integraph.sources import target_of
+    from integraph.api.origin import target_of
     from integraph.targets import Function
 
     check_source(source, variables, inputs)
@@ -37,6 +37,6 @@ def check_source(source: str | None, variables: str | None, inputs: int | None) 
 
 def box_beside(program: Program, box: str | None) -> Interval:
     """The box that was given, else the one that the program was made for."""
-    from integraph.constructions.box import where
+    from integraph.program.box import where
 
     return where(program, box_of(box))

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from integraph.cli.files import refuse_pipe
+from integraph.cli.paths import refuse_pipe
 from integraph.errors import FileError, IntegraphError, UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.program.views import Floats
+    from integraph.numbers.arrays import Floats
 
 STDIN = Path("-")
 NUMPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
@@ -33,7 +33,7 @@ def points_of(words: list[str] | None, table: Path | None, program: Program) -> 
 
 def input_names(program: Program) -> tuple[str, ...]:
     """What the inputs are called: as in the formula that the program names, else as its registers are."""
-    from integraph.sources import recalled
+    from integraph.api.origin import recalled
 
     formula = recalled(program)
     return formula.variables if formula else tuple(program.registers.name(n) for n in range(program.inputs))
@@ -59,7 +59,7 @@ def from_arguments(words: list[str], names: tuple[str, ...]) -> Floats:
 
 def from_file(path: Path, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
     """A table of numbers as text, or one array of numpy; which of them is seen from its first bytes."""
-    from integraph.cli.csv_points import read_csv
+    from integraph.cli.csv_table import read_csv
 
     if path == STDIN:
         return read_csv(sys.stdin.buffer, "stdin", names, None)

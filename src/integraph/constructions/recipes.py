@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph import gadgets
-from integraph.bounds.perturbation import RELU
+from integraph.bounds.perturbation.activation_errors import RELU
+from integraph.numbers.arrays import Floats
 from integraph.program import Block, Index, Ref, View
-from integraph.program.views import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 
 Bits = NDArray[np.bool_]

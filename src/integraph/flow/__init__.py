@@ -3,10 +3,10 @@ multi-precision). The first that can is default."""
 
 import math
 
-from integraph.flow.exact import EXACT
+from integraph.flow.exact.engine import EXACT
 from integraph.flow.oracle import ORACLE
 from integraph.flow.precise import PRECISE
-from integraph.flow.taylor import TAYLOR
+from integraph.flow.taylor.engine import TAYLOR
 from integraph.program import plug
 
 plug(EXACT)

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from integraph.flow.precise import PRECISE
+from integraph.numbers.arrays import Floats
 from integraph.program import Failure, Program
 from integraph.program.engine import Status
-from integraph.program.views import Floats
 
 FEW = 4  # failures that are worth a second run; each takes milliseconds
 SMALL = 20_000  # registers times segments, and terms, of a program that more digits can follow at once

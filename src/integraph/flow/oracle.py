@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from integraph.numbers.arrays import Floats
 from integraph.program import Failure, Flow, Options, Program, Status, Terms
 from integraph.program.dynamics import switches
 from integraph.program.terms import concatenate
-from integraph.program.views import Floats
 
 FINEST = 2.3e-14  # scipy takes no smaller tolerance
 COARSEST = 1e-6  # with a looser one an escape can pass unseen

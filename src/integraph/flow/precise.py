@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.flow.diagnose import Bad
-from integraph.flow.plan import make
-from integraph.flow.precise_functions import Precise as Functions
+from integraph.flow.diagnosis import Bad
+from integraph.flow.exact.plan import make
 from integraph.gadgets import Gadget
+from integraph.gadgets.functions.multiprecision import Precise as Functions
 from integraph.gadgets.gadget import arguments
+from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Block, Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches
-from integraph.program.views import Floats, Indices, mark
+from integraph.program.views import mark
 
 States = NDArray[Any]  # (W, inputs), multi-precision
 GUARDS = (64, 128, 256, 1024, 4096)  # bits beyond those that the program asks for, until two runs agree

@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 from integraph.targets import Layer, merge
-from integraph.targets.merge import Map
+from integraph.targets.affine_maps import Map
 
 TINY = 2.0**-960  # products below could lose bits
 FULL = 1 << 26  # entries of all elementwise maps that have to be stored as layers of their own, full matrices

@@ -8,10 +8,9 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.affine import Function, layers
-from integraph.program.numbers import numbers
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats, numbers
 from integraph.targets import Layer, Network
-from integraph.targets.merge import Map
+from integraph.targets.affine_maps import Map
 
 Step = Map | Function
 

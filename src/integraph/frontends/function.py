@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
-from integraph.frontends import callables, formula, polynomials, sympy_reader, table
-from integraph.program.numbers import numbers
-from integraph.program.views import Floats
+from integraph.frontends.formula import parser, sympy_tree
+from integraph.frontends.python import callables, polynomials, table
+from integraph.numbers.arrays import Floats, numbers
 from integraph.targets.function import Function
 
 ACCEPTED = (
@@ -47,7 +47,7 @@ def function(
 
 def is_python(source: Any) -> bool:
     """Whether a source is a Python function, and nothing that knows its own formula."""
-    formula_like = sympy_reader.is_sympy(source) or polynomials.is_polynomial(source)
+    formula_like = sympy_tree.is_sympy(source) or polynomials.is_polynomial(source)
     return callable(source) and not formula_like and not isinstance(source, type)
 
 
@@ -61,10 +61,10 @@ def _read(source: Any, variables: str | Sequence[object] | None) -> Function:
     if polynomials.is_polynomial(source):
         return polynomials.read(source, variables)
     parts = list(source) if isinstance(source, list | tuple | np.ndarray) else [source]
-    if any(map(sympy_reader.is_sympy, parts)):
-        return sympy_reader.read(source, variables)
+    if any(map(sympy_tree.is_sympy, parts)):
+        return sympy_tree.read(source, variables)
     if parts and all(isinstance(part, str) for part in parts):
-        return formula.parse(source if isinstance(source, str) else parts, variables)
+        return parser.parse(source if isinstance(source, str) else parts, variables)
     raise UsageError(f"cannot read a function from {type(source).__name__}: accepted are {ACCEPTED}")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.affine import Function, times
 from integraph.frontends.chain import Step, dense, network, scaling
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 from integraph.targets import Network
 
 ACTIVATIONS = {"identity": None, "logistic": "sigmoid", "tanh": "tanh", "relu": "relu", "exp": "exp"}

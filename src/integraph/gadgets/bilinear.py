@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from integraph.errors import SpecError
 from integraph.gadgets.contraction import distinct
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget
+from integraph.numbers.arrays import Indices
 from integraph.program import Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.views import Indices
 from integraph.program.wording import counted
 
 

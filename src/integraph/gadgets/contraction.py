@@ -9,8 +9,8 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.gadget import fits, row
+from integraph.numbers.arrays import Floats, Int32
 from integraph.program import ONE, Block, Index, Ref, Terms, View, tensor
-from integraph.program.views import Floats, Int32
 
 
 def spread(view: Ref, shape: tuple[int, ...]) -> Ref:

@@ -12,11 +12,11 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.contraction import linear, nonzeros
-from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits, lane_values
+from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.views import Floats, Indices
 from integraph.program.wording import counted
 
 

@@ -18,10 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Array, Arrays, Functions, Tensors
+from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Block, Op, Ref, Terms, View
 from integraph.program.terms import terms
-from integraph.program.views import Floats, Indices, row_major
+from integraph.program.views import row_major
 from integraph.program.wording import counted, right_side
 
 

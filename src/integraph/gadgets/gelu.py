@@ -5,7 +5,7 @@ z is x/2 plus an increment, so its error is 1e-16·|x|: nothing is left of x·Φ
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.contraction import distinct, nonzeros, spread
-from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
+from integraph.numbers.arrays import Floats, Indices, Int32
 from integraph.program import ONE, Block, Ref, Terms
 from integraph.program.terms import empty, terms
-from integraph.program.views import Floats, Indices, Int32, dense
+from integraph.program.views import dense
 from integraph.program.wording import counted
 
 WEIGHTS = {"a": "p", "w": "x", "c": "t"}  # the tensors that weigh registers, and which

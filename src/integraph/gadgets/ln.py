@@ -5,7 +5,7 @@ The start holds ξ as p = ξ − 1, which rounds: for small ξ, ln ξ is off by 
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed
 from integraph.gadgets.softmax import ShiftedSoftmax, divided, spread
+from integraph.numbers.arrays import Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.views import Indices
 from integraph.program.wording import counted
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed
 from integraph.gadgets.weighted_sum import WeightedSum
+from integraph.numbers.arrays import Indices
 from integraph.program import Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.views import Indices
 from integraph.program.wording import counted
 
 

@@ -8,7 +8,7 @@ x² − 1 likewise: 1/x is good to 1e-16/x² for |x| < 1, nothing is left at 1e-
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.contraction import check, distinct, nonzeros, operand, spread
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, lane_values, row
+from integraph.numbers.arrays import Indices
 from integraph.program import Block, Ref, Terms, register
 from integraph.program.terms import terms
-from integraph.program.views import Indices
 from integraph.program.wording import counted
 
 

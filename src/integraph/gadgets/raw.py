@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SpecError, UsageError
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget
+from integraph.numbers.arrays import Indices, numbers
 from integraph.program import ONE, Block, Ref, Terms, register
-from integraph.program.numbers import numbers
 from integraph.program.terms import terms
-from integraph.program.views import Indices, dense
+from integraph.program.views import dense
 from integraph.program.wording import counted, right_side
 
 SPELLED = 16  # terms that are written out in words

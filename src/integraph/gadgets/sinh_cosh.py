@@ -4,7 +4,7 @@ cosh w = e^{−|w|} + |sinh w| keeps both the growing and the decaying solution 
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 

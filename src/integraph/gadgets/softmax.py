@@ -18,11 +18,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.gadgets.functions import Array, Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Array, Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Gadget, fits
+from integraph.numbers.arrays import Floats, Indices, Int32
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.views import Floats, Indices, Int32
 from integraph.program.wording import counted
 
 

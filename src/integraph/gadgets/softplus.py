@@ -5,7 +5,7 @@ y is ln 2 plus an increment, so its error is 1e-16 absolutely: nothing is left o
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 

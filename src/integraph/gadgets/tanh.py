@@ -8,7 +8,7 @@ scaled u is e^{−2|v|}; where that is no normal number the start counts as esca
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 

@@ -4,7 +4,7 @@ As in ln, the start rounds x − 1: the relative error is about 1e-16·|y|/x for
 
 from __future__ import annotations
 
-from integraph.gadgets.functions import Arrays, Functions, Tensors
+from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.program import register
 

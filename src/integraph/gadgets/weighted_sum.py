@@ -8,8 +8,8 @@ import numpy as np
 
 from integraph.gadgets.contraction import check, distinct, linear, nonzeros, operand
 from integraph.gadgets.gadget import Gadget, lane_values
+from integraph.numbers.arrays import Indices
 from integraph.program import Block, Ref, Terms
-from integraph.program.views import Indices
 
 
 class WeightedSum(Gadget):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from integraph.paper import bootstrap, errata, errata_nets, lemmas, model, theorem1, theorem2
+from integraph.paper.items import errata, errata_theorem2, lemma4, lemmas, model, theorem1, theorem2
 from integraph.paper.reproduction import Reproduction
 from integraph.paper.rows import Item, Row, forget
 
@@ -16,11 +16,11 @@ __all__ = ["ITEMS", "Reproduction", "Row", "reproduce"]
 ITEMS: tuple[Item, ...] = (
     *model.ITEMS,
     *lemmas.ITEMS,
-    *bootstrap.ITEMS,
+    *lemma4.ITEMS,
     *theorem1.ITEMS,
     *theorem2.ITEMS,
     *errata.ITEMS,
-    *errata_nets.ITEMS,
+    *errata_theorem2.ITEMS,
 )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from integraph.files import FilePath
 from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Cells, Row
-from integraph.program.writing import FilePath
 
 COLUMNS = (("item", 22), ("the paper says", 34), ("computed", 40))  # and two spaces between them: 100
 
@@ -37,7 +37,7 @@ class Reproduction:
 
     def save_html(self, path: FilePath) -> None:
         """Write it as one HTML file that needs nothing else."""
-        from integraph.paper.page import save
+        from integraph.paper.html import save
 
         save(self, path)
 

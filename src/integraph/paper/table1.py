@@ -7,9 +7,9 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-from integraph.constructions.bootstrap import TABLE_I
+from integraph.constructions.theorem1.lemma4 import TABLE_I
 from integraph.paper.digits import digits
-from integraph.paper.lemma4 import Lemma4, gamma, psi
+from integraph.paper.lemma4_equations import Lemma4, gamma, psi
 
 SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 NAMES = {"alpha": "α_j", "lam0": "λ_{j,0}", "lam": "λ_{j,k}", "beta": "β_j", "mu0": "μ_{j,0}", "mu": "μ_{j,k}"}

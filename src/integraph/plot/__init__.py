@@ -67,20 +67,20 @@ def plot(
     """One picture as a matplotlib figure, and as a PNG, SVG or PDF file if there is a path.
 
     `source` is what was compiled; a program of a formula knows it. `x` is the input of a trajectory."""
-    from integraph.plot import static  # matplotlib is slow to import
+    from integraph.plot import matplotlib_renderer  # matplotlib is slow to import
 
     if what not in PICTURES:
         raise UsageError(f"what = {what!r}: the pictures are {', '.join(map(repr, PICTURES))}")
     if x is not None and what != "trajectory":
         raise UsageError(f"x is the input of a trajectory, and this is what = {what!r}: leave it out")
-    kind = None if path is None else static.format_of(path)
+    kind = None if path is None else matplotlib_renderer.format_of(path)
     seen = subject(program, source, box=box)
     if what == "error" and seen.values is None:
         raise UsageError("the error is the difference from the source: give source=, what was compiled")
     found = (PICTURES[what] if x is None else partial(trajectory, x=x))(seen)
     if isinstance(found, str):
         raise UsageError(f"there is no picture {what!r} of this program: {found}")
-    figure = static.draw(found)
+    figure = matplotlib_renderer.draw(found)
     if path is not None and kind is not None:
-        static.write(figure, path, kind)
+        matplotlib_renderer.write(figure, path, kind)
     return figure

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
+from integraph.plot.labels import fitting
 from integraph.plot.picture import DASHED, POINTS, STEPS, Bars, Curve, Heat, Mark, Panel, Span, Tick
-from integraph.plot.words import fitting
 from integraph.text import clean
 
 COLOURS = (  # told apart by colour-blind people too: Okabe and Ito's, dark enough for lines

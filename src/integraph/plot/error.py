@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from integraph.numbers.arrays import Floats
+from integraph.plot.labels import bounds, fitting, of, point, rounding
 from integraph.plot.picture import DASHED, Curve, Frame, Heat, Level, Panel, Picture
 from integraph.plot.places import Place, influential, moving
 from integraph.plot.subject import EPSILON, Subject
-from integraph.plot.words import bounds, fitting, of, point, rounding
 from integraph.program.summary import above
-from integraph.program.views import Floats
 
 OUTPUTS = 8  # that have a frame each
 SIGNED = 0.05  # of the largest value: below, values have one sign

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from integraph.comparison import compare
+from integraph.api.comparison import compare
 from integraph.errors import FlowError
+from integraph.plot.labels import bounds
 from integraph.plot.picture import Bars, Level, Panel, Picture, alone
 from integraph.plot.subject import EPSILON, Subject
-from integraph.plot.words import bounds
 from integraph.program.summary import above
 from integraph.targets import Network
 

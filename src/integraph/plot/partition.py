@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from integraph.bounds.partition_of_unity import Partition
+from integraph.bounds.paper.partition_of_unity import Partition
+from integraph.plot.labels import of, subscript
 from integraph.plot.picture import DASHED, Curve, Level, Panel, Picture, alone
 from integraph.plot.subject import Subject
-from integraph.plot.words import of, subscript
 from integraph.program import Block, Program
 
 FUNCTIONS = 24  # that are drawn

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 
 LINE, DASHED, STEPS, POINTS = "line", "dashed", "steps", "points"
 

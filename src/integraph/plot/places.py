@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 
 if TYPE_CHECKING:
     from integraph.plot.subject import Subject

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from integraph.errors import FlowError, UsageError
+from integraph.numbers.arrays import Floats
 from integraph.plot.picture import DASHED, Curve, Panel, Picture, Span, alone
 from integraph.plot.sparsity import TERMS
 from integraph.plot.subject import Subject
@@ -12,7 +13,6 @@ from integraph.program.dynamics import stiffness_by_segment
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import MANY_TERMS, MAX_PATH
 from integraph.program.terms import ONE
-from integraph.program.views import Floats
 
 FEW_TERMS = 100_000  # up to which eigenvalues of several inputs do not take long
 POINTS = 5  # times in a segment at which eigenvalues are looked at

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from integraph.numbers.arrays import Floats, Int32
+from integraph.plot.labels import fitting, of
 from integraph.plot.picture import POINTS, Curve, Frame, Heat, Mark, Panel, Picture, Tick
 from integraph.plot.subject import Subject
-from integraph.plot.words import fitting, of
 from integraph.program import Program, Terms
 from integraph.program.lowering import count_segment
 from integraph.program.terms import ONE, concatenate
-from integraph.program.views import Floats, Int32, mark
+from integraph.program.views import mark
 from integraph.program.wording import right_side
 
 TERMS = 100_000_000  # that are streamed for a picture: some seconds

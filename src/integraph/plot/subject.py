@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.bounds.intervals import Interval
-from integraph.comparison import compare
-from integraph.constructions.box import where
+from integraph.api.comparison import compare
+from integraph.api.origin import Target, Values, recalled, target_of, values
+from integraph.api.planning import Variables
 from integraph.errors import SourceError, UsageError
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
 from integraph.plot.places import Place, places
 from integraph.program import Program
+from integraph.program.box import where
 from integraph.program.engine import first_able
-from integraph.program.views import Floats
-from integraph.smooth import Variables
-from integraph.sources import Target, Values, recalled, target_of, values
 from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from functools import partial
 
 import numpy as np
 
-from integraph.constructions.feedforward import feedforward
+from integraph.api.graphs import layouts
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.planner import plan
-from integraph.constructions.task import Task, task
+from integraph.constructions.theorem1.planner import plan
+from integraph.constructions.theorem1.task import Task, task
+from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import IntegraphError
-from integraph.graphs import layouts
 from integraph.plot.picture import POINTS, Bars, Curve, Panel, Picture, alone
 from integraph.plot.subject import Subject
 from integraph.program import Program

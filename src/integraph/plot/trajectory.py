@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
+from integraph.numbers.arrays import Floats, Indices
+from integraph.plot.labels import at, fitting, of
 from integraph.plot.picture import Curve, Frame, Panel, Picture, Span
 from integraph.plot.subject import Subject
-from integraph.plot.words import at, fitting, of
 from integraph.program.dynamics import grid, switches
 from integraph.program.engine import batch_of
 from integraph.program.summary import above
-from integraph.program.views import Floats, Indices
 from integraph.program.wording import counted
 
 TIMES, LEAST, MOST = 400, 3, 33  # in all, at least and at most in a segment

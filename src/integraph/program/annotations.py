@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SpecError
+from integraph.numbers.arrays import Floats, numbers, real
 from integraph.program.block import tensor
-from integraph.program.numbers import numbers, real
-from integraph.program.views import Floats, Index, Ref, View
+from integraph.program.views import Index, Ref, View
 from integraph.text import NAME, clean
 
 PARTS = ("approximation", "residue", "rounding")

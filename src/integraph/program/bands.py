@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.errors import SpecError
+from integraph.numbers.arrays import Indices
 from integraph.program.block import Block
 from integraph.program.order import Listed, Nested, ordered
-from integraph.program.views import Indices
 
 MAX_ROW = 1 << 24  # terms of one register: they are sorted together, in about 1 GB
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import SpecError
-from integraph.program.numbers import numbers
-from integraph.program.sockets import GADGETS, plugged
+from integraph.numbers.arrays import Indices, numbers
+from integraph.program.plugins import GADGETS, plugged
 from integraph.program.terms import Terms
-from integraph.program.views import Indices, Ref
+from integraph.program.views import Ref
 
 Tensor = NDArray[Any]
 

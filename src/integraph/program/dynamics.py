@@ -10,9 +10,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
+from integraph.numbers.arrays import Floats, Indices, numbers
 from integraph.program.engine import Options
-from integraph.program.numbers import numbers
-from integraph.program.views import Floats, Indices
 
 if TYPE_CHECKING:
     from integraph.program.program import Program

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from integraph.errors import EscapeError, FlowError, OverflowedError, PrecisionError, StepLimitError, UsageError
-from integraph.program.numbers import numbers
-from integraph.program.sockets import FLOW, plugged
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats, numbers
+from integraph.program.plugins import FLOW, plugged
 
 if TYPE_CHECKING:
     from integraph.program.program import Program

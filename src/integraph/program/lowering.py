@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import SpecError
+from integraph.numbers.arrays import Floats
 from integraph.program.bands import bands
 from integraph.program.segment import Segment
 from integraph.program.terms import ONE, Terms, canonical, without_zeros
-from integraph.program.views import Floats, mark
+from integraph.program.views import mark
 
 if TYPE_CHECKING:
     from integraph.program.program import Program

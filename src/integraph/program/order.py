@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.program.views import Indices, Ref, View, row_major
+from integraph.numbers.arrays import Indices
+from integraph.program.views import Ref, View, row_major
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,15 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
+from integraph.numbers.arrays import Floats
 from integraph.program import dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, first_able, named
+from integraph.program.plugins import PLOT, REPORT, plugged
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
-from integraph.program.sockets import PLOT, REPORT, plugged
 from integraph.program.terms import Terms, concatenate
-from integraph.program.views import Floats, Ref
+from integraph.program.views import Ref
 from integraph.text import clean
 
 SOURCE = 1000  # characters that say what a program was compiled from

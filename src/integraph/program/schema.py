@@ -21,7 +21,7 @@ import numpy as np
 
 from integraph.program.annotations import PARTS
 from integraph.program.block import Block, Tensor
-from integraph.program.decode import checked
+from integraph.program.document import checked
 from integraph.program.engine import DOUBLE
 from integraph.program.program import Program
 from integraph.program.views import Index, Ref

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from integraph.errors import SpecError
+from integraph.numbers.arrays import real
 from integraph.program.block import Block
-from integraph.program.numbers import real
 from integraph.text import NAME, clean
 
 

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import FileError, SpecError, UsageError
+from integraph.files import FilePath, atomic, check_path
 from integraph.program.bands import bound
 from integraph.program.block import Tensor
-from integraph.program.decode import Limits, decode
+from integraph.program.document import Limits, decode
 from integraph.program.lowering import digest
 from integraph.program.program import Program
-from integraph.program.progress import watched
 from integraph.program.schema import encode
-from integraph.program.writing import FilePath, atomic, check_path
+from integraph.progress import watched
 
 FORMAT, VERSION = "integraph program", 1
 METADATA = {"format", "version", "digest", "seal", "program"}

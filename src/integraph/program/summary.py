@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import FlowError, UsageError
+from integraph.numbers.arrays import Floats
 from integraph.program.engine import DOUBLE
 from integraph.program.lowering import count_segment, stream_segment
 from integraph.program.terms import ONE, concatenate
-from integraph.program.views import Floats
 from integraph.program.wording import right_side
 
 if TYPE_CHECKING:

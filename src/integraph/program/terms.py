@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from integraph.program.views import Floats, Indices, Int32
+from integraph.numbers.arrays import Floats, Indices, Int32
 
 ONE = -1  # the index of the constant 1
 

@@ -17,10 +17,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from integraph.errors import SpecError, UsageError
+from integraph.numbers.arrays import numbers, real
 from integraph.program.annotations import Domain
 from integraph.program.block import Block, operation
 from integraph.program.engine import DOUBLE
-from integraph.program.numbers import numbers, real
 from integraph.program.segment import Segment
 from integraph.program.terms import positions
 from integraph.program.views import Index, Ref, View, dense

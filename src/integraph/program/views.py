@@ -17,10 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from integraph.errors import SpecError
-
-Indices = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from integraph.numbers.arrays import Indices, Int32
 
 _ANCHOR = np.zeros(1, np.int8)  # never read: gives numpy an address to do view arithmetic with
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from integraph.certify.certificate import Certificate
+    from integraph.api.planning import Variables
+    from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
+    from integraph.files import FilePath
     from integraph.program import Program
-    from integraph.program.writing import FilePath
-    from integraph.smooth import Variables
 
 
 def report(
@@ -35,6 +35,6 @@ def report(
     its certificate, or the file of that. `figures` is a folder that gets every picture as a file in each of the
     `formats`, "png", "svg" or "pdf". `progress` is told what is being done.
     """
-    from integraph.report.writing import write
+    from integraph.report.report_file import write
 
     return write(program, path, source, box, variables, inputs, proof, figures, formats, progress)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from integraph.constructions.box import where
+from integraph.api.origin import recalled
 from integraph.plot.picture import Picture
 from integraph.plot.subject import Subject
+from integraph.program.box import where
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import named_box, sizes
-from integraph.report.known import card, known
+from integraph.report.error_summary import card, known
 from integraph.report.markup import code, details, facts, tag
 from integraph.report.page import Section
-from integraph.sources import recalled
 
 if TYPE_CHECKING:
-    from integraph.certify.certificate import Certificate
+    from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
 
 POINTS = 9  # times in each segment at which the stiffness is looked at

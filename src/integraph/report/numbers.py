@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 
 POINTS = 1500  # of a curve: more than a screen has columns
 SIDE = 160  # of a heat map

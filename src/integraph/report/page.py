@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from integraph.plot.picture import Picture
 from integraph.report import colours
-from integraph.report.interactive import frames
 from integraph.report.markup import Html, escaped, joined, tag
+from integraph.report.plotly_renderer import frames
 
 GENERATOR = '<meta name="generator" content="integraph">'  # near the top: by it a page is known as one of these
 UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})

@@ -14,7 +14,8 @@ import numpy as np
 import scipy  # its submodules load when they are first used
 
 from integraph.errors import SourceError
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
 
 Function = Callable[[Floats], Floats]
 
@@ -23,6 +24,7 @@ ROOT_2_PI = math.sqrt(2.0 / math.pi)
 SILU_TURN, SILU_BEND = 1.2784645427610738, 2.3993572805154677
 GELU_TURN = 0.7517915246935645
 GELU_TANH_TURN, GELU_TANH_BEND = 0.7524614220710162, 1.4185040087908284
+SLACK = 2.0**-43  # activations are good to a few ulp, Gaussians to x² of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +145,29 @@ def activation(name: str, slope: float | Floats = 0.0) -> Activation:
 
     turns = (0.0,) if np.min(slope) < 0 else ()
     return Activation(name, value, lambda x: np.where(x >= 0, 1.0, slope), turns)
+
+
+def value_range(f: Activation, x: Interval) -> Interval:
+    """The range of f over x."""
+    if f.periodic:
+        return Interval(np.full_like(x.low, -1.0), np.ones_like(x.low))
+    low, high = _extremes(f.value, f.turns, x)
+    return Interval(low, high).widened(SLACK * np.maximum(np.abs(low), np.abs(high)))
+
+
+def steepest_slope(f: Activation, x: Interval) -> Floats:
+    """sup |f'| over x."""
+    if f.periodic or f.name in ("relu", "leaky_relu"):
+        return np.maximum(1.0, np.abs(f.slope(np.full_like(x.low, -1.0))))
+    low, high = _extremes(f.slope, f.bends, x)
+    found: Floats = np.maximum(np.abs(low), np.abs(high)) * (1 + SLACK)
+    return found
+
+
+def _extremes(f: object, turns: tuple[float, ...], x: Interval) -> tuple[Floats, Floats]:
+    """Smallest and largest value at the ends and at the turning points inside."""
+    assert callable(f)
+    with np.errstate(over="ignore"):
+        points = [x.low, x.high, *(np.clip(np.full_like(x.low, t), x.low, x.high) for t in turns)]
+        found = [f(p) for p in points]
+    return np.minimum.reduce(found), np.maximum.reduce(found)

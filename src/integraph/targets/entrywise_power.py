@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from integraph.program.views import Floats, Indices
+from integraph.numbers.arrays import Floats, Indices
 
 if TYPE_CHECKING:
     from integraph.targets.graph import Builder

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from integraph.program.views import Floats
-from integraph.targets.exact_constants import value_of
+from integraph.numbers.arrays import Floats
+from integraph.targets.constants import value_of
 from integraph.targets.expression import FUNCTIONS
-from integraph.targets.graph_values import STRUCTURE
+from integraph.targets.graph_evaluation import STRUCTURE
 
 if TYPE_CHECKING:
     from integraph.targets.graph import Node

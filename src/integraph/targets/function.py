@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.program.views import Floats
-from integraph.targets import floats
+from integraph.numbers.arrays import Floats
+from integraph.targets import float_arithmetic
 from integraph.targets.expression import Expression
 from integraph.text import Distinct, clean
 
@@ -52,7 +52,7 @@ def from_expression(expression: Expression, name: str) -> Function:
     """The function that a formula is."""
 
     def values(x: Floats) -> Floats:
-        return finite(floats.values(expression, x), x, name, expression.variables)
+        return finite(float_arithmetic.values(expression, x), x, name, expression.variables)
 
     return Function(len(expression.variables), len(expression.outputs), name, expression.variables, expression, values)
 

@@ -36,12 +36,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError
+from integraph.numbers.arrays import Floats
 from integraph.program.engine import batch_of
-from integraph.program.views import Floats
 from integraph.targets import folding, graph_rows
 from integraph.targets.entrywise_power import entrywise_power
 from integraph.targets.expression import FUNCTIONS
-from integraph.targets.graph_values import compute
+from integraph.targets.graph_evaluation import compute
 from integraph.text import NAME, Distinct, clean
 
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.program.views import Floats
-from integraph.targets.graph_values import STRUCTURE
+from integraph.numbers.arrays import Floats
+from integraph.targets.graph_evaluation import STRUCTURE
 
 if TYPE_CHECKING:
     from integraph.targets.graph import Builder, Node

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError, UsageError
+from integraph.numbers.arrays import Floats, numbers
 from integraph.program import tensor
-from integraph.program.numbers import numbers
-from integraph.program.views import Floats
 from integraph.targets.activations import activation, known
 from integraph.text import clean, joined
 

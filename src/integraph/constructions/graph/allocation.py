@@ -18,7 +18,7 @@ import numpy as np
 from integraph.constructions.graph.forms import Form
 from integraph.constructions.graph.packing import Lot, packed, side_by_side
 from integraph.constructions.graph.runs import NOBODY, Start, Tape
-from integraph.constructions.graph.timing import ALWAYS, Timing, uses
+from integraph.constructions.graph.schedule import ALWAYS, Timing, uses
 from integraph.program.views import dense
 
 KEEP, CLEAN, DECAY = FREES = ("keep", "clean", "decay")

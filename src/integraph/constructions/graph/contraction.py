@@ -7,7 +7,7 @@ import string
 
 import numpy as np
 
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 
 LETTERS = string.ascii_letters
 SMALL = 4096  # terms that may as well be computed one by one

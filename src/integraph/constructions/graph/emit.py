@@ -13,12 +13,13 @@ import scipy
 from integraph import gadgets
 from integraph.constructions.graph.allocation import DECAY, Allocation
 from integraph.constructions.graph.forms import Form, Shape, Term
-from integraph.constructions.graph.merge import joined, merged
 from integraph.constructions.graph.packing import tenants
 from integraph.constructions.graph.runs import INPUT, Start, Tape, Where
-from integraph.constructions.graph.timing import Timing
+from integraph.constructions.graph.schedule import Timing
+from integraph.constructions.graph.vectorisation import joined, merged
+from integraph.numbers.arrays import Floats
 from integraph.program import Block, Index, Ref, Registers, Segment, View, segment
-from integraph.program.views import Floats, dense
+from integraph.program.views import dense
 from integraph.text import Distinct, shortened
 
 LABEL = 72  # characters

@@ -12,16 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from integraph.bounds.balls import quiet
-from integraph.bounds.intervals import UP, Interval, U
-from integraph.bounds.range_arithmetic import add, interval, mul, power, total
-from integraph.bounds.wrong_case import point, times
-from integraph.constructions.budget import SMALLEST
+from integraph.bounds.perturbation.case import point, times
 from integraph.constructions.graph.contraction import compact, contract, shared
 from integraph.constructions.graph.forms import Form, Term
 from integraph.constructions.graph.runs import Where
+from integraph.constructions.theorem2.budget import SMALLEST
+from integraph.numbers.arrays import Floats
+from integraph.numbers.balls import quiet
+from integraph.numbers.intervals import Interval
+from integraph.numbers.range_arithmetic import add, interval, mul, power, total
+from integraph.numbers.roundoff import UP, U
 from integraph.program import Ref
-from integraph.program.views import Floats
 
 
 class Enclosure(NamedTuple):

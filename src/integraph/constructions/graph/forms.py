@@ -21,8 +21,9 @@ from numpy.lib.stride_tricks import as_strided
 
 from integraph.constructions.graph import rounding
 from integraph.constructions.graph.rounding import roundings
+from integraph.numbers.arrays import Floats
 from integraph.program import Index, Ref, View
-from integraph.program.views import Floats, dense
+from integraph.program.views import dense
 
 Shape = tuple[int, ...]
 Change = Callable[[Any], Any]  # of an array of lanes

@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from integraph.constructions.graph.timing import ALWAYS
-from integraph.program.views import Indices
+from integraph.constructions.graph.schedule import ALWAYS
+from integraph.numbers.arrays import Indices
 
 MANY = 4096  # lots that are packed by time
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.program.views import Floats
-from integraph.targets.merge import sum_error
+from integraph.numbers.arrays import Floats
+from integraph.numbers.roundoff import sum_error
 
 CONSTANT = 4  # roundings behind a constant such as √(2/π) or 1/ln 2
 LOOK = 1 << 16  # numbers that are looked at one by one

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from integraph.bounds.intervals import Interval
-from integraph.constructions.graph import elementary, forms, functions, fused
+from integraph.constructions.graph import elementary_rules, forms, fusion, gadget_runs
 from integraph.constructions.graph.forms import Form, add, constant, scaled, shifted
-from integraph.constructions.graph.fused import Fused
-from integraph.constructions.graph.reader import Reader, Rule, Value
+from integraph.constructions.graph.fusion import Fused
+from integraph.constructions.graph.invariants import check_runs, check_value
 from integraph.constructions.graph.rounding import powers_of_two
 from integraph.constructions.graph.runs import Tape
-from integraph.constructions.graph.spec import check_runs, check_value
+from integraph.constructions.graph.translation import Reader, Rule, Value
 from integraph.errors import SourceError
-from integraph.program.views import Floats, dense
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
+from integraph.program.views import dense
 from integraph.targets.graph import Graph, Node
 
 NEGLIGIBLE = 1e4  # a score that is lower by this than another of its row has no weight: e^(−1e4) is 1e-4343
@@ -69,7 +70,7 @@ def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
     """A product that waits goes on waiting."""
     value = r.values[node.args[0]]
     found = (
-        fused.moved(value, node.shape, lambda form: forms.reshaped(form, node.shape))
+        fusion.moved(value, node.shape, lambda form: forms.reshaped(form, node.shape))
         if isinstance(value, Fused)
         else None
     )
@@ -131,11 +132,11 @@ def _variable_power(r: Reader, n: int, node: Node, text: str) -> Value:
             raise SourceError(
                 f"{text}: a power with an exponent that varies needs a positive base, it is {number.min():g}"
             )
-        return fused.exponential(scaled(y, np.log(number), 2 if (number != np.e).any() else 0))
+        return fusion.exponential(scaled(y, np.log(number), 2 if (number != np.e).any() else 0))
     if np.min(known.low) >= STEADY[0] and np.max(known.high) <= STEADY[1]:
         x = r.form(base)
-        return functions.variable_power(r.tape, x, r.multiply(y, shifted(x, -1.0), text), text)
-    return fused.exponential(r.multiply(y, r.logarithm(r.form(base), known, text), text))
+        return gadget_runs.variable_power(r.tape, x, r.multiply(y, shifted(x, -1.0), text), text)
+    return fusion.exponential(r.multiply(y, r.logarithm(r.form(base), known, text), text))
 
 
 def _matmul(r: Reader, n: int, node: Node, text: str) -> Value:
@@ -159,7 +160,7 @@ def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
 
 def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
-    return functions.softmax(r.tape, _replaced(r, s, mask, ~mask, text), _shares(mask), text)
+    return gadget_runs.softmax(r.tape, _replaced(r, s, mask, ~mask, text), _shares(mask), text)
 
 
 def _log_softmax(r: Reader, n: int, node: Node, text: str) -> Value:
@@ -167,7 +168,7 @@ def _log_softmax(r: Reader, n: int, node: Node, text: str) -> Value:
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
     if (mask.sum(-1) > 1).any():
         out = np.zeros(mask.shape, np.bool_) if node.value is None else ~np.broadcast_to(node.value, mask.shape)
-        return functions.log_softmax(r.tape, _replaced(r, s, mask, out, text), _shares(mask), text)
+        return gadget_runs.log_softmax(r.tape, _replaced(r, s, mask, out, text), _shares(mask), text)
     return add(s, scaled(forms.broadcast(_first(r, s, mask, text), s.shape), -1.0))
 
 
@@ -175,7 +176,7 @@ def _log_sum_exp(r: Reader, n: int, node: Node, text: str) -> Value:
     """Where one entry of each row takes part it is that entry."""
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
     if (mask.sum(-1) > 1).any():
-        return functions.log_sum_exp(r.tape, _replaced(r, s, mask, ~mask, text), _shares(mask), text)
+        return gadget_runs.log_sum_exp(r.tape, _replaced(r, s, mask, ~mask, text), _shares(mask), text)
     return r.changed(_first(r, s, mask, text), lambda form: forms.reshaped(form, node.shape), text)
 
 
@@ -231,5 +232,5 @@ RULES: dict[str, Rule] = {
     "slice": _lanes(_slice),
     "take": _lanes(lambda form, data: forms.taken(form, data[0], tuple(data[1]))),
     "concat": _concat,
-    **elementary.RULES,
+    **elementary_rules.RULES,
 }

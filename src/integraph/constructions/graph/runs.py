@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from integraph.bounds.intervals import Interval
 from integraph.constructions.graph.forms import Form, Shape, Term, atom_form
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
 from integraph.program import Block, Ref, View
-from integraph.program.views import Floats, dense
+from integraph.program.views import dense
 from integraph.text import Distinct
 
 Where = Callable[[int, Ref | None], Ref]  # the registers of an atom, all of them or through a view

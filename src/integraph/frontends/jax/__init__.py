@@ -15,8 +15,8 @@ import numpy as np
 from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.frontends.extras import need
 from integraph.frontends.jax.composer import ExactComposer
+from integraph.frontends.jax.jaxpr import Walk, said
 from integraph.frontends.jax.values import Call
-from integraph.frontends.jax.walk import Walk, said
 from integraph.targets.graph import Graph
 
 Shape = tuple[int, ...]

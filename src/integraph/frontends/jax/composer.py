@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends import elementwise
-from integraph.frontends.composites import Composer, Views
-from integraph.frontends.elementwise import PATTERNS, Value
+from integraph.frontends import activation_patterns
+from integraph.frontends.activation_patterns import PATTERNS, Value
+from integraph.frontends.composer import Composer, Views
 from integraph.targets.graph import Node
 
 ULPS = 8 * 2.0**-52  # what a few roundings leave of constants such as √½
@@ -65,7 +65,7 @@ class ExactComposer(Composer):
 def _exact(value: Value) -> bool:
     """Whether a function is one of the patterns up to rounding in float64, not only in float32."""
     try:
-        form = elementwise.form(value, "")
+        form = activation_patterns.form(value, "")
     except SourceError:
         return False
     pattern = next((p for p in PATTERNS if (p.f, p.activation) == (value.f, form.f)), None)

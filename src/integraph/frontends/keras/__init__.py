@@ -12,7 +12,7 @@ from integraph.errors import FileError, IntegraphError
 from integraph.frontends.chain import network
 from integraph.frontends.keras import layers
 from integraph.frontends.keras.archive import members
-from integraph.frontends.keras.graph import parts
+from integraph.frontends.keras.configuration import parts
 from integraph.frontends.keras.hdf5 import TEXT, Group, opened
 from integraph.frontends.keras.weights import Named, Numbered, Weights
 from integraph.targets import Network

@@ -10,11 +10,11 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.affine import Function
 from integraph.frontends.chain import Step, dense, scaling
-from integraph.frontends.keras.activations import Chosen
-from integraph.frontends.keras.graph import Part
+from integraph.frontends.keras.activation_names import Chosen
+from integraph.frontends.keras.configuration import Part
 from integraph.frontends.keras.weights import Place, Weights
-from integraph.program.views import Floats
-from integraph.targets.merge import Map
+from integraph.numbers.arrays import Floats
+from integraph.targets.affine_maps import Map
 
 Shape = tuple[int, ...]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from integraph.errors import FileError, IntegraphError
 from integraph.frontends.extras import need
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 
 TEXT = 1 << 24  # bytes of one attribute
 MEMBERS = 10_000  # links that are followed in one group, all depths together

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import FileError, SourceError
-from integraph.frontends.keras import activations as activations
+from integraph.frontends.keras import activation_names as activations
 from integraph.frontends.keras.chain import Chain
-from integraph.frontends.keras.graph import Part, want
+from integraph.frontends.keras.configuration import Part, want
 from integraph.frontends.keras.weights import Weights
-from integraph.program.numbers import numbers
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats, numbers
 
 MOST = 10_000  # layers
 WIDEST = 1 << 20  # inputs

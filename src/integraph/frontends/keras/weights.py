@@ -15,7 +15,7 @@ from typing import Protocol
 
 from integraph.errors import FileError
 from integraph.frontends.keras.hdf5 import Group
-from integraph.program.views import Floats
+from integraph.numbers.arrays import Floats
 from integraph.text import NAME, clean
 
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.files import opened
 from integraph.frontends.onnx.graph import draw
+from integraph.frontends.onnx.loader import opened
+from integraph.frontends.onnx.network_operators import DOMAINS
 from integraph.frontends.onnx.node import show
-from integraph.frontends.onnx.ops import DOMAINS
-from integraph.frontends.onnx.walk import NEWEST, OLDEST, UNFOLD, Walk, checked
-from integraph.frontends.trace import Traced, Tracer
+from integraph.frontends.onnx.traversal import NEWEST, OLDEST, UNFOLD, Walk, checked
+from integraph.frontends.tracer import Traced, Tracer
 from integraph.targets import Network
 from integraph.targets.graph import Graph
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from integraph.frontends.onnx.drawing import Drawing
-from integraph.frontends.onnx.graph_ops import DOMAINS
+from integraph.frontends.onnx.builder import Drawing
 from integraph.frontends.onnx.node import show
-from integraph.frontends.onnx.walk import Walk, given
+from integraph.frontends.onnx.operators import DOMAINS
+from integraph.frontends.onnx.traversal import Walk, given
 from integraph.targets.graph import Graph
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.frontends.extras import need
-from integraph.frontends.torch import export, graph, layers
-from integraph.frontends.torch.trial import trial
+from integraph.frontends.torch import aten, export, sequential
+from integraph.frontends.torch.spot_check import trial
 from integraph.targets import Network
 
 WRAPPERS = {"DataParallel": "module", "DistributedDataParallel": "module", "OptimizedModule": "_orig_mod"}
@@ -46,10 +46,10 @@ Found = tuple[Network, tuple[int, ...], list[str]]  # the network, the shape of 
 def _plain(torch: Any, module: Any, inputs: int | None, source: str) -> Found | None:
     """From attributes, if they tell all."""
     try:
-        if not layers.plain(torch, module):
+        if not sequential.plain(torch, module):
             return None
-        count = layers.size(module) if inputs is None else int(inputs)
-        return None if count is None else (layers.trace(module, count, source), (1, count), [])
+        count = sequential.size(module) if inputs is None else int(inputs)
+        return None if count is None else (sequential.trace(module, count, source), (1, count), [])
     except IntegraphError:
         raise
     except (AttributeError, TypeError, ValueError, RecursionError):  # attributes that were tampered with
@@ -58,7 +58,7 @@ def _plain(torch: Any, module: Any, inputs: int | None, source: str) -> Found | 
 
 def _traced(torch: Any, module: Any, inputs: int | None, source: str) -> Found:
     program, shape, notes = export.export(torch, module, None if inputs is None else int(inputs))
-    return graph.trace(torch, program, shape, source), shape, notes
+    return aten.trace(torch, program, shape, source), shape, notes
 
 
 def _unwrapped(torch: Any, module: Any) -> Any:
@@ -74,7 +74,7 @@ def _unwrapped(torch: Any, module: Any) -> Any:
         inside = WRAPPERS.get(kind.__name__) if kind.__module__.startswith("torch.") else None
         if inside is None:
             return module
-        if any(getattr(module, hooks, None) for hooks in layers.HOOKS):
+        if any(getattr(module, hooks, None) for hooks in sequential.HOOKS):
             raise SourceError(f"the {kind.__name__} around the module has hooks: pass the module inside")
         module = module._modules[inside]
 

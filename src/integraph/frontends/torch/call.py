@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.trace import Traced, Tracer
-from integraph.program.views import Floats
+from integraph.frontends.tracer import Traced, Tracer
+from integraph.numbers.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.torch.call import Call
-from integraph.frontends.trace import Traced
-from integraph.program.views import Floats
+from integraph.frontends.tracer import Traced
+from integraph.numbers.arrays import Floats
 
 
 def linear(call: Call) -> Traced:

@@ -1,0 +1,230 @@
+"""Proofs for users: `certify` a program, `check` a certificate, `enclose` what a program computes.
+
+The layer `certify`, and Arb with it, is loaded when the first of them is called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.api.origin import is_exact
+from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
+from integraph.clock import Late, look
+from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.files import FilePath
+from integraph.frontends import graph as read_graph
+from integraph.frontends.function import function, is_python
+from integraph.frontends.reader import is_network, is_onnx, network
+from integraph.numbers.arrays import Floats, real
+from integraph.program import Program
+from integraph.program.box import where
+from integraph.program.engine import DOUBLE
+from integraph.targets import Function, Network
+from integraph.targets.graph import Graph
+
+if TYPE_CHECKING:
+    from integraph.certify.certificate.certificate import Certificate
+    from integraph.certify.certificate.replay import Checked
+    from integraph.certify.proof import Proof
+
+ENGINES = ("closed", "taylor")
+POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
+WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
+
+
+def certify(
+    program: Program,
+    source: Any,
+    eps: float | None = None,
+    *,
+    box: ArrayLike | None = None,
+    gap: float | None = None,
+    boxes: int = 100_000,
+    seconds: float = 60.0,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> Proof:
+    """Prove sup |source − program| ≤ eps over the box, for the exact flow of the stored controls.
+
+    `source` is what the program was compiled from. Without `eps` the program's own promise is to be proved, without
+    `box` on the promise's box. With `gap` the bound is tightened further, until it is within a factor 1 + gap of a
+    difference that is really there. `boxes` and `seconds` limit the work: what is not proved by then is `unknown`.
+    `workers` processes share it (one for each core, when it takes longer than a second), or the dask cluster of a
+    `scheduler`.
+    """
+    from integraph.certify.proof import Work, prove
+
+    _is_program(program)
+    target, domain, promised = _target(source, program), _box(program, box), _promised(program, box)
+    _fits(program, target)
+    if workers is not None and scheduler is not None:
+        raise UsageError(
+            f"workers = {workers} are of this machine, scheduler = {scheduler!r} has its own: give one of them"
+        )
+    wanted = promised if eps is None and gap is None else eps
+    _whole("boxes", boxes, 1)
+    if workers is not None:
+        _whole("workers", workers, 1)
+    if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
+        raise UsageError(f"seconds = {seconds}: it must be > 0")
+    for name, value in (("eps", wanted), ("gap", gap)):
+        if value is not None and (isinstance(value, bool) or not 0 <= real(value, name) < math.inf):
+            raise UsageError(f"{name} = {value}: it must be finite and ≥ 0")
+    return prove(
+        program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised,
+        work=Work(boxes, seconds, workers, scheduler, progress), starts=lambda: _starts(program, target, domain),
+    )  # fmt: skip
+
+
+def check(certificate: Certificate | Proof | FilePath, program: Program, target: Any) -> Checked:
+    """Whether a certificate, or the file of one, holds for this program and this target; `status` is what it shows.
+
+    Everything it claims is computed again, by a module that shares nothing with the search.
+    """
+    from integraph.certify.certificate.certificate import Certificate, load_certificate
+    from integraph.certify.certificate.replay import check as replay
+    from integraph.certify.proof import Proof
+
+    _is_program(program)
+    if isinstance(certificate, Proof):
+        if certificate.certificate is None:
+            raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
+        certificate = certificate.certificate
+    found = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
+    return replay(found, program, _target(target, program))
+
+
+def enclose(
+    program: Program, box: ArrayLike | None = None, engine: str = "closed", *, bits: int = 64
+) -> tuple[Floats, Floats]:
+    """Numbers (low, high) between which every output is for every x of the box: exact flow, no rounding forgotten.
+
+    "closed" runs the closed forms of the gadgets on balls, "taylor" integrates eq. (1) from its terms alone, raw blocks
+    too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
+    """
+    from integraph.certify.enclosure.closed_forms import enclose as run
+    from integraph.certify.imprecise import Imprecise
+
+    _is_program(program)
+    if engine not in ENGINES:
+        raise UsageError(f"engine = {engine!r}: needs {' or '.join(map(repr, ENGINES))}")
+    _whole("bits", bits, 2, 4096)
+    if program.bits > DOUBLE:
+        raise UsageError(
+            f"the flow needs {program.bits} bits, and float64 stores its controls to 53: certify proves such programs, "
+            "and nothing can be enclosed that is not stored"
+        )
+    domain = _box(program, box)
+    try:
+        low, high = run(program, domain.low, domain.high, engine, bits)
+    except Unprovable as why:
+        wide = "; divide the box" if isinstance(why, Imprecise) and domain.low != domain.high else ""
+        raise UsageError(f"the outputs are not known: {why}{wide}") from None
+    return np.asarray(low), np.asarray(high)
+
+
+def _whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if not good or (most is not None and value > most):  # type: ignore[operator]
+        raise UsageError(
+            f"{name} = {value!r}: needs an integer, at least {least}{f' and at most {most}' if most else ''}"
+        )
+
+
+def _is_program(program: object) -> None:
+    if not isinstance(program, Program):
+        raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
+
+
+def graph_refused(name: str) -> UsageError:
+    """For whoever wants a graph to be proved."""
+    return UsageError(
+        f"{name} is a graph, and graphs are not proved yet: formulas are, and networks compiled by Theorem 2. "
+        "integraph.enclose bounds what the program puts out"
+    )
+
+
+def _target(source: Any, program: Program) -> Network | Function:
+    """What there are proofs of: a network or a function."""
+    if isinstance(source, Graph):
+        raise graph_refused(source.name)
+    if is_network(source):
+        return _network(source)
+    if is_python(source) and is_exact(program):  # it was traced
+        raise graph_refused(getattr(source, "__name__", type(source).__name__))
+    return function(source)
+
+
+def _network(source: Any) -> Network:
+    try:
+        return network(source)
+    except SourceError:
+        if not is_onnx(source):
+            raise
+        name = read_graph(source).name  # or what is wrong with it as a graph
+    raise graph_refused(name)
+
+
+def _fits(program: Program, target: Network | Function) -> None:
+    shapes = [f"{thing.inputs} → {thing.outputs}" for thing in (program, target)]
+    if shapes[0] != shapes[1]:
+        raise UsageError(f"the program maps {shapes[0]}, the source {shapes[1]}: it was not compiled from it")
+
+
+def _starts(program: Program, target: Network | Function, box: Box) -> list[tuple[float, ...]]:
+    """Where the difference looks largest in float64; none of it is believed, it only says where to look."""
+    values = target if isinstance(target, Network) else target.values
+    if values is None or program.bits > DOUBLE:
+        return []
+    rng = np.random.default_rng(0)
+    low, high = np.array(box.low), np.array(box.high)
+    terms = max(program.terms, 1)
+    points = int(min(max(WORK // terms, 8 * BEST), POINTS))
+    x = np.concatenate([rng.uniform(size=(points, len(low))), rng.integers(0, 2, (points // 8, len(low)))])
+    found: list[tuple[float, ...]] = []
+    try:
+        for zoom in range(ZOOMS):
+            inside = np.clip(low * (1 - x) + high * x, low, high)
+            off = np.concatenate([_off(program, values, rows) for rows in _parts(inside, PART // terms)])
+            best = x[np.argsort(np.where(np.isfinite(off), -off, 0.0), kind="stable")[:BEST]]
+            found = [tuple(point) for point in np.clip(low * (1 - best) + high * best, low, high).tolist()]
+            near = best[:, None] + 0.3 ** (zoom + 1) * rng.normal(size=(BEST, points // BEST, len(low)))
+            x = np.concatenate([best, np.clip(near.reshape(-1, len(low)), 0.0, 1.0)])
+    except IntegraphError:
+        pass  # one of them does not exist somewhere: the proof will say so
+    except Late:
+        pass  # what was seen by now is where to look
+    return found
+
+
+def _parts(points: Floats, most: int) -> list[Floats]:
+    return np.array_split(points, -(-len(points) // max(most, 1)))
+
+
+def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """By how much, in float64."""
+    look()
+    with np.errstate(all="ignore"):
+        found: Floats = np.abs(program(x) - values(x)).max(1)
+    return found
+
+
+def _promised(program: Program, box: ArrayLike | None) -> float | None:
+    """What the construction promises for this box."""
+    budget = program.budget
+    if budget is None:
+        return None
+    asked = where(program, box)
+    inside = (asked.low >= budget.low).all() and (asked.high <= budget.high).all()
+    return budget.total if inside else None
+
+
+def _box(program: Program, box: ArrayLike | None) -> Box:
+    found = where(program, box)
+    return Box(tuple(found.low.tolist()), tuple(found.high.tolist()))

@@ -1,0 +1,131 @@
+"""`integraph.compile`: from whatever a user has in hand to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from integraph.api.graphs import graph
+from integraph.api.planning import Variables, to_task
+from integraph.constructions.graph.construction import exact
+from integraph.constructions.theorem1.construction import sobolev
+from integraph.constructions.theorem2.construction import feedforward
+from integraph.errors import SourceError, UsageError
+from integraph.frontends import is_network, is_onnx, network
+from integraph.frontends.function import is_python
+from integraph.frontends.python.callables import Derivative
+from integraph.program import Domain, Program
+from integraph.program.box import interval
+from integraph.program.transform import with_horizon
+from integraph.targets import Function
+from integraph.targets.graph import Graph
+
+EXACT = "exact"
+EPS = 1e-6
+
+
+def compile(
+    source: Any,
+    eps: float | None = None,
+    *,
+    method: str | None = None,
+    box: ArrayLike | None = None,
+    horizon: float | None = None,
+    bound: str | None = None,
+    free: str | None = None,
+    order: int | None = None,
+    width: int | None = None,
+    gamma: float | None = None,
+    norm: float | None = None,
+    variables: Variables = None,
+    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    derivatives: Derivative | None = None,
+) -> Program:
+    """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input of the box.
+
+    `box` is one pair (low, high), or one for each input; [0, 1]^d unless given. `horizon` is T; it is D, one unit of
+    time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
+
+    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file that is no plain
+    feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only
+    with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used
+    again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs
+    the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
+
+    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, a PyTorch module or a
+    scikit-learn MLP. `method="narrow"` has W = 3·max(W̃, d), D = 3·D̃, decay rates as small as `bound="tight"` allows or
+    as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two segments a layer, all
+    registers kept, or used again after they were cleaned (`free="clean"`) or decayed (`free="decay"`).
+
+    **Functions** (Theorem 1): a Python function (with `derivatives`, if there are any), a table of derivatives, or what
+    is a graph too. `method` is "lean", "remark" or "paper". `order` is n, `width` the largest W; the planner chooses
+    what is not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only
+    seen, unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs`
+    says how many a single parameter holds.
+    """
+    if isinstance(source, Program):
+        raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
+    smooth = {"order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives}
+    if is_network(source) and method is None:
+        source = _net_or_graph(source)
+    chosen = method or _method(source, smooth)
+    if chosen == EXACT:
+        _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "this is compiled exactly")
+        found = graph(source, variables=variables, inputs=inputs)
+        program = exact(found, eps, free=free or "keep", box=box)
+    elif is_network(source):
+        _refuse(smooth | {"variables": variables, "inputs": inputs}, "a function", "this is a network")
+        program = feedforward(
+            network(source), EPS if eps is None else eps, method=chosen, bound=bound or "tight", free=free or "keep",
+            box=box,
+        )  # fmt: skip
+    else:
+        _refuse({"bound": bound}, "a network", "this is a function")
+        _refuse({"free": free}, "networks and method='exact'", f"this is method={chosen!r}")
+        if gamma is not None and chosen == "lean":
+            raise UsageError(f"gamma = {gamma} is the γ of method='paper' and 'remark': leave it out")
+        if inputs is not None and not isinstance(inputs, int):
+            raise UsageError(f"inputs = {inputs!r}: shapes of arguments are for method='exact'; else say how many")
+        task = to_task(
+            source, EPS if eps is None else eps, box=box, method=chosen, order=order, width=width,
+            gamma=0.5 if gamma is None else gamma, norm=norm,
+            variables=variables, inputs=inputs, derivatives=derivatives,
+        )  # fmt: skip
+        program = sobolev(task)
+    if program.box is None:
+        made = interval(box, program.inputs)
+        program = replace(program, domain=Domain(made.low, made.high))
+    return program if horizon is None else with_horizon(program, horizon)
+
+
+def _method(source: Any, smooth: dict[str, Any]) -> str:
+    """What fits a source: exact where there is a formula, unless options speak of Theorem 1."""
+    if isinstance(source, Graph):
+        return EXACT
+    if is_network(source):
+        return "narrow"
+    known = source.expression is not None if isinstance(source, Function) else not is_python(source)
+    formula = known and not isinstance(source, Mapping)
+    return EXACT if formula and all(value is None for value in smooth.values()) else "lean"
+
+
+def _net_or_graph(source: Any) -> Any:
+    """A feedforward net, or, in an ONNX file, whatever else it computes."""
+    try:
+        return network(source)
+    except SourceError as reason:
+        if not is_onnx(source):
+            raise
+        try:
+            return graph(source)
+        except SourceError as other:
+            raise other from reason
+
+
+def _refuse(options: dict[str, Any], whose: str, what: str) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"{name} = {value!r} is for {whose}, and {what}: leave it out")

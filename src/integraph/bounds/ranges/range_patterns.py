@@ -1,0 +1,95 @@
+"""What is known of a value beyond the ranges of its operands, from how they are connected.
+
+Attention: a row of a softmax holds weights that sum up to 1, so what it averages stays in its hull.
+Layer norms: with q ≥ w Σ d², |d_i|·q^−½ is at most w^−½, whatever d is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
+from integraph.numbers.roundoff import UP
+from integraph.targets.graph import Node
+from integraph.targets.graph_evaluation import STRUCTURE
+
+MOVES = ("reshape", "broadcast", "transpose", "slice", "take")  # operations that only place values elsewhere
+HALF = Fraction(1, 2)
+
+Nodes = Sequence[Node]
+
+
+def average(nodes: Nodes, node: Node, values: Interval) -> Interval | None:
+    """The hull of the rows of `values`, if the node is softmax @ values."""
+    weights = nodes[node.args[0]]
+    while weights.op in ("reshape", "broadcast", "transpose"):
+        before = nodes[weights.args[0]]
+        last = weights.data[-1] if weights.op == "transpose" else len(weights.shape) - 1
+        if last != len(weights.shape) - 1 or before.shape[-1:] != weights.shape[-1:]:
+            return None  # rows were torn apart
+        weights = before
+    if weights.op != "softmax":
+        return None
+    return Interval(values.low.min(-2, keepdims=True), values.high.max(-2, keepdims=True))
+
+
+def normalised(nodes: Nodes, node: Node) -> float:
+    """w^−½ if the node is d·q^−½ or d/q^½ with q = w Σ d² + c, c ≥ 0, and d_i is among what q_i sums; else ∞."""
+    for d, root in (node.args, node.args[::-1])[: 1 if node.op == "div" else 2]:
+        found = _root(nodes, nodes[root], HALF if node.op == "div" else -HALF)
+        if found is not None:
+            weight, total, moves = found
+            if _is_square(nodes[total.args[0]], d) and _own(nodes[d], node, total, moves):
+                return UP / math.sqrt(weight)
+    return math.inf
+
+
+def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, Node, list[Node]] | None:
+    """w, the sum, and the moves from the sum on, if a value is (w·sum + c)^exponent, w > 0, c ≥ 0."""
+    weight, moves, inside = 1.0, list[Node](), False
+    while node.op != "sum":
+        if node.op in MOVES:
+            moves.append(node)
+            node = nodes[node.args[0]]
+        elif not inside:
+            found = HALF if node.op == "sqrt" else node.data[0] if node.op == "power" else None
+            if found != exponent:
+                return None
+            node, inside = nodes[node.args[0]], True
+        else:
+            x, c = _constant(nodes, node)
+            if c is None or x.shape != node.shape or not c.min() >= (0.0 if node.op == "add" else math.ulp(0.0)):
+                return None
+            if node.op != "add":
+                weight *= c.min() if node.op == "mul" else 1.0 / c.max()
+            node = x
+    return (weight, node, moves[::-1]) if inside and weight > 0 else None
+
+
+def _constant(nodes: Nodes, node: Node) -> tuple[Node, Floats | None]:
+    """The other operand and the constant of a sum or product with one, or of a quotient by one."""
+    if node.op in ("add", "mul", "div"):
+        for x, c in (node.args, node.args[::-1])[: 1 if node.op == "div" else 2]:
+            if nodes[c].op == "constant":
+                return nodes[x], nodes[c].value
+    return node, None
+
+
+def _is_square(node: Node, d: int) -> bool:
+    return (node.op == "mul" and node.args == (d, d)) or (
+        node.op == "power" and node.args == (d,) and node.data[0] == 2
+    )
+
+
+def _own(d: Node, node: Node, total: Node, moves: Sequence[Node]) -> bool:
+    """Whether each value is divided by the sum that its own d is part of, by the numbers of the sums."""
+    sums = np.arange(total.size).reshape(total.shape)
+    part_of = np.broadcast_to(np.expand_dims(sums, tuple(axis % len(d.shape) for axis in total.data[0])), d.shape)
+    for move in moves:
+        sums = STRUCTURE[move.op](sums, move.data)
+    return bool((np.broadcast_to(sums, node.shape) == np.broadcast_to(part_of, node.shape)).all())

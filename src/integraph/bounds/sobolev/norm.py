@@ -1,0 +1,100 @@
+"""The Sobolev norm of W^{n,∞}: the largest |f^(α)| over the box, |α| ≤ n, derivative by derivative, from both sides.
+
+From a formula both sides are rigorous. Without one there is only what is seen at points: the upper bound is infinite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.bounds.sobolev.singularities import trouble
+from integraph.bounds.sobolev.supremum import cover
+from integraph.errors import SourceError
+from integraph.numbers.arrays import Floats
+from integraph.numbers.multi_index import Alphas, below, factorials
+from integraph.targets.function import Function, finite
+
+ROUNDED = 1e-13  # more than α! and the product with it can lose
+NO_FORMULA = "there is no formula, and what is seen at points bounds nothing"
+SAMPLES = 4096  # points at which a function without a formula is looked at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sobolev:
+    """lower ≤ sup |f^(α)| ≤ upper over the box, (M, outputs) for the rows of `alphas`; `why` an upper is infinite."""
+
+    order: int
+    low: Floats
+    high: Floats
+    alphas: Alphas
+    lower: Floats
+    upper: Floats
+    why: str = ""
+
+    @property
+    def norm(self) -> tuple[float, float]:
+        """The norm of W^{order,∞}, from below and from above."""
+        return float(self.lower.max()), float(self.upper.max())
+
+    def table(self) -> str:
+        """α, lower, upper: one line for each derivative, several outputs side by side."""
+        lines = []
+        for alpha, lower, upper in zip(self.alphas, self.lower, self.upper, strict=True):
+            bounds = "   ".join(f"{a:12.6g} ≤ sup ≤ {b:<12.6g}" for a, b in zip(lower, upper, strict=True))
+            lines.append(f"{tuple(map(int, alpha))!s:>{3 * len(alpha) + 2}}   {bounds}".rstrip())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        lower, upper = self.norm
+        return f"W^({self.order},∞) norm between {lower:.6g} and {upper:.6g}\n{self.table()}"
+
+
+def derivative_bounds(function: Function, n: int, low: Floats, high: Floats, *, loose: float = 1.1) -> Sobolev:
+    """Bounds of sup |f^(α)| for |α| ≤ n over low…high (d,); with a formula upper ≤ loose·lower is aimed at."""
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    if function.expression is None:
+        seen = _seen(function, n, low, high)
+        return Sobolev(n, low, high, below(len(low), n + 1), seen, np.full_like(seen, np.inf), NO_FORMULA)
+    found = cover(function.expression, n, low, high, loose)
+    why = "" if found.dead is None else trouble(function.expression, *found.dead, n + 1)
+    alphas, factor = below(len(low), n + 1), factorials(len(low), n + 1)[:, None]
+    with np.errstate(over="ignore"):
+        lower, upper = found.lower * factor * (1 - ROUNDED), found.upper * factor * (1 + ROUNDED)
+    return Sobolev(n, low, high, alphas, lower, upper, why)
+
+
+def explain(function: Function, low: Floats, high: Floats, n: int) -> str:
+    """Why the derivatives up to order n are not all known over the box: "" if they are."""
+    if function.expression is None:
+        return NO_FORMULA
+    found = cover(function.expression, n, np.asarray(low, float), np.asarray(high, float), np.inf)
+    return "" if found.dead is None else trouble(function.expression, *found.dead, n + 1)
+
+
+def _seen(function: Function, n: int, low: Floats, high: Floats) -> Floats:
+    """The largest |f^(α)| at some points, 0 where a derivative is not given."""
+    spread = np.random.default_rng(0).random((SAMPLES, len(low)))
+    x = np.concatenate([[low, high], low + (high - low) * spread])
+    return np.stack([_largest(function, tuple(map(int, alpha)), x) for alpha in below(len(low), n + 1)])
+
+
+def _largest(function: Function, alpha: tuple[int, ...], x: Floats) -> Floats:
+    if function.table is not None:
+        given = function.table.derivatives.get(alpha, np.zeros((1, function.outputs)))
+        return _top(np.asarray(given, float))
+    if not any(alpha) and function.values is not None:
+        return _top(function.values(x))
+    try:
+        found = None if function.derivative is None else function.derivative(alpha, x)
+    except SourceError:
+        found = None
+    if found is None:
+        return np.zeros(function.outputs)
+    return _top(finite(found, x, f"derivative {alpha} of {function.name}", function.variables))
+
+
+def _top(values: Floats) -> Floats:
+    found: Floats = np.abs(values).reshape(-1, values.shape[-1]).max(0)
+    return found

@@ -1,0 +1,111 @@
+"""The check of a certificate: everything it claims, computed again, with nothing of the search.
+
+It must be a certificate at all (`validity`: its tree divides the box, its claim is the largest bound of a leaf);
+program and target must be those whose hashes are written; on every leaf the bound, computed anew with the bits the leaf
+names, must be what is written or less; at the point the difference must be as large as claimed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.certify.certificate.certificate import Certificate
+from integraph.certify.certificate.tree import leaves
+from integraph.certify.certificate.validity import fault
+from integraph.certify.problem import Problem, Unprovable
+from integraph.certify.statement import assumed, digests, problem
+from integraph.numbers.arb.conversion import FIRST, MOST
+from integraph.program import Program
+from integraph.program.summary import above, named_box
+from integraph.targets import Function, Network
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """True if the certificate holds, which says nothing of what it claims: `status` does, proved, refuted or unknown.
+
+    If it does not hold, the status is unknown and `reason` says what is wrong.
+    """
+
+    holds: bool
+    status: str
+    claim: str
+    reason: str
+    boxes: int
+    seconds: float
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        verdict = f"holds: {self.claim}" if self.holds else f"does not hold: {self.reason}"
+        return f"the certificate {verdict} ({self.boxes} box{'es' * (self.boxes != 1)}, {self.seconds:.2g} s)"
+
+
+class Broken(Exception):
+    """What does not hold."""
+
+
+def check(certificate: Certificate, program: Program, target: Network | Function) -> Checked:
+    """Whether it is a proof of what it claims of this program and this target."""
+    begun = time.monotonic()
+    count = [0]
+    if wrong := fault(certificate):
+        return Checked(False, "unknown", "nothing that can be understood", wrong, 0, time.monotonic() - begun)
+    try:
+        _check(certificate, program, target, count)
+        reason = ""
+    except (Broken, Unprovable, ArithmeticError, MemoryError) as broken:
+        reason = str(broken) or type(broken).__name__
+    status = "unknown" if reason else certificate.status
+    return Checked(not reason, status, claim(certificate), reason, count[0], time.monotonic() - begun)
+
+
+def claim(certificate: Certificate) -> str:
+    """What is proved, in words."""
+    low, high = (np.array(ends) for ends in (certificate.box.low, certificate.box.high))
+    found = f"|target − program| ≤ {above(certificate.upper)} for x in {named_box(low, high)}"
+    if certificate.eps is None or certificate.status == "proved":
+        return found
+    asked = f"{certificate.eps:.3g} was asked for"
+    return f"{found}; {asked}, which is {certificate.status}"
+
+
+def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:
+    _need(certificate.intact, "the seal is not that of its contents")
+    of_program, of_target = digests(program, target)
+    _need(certificate.program == of_program, "it speaks of another program")
+    _need(certificate.target == of_target, "it speaks of another target")
+    _need(certificate.assumed == assumed(program, target), "what it assumes is not what such a proof assumes")
+    box = certificate.box
+    _need(len(box.low) == program.inputs, f"its box is not one of {program.inputs} inputs")
+    solved = problem(program, target, box)
+    for number, (part, leaf) in enumerate(leaves(certificate.tree, box), 1):
+        count[0] = number
+        if leaf.uppers[0] == math.inf:
+            continue  # it claims nothing
+        (found,) = solved.upper(part, leaf.bits)
+        _need(found <= leaf.uppers[0], f"on leaf {number} the bound is {found!r}, not {leaf.uppers[0]!r}")
+    _point(certificate, solved)
+
+
+def _point(certificate: Certificate, solved: Problem) -> None:
+    """The lower bound, which says how good the upper one is, or refutes."""
+    if certificate.point is None:
+        return
+    bits = FIRST
+    while bits <= MOST:
+        ((low, _),) = solved.at(certificate.point, bits)
+        if certificate.lower <= low:
+            return
+        bits *= 2
+    raise Broken(f"at its point the difference is not shown to be {certificate.lower!r}")
+
+
+def _need(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Broken(otherwise)

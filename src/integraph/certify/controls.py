@@ -1,0 +1,226 @@
+"""Whether the stored controls of eq. (1) are what the closed forms speak of: nothing that made them was rounded.
+
+Lowering multiplies the tensors of a block, adds terms of the same registers, and multiplies by the segment's rate and
+the state scales, all in float64. Each step is done again, with what it loses; whatever loses something is named. Blocks
+with a closed form for what they store (`as_stored`) may round on the way to it. A partition is controlled by rounded
+logarithms, and has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.certify.as_stored import form
+from integraph.certify.problem import Unprovable
+from integraph.clock import look
+from integraph.gadgets import (
+    Elementwise,
+    affine,
+    bilinear,
+    drain,
+    log_softmax,
+    log_sum_exp,
+    monomial,
+    power_spiral,
+    powers,
+    raw,
+    shifted_softmax,
+    softmax,
+    spiral,
+)
+from integraph.gadgets import product as products
+from integraph.numbers.arrays import Floats, Indices
+from integraph.program import Block, Program, Segment, Terms
+from integraph.program.bands import bands
+from integraph.program.block import operation
+from integraph.program.lowering import BATCH
+from integraph.program.terms import canonical, concatenate
+
+SPLIT = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
+VERBATIM = (  # store their tensors, with either sign, or their gain, as it is
+    affine,
+    bilinear,
+    drain,
+    log_softmax,
+    log_sum_exp,
+    monomial,
+    power_spiral,
+    powers,
+    products,
+    raw,
+    shifted_softmax,
+    softmax,
+    spiral,
+)
+
+
+def exact_program(program: Program) -> None:
+    """Raises Unprovable if a control is rounded that no closed form takes as it is stored."""
+    for number in range(program.depth):
+        exact_segment(program, number)
+
+
+def exact_segment(program: Program, number: int, strict: bool = False) -> None:
+    """The same for one segment; `strict`: whether a closed form could take it or not. A drain stores its gain."""
+    segment = program.segments[number]
+    taken = [not strict and form(block) is not None for block in segment.blocks]
+    for block, fine in zip(segment.blocks, taken, strict=True):
+        if operation(block.op.name) is not block.op:
+            raise Unprovable(f"segment {segment.label!r}: {block.op.name} is not the gadget that is known by this name")
+        if not fine:
+            _check_products(segment, block)
+    stored = program.segment_terms(number)
+    for band in bands(segment.blocks, BATCH):
+        look()
+        with np.errstate(all="ignore"):  # what overflows is not exact
+            pieces = [_lowered(*part, strict) for part in band]
+            found = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
+        if len(found):
+            _same(segment, found, next(stored, found[:0]))
+
+
+def _lowered(block: Block, role: int, lanes: Indices, strict: bool) -> Terms:
+    found = block.op.lower(block, role, lanes)
+    if strict or form(block) is None:
+        return found
+    return canonical([found], int(max(found.i.max(), found.k.max())) + 1)
+
+
+def summed(a: Floats, b: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The rounded sum, and where it is the sum."""
+    total = a + b
+    other = total - a
+    return total, (a - (total - other)) + (b - other) == 0
+
+
+def exact_product(a: Any, b: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    """The rounded product, and where it is the product."""
+    (x, left), (y, right) = np.frexp(np.asarray(a, np.float64)), np.frexp(np.asarray(b, np.float64))
+    with np.errstate(invalid="ignore"):
+        head, lost = _two_product(x, y)
+    return _ldexp(head, left + right, lost == 0)
+
+
+def _two_product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """x y = head + lost exactly, for numbers near 1."""
+    head = x * y
+    (a, b), (c, d) = _halves(x), _halves(y)
+    return head, b * d - (((head - a * c) - b * c) - a * d)
+
+
+def _halves(x: Floats) -> tuple[Floats, Floats]:
+    big = SPLIT * x
+    high = big - (big - x)
+    return high, x - high
+
+
+def _ldexp(head: Floats, power: Any, fine: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
+    """head · 2^power, and where that neither leaves float64 nor loses digits."""
+    with np.errstate(all="ignore"):
+        found = np.ldexp(head, power)
+        mantissa, exponent = np.frexp(found)
+        back = np.frexp(head)
+        return found, fine & ((head == 0) | ((mantissa == back[0]) & (exponent == back[1] + power)))
+
+
+def _check_products(segment: Segment, block: Block) -> None:
+    """Those of an elementwise block: number, tensors, then the two factors' coefficients, as it lowers them."""
+    op = block.op
+    if op in VERBATIM:
+        return
+    if not isinstance(op, Elementwise):
+        raise Unprovable(
+            f"segment {segment.label!r}: the controls of {op.name} are rounded numbers, for which no closed form is "
+            "known"
+        )
+    for _, number, *factors in op.equations:
+        value: Floats = np.asarray(number, np.float64)
+        for name in factors:
+            if name not in op.targets and name not in op.operands:
+                value = _times(segment, block, value, block.tensors[name])
+        forms = [_form(block, name) for name in factors if name in op.operands]
+        same = len(forms) == 2 and factors[-1] == factors[-2]
+        for chosen in combinations_with_replacement(forms[0], 2) if same else product(*forms):
+            found = value
+            for coefficient in chosen:
+                found = _times(segment, block, found, coefficient)
+
+
+def _form(block: Block, name: str) -> list[Any]:
+    """The coefficients of a·x + b, if this is the first operand."""
+    given = [block.tensors[n] for n in ("a", "b") if n in block.tensors]
+    if name != block.op.operands[0] or not given:
+        return [1.0]
+    return given if "a" in block.tensors else [1.0, *given]
+
+
+def _times(segment: Segment, block: Block, a: Floats, b: Any) -> Floats:
+    found, fine = exact_product(a, b)
+    if not fine.all():
+        at = np.unravel_index(int(np.argmin(fine)), fine.shape)
+        x, y = (float(np.broadcast_to(z, fine.shape)[at]) for z in (a, b))
+        raise Unprovable(
+            f"segment {segment.label!r}: the control {x!r} · {y!r} of {block.op.name} is rounded, and the proof speaks "
+            "of what is stored"
+        )
+    return found
+
+
+def _summed(segment: Segment, pieces: Iterable[Terms]) -> Terms:
+    """Sorted, terms of the same registers added, without zeros; in the order of lowering."""
+    all_terms = concatenate([p for p in pieces if len(p)])
+    t = all_terms[np.lexsort((all_terms.k, all_terms.j, all_terms.i))]
+    if not len(t):
+        return t
+    key = np.stack([t.i, t.j, t.k])
+    starts = np.flatnonzero(np.concatenate([[True], (key[:, 1:] != key[:, :-1]).any(0)]))
+    counts = np.diff(starts, append=len(t))
+    value = t.value[starts]
+    for position in range(1, int(counts.max())):
+        look()
+        more = np.flatnonzero(counts > position)
+        value[more], fine = summed(value[more], t.value[starts[more] + position])
+        _none_lost(segment, t[starts[more]], fine)
+    found = t[starts]
+    return Terms(found.i, found.j, found.k, value)[value != 0]
+
+
+def _paced(segment: Segment, t: Terms) -> Terms:
+    value, fine = exact_product(t.value, segment.rate)
+    _none_lost(segment, t, fine)
+    return Terms(t.i, t.j, t.k, value)
+
+
+def _scaled(segment: Segment, t: Terms, scales: Floats | None) -> Terms:
+    """ŷ = y/s turns q y_j y_k into (q s_j s_k / s_i) ŷ_j ŷ_k: exact for powers of 2."""
+    if scales is None:
+        return t
+    mantissa, exponent = np.frexp(np.append(scales, 1.0))  # index −1 is the constant 1
+    if (mantissa != 0.5).any():
+        raise Unprovable(
+            f"the state scale {scales[np.argmax(mantissa != 0.5)]!r} rounds the controls: take powers of 2"
+        )
+    shift = exponent[t.j] + exponent[t.k] - exponent[t.i] - 1  # each exponent is one more than the power
+    value, fine = _ldexp(t.value, shift, np.ones(len(t), np.bool_))
+    _none_lost(segment, t, fine)
+    return Terms(t.i, t.j, t.k, value)
+
+
+def _none_lost(segment: Segment, t: Terms, fine: NDArray[np.bool_]) -> None:
+    if not fine.all():
+        bad = int(np.argmin(fine))
+        raise Unprovable(
+            f"segment {segment.label!r}: the control of registers ({t.i[bad]}, {t.j[bad]}, {t.k[bad]}) is rounded, and "
+            "the proof speaks of what is stored: if time was rescaled, do it by powers of 2"
+        )
+
+
+def _same(segment: Segment, found: Terms, stored: Terms) -> None:
+    parts = ("i", "j", "k", "value")
+    if not all(np.array_equal(getattr(found, part), getattr(stored, part)) for part in parts):
+        raise Unprovable(f"segment {segment.label!r}: its controls are not stored as its blocks say")

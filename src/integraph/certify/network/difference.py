@@ -1,0 +1,305 @@
+"""|network − program| on a box, layer by layer: the difference itself is carried, never two values and then subtracted.
+
+z is what a layer's registers should hold, e by how much they are off, y what every register holds. A layer x = A z + b
+is stored as W, so its argument is off by
+
+    δ = (W − A) z + W e + (what the register held before) + (b stored − b)
+
+with W exactly what the stored controls give; `activations` says what comes out. Beside its entries e has its euclidean
+norm, as in `bounds/perturbation/deviation.py`: |W e| ≤ ‖W‖₂‖e‖ is smaller than row sums where layers are wide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flint import arb, arb_mat
+
+from integraph.certify.network.activation_rules import Rule, positive
+from integraph.certify.network.form import Form, Load, Ramp, Relax, read
+from integraph.certify.network.linear_maps import Linear, elapsed, prepare
+from integraph.certify.network.network_tangent import Tangent
+from integraph.certify.network.rectifiers import bend, leaky, steps
+from integraph.certify.network.roles import Activate
+from integraph.certify.network.slopes import Slopes, dot, known
+from integraph.certify.problem import Box, Point
+from integraph.certify.readout import output_weights
+from integraph.clock import look
+from integraph.numbers.arb.conversion import (
+    ONE,
+    ZERO,
+    Balls,
+    both,
+    column,
+    hull,
+    largest,
+    precision,
+    size,
+    smallest,
+    symmetric,
+)
+from integraph.numbers.arb.conversion import box as balls
+from integraph.numbers.arb.matrices import product
+from integraph.program import Program
+from integraph.targets import Network
+
+UNKNOWN = arb.nan()
+LARGE = 1e-4  # the uncertainty of a difference from which the values themselves may tell more
+AXES = 8  # inputs up to which derivatives of the network are carried along
+
+
+@dataclass(eq=False)
+class NetworkDifference:
+    """One quantity: the largest difference at any output."""
+
+    program: Program
+    network: Network
+    form: Form = field(init=False, repr=False)
+    prepared: dict[int, tuple[Linear, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    quantities = 1
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NetworkDifference, (self.program, self.network)
+
+    def __post_init__(self) -> None:
+        self.form = read(self.program, self.network)
+
+    def upper(self, box: Box, bits: int) -> tuple[float, ...]:
+        return (max(map(largest, self.outputs(box.low, box.high, bits))),)
+
+    def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
+        found = self.outputs(point, point, bits)
+        return ((max(map(smallest, found)), max(map(largest, found))),)
+
+    def outputs(self, low: Point, high: Point, bits: int) -> Balls:
+        """Program minus network, for each output: as it comes, and by its mean value."""
+        with precision(bits):
+            x = balls(low, high)
+            if low == high or len(x) > AXES or not known(self.form):
+                return self.run(x, bits)
+            middle = [ball.mid() for ball in x]
+            at, slopes = self.run(middle, bits), Slopes(self.program.width, len(x))
+            found = self.run(x, bits, slopes)
+            way = [ball - m for ball, m in zip(x, middle, strict=True)]
+            means = [value + dot(row, way) for value, row in zip(at, slopes.outputs, strict=True)]
+            return list(map(both, found, means))
+
+    def run(self, x: Balls, bits: int, slopes: Slopes | None = None) -> Balls:
+        """The recursion, with derivatives beside it if they are asked for, at the precision of the moment."""
+        if bits not in self.prepared:
+            self.prepared[bits] = prepare(self.program, self.form, self.network)
+        maps = iter(self.prepared[bits])
+        map = next(maps)
+        state = State(self.program.width, x, slopes)
+        for step in self.form.steps:
+            look()
+            match step:
+                case Ramp():
+                    state.ramp(step)
+                case Relax():
+                    state.relax(step)
+                case Load():
+                    state.load(step, map)
+                case Activate():
+                    state.activate(step, map)
+                    map = next(maps)
+        return state.read_out(self.program, map)
+
+
+class State:
+    """What is known of the registers on the way: y of all, z and e of those that hold a layer."""
+
+    def __init__(self, width: int, x: Balls, slopes: Slopes | None = None) -> None:
+        self.slopes = slopes
+        self.y: Balls = [*x, *([ZERO] * (width - len(x)))]
+        self.held = list(range(len(x)))
+        self.z, self.e, self.norm = x, [ZERO] * len(x), ZERO
+        self.tangent = Tangent(x) if len(x) <= AXES else None
+        self.norms: list[tuple[frozenset[int], arb]] = []  # of registers together, where more is known than of each
+
+    def ramp(self, step: Ramp) -> None:
+        tau = elapsed(step.time)
+        for register, b in zip(step.registers.tolist(), step.b.tolist(), strict=True):
+            self.y[register] += arb(b) * tau
+        self._forget_norms(step.registers.tolist())
+
+    def relax(self, step: Relax) -> None:
+        tau = elapsed(step.time)
+        falls = {r: (-arb(r) * tau).exp() for r in set(step.r.tolist())}
+        for register, r, c in zip(step.registers.tolist(), step.r.tolist(), step.c.tolist(), strict=True):
+            rest = arb(c) / arb(r) if c else ZERO
+            self.y[register] = rest + (self.y[register] - rest) * falls[r]
+        changed = frozenset(step.registers.tolist())
+        if self.slopes is not None:
+            self.slopes.relax(step, falls)
+        inside = [(group, norm) for group, norm in self.norms if group <= changed]
+        self._forget_norms(step.registers.tolist())
+        if len(falls) == 1 and not step.c.any():
+            self.norms += [(group, (norm * next(iter(falls.values()))).upper()) for group, norm in inside]
+
+    def load(self, step: Load, map: Linear) -> None:
+        """M, δ, and how far the other roles are from what they should be for M + δ."""
+        registers = map.registers.tolist()
+        start = [self.y[r] for r in registers]
+        start_norm = self.norm_of(registers, start)
+        z, held = column(self.z), [a + b for a, b in zip(self.z, self.e, strict=True)]
+        self.M = (product(map.A, z) + map.b).entries()
+        if self.tangent is not None:
+            self.M = self.tangent.load(map, self.M)
+        if self.slopes is not None:
+            self.slopes.load(map, self.held)
+        rounded = (product(map.lost, z) + map.shift).entries()
+        self.delta = [a + b + c for a, b, c in zip(self._through(map), rounded, start, strict=True)]
+        apart = map.norm * self.norm + euclidean(rounded) + start_norm
+        self.delta_norm = least(euclidean(self.delta), apart)
+        self.off, self.off_norm = {}, {}
+        for role, other in map.others.items():
+            gained = (
+                product(other.lost, column(held)).entries() if other.lost is not None else [ZERO] * len(other.scales)
+            )
+            mine = [self.y[r] for r in other.registers.tolist()]
+            theirs = [self.y[r] for r in other.arguments.tolist()]
+            parts = zip(gained, other.shift, mine, other.scales, theirs, strict=True)
+            self.off[role] = [gain + b + own - scale * their for gain, b, own, scale, their in parts]
+            rest = self.norm_of(other.registers.tolist(), mine) + euclidean(gained) + euclidean(other.shift)
+            half = highest([size(scale) for scale in other.scales]) * self.norm_of(other.arguments.tolist(), theirs)
+            self.off_norm[role] = least(euclidean(self.off[role]), rest + half)
+        self._forget_norms([*step.registers.tolist(), *self.held])
+        if map.spare is not None:
+            loaded, W, b = map.spare
+            for register, gain, more in zip(loaded, product(W, column(held)).entries(), b, strict=True):
+                self.y[register] += gain + more
+        for register, k, m, d in zip(registers, map.kappa, self.M, self.delta, strict=True):
+            self.y[register] = k * m + d
+        for role, other in map.others.items():
+            both = zip(other.registers.tolist(), other.arguments.tolist(), other.scales, self.off[role], strict=True)
+            for register, argument, scale, off in both:
+                self.y[register] = scale * self.y[argument] + off
+        for register, value in zip(self.held, held, strict=True):
+            self.y[register] = value * map.fall
+        constant = euclidean(map.b.entries()) + euclidean(map.shift.entries())
+        self.reach = map.norm * euclidean(held) + constant + start_norm
+
+    def activate(self, step: Activate, map: Linear) -> None:
+        """z, e and the norm of e of the layer, and what its other registers hold."""
+        registers = {role: step.roles[role].tolist() for role in step.roles}
+        shifts = {role: arb(shift) for role, (_, shift) in step.recipe.starts.items()}
+        starts = {
+            role: self.off.get(role) or [self.y[r] - shifts[role] for r in registers[role]]
+            for role in registers
+            if role != step.recipe.argument
+        }
+        count = len(step.out)
+        z, e, near, slopes = ([ZERO] * count for _ in range(4))
+        reached, brackets = [], []
+        for lane, (unit, rule) in enumerate(zip(step.units.tolist(), map.rules, strict=True)):
+            look()
+            M, delta = self.M[unit], self.delta[unit]
+            actual = M + delta
+            slope = rule.slope(hull(M, actual))
+            near[unit], bracket, ends = rule.wrong(actual, {role: eta[lane] for role, eta in starts.items()})
+            z[unit] = rule.value(M)
+            e[unit] = moved(rule, z[unit], actual, slope * delta) + near[unit] + bracket
+            slopes[unit] = slope
+            reached.append(actual)
+            brackets.append(bracket)
+            for role in registers:  # one that no rule speaks of is not known; the result is written below
+                self.y[registers[role][lane]] = ends.get(role, UNKNOWN)
+        for unit in step.still:  # of a rectifier, that do not run
+            c = arb(float(step.slopes[unit]))
+            z[unit], near[unit] = leaky(self.M[unit], c), bend(self.M[unit], map.kappa[unit], c)
+            e[unit], slopes[unit] = self.delta[unit] + near[unit], steps(self.M[unit], c)
+        norms = {
+            role: self.off_norm[role]
+            if role in self.off
+            else self.norm_of(registers[role], eta)
+            if shifts[role] == 0
+            else euclidean(eta)
+            for role, eta in starts.items()
+        }
+        steepest = highest([size(slope) for slope in slopes])
+        if step.still:
+            steepest = steepest.max(ONE)  # what they hold is off by δ, whatever the slope
+        apart = euclidean(near) + steepest * self.delta_norm
+        if self.tangent is not None:
+            self.tangent.activate(step, map, slopes)
+        if self.slopes is not None:
+            self.slopes.activate(step, self.M, self.delta, starts, slopes)
+        if reached:
+            _, together, _ = map.joint.wrong(hull(*reached), {role: symmetric(n) for role, n in norms.items()})
+            apart += least(size(together), euclidean(brackets))
+        self._forget_norms([*step.out.tolist(), *(register for role in registers for register in registers[role])])
+        if step.recipe.argument == "x":  # which is frozen
+            self._note(registers["x"], self.reach)
+        if step.name == "tanh":  # |λ| ≤ |M̂| + |λ₀|/(1 − |λ₀|)
+            start = highest([size(eta) for eta in starts["lam"]])
+            self._note(registers["lam"], self.reach + norms["lam"] / positive(ONE - start))
+        self.held, self.z, self.e = step.out.tolist(), z, e
+        self.norm = least(euclidean(e), apart)
+        for register, a, b in zip(self.held, z, e, strict=True):
+            self.y[register] = a + b
+
+    def read_out(self, program: Program, map: Linear) -> Balls:
+        """C y − (A z + b), where the columns of C that hold the last layer are W."""
+        held = set(self.held)
+        rounded = (product(map.lost, column(self.z)) + map.shift).entries()
+        found = [a + b for a, b in zip(self._through(map), rounded, strict=True)]
+        for number, row in enumerate(output_weights(program)):
+            found[number] += sum((c * self.y[register] for register, c in row if register not in held), ZERO)
+        if self.slopes is not None:
+            self.slopes.read_out(program, map, self.held)
+        return found
+
+    def _through(self, map: Linear) -> Balls:
+        """W e."""
+        each = product(map.W, column(self.e)).entries()
+        return [limited(ball, row * self.norm) for ball, row in zip(each, map.rows, strict=True)]
+
+    def norm_of(self, registers: list[int], values: Balls) -> arb:
+        """Of what some registers hold, or of how far it is off if they should hold 0."""
+        found = euclidean(values)
+        if len(set(registers)) < len(registers):
+            return found
+        for group, norm in self.norms:
+            if group.issuperset(registers):
+                found = least(found, norm)
+        return found
+
+    def _note(self, registers: list[int], norm: arb) -> None:
+        """Of what some registers hold, from now on until one of them is written."""
+        if registers and norm.is_finite() and norm >= 0:
+            self.norms.append((frozenset(registers), norm.upper()))
+
+    def _forget_norms(self, registers: list[int]) -> None:
+        changed = set(registers)
+        self.norms = [(group, norm) for group, norm in self.norms if not group & changed]
+
+
+def euclidean(values: Balls) -> arb:
+    """The norm, from above; infinite if a value is not finite."""
+    n = len(values)
+    total = (arb_mat(1, n, values) * arb_mat(n, 1, values))[0, 0]
+    return total.upper().sqrt().upper() if total.is_finite() else arb.pos_inf()
+
+
+def moved(rule: Rule, value: arb, actual: arb, by_slope: arb) -> arb:
+    """f(M̂) − f(M): by the slope, and where the difference is so large that it may say more, by subtracting."""
+    return both(by_slope, rule.value(actual) - value) if by_slope.rad() > LARGE else by_slope
+
+
+def least(a: arb, b: arb) -> arb:
+    """The smaller of two bounds, one of which may know nothing."""
+    return b if not a.is_finite() or (b.is_finite() and b < a) else a
+
+
+def highest(sizes: Balls) -> arb:
+    found = ZERO
+    for value in sizes:
+        found = found.max(value)
+    return found
+
+
+def limited(ball: arb, bound: arb) -> arb:
+    """The numbers of the ball that are at most of this size."""
+    return ball if not bound.is_finite() or size(ball) <= bound else both(ball, symmetric(bound.upper()))

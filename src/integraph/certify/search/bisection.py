@@ -1,0 +1,127 @@
+"""One step of a search: a box is halved and both halves are bounded. It depends on nothing but its job, so that it
+can be done anywhere, in any order, and done again.
+
+Where halving does not help, more bits may: the halves are bounded once more with the next precision to try, and the
+better bound is kept. What cannot be bounded (Unprovable, NaN, a negative "bound") is at most ∞.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol
+
+from integraph.certify.problem import Box, Point, Problem, Unprovable
+from integraph.clock import look
+from integraph.numbers.arb.conversion import MOST
+
+Values = tuple[float, ...]
+BETTER = 0.99  # a bound this much smaller is worth its bits
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is known of one box: bounds with `bits`, no better ones with up to `tried`, values at its centre."""
+
+    bits: int
+    tried: int
+    uppers: Values
+    centre: Values | None  # lower bounds of the sizes there, where they can matter
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Halve this box; `enough` is what each bound has to reach, `floor` what a value has to exceed to matter."""
+
+    box: Box
+    axis: int
+    at: float
+    part: Part
+    enough: Values
+    floor: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    lower: Part
+    upper: Part
+    boxes: int  # evaluated for this
+    why: str  # the reason of the first bound that was refused
+
+
+class Workers(Protocol):
+    """Who divides."""
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+        """In the order of the jobs; `Late` when the time is over."""
+
+    def close(self) -> None: ...
+
+
+def settled(upper: float, enough: float) -> bool:
+    """∞ is never enough, and NaN never settled."""
+    return upper <= enough and upper < inf
+
+
+def reached(bounds: Values, enough: Values) -> bool:
+    return all(map(settled, bounds, enough))
+
+
+def better(new: Values, old: Values, enough: Values) -> bool:
+    """Is a bound that has to fall clearly smaller?"""
+    return any(not settled(b, e) and a < BETTER * b for a, b, e in zip(new, old, enough, strict=True))
+
+
+def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
+    """Bounds, and why there are none."""
+    look()
+    try:
+        found = problem.upper(box, bits)
+    except (Unprovable, ArithmeticError) as error:
+        return (inf,) * problem.quantities, str(error)
+    if len(found) != problem.quantities:
+        raise ValueError(f"{len(found)} bounds for {problem.quantities} quantities")
+    return tuple(float(u) if u >= 0 else inf for u in found), ""
+
+
+def sizes(problem: Problem, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
+    """Enclosures of the sizes at a point; (0, ∞) where nothing is known or what is said cannot be."""
+    look()
+    try:
+        found = problem.at(point, bits)
+    except (Unprovable, ArithmeticError):
+        found = ()
+    if len(found) != problem.quantities:
+        return ((0.0, inf),) * problem.quantities
+    return tuple((abs(float(a)), abs(float(b))) if 0 <= a <= b and a < inf else (0.0, inf) for a, b in found)
+
+
+def centre(problem: Problem, box: Box, bits: int, above: Values, floor: Values) -> Values | None:
+    """Lower bounds at the centre, if a value there could exceed the floor."""
+    if all(u <= f for u, f in zip(above, floor, strict=True)):
+        return None
+    return tuple(low for low, _ in sizes(problem, box.centre, bits))
+
+
+def more(part: Part) -> int | None:
+    """The next precision to try: twice what was tried, and from the beginning when all were."""
+    return next((bits for bits in (2 * part.tried, 2 * part.bits) if bits <= MOST), None)
+
+
+def divide(problem: Problem, job: Job) -> Halves:
+    old, bits = job.part, more(job.part)
+    boxes = job.box.split(job.axis, job.at)
+    measured = [uppers(problem, box, old.bits) for box in boxes]
+    helped = any(better(found, old.uppers, job.enough) for found, _ in measured)
+    reasons, evaluated, parts = [why for _, why in measured], 2, []
+    for box, (found, _) in zip(boxes, measured, strict=True):
+        used = tried = old.bits
+        if bits is not None and not (reached(found, job.enough) or (helped and max(found) < inf)):
+            again, why = uppers(problem, box, bits)
+            evaluated, tried = evaluated + 1, bits
+            reasons.append(why)
+            if better(again, found, job.enough):
+                found, used = again, bits
+        parts.append(Part(used, tried, found, centre(problem, box, used, found, job.floor)))
+    return Halves(parts[0], parts[1], evaluated, next(filter(None, reasons), ""))

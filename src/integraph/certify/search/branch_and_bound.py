@@ -1,0 +1,287 @@
+"""Branch and bound, best first: the box of a problem is halved where its bounds are worst until they are good enough.
+
+One tree serves all quantities. The search goes in rounds: the worst boxes, a number of them that depends on the tree
+alone, are halved together, and the results are taken in a fixed order. So the tree is the same whoever divides and
+however long that takes; only an exhausted time budget and Ctrl-C end it where they fall. Whenever it ends, the tree
+covers the box and its bounds hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from heapq import heappop, heappush, heapreplace
+from math import inf, isfinite
+
+from integraph import clock
+from integraph.certify.certificate.tree import Leaf, Split, Tree
+from integraph.certify.problem import Box, Point, Problem
+from integraph.certify.search.bar import Show, search_bar
+from integraph.certify.search.bisection import (
+    Halves,
+    Job,
+    Part,
+    Values,
+    Workers,
+    better,
+    reached,
+    settled,
+    sizes,
+    uppers,
+)
+from integraph.certify.search.pool import Pool
+from integraph.certify.search.search_tree import Node, harvest, middle, over
+from integraph.errors import UsageError
+from integraph.numbers.arb.conversion import FIRST, MOST
+
+ROUND, SHARE = 32, 8  # a round halves 32 boxes, or an eighth of all where that is more
+LOOKS = 4  # boxes of a round in which values are looked at
+COSTS = 4  # boxes evaluated at most to halve one: both halves, and both with more bits
+TIGHT = 1.01  # high/low of a value that more bits would not tell more of
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """For each quantity lower ≤ sup |q| ≤ upper; the tree proves `upper`, the points prove `lower`."""
+
+    upper: Values
+    lower: Values
+    points: tuple[Point | None, ...]
+    tree: Tree
+    boxes: int  # evaluated
+    bits: int  # the most that the tree needs
+    seconds: float
+    stopped: str  # goal, gap, refuted, one box, boxes, seconds, interrupted, or stuck: no box can be halved any more
+    why: str  # what the problem said where it gave no bound
+
+
+def search(
+    problem: Problem,
+    box: Box,
+    *,
+    goal: float | None = None,
+    gap: float | None = None,
+    boxes: int = 100_000,
+    seconds: float = 60.0,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+    known: Iterable[Point] = (),
+) -> Found:
+    """Bounds of sup |q| over the box: at most `goal`, then within a factor 1 + `gap` of a value; with neither, one box.
+
+    A value above the goal refutes it. `known` are points of the box where values are large. The first second is spent
+    in this process, since most proofs need less; then, if boxes take long enough, one process per core helps
+    (`workers`; 1: none does), or from the start the cluster of a dask `scheduler`.
+    """
+    known = tuple(known)
+    _valid(box, goal, gap, boxes, seconds, workers, known)
+    begun = clock.now()
+    run = _Run(problem, box, goal, gap, boxes)
+    stopped = "interrupted"
+    try:
+        with (
+            clock.within(seconds),
+            closing(_workers(problem, workers, scheduler)) as team,
+            search_bar(progress, boxes, seconds) as show,
+        ):
+            stopped = run.root(known) or run.grow(team, show)
+    except clock.Late:
+        stopped = "seconds"
+    except KeyboardInterrupt:
+        pass  # what is done is done
+    tree = harvest(run.nodes)
+    ends = [node for node in tree if isinstance(node, Leaf)]
+    return Found(
+        over([leaf.uppers for leaf in ends]),
+        run.lower,
+        tuple(point for _, point in run.best),
+        tree,
+        run.boxes,
+        max(leaf.bits for leaf in ends),
+        clock.now() - begun,
+        stopped,
+        run.why,
+    )
+
+
+class _Run:
+    """The state of a search; at any moment `nodes` is a tree that covers the box."""
+
+    def __init__(self, problem: Problem, box: Box, goal: float | None, gap: float | None, budget: int) -> None:
+        self.problem, self.box, self.goal, self.gap, self.budget = problem, box, goal, gap, budget
+        self.nodes = [Node(box, Part(FIRST, FIRST, (inf,) * problem.quantities, None))]
+        self.best: list[tuple[float, Point | None]] = [(0.0, None)] * problem.quantities
+        self.boxes, self.why = 0, ""
+        self.phase = "one box" if goal is None and gap is None else "gap" if goal is None else "goal"
+        self.heap: list[tuple[tuple[float, float], int]] = []  # the most urgent first
+        self.stuck = False  # is there a box that should be halved and cannot be?
+
+    @property
+    def lower(self) -> Values:
+        return tuple(low for low, _ in self.best)
+
+    @property
+    def enough(self) -> Values:
+        """What a bound has to reach now."""
+        if self.phase == "goal" and self.goal is not None:
+            return (self.goal,) * len(self.best)
+        return tuple((1 + (self.gap or 0.0)) * low for low in self.lower)
+
+    @property
+    def floor(self) -> Values:
+        """What a value has to exceed to tell anything."""
+        return self.lower if self.gap is not None else tuple(max(low, self.goal or 0.0) for low in self.lower)
+
+    @property
+    def refuted(self) -> bool:
+        return self.goal is not None and any(low > self.goal for low in self.lower)
+
+    def root(self, known: Sequence[Point]) -> str | None:
+        """The whole box, with as many bits as help; the reason to end here."""
+        bits = FIRST
+        while bits <= MOST and self.boxes < self.budget:
+            found, why = uppers(self.problem, self.box, bits)
+            self.boxes, self.why = self.boxes + 1, self.why or why
+            old = self.nodes[0].part.uppers
+            if bits == FIRST or better(found, old, self.enough):
+                self.nodes[0].part = Part(bits, bits, found, None)
+            elif max(old) < inf:
+                break
+            if reached(found, self.enough):
+                break
+            bits *= 2
+        for point in (self.box.centre, *known):
+            self._look(point)
+        if self.refuted:
+            return "refuted"
+        return "one box" if self.phase == "one box" else None
+
+    def _look(self, point: Point) -> None:
+        """A value; where bounds have yet to fall, with more bits while it could be larger than what is known."""
+        bits = self.nodes[0].part.bits
+        while bits <= MOST:
+            found = sizes(self.problem, point, bits)
+            self._learn(point, tuple(low for low, _ in found))
+            tight = all(high <= TIGHT * low for (_, high), low in zip(found, self.lower, strict=True))
+            if tight or reached(self.nodes[0].part.uppers, self.enough):
+                return
+            bits *= 2
+
+    def _learn(self, point: Point, lows: Values) -> None:
+        for quantity, low in enumerate(lows):
+            if low > self.best[quantity][0]:
+                self.best[quantity] = low, point
+
+    def grow(self, team: Workers, show: Show) -> str:
+        """Rounds until the reason to end."""
+        self._enter(self.phase)
+        while True:
+            room = (self.budget - self.boxes) // COSTS
+            batch = self._worst(min(max(ROUND, len(self.nodes) // (2 * SHARE)), room))
+            if not batch and not self.heap:
+                if self.stuck or self.phase == "gap" or self.gap is None:
+                    return "stuck" if self.stuck else self.phase
+                self._enter("gap")
+                continue
+            if not batch:
+                return "boxes"
+            jobs = self._jobs(batch)
+            for halves, (number, split) in zip(team.run(jobs), batch, strict=True):
+                self._take(number, split, halves)
+                if self.refuted:
+                    return "refuted"
+            worst = self.nodes[batch[0][0]].part
+            show(worst.uppers, self.lower, self.boxes)
+
+    def _jobs(self, batch: Sequence[tuple[int, Split]]) -> list[Job]:
+        """Values are looked at in the worst boxes alone: they cost as much as bounds and seldom tell anything new."""
+        floors, enough = [self.floor] * LOOKS + [(inf,) * len(self.best)] * len(batch), self.enough
+        return [
+            Job(self.nodes[n].box, cut.axis, cut.at, self.nodes[n].part, enough, floor)
+            for (n, cut), floor in zip(batch, floors, strict=False)
+        ]
+
+    def _enter(self, phase: str) -> None:
+        self.phase, self.stuck = phase, False
+        self.heap = []
+        for number, node in enumerate(self.nodes):
+            if node.halves is None:
+                self._push(number)
+
+    def _push(self, number: int) -> None:
+        if (key := urgency(self.nodes[number].part.uppers, self.enough)) is not None:
+            heappush(self.heap, (key, number))
+
+    def _worst(self, count: int) -> list[tuple[int, Split]]:
+        """The boxes to halve next; those on the heap had their urgency when they were put there, or less now."""
+        found: list[tuple[int, Split]] = []
+        while self.heap:
+            then, number = self.heap[0]
+            node = self.nodes[number]
+            now = urgency(node.part.uppers, self.enough)
+            if now is None:
+                heappop(self.heap)
+            elif now > then:
+                heapreplace(self.heap, (now, number))
+            elif len(found) == count:
+                break
+            else:
+                heappop(self.heap)
+                if (split := middle(node.box, self.box)) is None:
+                    self.stuck = True
+                else:
+                    found.append((number, split))
+        return found
+
+    def _take(self, number: int, split: Split, halves: Halves) -> None:
+        node, count = self.nodes[number], len(self.nodes)
+        self.boxes, self.why = self.boxes + halves.boxes, self.why or halves.why
+        for box, part in zip(node.box.split(split.axis, split.at), (halves.lower, halves.upper), strict=True):
+            self.nodes.append(Node(box, part))
+            if part.centre is not None:
+                self._learn(box.centre, part.centre)
+        node.halves = split, count, count + 1  # last and at once: an interrupt leaves it whole or divided
+        self._push(count)
+        self._push(count + 1)
+
+
+def urgency(bounds: Values, enough: Values) -> tuple[float, float] | None:
+    """(−ratio, −bound) of the quantity farthest from being settled, None where all are; the smallest comes first."""
+    found = [
+        (-(u / e if u < inf and e > 0 else inf), -u) for u, e in zip(bounds, enough, strict=True) if not settled(u, e)
+    ]
+    return min(found, default=None)
+
+
+def _workers(problem: Problem, workers: int | None, scheduler: str | None) -> Workers:
+    if scheduler is None:
+        return Pool(problem, workers)
+    from integraph.certify.search.cluster import Cluster
+
+    return Cluster(problem, scheduler)
+
+
+def _valid(
+    box: Box,
+    goal: float | None,
+    gap: float | None,
+    boxes: int,
+    seconds: float,
+    workers: int | None,
+    known: Sequence[Point],
+) -> None:
+    if not all(isfinite(a) and isfinite(b) and a <= b for a, b in zip(box.low, box.high, strict=True)):
+        raise UsageError(f"a box needs finite ends, low ≤ high, not {box.low} to {box.high}")
+    for name, value in (("goal", goal), ("gap", gap)):
+        if value is not None and not 0 <= value < inf:
+            raise UsageError(f"{name} = {value} must be a finite number, at least 0")
+    for name, count in (("boxes", boxes), ("workers", workers)):
+        if count is not None and not count >= 1:
+            raise UsageError(f"{name} = {count} must be at least 1")
+    if not seconds > 0:
+        raise UsageError(f"seconds = {seconds} must be more than 0")
+    for point in known:
+        if not all(a <= x <= b for a, x, b in zip(box.low, point, box.high, strict=True)):
+            raise UsageError(f"the known point {point} is not in the box {box.low} to {box.high}")

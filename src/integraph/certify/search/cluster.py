@@ -1,0 +1,123 @@
+"""A dask cluster that divides boxes, given the address of its scheduler.
+
+The problem is sent once and kept by the workers, jobs go in batches. A batch that is lost with its worker is done
+again, by another worker and in the end here. The precision of balls belongs to a process, so that a worker does one
+batch at a time whatever its number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from math import inf
+from typing import Any
+
+from integraph.certify.problem import Problem
+from integraph.certify.search.bisection import Halves, Job, divide
+from integraph.clock import left, look, within
+from integraph.errors import UsageError
+
+ANSWER = 5.0  # seconds that a scheduler and its first worker may take to answer
+BATCHES = 4  # per thread and round
+TRIES = 3  # on the cluster, before a batch is done here
+
+_one_at_a_time = threading.Lock()
+
+
+class Cluster:
+    def __init__(self, problem: Problem, scheduler: str) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise UsageError(
+                f"scheduler = {scheduler!r} needs dask.distributed ({error}): pip install 'integraph[cluster]'"
+            ) from None
+        self._problem, self._client = problem, _client(distributed.Client, scheduler)
+        self._sent: Any = None
+        self._there = True  # does the scheduler still answer?
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+        """In the order of the jobs; `Late` when the time is over."""
+        size = -(-len(jobs) // (BATCHES * self._threads()))
+        batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
+        asked: list[Any] = []
+        try:
+            for batch in batches:
+                asked.append(self._ask(batch))
+            for number, batch in enumerate(batches):
+                found = None
+                for tried in range(TRIES):
+                    if tried:
+                        self._sent = None  # it may have been lost with the batch
+                        asked[number] = self._ask(batch)
+                    look()
+                    if asked[number] is not None and (found := _answer(asked[number], left())) is not None:
+                        break
+                yield from map(self._here, batch) if found is None else found
+        finally:
+            if self._there:
+                with suppress(Exception):
+                    self._client.cancel([future for future in asked if future is not None])
+
+    def _here(self, job: Job) -> Halves:
+        return divide(self._problem, job)
+
+    def _threads(self) -> int:
+        try:
+            return max(1, sum(self._client.nthreads().values())) if self._there else 1
+        except Exception as error:
+            self._leave(error)
+            return 1
+
+    def _ask(self, batch: Sequence[Job]) -> Any:
+        """A future, None where nobody can be asked."""
+        if not self._there:
+            return None
+        try:
+            if self._sent is None:
+                self._sent = self._client.scatter(self._problem, broadcast=True, hash=False)
+            return self._client.submit(divided, self._sent, batch, left(), pure=False)
+        except Exception as error:
+            self._leave(error)
+            return None
+
+    def _leave(self, error: Exception) -> None:
+        """All that is left is done here."""
+        self._there = False
+        warnings.warn(f"one process goes on with the proof, the cluster cannot: {error}", RuntimeWarning, stacklevel=2)
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self._client.close()
+
+
+def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[Halves]:
+    """Done by a worker, which stops when nobody waits any more."""
+    with _one_at_a_time, within(seconds):
+        return [divide(problem, job) for job in batch]
+
+
+def _answer(future: Any, seconds: float) -> list[Halves] | None:
+    """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
+    try:
+        found: list[Halves] = future.result(timeout=None if seconds == inf else seconds)
+    except Exception:
+        return None
+    return found
+
+
+def _client(Client: Any, scheduler: str) -> Any:
+    try:
+        client = Client(scheduler, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(
+            f"no dask scheduler answers at {scheduler!r} ({error}): give the address it prints, such as tcp://host:8786"
+        ) from None
+    try:
+        client.wait_for_workers(1, timeout=ANSWER)
+    except TimeoutError:
+        client.close()
+        raise UsageError(f"the dask scheduler at {scheduler!r} has no workers: start one with dask worker") from None
+    return client

@@ -1,0 +1,176 @@
+"""`integraph certify` and `integraph check`: proofs of programs, made and made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from integraph.cli import options as a
+from integraph.cli.beside import beside
+from integraph.cli.inputs import box_of
+from integraph.cli.output import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
+from integraph.cli.paths import PROOF, loaded, output, refuse_pipe
+from integraph.errors import UsageError
+from integraph.text import clean
+
+if TYPE_CHECKING:
+    from integraph import Function, Network, Program, Proof
+
+PROVED = "proved"
+LEAST = 1e-12  # that is asked of exact programs, most of which promise less
+
+
+def register(app: typer.Typer) -> None:
+    for word in (certify, check):
+        command(app, "Prove")(word)
+
+
+def certify(
+    file: a.ProgramFile,
+    source: a.MaybeSource = None,
+    eps: Annotated[float | None, typer.Option(help="What is to be proved. The program's promise unless given.")] = None,
+    box: Annotated[
+        str | None, typer.Option(metavar="BOX", help="Where: 0,1;-2,2. The box of the promise unless given.")
+    ] = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(help="Tighten the bound until it is within this share of a difference that is there: 0.1."),
+    ] = None,
+    boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="At most so many boxes.")] = 100_000,
+    seconds: Annotated[float, typer.Option(help="At most so long.")] = 60.0,
+    workers: Annotated[int | None, typer.Option(help="Processes; one for each core unless given.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of a dask cluster, instead of workers.")
+    ] = None,
+    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof here, .json.")] = None,
+    variables: a.Variables = None,
+    inputs: a.Inputs = None,
+) -> Answer:
+    """Prove how far a program can be from its source, everywhere on a box.
+
+    Of a program that was compiled exactly 1e-12 is asked for, unless it promises more than that.
+    Exits with 0 if it is proved, with 1 if it is refuted or unknown, or --gap is not reached.
+    Ctrl-C ends the search and keeps what is proved.
+
+    [bold]Examples[/bold]
+
+    integraph certify net.integraph net.onnx -o net.proof.json
+
+    integraph certify bell.integraph --eps 1e-9
+
+    integraph certify bell.integraph --gap 0.1 --seconds 300
+    """
+    import integraph
+    from integraph.certify.proof import ENDS
+
+    target = None if proof is None else output(proof, PROOF, "-o", [file])
+    program = loaded(file)
+    found, origin = _target(program, source, box, variables, inputs)
+    made = integraph.certify(
+        program, found, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
+        workers=workers, scheduler=scheduler,
+    )  # fmt: skip
+    data, text = {"source": origin.removeprefix("source: ")} | proof_facts(made), [origin, repr(made)]
+    warnings = []
+    if target is not None and made.certificate is not None:
+        made.certificate.save(target)
+        data["written"] = target
+        text.append(f"wrote {clean(str(target))}")
+    elif target is not None:
+        warnings.append(f"nothing is proved, so {clean(str(target))} was not written")
+    early = any(end in made.reason for end in ENDS.values())  # before the gap is reached, if there is one
+    done = made.status == PROVED and not (early and gap is not None)
+    ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED
+    return Answer(data, text, GOOD if done else ended, tuple(warnings))
+
+
+def asked(program: Program, eps: float | None, gap: float | None = None) -> float | None:
+    """What is to be proved: what is given, or else the promise; of an exact program LEAST if that is smaller."""
+    from integraph.api.origin import is_exact
+
+    if eps is not None or gap is not None or not is_exact(program):
+        return eps
+    return max(LEAST, 0.0 if program.budget is None else program.budget.total)
+
+
+def _target(
+    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
+) -> tuple[Network | Function, str]:
+    """The source, which must be something that there are proofs of."""
+    from integraph import Graph
+    from integraph.api.certificates import graph_refused
+
+    found, origin = beside(program, source, box, variables, inputs)
+    if isinstance(found, Graph):
+        raise graph_refused(found.name)
+    return found, origin
+
+
+def proof_facts(proof: Proof) -> dict[str, Any]:
+    """A proof as data."""
+    return {
+        "status": proof.status,
+        "reason": proof.reason,
+        "eps": proof.eps,
+        "gap": proof.gap,
+        "promised": proof.promised,
+        "proven": proof.proven,
+        "seen": proof.seen,
+        "lower": proof.lower,
+        "point": proof.point,
+        "low": proof.box.low,
+        "high": proof.box.high,
+        "boxes": proof.boxes,
+        "bits": proof.precision,
+        "seconds": proof.seconds,
+        "assumed": proof.assumed,
+    }
+
+
+def check(
+    proof: Annotated[Path, typer.Argument(help="A proof, written by certify -o.", metavar="PROOF", show_default=False)],
+    file: a.ProgramFile,
+    source: a.MaybeSource = None,
+    variables: a.Variables = None,
+    inputs: a.Inputs = None,
+) -> Answer:
+    """Check a proof: everything that it claims is computed again.
+
+    Nothing of the search has a part in it.
+    Exits with 0 only if the proof holds and what was asked is proved.
+
+    [bold]Examples[/bold]
+
+    integraph check net.proof.json net.integraph net.onnx
+
+    integraph check bell.proof.json bell.integraph
+    """
+    import integraph
+    from integraph.cli.paths import is_program
+
+    refuse_pipe(proof)
+    if is_program(proof):
+        raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
+    certificate = integraph.Certificate.load(proof)
+    program = loaded(file)
+    found, origin = _target(program, source, None, variables, inputs)
+    with waiting("checking"):
+        checked = integraph.check(certificate, program, found)
+    assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
+    data = {
+        "source": origin.removeprefix("source: "),
+        "holds": checked.holds,
+        "status": checked.status,
+        "claim": checked.claim,
+        "reason": checked.reason,
+        "assumed": assumed,
+        "boxes": checked.boxes,
+        "seconds": checked.seconds,
+    }
+    verdict = f"the proof holds: {checked.status}" if checked.holds else f"the proof does not hold: {checked.reason}"
+    claims = "what is proved" if checked.holds else "what it claims"
+    work = f"{checked.boxes} box{'es' * (checked.boxes != 1)} computed again in {checked.seconds:.2g} s"
+    text = [origin, verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in assumed), work]
+    return Answer(data, text, GOOD if checked.holds and checked.status == PROVED else FAILED)

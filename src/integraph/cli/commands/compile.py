@@ -1,0 +1,170 @@
+"""`integraph compile`: from a source to a program, on the screen or in a file, proved and reported if asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from integraph.cli import options as a
+from integraph.cli.beside import box_beside
+from integraph.cli.commands.centre import centre
+from integraph.cli.commands.certify import PROVED, asked, proof_facts
+from integraph.cli.facts import program_facts
+from integraph.cli.inputs import box_of, names_of, source_of
+from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
+from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
+from integraph.errors import IntegraphError, UsageError
+from integraph.text import clean
+
+if TYPE_CHECKING:
+    from integraph import Program, Proof
+    from integraph.api.origin import Target
+
+SHORT = 40  # lines of a description that are printed unasked
+NO_PROMISE = (
+    "no error is promised: it is not proved that every root, power, quotient and logarithm of the formula exists on "
+    "the whole box (evaluation checks it at every point); say with --box where inputs live"
+)
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "Make")(compile)
+
+
+def compile(
+    source: a.Source,
+    save: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the program here, as .integraph. Else nothing is."),
+    ] = None,
+    eps: a.Eps = None,
+    box: a.Box = None,
+    method: a.Method = None,
+    order: a.Order = None,
+    width: a.Width = None,
+    bound: a.Bound = None,
+    free: a.Free = None,
+    horizon: Annotated[float | None, typer.Option(help="T. One unit of time for each segment unless given.")] = None,
+    variables: a.Variables = None,
+    inputs: a.Inputs = None,
+    certify: Annotated[
+        bool,
+        typer.Option("--certify", help="Prove the error; with -o FILE.integraph the proof is FILE.proof.json."),
+    ] = False,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report, one page of HTML, here.")] = None,
+) -> Answer:
+    """Compile a formula, a network or a function into a quadratic neural ODE.
+
+    With --certify it exits with 1 unless the error is proved; the program is written all the same.
+
+    [bold]Examples[/bold]
+
+    integraph compile "sin(3*x)*exp(-y)"
+
+    integraph compile "exp(-x^2)" --box=-2,2 -o bell.integraph --report bell.html
+
+    integraph compile net.onnx --eps 1e-8 -o net.integraph --certify
+
+    integraph compile "1/(1+x*y)" --method lean --eps 1e-4 --certify
+
+    integraph compile mymodule:f --inputs 2 --eps 1e-3
+    """
+    import integraph
+    from integraph.api.origin import is_exact
+    from integraph.targets import Function
+
+    read = [Path(source)]
+    to = None if save is None else output(save, PROGRAM, "-o", read)
+    proof_to = output(proof_beside(to), PROOF, "--certify", read) if certify and to is not None else None
+    page = None if report is None else output(report, PAGE, "--report", read)
+    given, domain, names = source_of(source), box_of(box), names_of(variables)
+    with waiting("compiling"):
+        program = integraph.compile(
+            given, eps, box=domain, method=method, order=order, width=width, bound=bound, free=free, horizon=horizon,
+            variables=names, inputs=inputs,
+        )  # fmt: skip
+        target = _target(program, given, box=domain, variables=names, inputs=inputs)
+    proof = _proof(program, target, eps) if certify else None
+    if proof is not None and proof.certificate is not None:
+        program = program.with_errors(proven=proof.upper)
+    written = _written(program, target, proof, to, proof_to, page)
+    seen = centre(program, target, box_beside(program, box))
+    data = program_facts(program) | {"centre": seen.data, "proof": None if proof is None else proof_facts(proof)}
+    text = [repr(program), "", *_described(program), "", seen.text]
+    if proof is not None:
+        text += ["", repr(proof)]
+    text += [f"wrote {clean(str(path))}" for path in written.values()]
+    code = GOOD if proof is None or proof.status == PROVED else FAILED
+    warnings = (NO_PROMISE,) if program.budget is None and is_exact(program) and isinstance(target, Function) else ()
+    return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
+
+
+def _target(program: Program, given: Any, **options: Any) -> Target | None:
+    """The source as something that has values, if it has."""
+    from integraph.api.origin import target_of
+
+    try:
+        return target_of(program, given, **options)
+    except IntegraphError:
+        return None
+
+
+def _proof(program: Program, target: Target | None, eps: float | None) -> Proof:
+    """Of what the program promises, or of `eps` if it promises nothing; see `asked` for exact ones."""
+    import integraph
+    from integraph.certify.proof import ENDS
+    from integraph.targets import Function, Network
+
+    if not isinstance(target, Function | Network):
+        raise UsageError("--certify is for formulas and feedforward networks: leave it out, compare shows differences")
+    proof = integraph.certify(program, target, asked(program, eps if program.budget is None else None))
+    if ENDS["interrupted"] in proof.reason:
+        raise KeyboardInterrupt
+    return proof
+
+
+def _written(
+    program: Program,
+    target: Target | None,
+    proof: Proof | None,
+    to: Path | None,
+    proof_to: Path | None,
+    page: Path | None,
+) -> dict[str, Path]:
+    """What is where. The report takes longest and can fail, so it comes first: until then nothing is written."""
+    found = {}
+    if page is not None:
+        from integraph.report import report
+
+        with waiting("reporting") as bar:
+            found["report"] = report(program, page, target, proof=proof, progress=bar.say)
+    if proof_to is not None and proof is not None and proof.certificate is not None:
+        proof.certificate.save(proof_to)
+        found["proof"] = proof_to
+    if to is not None:
+        program.save(to)
+        found["program"] = to
+    return found
+
+
+def _described(program: Program) -> list[str]:
+    """All segments, if that is not much to read."""
+    if program.depth <= SHORT:
+        lines = program.describe().splitlines()
+        if len(lines) <= SHORT:
+            return lines
+    return [f"{program.depth} segments, which integraph describe shows one by one"]
+
+
+def _next(program: Program, to: Path | None, page: Path | None) -> str:
+    """What a person may want to do with it."""
+    from integraph.api.origin import recalled
+
+    if to is None:
+        return "-o NAME.integraph keeps the program" + ", --report NAME.html draws it" * (page is None)
+    words = [f"integraph eval {to} POINT", f"integraph trace {to}"]
+    if page is None:
+        words.append(f"integraph report {to}" + " SOURCE" * (recalled(program) is None))
+    return ", ".join(words)

@@ -1,0 +1,45 @@
+"""`integraph paper`: the paper from beginning to end, computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
+from integraph.cli.paths import PAGE, output
+from integraph.text import clean
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "Prove")(paper)
+
+
+def paper(
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table as a page of HTML, too.")] = None,
+) -> Answer:
+    """Reproduce the paper: every lemma, remark, theorem, table and figure, and what is misprinted in it.
+
+    Each row is computed, not quoted. Exits with 1 if a row fails.
+
+    [bold]Examples[/bold]
+
+    integraph paper
+
+    integraph paper --html paper.html
+    """
+    from integraph.paper import ITEMS, reproduce
+
+    page = None if html is None else output(html, PAGE, "--html")
+    with waiting("reproducing", len(ITEMS)) as bar:
+
+        def turn(name: str) -> None:
+            bar.say(name)
+            bar(1)
+
+        found = reproduce(turn)
+        if page is not None:
+            found.save_html(page)
+    text = [repr(found)] + ([] if page is None else [f"wrote {clean(str(page))}"])
+    return Answer(found.data() | {"html": page}, text, GOOD if found.holds else FAILED)

@@ -1,0 +1,189 @@
+"""`integraph plan`: what a source would cost, before anything is built."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from integraph.cli import options as a
+from integraph.cli.inputs import box_of, names_of, source_of
+from integraph.cli.output import Answer, command, waiting
+from integraph.errors import IntegraphError, UsageError
+
+if TYPE_CHECKING:
+    from integraph import Network
+
+EXACT, LEAN = "exact", "lean"
+THEOREM_1, THEOREM_2 = (LEAN, "remark", "paper"), ("narrow", "wide")
+WAYS: tuple[dict[str, Any], ...] = (  # to build a network
+    {"method": "narrow", "bound": "tight"},
+    {"method": "narrow", "bound": "paper"},
+    {"method": "wide", "free": "keep"},
+    {"method": "wide", "free": "clean"},
+    {"method": "wide", "free": "decay"},
+)
+PARAMETERS = 1_000_000  # of a network that is compiled to know what it costs
+COLUMNS = ("method", "W", "D", "T", "terms", "largest rate", "promised error")
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "Make")(plan)
+
+
+def plan(
+    source: a.Source,
+    eps: a.Eps = None,
+    box: a.Box = None,
+    method: a.Method = None,
+    order: a.Order = None,
+    width: a.Width = None,
+    variables: a.Variables = None,
+    inputs: a.Inputs = None,
+) -> Answer:
+    """What a program would cost, for every way to build it.
+
+    For functions: orders n, cells N, steepness c and batches P of Theorem 1.
+    For formulas: also the exact program.
+    For networks: the narrow and the wide constructions of Theorem 2.
+
+    [bold]Examples[/bold]
+
+    integraph plan "sin(3*x)*exp(-y)" --eps 1e-8
+
+    integraph plan "1/(1+x*y)" --method lean --width 100
+
+    integraph plan net.onnx --eps 1e-9 --box=-1,1
+    """
+    from integraph.api.origin import target
+    from integraph.targets import Network
+
+    given, cube = source_of(source), box_of(box)
+    options: dict[str, Any] = {"box": cube, "variables": names_of(variables), "inputs": inputs}
+    smooth = {name: value for name, value in (("order", order), ("width", width)) if value is not None}
+    with waiting("planning"):
+        found = target(given, **options)
+        if isinstance(found, Network) and method != EXACT:
+            _only(method, THEOREM_2, "a network")
+            _refuse(smooth, "a network")
+            return _network(found, eps, cube, method)
+        return _function(given, found, eps, method, options, smooth)
+
+
+def _function(
+    given: Any, found: Any, eps: float | None, method: str | None, options: dict[str, Any], smooth: dict[str, Any]
+) -> Answer:
+    """Theorem 1, and exactly, as far as each is possible and wanted."""
+    from integraph.targets.graph import Graph
+
+    if isinstance(found, Graph):
+        _only(method, (EXACT,), "a graph")
+        method = EXACT
+    _only(method, (EXACT, *THEOREM_1), "a function")
+    if method == EXACT:
+        _refuse(smooth, "compiled exactly")
+    wanted = [EXACT] if method == EXACT else [method or LEAN]
+    if method is None and not smooth and found.expression is not None:
+        wanted.insert(0, EXACT)
+    data: dict[str, Any] = {}
+    text: list[Any] = []
+    errors: list[IntegraphError] = []
+    for one in wanted:
+        try:
+            facts, said = (
+                _exact(given, found, eps, options) if one == EXACT else _plan(given, eps, one, options, smooth)
+            )
+        except IntegraphError as error:
+            errors.append(error)
+            facts, said = {"impossible": str(error)}, f"{one}: not possible: {error}"
+        data[one], text = facts, [*text, *([""] if text else []), said]
+    if len(errors) == len(wanted):
+        raise errors[0]
+    return Answer(data, text)
+
+
+def _exact(given: Any, found: Any, eps: float | None, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    import integraph
+    from integraph.targets import Network
+    from integraph.targets.graph import Graph
+
+    source = found if isinstance(found, Graph | Network) else given
+    layouts = integraph.layouts(source, eps, **options)
+    rows = [{"free": one.free, "width": one.width, "depth": one.depth} for one in layouts.found]
+    return {"layouts": rows}, f"exactly\n{layouts}"
+
+
+def _plan(
+    given: Any, eps: float | None, method: str, options: dict[str, Any], smooth: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    import integraph
+    from integraph.api.compiler import EPS
+
+    found = integraph.plan(given, EPS if eps is None else eps, method=method, **options, **smooth)
+    facts = {
+        "eps": found.eps,
+        "by": found.by,
+        "chosen": _choice(found.chosen),
+        "alternatives": [_choice(choice) for choice in found.alternatives],
+    }
+    return facts, f"by Theorem 1\n{found!r}"
+
+
+def _choice(choice: Any) -> dict[str, Any]:
+    return dataclasses.asdict(choice) | {"size": choice.size, "memory": choice.memory}
+
+
+def _network(net: Network, eps: float | None, box: Any, method: str | None) -> Answer:
+    from rich.table import Table
+
+    ways = [way for way in WAYS if method in (None, way["method"])]
+    rows = list(_rows(net, eps, box, ways))
+    drawn = Table(box=None, pad_edge=False)
+    for column in COLUMNS:
+        drawn.add_column(column, justify="left" if column in (COLUMNS[0], COLUMNS[-1]) else "right")
+    for row in rows:
+        drawn.add_row(", ".join(row["way"].values()), *_cells(row))
+    return Answer({"source": repr(net), "ways": rows}, [repr(net), drawn])
+
+
+def _rows(net: Network, eps: float | None, box: Any, ways: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What each way would build; a network that is small is built to know it."""
+    import integraph
+
+    for way in ways:
+        if net.parameters > PARAMETERS:
+            yield {"way": way, "unknown": f"more than {PARAMETERS:,} parameters: compile tells"}
+            continue
+        try:
+            program = integraph.compile(net, eps, box=box, **way)
+        except UsageError as error:
+            yield {"way": way, "impossible": str(error)}
+            continue
+        promised = None if program.budget is None else program.budget.total
+        yield {
+            "way": way, "width": program.width, "depth": program.depth, "horizon": program.horizon,
+            "terms": program.terms, "rate": program.rate, "promised": promised,
+        }  # fmt: skip
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    from integraph.program.summary import above
+
+    for why in ("impossible", "unknown"):
+        if why in row:
+            return ["", "", "", "", "", f"{why}: {row[why]}"]
+    sizes = [f"{row[name]:,}" for name in ("width", "depth")]
+    promised = "nothing" if row["promised"] is None else f"≤ {above(row['promised'])}"
+    return [*sizes, f"{row['horizon']:g}", f"{row['terms']:,}", f"{row['rate']:.4g}", promised]
+
+
+def _only(method: str | None, known: tuple[str, ...], what: str) -> None:
+    if method is not None and method not in known:
+        raise UsageError(f"--method {method}: for {what} it is {' or '.join(known)}")
+
+
+def _refuse(options: dict[str, Any], what: str) -> None:
+    for name, value in options.items():
+        raise UsageError(f"--{name} {value} is of Theorem 1, and this is {what}: leave it out")

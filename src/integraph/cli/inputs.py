@@ -1,0 +1,74 @@
+"""What the command was given, as what `integraph.compile` takes: formulas stay texts, module:callable is imported."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from integraph.cli.paths import NETWORKS, PROGRAM, is_program, refuse_pipe
+from integraph.errors import SourceError, UsageError
+
+CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
+
+
+def source_of(text: str) -> Any:
+    """The source that a text names. Only module:callable runs code, and only because it says so."""
+    text = text.strip()
+    if not text:
+        raise UsageError("SOURCE is empty: give a formula, the file of a network, or module:callable")
+    if Path(text).suffix.lower() in (*NETWORKS, *PROGRAM.suffixes):  # anything else may be a formula as well
+        refuse_pipe(Path(text))
+    if is_program(Path(text)):
+        raise UsageError(f"{text} is a program already: integraph info {text} shows it")
+    found = CALLABLE.fullmatch(text)
+    return text if found is None else _imported(*found.groups())
+
+
+def _imported(module: str, path: str) -> Any:
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
+            raise SourceError(f"module {module!r} imports {error.name!r}, which is not installed") from None
+        raise SourceError(f"there is no module {module!r} here or in the environment: needs module:callable") from None
+    except SystemExit:
+        raise SourceError(f"module {module!r} ends the program (SystemExit) when it is imported") from None
+    except Exception as error:
+        raise SourceError(f"module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(here)
+        sys.path.append(here)  # for what it imports later; last, so that nothing of ours is taken from here
+    for name in path.split("."):
+        if not hasattr(found, name):
+            near = ", ".join(n for n in vars(found) if not n.startswith("_") and callable(getattr(found, n)))
+            where = getattr(found, "__file__", None) or module
+            raise SourceError(f"{where} has no {name!r}: it has {near or 'nothing that can be called'}")
+        found = getattr(found, name)
+    return found
+
+
+def box_of(text: str | None) -> list[tuple[float, float]] | tuple[float, float] | None:
+    """'0,1' or '0,1;-2,2' as what `box=` takes."""
+    if text is None:
+        return None
+    pairs = [_pair(part, text) for part in text.strip().rstrip(";").split(";")]
+    return pairs if ";" in text else pairs[0]
+
+
+def _pair(part: str, text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(word) for word in part.split(","))
+    except ValueError:
+        raise UsageError(f"--box {text!r}: {part!r} is no pair of numbers; write 'low,high' or '0,1;-2,2'") from None
+    return low, high
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """'x,y' as a list of names."""
+    return None if text is None else [name.strip() for name in text.split(",")]

@@ -1,0 +1,165 @@
+"""What all words of the command share: two ways to answer, one way to fail.
+
+Results go to stdout, everything else to stderr. The exit code is 0 for good, 1 for refuted, failed or unknown, 2 for
+misuse, 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import inspect
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from typing import Annotated, Any, NoReturn, cast, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from integraph.cli.plain import plain
+from integraph.cli.spoken import spoken
+from integraph.cli.streams import silence
+from integraph.cli.terminal import put, remark
+from integraph.cli.terminal import waiting as waiting
+from integraph.errors import FileError, FlowError, IntegraphError, SourceError
+
+GOOD, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
+MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, None)
+# what typer's parser raises: it has no name that lasts
+ParserError = cast(type[Exception], typer.BadParameter.__mro__[1])
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+SHARED: dict[str, Any] = {"json": Json, "debug": Debug}  # by every word
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a word found out."""
+
+    data: dict[str, Any]  # for --json
+    text: Any  # for people: a text, something that rich can print, or a list of both
+    code: int = GOOD
+    warnings: tuple[str, ...] = ()  # in both
+    hint: str = ""  # what a person may want to do next
+
+
+class Word(TyperCommand):
+    """A word whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        end = args.index("--") if "--" in args else len(args)
+        # a space before it says to the parser that this is no option, and nothing to whoever reads numbers or formulas
+        meant = [f" {arg}" if arg[:1] == "-" != arg[1:2] and arg not in known | {"-"} else arg for arg in args[:end]]
+        return super().parse_args(ctx, meant + args[end:])
+
+
+def command(
+    app: typer.Typer, panel: str, name: str | None = None
+) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """A word of the command, with `--json` and `--debug`; its answer is printed, its errors are explained."""
+
+    def register(word: Callable[..., Answer]) -> Callable[..., Answer]:
+        @functools.wraps(word)
+        def run(**arguments: Any) -> None:
+            as_json, debug = arguments.pop("json"), arguments.pop("debug")
+            with explained(as_json, debug), redirect_stdout(sys.stderr):  # what a user's module prints is no result
+                answer = word(**arguments)
+            show(answer, as_json)
+            raise typer.Exit(answer.code)
+
+        hints = get_type_hints(word, include_extras=True) | SHARED
+        own = [*inspect.signature(word).parameters.values()]
+        own += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False) for name in SHARED]
+        typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+        run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
+        app.command(name, cls=Word, rich_help_panel=panel)(run)
+        return word
+
+    return register
+
+
+@contextmanager
+def explained(as_json: bool, debug: bool) -> Iterator[None]:
+    """Errors as sentences, with the exit code that belongs to them."""
+    try:
+        yield
+    except (typer.Exit, ParserError):
+        raise
+    except KeyboardInterrupt:
+        fail("Interrupted", "interrupted: nothing was half-written", INTERRUPTED, as_json)
+    except (Exception, SystemExit) as error:
+        if debug:
+            traceback.print_exc()
+        kind, message, code, more = _verdict(error, debug)
+        fail(kind, message, code, as_json, **more)
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """What is inside writes to stdout. That nobody reads it is good; that it cannot be written is said on stderr."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough
+        silence(sys.stdout)
+    except OSError as error:
+        silence(sys.stdout)
+        remark("error", "bold red", f"cannot write to stdout: {error.strerror or error}")
+        raise typer.Exit(FAILED) from None
+
+
+def _verdict(error: Exception | SystemExit, debug: bool) -> tuple[str, str, int, dict[str, Any]]:
+    """What kind of error it is, what to say, how to exit, and what else JSON says."""
+    kind = type(error).__name__
+    if isinstance(error, SystemExit):
+        said = "the source ends the program (SystemExit) when it is called: it should return numbers"
+        return SourceError.__name__, said, MISUSE, {}
+    if isinstance(error, FlowError):
+        return kind, str(error), FAILED, {"inputs": error.indices}
+    if isinstance(error, IntegraphError):
+        why = error.__context__ if isinstance(error, FileError) else None
+        broken = isinstance(why, OSError) and why.errno in MACHINE  # a full disk is nobody's misuse
+        return kind, spoken(str(error)), FAILED if broken else MISUSE, {}
+    if isinstance(error, MemoryError):
+        return kind, f"there is not enough memory for this: {str(error) or 'ask for less at once'}", FAILED, {}
+    if isinstance(error, OSError):
+        return kind, str(error), FAILED, {}
+    hint = "" if debug else "\nThis is a mistake in integraph; --debug shows where."
+    return "InternalError", f"{kind}: {error}{hint}", FAILED, {}
+
+
+def fail(kind: str, message: str, code: int, as_json: bool, **more: Any) -> NoReturn:
+    """An error, as a sentence on stderr or as JSON on stdout."""
+    if as_json:
+        with telling():
+            print(document({"error": {"kind": kind, "message": message} | more}))
+    else:
+        remark("error", "bold red", message)
+    raise typer.Exit(code)
+
+
+def show(answer: Answer, as_json: bool) -> None:
+    """Results on stdout, then what there is to say about them on stderr."""
+    if as_json:
+        with telling():
+            print(document(answer.data | ({"warnings": answer.warnings} if answer.warnings else {})))
+        return
+    with telling():
+        for part in answer.text if isinstance(answer.text, list) else [answer.text]:
+            put(part)
+    for warning in answer.warnings:
+        remark("warning", "bold yellow", warning)
+    if answer.hint:
+        remark("next", "bold cyan", answer.hint)
+
+
+def document(data: Any) -> str:
+    """JSON in ASCII, so that no terminal and no encoding can stumble over what a file says."""
+    return json.dumps(plain(data), indent=2, allow_nan=False)

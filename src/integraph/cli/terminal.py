@@ -1,0 +1,94 @@
+"""What a person sees: text that cannot harm a terminal, and a bar for whoever waits.
+
+Names in files are written by anyone. Control characters in them are shown, not obeyed.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from integraph.cli.streams import remarking
+from integraph.text import lines
+
+PATIENCE = 0.7  # seconds before a bar appears
+WIDE = 160  # columns of a table that goes into a file or a pipe, which have no width of their own
+
+
+def put(part: Any, stderr: bool = False) -> None:
+    """A text as it is, or whatever rich can draw, without a control character that is not rich's own."""
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(part, str):
+        stream.write(lines(part) + "\n")
+        return
+    from rich.segment import Segment, Segments
+
+    screen = console(stderr)
+    drawn = (s if s.control else Segment(lines(s.text), s.style) for s in screen.render(part))
+    screen.print(Segments(drawn), end="")
+
+
+def remark(kind: str, style: str, text: str) -> None:
+    """`error: …` or `warning: …` on stderr."""
+    from rich.text import Text
+
+    with remarking():
+        console(stderr=True).print(Text(f"{kind}: ", style=style), Text(lines(text)), sep="", soft_wrap=True)
+
+
+def console(stderr: bool = False) -> Any:
+    """Where a person reads; colours only there."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    screen: Any = Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False, width=None if stream.isatty() else WIDE
+    )
+    screen.on_broken_pipe = _nobody_reads
+    return screen
+
+
+def _nobody_reads() -> NoReturn:
+    """Instead of rich's own way, which is to end the process as if something had failed."""
+    raise BrokenPipeError
+
+
+class Bar:
+    """`bar(steps)` goes on by so many, `bar.say(text)` says what is done now."""
+
+    def __init__(self, advance: Callable[[float], None], say: Callable[[str], None]) -> None:
+        self._advance, self.say = advance, say
+
+    def __call__(self, steps: float) -> None:
+        self._advance(steps)
+
+
+@contextmanager
+def waiting(what: str, total: float | None = None) -> Iterator[Bar]:
+    """`with waiting("compiling") as bar`: a bar on stderr if it takes longer than a moment and a person waits.
+
+    Whatever has a bar of its own (`load`, `certify`) is not put inside.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield Bar(lambda steps: None, lambda text: None)
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from integraph.progress import undisturbed
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    drawn = Progress(*columns, console=console(stderr=True), transient=True)
+    task = drawn.add_task(what, total=total)
+    timer = threading.Timer(PATIENCE, drawn.start)
+    timer.daemon = True
+    with undisturbed():
+        timer.start()
+    try:
+        yield Bar(lambda steps: drawn.advance(task, steps), lambda text: drawn.update(task, description=lines(text)))
+    finally:
+        timer.cancel()
+        timer.join()
+        drawn.stop()

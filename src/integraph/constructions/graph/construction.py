@@ -1,0 +1,136 @@
+"""Any graph as a program: exact, on registers that are kept, cleaned or left to decay, or whatever needs the fewest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from integraph.bounds.perturbation.activation_errors import RELU
+from integraph.bounds.ranges.propagation import ranges
+from integraph.constructions.decay_rate import FORGET, LARGEST_RATE
+from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
+from integraph.constructions.graph.error_budget import bound, residue
+from integraph.constructions.graph.layout import Layout, layout, program
+from integraph.constructions.graph.rules import Lowered, lower
+from integraph.constructions.graph.sum_trees import balanced
+from integraph.constructions.theorem2.budget import Parts
+from integraph.errors import UsageError
+from integraph.numbers.arrays import real
+from integraph.numbers.intervals import Interval
+from integraph.program import Budget, Domain, Program
+from integraph.program.box import interval
+from integraph.targets.graph import Graph
+
+AUTO = "auto"
+NOTHING = Parts(math.inf, math.inf, math.inf)  # is promised
+BLIND = 120.0  # a rate where nothing bounds what is left: of 1e35, e^−120 leaves 1e−17
+SMALL = 2000  # registers, and runs, of a program that is promised something without being asked
+EXACT = 1e-12  # what decay may leave behind where no tolerance is given
+LARGEST_STEEPNESS = 1e14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layouts:
+    """The same graph on registers that are kept, cleaned and decayed."""
+
+    name: str
+    found: tuple[Layout, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: width against depth", f"{'free':<8}{'W':>10}{'D':>8}"]
+        lines += [f"{one.free:<8}{one.width:>10,}{one.depth:>8,}" for one in self.found]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = None) -> Layouts:
+    """What there is to choose from."""
+    found = _lowered(graph, interval(box, graph.inputs), tolerance(eps))
+    return Layouts(graph.name, tuple(layout(found.tape, found.outputs, free) for free in FREES))
+
+
+def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: ArrayLike | None = None) -> Program:
+    """The program of a graph, within `eps` of it on the box. Without a tolerance nothing is smoothed, and of a
+    small program what decay leaves is at most 1e-12, if that can be promised at all."""
+    if not isinstance(free, str) or free not in (*FREES, AUTO):
+        raise UsageError(f"free = {free!r}: needs {', '.join(map(repr, FREES))} or {AUTO!r}")
+    cube, eps = interval(box, graph.inputs), tolerance(eps)
+    found = _lowered(graph, cube, eps)
+    frees = FREES if free == AUTO and eps is not None else (KEEP, CLEAN) if free == AUTO else (free,)
+    fitting = sorted((layout(found.tape, found.outputs, one) for one in frees), key=lambda one: one.width)
+    for chosen in fitting:
+        rate = _rate(chosen, found, cube, eps)
+        if rate is not None:
+            break
+    else:
+        raise UsageError(
+            f"{graph.name}: what decay leaves cannot be bounded by eps = {eps:g} on the box: use free='keep' or "
+            "'clean', a smaller box or a larger eps; without eps nothing is promised"
+        )
+    parts = bound(chosen, found, cube, rate) if _asked(chosen, eps) else NOTHING
+    how = {KEEP: "", CLEAN: ", cleaned", DECAY: f" up to e^−{rate:g}"}[chosen.free]
+    if eps is not None and not parts.total <= eps:
+        raise UsageError(
+            f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, what decay leaves "
+            f"{parts.residue:.2g}, rounding of the controls to float64 {parts.rounding:.2g}: ask for a larger eps or a "
+            "smaller box; without eps nothing is promised"
+        )
+    known = math.isfinite(parts.total)
+    return program(
+        chosen,
+        rate,
+        f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}",
+        budget=Budget(cube.low, cube.high, *parts) if known else None,
+        domain=None if known else Domain(cube.low, cube.high),
+    )
+
+
+def tolerance(eps: float | None) -> float | None:
+    if eps is None:
+        return None
+    value = real(eps, "eps")
+    if isinstance(eps, bool) or not (math.isfinite(value) and value > 0):
+        raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
+    return value
+
+
+def _asked(chosen: Layout, eps: float | None) -> bool:
+    """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
+    return eps is not None or max(chosen.width, len(chosen.tape.runs)) <= SMALL
+
+
+def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
+    """With rectifiers so steep that they cost at most half of the tolerance."""
+    graph = balanced(graph)
+    known = ranges(graph, cube.low, cube.high)
+    found, k = lower(graph, known, None if eps is None else RELU / eps), 1.0
+    while eps is not None and found.smoothed:
+        cost = bound(layout(found.tape, found.outputs, KEEP), found, cube, FORGET).approximation
+        if cost <= 0.5 * eps:
+            break
+        k *= max(2.1 * cost / eps, 1.1) if math.isfinite(cost) else 16.0
+        if RELU / eps * k > LARGEST_STEEPNESS:
+            raise UsageError(
+                f"eps = {eps:g}: {found.smoothed[0]} would have to be steeper than k = {LARGEST_STEEPNESS:g}, which "
+                "float64 cannot follow: ask for a larger eps or a smaller box"
+            )
+        found = lower(graph, known, RELU / eps * k)
+    return found
+
+
+def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> float | None:
+    """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
+    without a tolerance, and the rate is one for large registers; with a tolerance there is no rate."""
+    if chosen.free != DECAY or not _asked(chosen, eps):
+        return FORGET
+    r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
+    while True:
+        left = residue(chosen, found, cube, r)
+        if left <= most:
+            return r
+        if r >= LARGEST_RATE:
+            return BLIND if eps is None else None
+        r = min(math.ceil(r + 1.0 + math.log(left / most)) if math.isfinite(left) else 2.0 * r, LARGEST_RATE)

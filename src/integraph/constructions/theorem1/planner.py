@@ -1,0 +1,288 @@
+"""Which order, how many cells, how steep: the cheapest choice whose bound is below ε.
+
+`lean` by the moment bound, `remark` and `paper` by the formulas of the theorem for f/‖f‖. Without bounds of the
+derivatives fits are tried (`trials`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from integraph.bounds import moments
+from integraph.bounds.paper import theorem1
+from integraph.bounds.sobolev.norm import derivative_bounds
+from integraph.constructions.theorem1 import a_posteriori, plans
+from integraph.constructions.theorem1.derivative_bounds import further, ladder
+from integraph.constructions.theorem1.plans import TERMS, Choice, Plan
+from integraph.constructions.theorem1.samples import Samples
+from integraph.constructions.theorem1.task import Task
+from integraph.constructions.theorem1.trials import seen
+from integraph.errors import UsageError
+from integraph.numbers.arrays import Floats
+from integraph.numbers.multi_index import count, factorials, of_degree
+from integraph.numbers.roundoff import U
+from integraph.program.summary import above
+
+KAPPAS = (6.0, 8.0, 12.0, 16.0, 24.0, 40.0)  # c/N: steeper bumps overlap less, and are stiffer
+SPREADS = (0.5, 0.55, 0.6, 0.65, 0.75)
+TAYLOR = 0.0
+ROOM = 1 - 2.0**-10  # of ε for the approximation, the rest for rounding
+RISK = 0.25  # of ε that rounding may be expected to cost before the search for higher orders ends
+TRIED = 4  # times fewer cells than the moment bound asks for, at most
+PATIENCE = 3  # orders without a better choice before the search ends
+
+
+def plan(task: Task) -> Plan:
+    """The choice, and what else was considered."""
+    by = "terms" if task.width is None and task.method == "lean" else "size"
+    if task.function.table is not None:
+        found = [_of_table(task)]
+    elif task.method != "lean":
+        found = _printed(task)
+    elif task.known.anything:
+        found = _lean(task, by)
+    else:
+        found = seen(task)
+    return plans.choose(task.function.name, task.eps, found, by, task.width)
+
+
+def _best(found: list[Choice], by: str, width: int | None) -> Choice | None:
+    fitting = [choice for choice in found if width is None or choice.width <= width]
+    return min(fitting, key=lambda choice: choice.cost(by), default=None)
+
+
+def _lean(task: Task, by: str) -> list[Choice]:
+    """For every order the fewest cells, with the flattest bumps that allow so few."""
+    found: list[Choice] = []
+    reach = math.inf  # the smallest ε that any order reaches within the limit
+    best, since = None, 0
+    for n, worst in task.known.orders(task.order):
+        if not task.eps >= U * float(np.max(worst[0])):
+            raise UsageError(
+                f"eps = {task.eps:g}: {task.function.name} is as large as {above(float(np.max(worst[0])))}, of which "
+                f"float64 keeps {U:.2g}: ask for a larger eps"
+            )
+        if found and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
+            break
+        chosen = _cells(task, n, worst, best if by == "terms" else None)
+        if isinstance(chosen, float):
+            reach = min(reach, chosen)
+            continue
+        found += chosen
+        now = _best(found, by, task.width)
+        since = 0 if now != best else since + 1
+        best = now
+        if since >= PATIENCE and best is not None and by == "terms":
+            break
+    if not found:
+        raise _too_large(task, reach)
+    return found
+
+
+def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choice] | float:
+    """All shapes of the fewest cells for order n; or the bound of as many cells as the limit allows.
+
+    Fewer cells than the moment bound asks for are only looked for where they would be better than the best so far."""
+    d, outputs, goal = task.function.inputs, task.function.outputs, task.eps * ROOM
+    most = plans.most(d, n, outputs)
+    if most < 0:
+        return math.inf
+    leading = worst[count(d, n) : count(d, n + 1)]
+    steepest = KAPPAS[-1]
+    N = min(_fewest(leading, d, n, steepest, spread, goal, most) for spread in SPREADS)
+    judge = Judge(task, n, worst, leading)
+    promising = judge.most if best is None else min(judge.most, _with_fewer(d, n, outputs, best.coefficients))
+    if N > promising >= 0 and TRIED * promising >= N and judge.best(promising).bound <= goal:
+        N = promising
+    if most < N:
+        return judge.best(most).bound
+    verdict = judge.best(N)
+    while not verdict.bound <= goal:  # near the ends of [0, 1] it may be worse
+        N += 1
+        if most < N:
+            return verdict.bound
+        verdict = judge.best(N)
+    low = -1 if promising >= N else N - 1
+    while N - low > 1:
+        middle = (low + N) // 2
+        tried = judge.best(middle)
+        if tried.bound <= goal:
+            N, verdict = middle, tried
+        else:
+            low = middle
+    if promising >= N or judge.most < N:
+        verdict = judge.flattest(N, goal, verdict)
+    found = _shapes(task, n, N, verdict)
+    return found if task.width is None else found + _flat(task, n, judge, goal, most)
+
+
+def _flat(task: Task, n: int, judge: Judge, goal: float, most: int) -> list[Choice]:
+    """More cells with flat bumps: those can be refilled where steep ones would underflow, so they can be narrower."""
+    flattest, d = KAPPAS[0], task.function.inputs
+    N = min(_fewest(judge.leading, d, n, flattest, spread, goal, most) for spread in SPREADS)
+    if most < N or not judge.at(N, flattest).bound <= goal:
+        return []
+    return _shapes(task, n, N, judge.at(N, flattest))
+
+
+def _shapes(task: Task, n: int, N: int, verdict: Verdict) -> list[Choice]:
+    f, c = task.function, verdict.kappa * max(N, 1)
+    return plans.lean(f.inputs, f.outputs, n, N, c, verdict.spread, task.read_in, verdict.bound)
+
+
+def _with_fewer(d: int, n: int, outputs: int, coefficients: int) -> int:
+    """The largest N with no more coefficients than that; −1 if there is none."""
+    N = int((coefficients / (count(d, n) * outputs)) ** (1 / d) + 1e-9) - 1
+    return max(N, -1)
+
+
+class Verdict(NamedTuple):
+    bound: float
+    kappa: float
+    spread: float
+
+
+class Judge:
+    """What an order can promise with N cells: by the moment bound, and by the fit itself where that is affordable."""
+
+    def __init__(self, task: Task, n: int, worst: Floats, leading: Floats) -> None:
+        self.task, self.n, self.worst, self.leading = task, n, worst, leading
+        self.d = task.function.inputs
+        self.samples = Samples(task.function, task.cube, worst)
+        self.more = next(more for more in range(further(self.d) + 1) if count(self.d, n + more + 1) >= len(worst))
+        self.most = a_posteriori.affordable(self.d, n, self.more, task.function.outputs)
+        self.sizes: dict[tuple[int, float], Floats] = {}  # of the last fit
+
+    def at(self, N: int, kappa: float) -> Verdict:
+        n, d = self.n, self.d
+        spread = min(SPREADS, key=lambda spread: float(moments.moments(n, min(N, 3), kappa, spread)[n]))
+        found = bound(self.leading, d, n, N, kappa, spread)
+        if self.most >= N and self.more:
+            if (N, spread) not in self.sizes:
+                self.sizes = {(N, spread): a_posteriori.sizes(self.samples, n, self.more, N, spread)}
+            beyond, sizes = self.worst[count(d, n + self.more) :], self.sizes[N, spread]
+            found = min(found, a_posteriori.judged(sizes, n, self.more, N, kappa, spread, beyond))
+        return Verdict(found, kappa, spread)
+
+    def best(self, N: int) -> Verdict:
+        """With the steepest bumps, which overlap least."""
+        return self.at(N, KAPPAS[-1] if N else KAPPAS[0])
+
+    def flattest(self, N: int, goal: float, known: Verdict) -> Verdict:
+        """The flattest bumps that are still good enough."""
+        for kappa in KAPPAS[:-1] if N else ():
+            tried = self.at(N, kappa)
+            if tried.bound <= goal:
+                return tried
+        return known
+
+
+def _rounding(worst: Floats, d: int, n: int) -> float:
+    """About what float64 loses when polynomials of order n are written in powers of t − ½ of the whole cube."""
+    return 16 * n * U * float(np.max(worst[: count(d, n)].sum(0)))
+
+
+def bound(leading: Floats, d: int, n: int, N: int, kappa: float, spread: float) -> float:
+    """The moment bound, the largest over the outputs; `leading` is sup |f^(α)|/α! for |α| = n, on the cube."""
+    M = moments.moments(n, N, kappa, spread)
+    return float(np.max(moments.bound(leading * float(max(N, 1)) ** -n, of_degree(d, n), M)))
+
+
+def _fewest(leading: Floats, d: int, n: int, kappa: float, spread: float, eps: float, most: int) -> int:
+    """The fewest cells whose bound is at most ε, judged by five of them; more than `most` if there is none."""
+    for N in range(min(5, most) + 1):
+        if bound(leading, d, n, N, kappa, spread) <= eps:
+            return N
+    constant = float(np.max(moments.bound(leading, of_degree(d, n), moments.moments(n, 5, kappa, spread))))
+    cells = (constant / eps) ** (1 / n)
+    return max(6, math.ceil(cells)) if cells <= most else most + 1
+
+
+def _too_large(task: Task, reach: float) -> UsageError:
+    fits = f"eps ≥ {above(reach)} would fit" if math.isfinite(reach) else "no eps would: there are too many inputs"
+    return UsageError(
+        f"eps = {task.eps:g} for {task.function.name} needs more than {TERMS} terms "
+        f"({plans.megabytes(8 * plans.COPIES * TERMS)} while compiling): {fits}; or take a smaller box"
+    )
+
+
+def _printed(task: Task) -> list[Choice]:
+    """The paper's own N, δ and c for every order, for f/‖f‖ where the norm is more than 1."""
+    found: list[Choice] = []
+    best, since, refused = None, 0, None
+    for n, norm in _norms(task):
+        try:
+            found.append(_size(task, n, max(norm, 1.0), task.eps))
+        except UsageError as reason:
+            refused = reason
+            continue
+        now = _best(found, "size", None)
+        since, best = (0 if now != best else since + 1), now
+        if since >= PATIENCE:
+            break
+    if not found:
+        assert refused is not None
+        raise refused
+    return found
+
+
+def would_fit(task: Task, n: int) -> float:
+    """An ε, as small as doubling finds it, for which order n as printed stays within the limit; ∞ if there is none."""
+    norm = next(norm for order, norm in _norms(replace(task, order=n)) if order == n)
+    eps, scale = task.eps, max(norm, 1.0)
+    while math.isfinite(eps) and _size(task, n, scale, eps).terms > TERMS:
+        eps *= 2.0
+    return eps
+
+
+def _size(task: Task, n: int, scale: float, eps: float) -> Choice:
+    f = task.function
+    chosen = theorem1.paper(f.inputs, n, eps / scale, task.gamma)
+    return plans.printed(task.method, chosen, f.outputs, task.read_in, scale)
+
+
+def _norms(task: Task) -> Iterator[tuple[int, float]]:
+    """(n, ‖f‖_{n,∞} on the cube): from above where that is known, else as far as it is seen."""
+    d = task.function.inputs
+    if task.known.anything:
+        for n, worst in task.known.orders(task.order):
+            yield n, float((worst[: count(d, n + 1)] * factorials(d, n + 1)[:, None]).max())
+        return
+    if task.function.derivative is None:
+        raise UsageError(
+            f"method = {task.method!r} needs the derivatives of {task.function.name}: give derivatives=…, and norm=… "
+            "for a promise; or method='lean', which needs values only"
+        )
+    box = task.cube.box
+    for n in (task.order,) if task.order is not None else ladder(d):
+        seen = derivative_bounds(task.function, n, box.low, box.high)
+        yield n, float((seen.lower * (task.cube.widths**seen.alphas).prod(1)[:, None]).max())
+
+
+def _of_table(task: Task) -> Choice:
+    """The cells are those of the table, and its order unless a smaller one is asked for."""
+    table = task.function.table
+    assert table is not None
+    d, n, N = task.function.inputs, task.order or table.order, table.N
+    if n > table.order:
+        raise UsageError(f"order = {n}: the derivatives of the table are enough for order {table.order}")
+    kappa = min(KAPPAS, key=lambda kappa: float(moments.moments(n, N, kappa, TAYLOR)[n]))
+    error = math.nan
+    if task.known.anything:
+        worst, _, _ = task.known.upto(n)
+        error = bound(worst[count(d, n) :], d, n, N, kappa, TAYLOR)
+        if not error <= task.eps * ROOM:
+            raise UsageError(
+                f"the table has N = {N} and order {n}: with norm = {task.known.norm:g} that bounds the error by "
+                f"{above(error)}, not by eps = {task.eps:g}: a finer table, more derivatives or a larger eps"
+            )
+    shapes = plans.lean(d, task.function.outputs, n, N, kappa * N, TAYLOR, task.read_in, error)
+    if shapes[0].terms > TERMS:
+        raise _too_large(task, math.inf)
+    best = _best(shapes, "terms" if task.width is None else "size", task.width)
+    return best if best is not None else min(shapes, key=lambda choice: choice.width)

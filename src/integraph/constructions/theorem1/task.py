@@ -1,0 +1,71 @@
+"""What is to be compiled by Theorem 1, and how well: the checked arguments of a call."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.constructions.theorem1.derivative_bounds import Known, largest
+from integraph.constructions.theorem1.unit_cube import UnitCube, unit_cube
+from integraph.errors import UsageError
+from integraph.numbers.arrays import real
+from integraph.numbers.intervals import Interval
+from integraph.targets import Function
+
+METHODS = ("lean", "remark", "paper")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    function: Function
+    cube: UnitCube
+    eps: float
+    method: str
+    order: int | None  # n
+    width: int | None  # the largest W
+    gamma: float  # the paper's γ
+    known: Known
+
+    @property
+    def read_in(self) -> bool:
+        """Whether a segment has to bring the box to the unit cube."""
+        return not self.cube.identity
+
+
+def task(
+    function: Function,
+    box: Interval,
+    eps: float,
+    *,
+    method: str = "lean",
+    order: int | None = None,
+    width: int | None = None,
+    gamma: float = 0.5,
+    norm: float | None = None,
+) -> Task:
+    """`norm` is the user's bound of all derivatives up to `order`, or of every order, where there is no formula."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise UsageError(
+            f"method = {method!r}: a function is compiled by 'exact' (formulas), {', '.join(map(repr, METHODS))}"
+        )
+    tolerance, share = real(eps, "eps"), real(gamma, "gamma")
+    if isinstance(eps, bool) or not (math.isfinite(tolerance) and tolerance > 0):
+        raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
+    if not 0 < share < 1:
+        raise UsageError(f"gamma = {gamma}: the share of the tolerance must be between 0 and 1")
+    for name, value in (("order", order), ("width", width)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            raise UsageError(f"{name} = {value!r}: needs an integer ≥ 1, or None to let the planner choose")
+    if order is not None and order > largest(function.inputs):
+        raise UsageError(f"order = {order}: for {function.inputs} inputs it may be at most {largest(function.inputs)}")
+    if method != "lean" and width is not None:
+        raise UsageError(f"width = {width} belongs to method='lean': {method!r} has the width of the theorem")
+    if method != "lean" and function.table is not None:
+        raise UsageError(f"method = {method!r}: a table of derivatives fixes N, so it is compiled by method='lean'")
+    if norm is not None and function.expression is not None:
+        raise UsageError(f"norm = {norm}: the derivatives of a formula are bounded by itself; leave it out")
+    cube = unit_cube(box)
+    known = Known(function, cube, None if norm is None else real(norm, "norm"))
+    return Task(function, cube, tolerance, method, order, width, share, known)

@@ -1,0 +1,52 @@
+"""How many inputs to carry through a program at once.
+
+Many make better matrix products, until a step no longer finds its registers in the cache. A program whose single input
+is matrices already, such as a transformer of many tokens, gains nothing from a chunk that has to be small: it takes one
+input at a time, in rows, which BLAS likes better than a few columns.
+"""
+
+from __future__ import annotations
+
+import math
+
+from integraph.flow.exact.plan import Plan, once
+from integraph.program import Block
+
+CHUNK = 256  # a net of 64 neurons a layer then stays in the second-level cache
+STATES = 1 << 22  # bytes of all states of a chunk that are no trouble
+STEP = 1 << 21  # bytes of the registers of one step that are no trouble
+MEMORY = 1 << 28  # bytes that no chunk should take
+SMALLEST = 16
+REUSED = 8  # products with each weight in one input, from which on it is matrices
+
+
+def chunk(plan: Plan) -> int:
+    """A power of 2."""
+    width = max(plan.program.width, 1)
+    busiest = max((sum(once(ref).size for ref in p.block.refs()) for p in plan.planned), default=1)
+    size = _power_of_two(max(STATES // (8 * width), STEP // (8 * busiest)))
+    if size < SMALLEST:
+        size = 1 if _reuse(plan) >= REUSED else SMALLEST
+    return min(size, CHUNK, _power_of_two(MEMORY // (8 * width)))
+
+
+def padded(count: int) -> int:
+    """Columns of the workspace for so many inputs: few sizes, little waste."""
+    step = max((1 << (count - 1).bit_length()) // 16, 1)
+    return -(-count // step) * step
+
+
+def _power_of_two(number: int) -> int:
+    """The largest that is not larger, at least 1."""
+    return 1 << max(number, 1).bit_length() - 1
+
+
+def _reuse(plan: Plan) -> float:
+    """Products with weights for one input, for each weight."""
+    matrices = [p.block for p in plan.planned if _is_matrix(p.block)]
+    weights = sum(block.tensors["w"].size for block in matrices)
+    return sum(block.operands[0].size for block in matrices) / weights if weights else math.inf
+
+
+def _is_matrix(block: Block) -> bool:
+    return block.op.additive and "w" in block.tensors and block.tensors["w"].size > 1

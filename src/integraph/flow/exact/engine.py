@@ -1,0 +1,186 @@
+"""The exact engine: closed forms, state-major chunks that stay in the cache, threads over chunks."""
+
+from __future__ import annotations
+
+from itertools import chain
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.flow.chunks import over_chunks
+from integraph.flow.diagnosis import Diagnosis, diagnose, start
+from integraph.flow.exact.binding import advance
+from integraph.flow.exact.chunk_size import chunk, padded
+from integraph.flow.exact.plan import Plan, Workspace, make
+from integraph.flow.lost_digits import explained
+from integraph.gadgets import Gadget
+from integraph.numbers.arrays import Floats
+from integraph.program import Failure, Flow, Options, Program, Status
+from integraph.program.dynamics import switches
+from integraph.program.engine import finite
+
+Mask = NDArray[np.bool_]
+IDLE = 1 << 27  # bytes of workspaces that may wait for the next call, besides one
+
+
+class _Prepared:
+    """The plan of a program and idle workspaces by size; lists make taking and giving back atomic."""
+
+    def __init__(self, program: Program, everything: bool) -> None:
+        self.plan: Plan = make(program, everything)
+        self.chunk = chunk(self.plan)
+        self.idle: dict[int, list[Workspace]] = {}
+
+    def take(self, size: int) -> Workspace:
+        try:
+            return self.idle[size].pop()
+        except (KeyError, IndexError):
+            return self.plan.bind(size)
+
+    def give(self, size: int, workspace: Workspace) -> None:
+        waiting = self.idle.get(size)
+        if waiting is not None and not waiting:  # it was taken from there
+            waiting.append(workspace)
+            return
+        columns = size + sum(n * len(found) for n, found in list(self.idle.items()))
+        if 8 * columns * len(workspace.states) > IDLE:
+            self.idle = {}
+        self.idle.setdefault(size, []).append(workspace)
+
+
+class Exact:
+    """Ignores `rtol` and `max_steps`: a closed form has no step."""
+
+    name = "exact"
+
+    def __init__(self) -> None:
+        self._able: WeakKeyDictionary[Program, bool] = WeakKeyDictionary()
+
+    def can(self, program: Program) -> bool:
+        found = self._able.get(program)
+        if found is None:
+            blocks = (block for s in program.segments for block in s.blocks)
+            found = self._able[program] = all(isinstance(b.op, Gadget) and b.op.exact for b in blocks)
+        return found
+
+    def run(self, program: Program, x: Floats, options: Options) -> Flow:
+        if options.times:
+            return self._path(program, x, options)
+        prepared = self.prepare(program, options.states)
+        outputs = np.empty((len(x), program.outputs))
+        states = np.empty((len(x), program.width)) if options.states else None
+        work = _Work(program, prepared, x, outputs, states)
+        size = prepared.chunk
+        if 0 < len(x) <= size:  # a single input should cost microseconds
+            return Flow(self.name, outputs, states, None, explained(program, x, work.chunk((0, len(x)))))
+        found = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
+        return Flow(self.name, outputs, states, None, explained(program, x, found))
+
+    def prepare(self, program: Program, everything: bool) -> _Prepared:
+        """Kept with the program, and gone with it: a plan refers to its program, so no table of ours may hold it."""
+        found: dict[bool, _Prepared] = vars(program).setdefault("_exact", {})
+        if everything not in found:
+            found[everything] = _Prepared(program, everything)
+        return found[everything]
+
+    def _path(self, program: Program, x: Floats, options: Options) -> Flow:
+        """States at given times: whole segments in order, each time by a closed form from the last switch."""
+        states = start(program, x)
+        path = np.empty((len(x), len(options.times), program.width))
+        times, edges = np.asarray(options.times), switches(program)
+        scales = np.ones(program.width) if program.scales is None else program.scales
+        with np.errstate(all="ignore"):
+            path[:, times == 0] = (states.T / scales)[:, None]
+            for number, segment in enumerate(program.segments):
+                for index in np.flatnonzero((times > edges[number]) & (times <= edges[number + 1])).tolist():
+                    moved = states.copy()
+                    for block in segment.blocks:
+                        advance(block, moved, (times[index] - edges[number]) * segment.rate)
+                    path[:, index] = moved.T / scales
+                for block in segment.blocks:
+                    advance(block, states, segment.tau)
+            final = states.T / scales
+            outputs = np.asarray(program.readout @ final.T).T
+        suspect = ~(np.isfinite(outputs).all(1) & np.isfinite(final).all(1) & np.isfinite(path).all((1, 2)))
+        failures = diagnose(program, [s.blocks for s in program.segments], x, 0).failures
+        failures = _with_others(program, failures, suspect, 0)
+        for failure in failures:
+            outputs[failure.input] = path[failure.input] = final[failure.input] = np.nan
+        return Flow(self.name, outputs, final if options.states else None, path, explained(program, x, failures))
+
+
+class _Work:
+    """One call: where chunks read and write."""
+
+    def __init__(
+        self, program: Program, prepared: _Prepared, x: Floats, outputs: Floats, states: Floats | None
+    ) -> None:
+        self.program, self.prepared, self.x, self.outputs, self.states = program, prepared, x, outputs, states
+        self.units = None if program.scales is None else program.scales
+
+    def chunk(self, piece: tuple[int, int]) -> list[Failure]:
+        a, b = piece
+        count = b - a
+        size = padded(count)
+        with np.errstate(all="ignore"):
+            inputs = self.x[a:b]
+            if self.units is not None:
+                inputs = inputs * self.units[: self.program.inputs]
+            workspace = self.prepared.take(size)
+            fine = workspace.run(inputs) and (self.units is None or finite(inputs))
+            found = workspace.readout().T[:count]
+        self.outputs[a:b] = found
+        fine = fine and finite(found)
+        if self.states is not None:
+            states = workspace.states.T[:count]
+            with np.errstate(all="ignore"):
+                self.states[a:b] = states if self.units is None else states / self.units
+            fine = fine and finite(self.states[a:b])
+        self.prepared.give(size, workspace)
+        return [] if fine else self._failed(a, b)
+
+    def _failed(self, a: int, b: int) -> list[Failure]:
+        diagnosis = diagnose(self.program, self.prepared.plan.work(), self.x[a:b], a)
+        found = diagnosis.failures
+        self._careful(diagnosis, a)
+        suspect = ~np.isfinite(self.outputs[a:b])
+        if self.states is not None:
+            suspect = np.concatenate([suspect, ~np.isfinite(self.states[a:b])], 1)
+        found = _with_others(self.program, found, np.logical_or.reduce(suspect, axis=1), a)
+        for failure in found:
+            self.outputs[failure.input] = np.nan
+            if self.states is not None:
+                self.states[failure.input] = np.nan
+        return found
+
+    def _careful(self, diagnosis: Diagnosis, first: int) -> None:
+        """The inputs that the closed forms carry to the end, again: alone, a fast step that loses none of them; else
+        by what the closed forms found."""
+        rows = diagnosis.rows + first
+        if not len(rows):
+            return
+        with np.errstate(all="ignore"):
+            inputs = self.x[rows] if self.units is None else self.x[rows] * self.units[: self.program.inputs]
+            size = padded(len(rows))
+            workspace = self.prepared.take(size)
+            if not workspace.run(inputs):
+                workspace.states[:, : len(rows)] = diagnosis.states
+            self.outputs[rows] = workspace.readout().T[: len(rows)]
+            if self.states is not None:
+                states = workspace.states.T[: len(rows)]
+                self.states[rows] = states if self.units is None else states / self.units
+        self.prepared.give(size, workspace)
+
+
+def _with_others(program: Program, found: list[Failure], suspect: Mask, first: int) -> list[Failure]:
+    """Also inputs whose states are finite, but not their weighted sum or their values in other units."""
+    named = {failure.input for failure in found}
+    last = program.depth - 1
+    label = program.segments[last].label if last >= 0 else ""
+    others = [row for row in (np.flatnonzero(suspect) + first).tolist() if row not in named]
+    found = found + [Failure(row, Status.OVERFLOWED, last, label, "read-out", program.horizon) for row in others]
+    return sorted(found, key=lambda failure: failure.input)
+
+
+EXACT = Exact()

@@ -1,0 +1,116 @@
+"""A segment's terms by what moves. Registers without terms are frozen; the others split into components that do not see
+each other, and each component is solved in the simplest way that suits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from integraph.numbers.arrays import Floats, Indices
+from integraph.program import ONE, Program
+from integraph.program.terms import concatenate
+
+NONE = -1
+MAX_COUPLED = 128  # registers of a linear component up to which its matrix exponential pays
+MAX_NORM = 1e6  # of its matrix times the duration: squaring multiplies rounding errors by about as much
+
+Mask = NDArray[np.bool_]
+
+
+class Kind(IntEnum):
+    DECOUPLED = 0  # linear, and what a row reads has no sum of its own
+    COUPLED = 1  # linear: chains and cycles
+    LANES = 2  # everything else
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Terms value · y_a y_b · y_f y_g in the derivative of `row`: a ≤ b move (positions among `registers`, −1 if none),
+    f ≤ g are frozen (registers, −1 for the constant 1)."""
+
+    duration: float
+    registers: Indices  # those that move
+    row: Indices  # position among them
+    a: Indices
+    b: Indices
+    f: Indices
+    g: Indices
+    value: Floats
+
+    def __getitem__(self, chosen: Mask | Indices) -> Split:
+        row, a, b, f, g = (array[chosen] for array in (self.row, self.a, self.b, self.f, self.g))
+        return Split(self.duration, self.registers, row, a, b, f, g, self.value[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Components:
+    """Which moving registers (by position) belong together, and how each component is solved."""
+
+    component: Indices  # of every register
+    local: Indices  # its number inside
+    sizes: Indices
+    kind: NDArray[np.int8]
+    order: Indices  # registers, component after component
+
+    def members(self, components: Indices) -> Indices:
+        """The registers of components of one size: (components, size)."""
+        starts: Indices = (np.cumsum(self.sizes) - self.sizes)[components]
+        found: Indices = self.order[starts[:, None] + np.arange(self.sizes[components[0]])]
+        return found
+
+    def of(self, terms: Split, kind: Kind) -> Split:
+        return terms[self.kind[self.component[terms.row]] == kind]
+
+
+def split(program: Program, number: int) -> Split:
+    terms = concatenate(list(program.segment_terms(number)))
+    i, j, k = (index.astype(np.int64) for index in (terms.i, terms.j, terms.k))
+    moves = np.zeros(program.width + 1, np.bool_)  # the last is the constant 1, which index −1 finds
+    moves[i] = True
+    registers = np.flatnonzero(moves)
+    position = np.full(program.width + 1, NONE)
+    position[registers] = np.arange(len(registers))
+    both, neither = moves[j] & moves[k], ~(moves[j] | moves[k])
+    a = np.where(both, position[j], NONE)
+    b = np.maximum(position[j], position[k])
+    f = np.where(neither, j, ONE)
+    g = np.where(both, ONE, np.where(moves[k], j, k))
+    return Split(program.segments[number].duration, registers, position[i], a, b, f, g, terms.value)
+
+
+def components(terms: Split) -> Components:
+    count = len(terms.registers)
+    reads_a, reads_b = terms.a != NONE, terms.b != NONE
+    row = np.concatenate([terms.row[reads_a], terms.row[reads_b]])
+    column = np.concatenate([terms.a[reads_a], terms.b[reads_b]])
+    graph = scipy.sparse.coo_array((np.ones(len(row), np.bool_), (row, column)), shape=(count, count))
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
+    component = connected_components(graph, directed=False)[1].astype(np.int64)
+    sizes = np.bincount(component)
+    order = np.argsort(component, kind="stable")
+    local = np.empty(count, np.int64)
+    local[order] = np.arange(count) - (np.cumsum(sizes) - sizes)[component[order]]
+    return Components(component, local, sizes, _kinds(terms, component, sizes), order)
+
+
+def _kinds(terms: Split, component: Indices, sizes: Indices) -> NDArray[np.int8]:
+    reads = terms.b != NONE
+    others = reads & (terms.b != terms.row)
+    sums = np.zeros(len(component), np.bool_)
+    sums[terms.row[others | ~reads]] = True
+    chains = others & sums[terms.b]
+    varying = (terms.a != NONE) | (reads & (terms.g != ONE))  # the matrix depends on the states
+    kind = np.full(len(sizes), Kind.DECOUPLED, np.int8)
+    kind[component[terms.row[chains]]] = Kind.COUPLED
+    norm = np.zeros(len(sizes))
+    rows = np.bincount(terms.row[reads], np.abs(terms.value[reads]), minlength=len(component))
+    np.maximum.at(norm, component, rows)
+    exact = (sizes <= MAX_COUPLED) & (norm * terms.duration <= MAX_NORM)
+    kind[(kind == Kind.COUPLED) & ~exact] = Kind.LANES
+    kind[component[terms.row[varying]]] = Kind.LANES
+    return kind

@@ -1,0 +1,80 @@
+"""How the Taylor engine runs a segment: what is linear by exponentials, the rest as lanes of equal small ODEs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.flow.taylor.components import NONE, Components, Kind, Split, components, split
+from integraph.flow.taylor.exponentials import Advance, Coupled, Decoupled
+from integraph.flow.taylor.quadratic_forms import Rows, as_slice, forms
+from integraph.flow.taylor.taylor_lanes import Lanes, group_lanes
+from integraph.program import Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    duration: float
+    linear: tuple[Decoupled | Coupled, ...]
+    written: Rows  # by the linear part
+    whole: tuple[Advance, ...]  # the linear part over the whole segment
+    lanes: tuple[Lanes, ...]
+    footprint: int  # numbers held for one input besides its states
+
+    def over(self, span: float) -> tuple[Advance, ...]:
+        return self.whole if span == self.duration else tuple(part.over(span) for part in self.linear)
+
+
+def make(program: Program, number: int) -> Plan:
+    terms = split(program, number)
+    parts = components(terms)
+    linear: tuple[Decoupled | Coupled, ...] = (*_decoupled(terms, parts), *_coupled(terms, parts))
+    lanes = group_lanes(terms, parts)
+    duration = program.segments[number].duration
+    footprint = sum(part.footprint for part in linear) + sum(group.footprint for group in lanes)
+    written = as_slice(terms.registers[parts.kind[parts.component] != Kind.LANES])
+    return Plan(duration, linear, written, tuple(part.over(duration) for part in linear), lanes, footprint)
+
+
+def _decoupled(terms: Split, parts: Components) -> tuple[Decoupled, ...]:
+    chosen = parts.kind[parts.component] == Kind.DECOUPLED
+    if not chosen.any():
+        return ()
+    terms = parts.of(terms, Kind.DECOUPLED)
+    diagonal = terms.b == terms.row
+    rate = np.zeros(len(chosen))
+    rate[terms.row[diagonal]] = terms.value[diagonal]
+    sums = terms[~diagonal]
+    moving = sums.b != NONE
+    return (
+        Decoupled(
+            terms.registers[chosen],
+            rate[chosen],
+            (np.cumsum(chosen) - 1)[sums.row],
+            sums.f,
+            np.where(moving, terms.registers[sums.b], sums.g),
+            sums.value,
+            np.where(moving, rate[sums.b], 0.0),
+        ),
+    )
+
+
+def _coupled(terms: Split, parts: Components) -> tuple[Coupled, ...]:
+    """One stack of matrices for each size of component."""
+    terms = parts.of(terms, Kind.COUPLED)
+    found = []
+    for size in np.unique(parts.sizes[parts.kind == Kind.COUPLED]).tolist():
+        alike = np.flatnonzero((parts.kind == Kind.COUPLED) & (parts.sizes == size))
+        rank = np.full(len(parts.sizes), NONE)
+        rank[alike] = np.arange(len(alike))
+        here = terms[rank[parts.component[terms.row]] != NONE]
+        stack, row = rank[parts.component[here.row]], parts.local[here.row]
+        reads = here.b != NONE
+        matrix = np.zeros((len(alike), size, size))
+        matrix[stack[reads], row[reads], parts.local[here.b[reads]]] = here.value[reads]
+        rest = here[~reads]
+        at = stack[~reads] * size + row[~reads]
+        sums = forms(len(alike) * size, at, rest.f, rest.g, rest.value) if len(at) else None
+        found.append(Coupled(terms.registers[parts.members(alike)], matrix, sums))
+    return tuple(found)

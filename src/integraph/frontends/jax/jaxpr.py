@@ -1,0 +1,107 @@
+"""A jaxpr, equation by equation. What depends on no input jax computes itself; functions that are called are opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.jax.primitives import REFUSED, RULES
+from integraph.frontends.jax.values import Call, Known, Value
+from integraph.targets.graph import Builder
+
+CALLS = (
+    "jit",
+    "pjit",
+    "closed_call",
+    "core_call",
+    "remat",
+    "remat2",
+    "checkpoint",
+    "custom_jvp_call",
+    "custom_vjp_call",
+)
+BODIES = ("jaxpr", "call_jaxpr", "fun_jaxpr")  # where a call keeps what it calls
+OTHERS = "compose it of + - * / ** @, of sums, of elementary functions and of jax.nn"
+SHOWN = 200  # characters of what jax says
+
+
+class Walk:
+    def __init__(self, build: Builder) -> None:
+        self.build = build
+        self.largest: dict[Any, int] = {}
+
+    def run(
+        self, jaxpr: Any, constants: Sequence[Any], args: Sequence[Value], wanted: Sequence[bool], line: str = ""
+    ) -> list[Any]:
+        """The outputs, None for some that are not wanted; `line` is where it was called."""
+        known: dict[Any, Any] = dict(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
+        known.update(zip(jaxpr.invars, args, strict=True))
+
+        def value(atom: Any) -> Any:
+            return np.asarray(atom.val) if hasattr(atom, "val") else known.get(atom)
+
+        for equation, used in _needed(jaxpr, wanted):
+            own = [value(atom) for atom in equation.invars]
+            known.update(zip(equation.outvars, self._step(equation, own, used, line), strict=True))
+        return [value(atom) for atom in jaxpr.outvars]
+
+    def _step(self, equation: Any, args: list[Any], used: list[bool], line: str) -> list[Any]:
+        name, params, line = equation.primitive.name, equation.params, _line(equation) or line
+        where = name + line
+        if name in CALLS:
+            return self._call(next(params[key] for key in BODIES if key in params), args, used, line)
+        if name == "cond" and isinstance(args[0], np.ndarray):
+            return self._call(params["branches"][int(args[0])], args[1:], used, line)
+
+        def compute(*arrays: Known) -> list[Known]:
+            try:
+                result = equation.primitive.bind(*arrays, **params)
+                return [np.asarray(one) for one in (result if equation.primitive.multiple_results else [result])]
+            except Exception as reason:  # of whatever kind jax raises
+                raise SourceError(
+                    f"{where}: jax cannot compute it beforehand: {said(reason)}. Compute it outside of the "
+                    "function, which may use the numbers"
+                ) from None
+
+        if all(isinstance(arg, np.ndarray) for arg in args):
+            return compute(*args)
+        if name not in RULES:
+            raise SourceError(f"{where} does not compile: {REFUSED.get(name, OTHERS)}")
+        result = RULES[name](Call(self.build, name, params, where, compute, self.largest), *args)
+        return result if isinstance(result, list) else [result]
+
+    def _call(self, body: Any, args: list[Any], used: list[bool], line: str) -> list[Any]:
+        return self.run(getattr(body, "jaxpr", body), getattr(body, "consts", ()), args, used, line)
+
+
+def said(reason: Exception) -> str:
+    """The first line of what jax says, without folders."""
+    lines = str(reason).strip().splitlines() or [""]
+    return re.sub(r"\S*[/\\](?=\S+\.py)", "", lines[0])[:SHOWN].rstrip(".")
+
+
+def _needed(jaxpr: Any, wanted: Sequence[bool]) -> list[tuple[Any, list[bool]]]:
+    """The equations that the outputs need, and which of their results."""
+    live = {atom for atom, want in zip(jaxpr.outvars, wanted, strict=True) if want and not hasattr(atom, "val")}
+    found = []
+    for equation in reversed(jaxpr.eqns):
+        used = [variable in live for variable in equation.outvars]
+        if any(used):
+            found.append((equation, used))
+            live.update(atom for atom in equation.invars if not hasattr(atom, "val"))
+    return found[::-1]
+
+
+def _line(equation: Any) -> str:
+    """The user's line that an equation came from, if jax tells."""
+    try:
+        from jax._src.source_info_util import summarize
+
+        found = re.search(r"([^/\\\s:]+):(\d+)", summarize(equation.source_info))
+    except (ImportError, AttributeError, TypeError):
+        return ""
+    return f" ({found[1]}:{found[2]})" if found else ""

@@ -1,0 +1,148 @@
+"""The primitives of jax that compile, one rule each, and what to write instead of some that do not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.jax import selection, stable_softmax, structure
+from integraph.frontends.jax.stable_softmax import Largest, Shifted, Total
+from integraph.frontends.jax.values import Call, Comparison, Masked, Part, Value, uniform
+
+UNARY = {  # primitive → operation
+    **{name: name for name in ("neg", "exp", "expm1", "log1p", "tanh", "sin", "cos", "tan", "asin", "acos", "atan")},
+    **{name: name for name in ("sinh", "cosh", "asinh", "acosh", "atanh", "erf", "sqrt", "cbrt", "abs")},
+    "log": "ln",
+    "logistic": "sigmoid",
+}
+BINARY = {"add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
+COMPARES = ("lt", "le", "gt", "ge", "eq", "ne")
+SAME = ("stop_gradient", "copy")
+PUT = "build the array with jnp.concatenate, jnp.stack or jnp.where"
+LOOP = "write the loop in Python: jax unrolls it"
+REAL = "numbers are real"
+JUMPS = "it jumps, and no flow does"
+REFUSED = {  # primitive → why, or what to write
+    "while": LOOP,
+    "scan": LOOP,
+    "cumsum": "write jnp.tril(jnp.ones((n, n))) @ x",
+    "cumprod": "write out the products",
+    "reduce_prod": "write out the product: x[0] * x[1]",
+    "reduce_min": "the smallest of several numbers is not analytic; jnp.minimum of two can be smoothed",
+    "sort": "the order depends on the inputs, which is not analytic",
+    **dict.fromkeys(("argmax", "argmin", "sign", "floor", "ceil", "round", "rem"), JUMPS),
+    "atan2": "write jnp.arctan(y / x), where x > 0",
+    **dict.fromkeys(("scatter", "scatter-add", "dynamic_update_slice", "pad"), PUT),
+    **dict.fromkeys(("and", "or", "not"), "a choice that depends on the inputs is not analytic"),
+    "conv_general_dilated": "write it as a product with a matrix",
+    "lu": "a linear system is not read; write out its solution",
+    "fft": "write it as a product with a matrix",
+}
+
+
+def _unary(at: Call, x: Value) -> Value:
+    name = at.name
+    if isinstance(x, Shifted) and name == "exp" and not x.grown:
+        return replace(x, grown=True)
+    if isinstance(x, Total) and name in ("log", "abs") and not x.log:  # it is positive
+        return replace(x, log=name == "log")
+    return at.apply(UNARY[name], x)
+
+
+def _binary(at: Call, x: Value, y: Value) -> Value:
+    op = BINARY[at.name]
+    if isinstance(x, Part) or isinstance(y, Part):
+        found = _parts(at, op, x, y)
+        if found is not None:
+            return found
+    if op in ("max", "min"):
+        return selection.extreme(at, op, x, y)
+    if op == "add":
+        for one, other in ((x, y), (y, x)):
+            if isinstance(other, np.ndarray) and np.isneginf(other).any():
+                return selection.masked(at, one, other)
+    if op == "div" and isinstance(y, np.ndarray) and not y.all():
+        raise SourceError(f"{at.where} divides by a constant that is 0")
+    return at.apply(op, x, y)
+
+
+def _parts(at: Call, op: str, x: Value, y: Value) -> Value | None:
+    """Steps of softmax and logsumexp."""
+    if op == "sub" and isinstance(x, int | Masked) and type(y) is Largest:
+        return stable_softmax.shifted(at, x, y)
+    if op == "sub" and isinstance(x, Shifted) and isinstance(y, Total):
+        return stable_softmax.log_softmax(at, x, y)
+    if op == "div" and isinstance(x, Shifted) and isinstance(y, Total):
+        return stable_softmax.softmax(at, x, y)
+    for one, other in ((x, y), (y, x)):
+        if op == "add" and isinstance(one, Total) and type(other) is Largest:
+            return stable_softmax.log_total(at, one, other)
+        if op == "max" and uniform(one) == -math.inf:
+            return at.spread(other, at.joint(x, y))
+    return None
+
+
+def _power(at: Call, x: Value, y: Value) -> Value:
+    exponent = uniform(y)
+    if exponent is not None:
+        return _fixed(at, at.spread(x, at.joint(x, y)), Fraction(exponent))
+    if isinstance(x, np.ndarray):
+        if not (x > 0).all():
+            raise SourceError(f"{at.where}: the base {x.min():g} of a variable exponent is not positive")
+        return at.apply("exp", at.apply("mul", np.asarray(np.log(x)), y))
+    return at.apply("variable_power", x, y)
+
+
+def _fixed(at: Call, x: Value, exponent: Fraction) -> int:
+    if exponent == 0:
+        return at.node(np.ones(at.shape(x)))
+    if exponent in (1, 2):
+        return at.node(x) if exponent == 1 else at.apply("mul", x, x)
+    return at.build.power(at.node(x), exponent, at.where)
+
+
+def _sum(at: Call, x: Value) -> Value:
+    axes = tuple(map(int, at.params["axes"]))
+    if isinstance(x, Shifted):
+        return stable_softmax.total(at, x)
+    return at.apply("sum", x, data=(axes,)) if axes else x
+
+
+def _convert(at: Call, x: Value) -> Value:
+    """Between kinds of floats a number stays what it is."""
+    if isinstance(x, Comparison):
+        return x.plain(at)
+    kind = np.dtype(at.params["new_dtype"])
+    if kind.kind not in "fV":  # V are those that numpy does not know, as bfloat16
+        reason = REAL if kind.kind == "c" else JUMPS
+        raise SourceError(f"{at.where}: a number that depends on the inputs cannot become {kind}: {reason}")
+    return x
+
+
+RULES: dict[str, structure.Rule] = {
+    **dict.fromkeys(UNARY, _unary),
+    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys(COMPARES, selection.compare),
+    **dict.fromkeys(SAME, lambda at, x: x),
+    **dict.fromkeys(structure.MOVES, structure.move),
+    "exp2": lambda at, x: at.apply("exp", at.apply("mul", np.array(math.log(2.0)), x)),
+    "erfc": lambda at, x: at.apply("add", np.ones(()), at.apply("erf", at.apply("neg", x))),
+    "square": lambda at, x: at.apply("mul", x, x),
+    "rsqrt": lambda at, x: _fixed(at, x, Fraction(-1, 2)),
+    "integer_pow": lambda at, x: _fixed(at, x, Fraction(at.params["y"])),
+    "pow": _power,
+    "clamp": lambda at, low, x, high: selection.extreme(at, "min", selection.extreme(at, "max", x, low), high),
+    "reduce_sum": _sum,
+    "reduce_max": stable_softmax.largest,
+    "is_finite": selection.finite,
+    "select_n": selection.select,
+    "convert_element_type": _convert,
+    "dot_general": structure.product,
+    "concatenate": structure.concatenate,
+    "split": structure.split,
+    "stack": structure.stack,
+}

@@ -1,0 +1,108 @@
+"""Choices between numbers: those that are known beforehand, masks, and the few that depend on inputs and are read.
+
+max(x, y), relu and leaky_relu are nodes of their own; NaN and infinity are asked for and never there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.jax.stable_softmax import Shifted
+from integraph.frontends.jax.values import Call, Comparison, Known, Masked, Value, same, uniform
+
+
+def extreme(at: Call, op: str, x: Value, y: Value) -> Value:
+    """max and min of two: max(x, 0) is relu(x)."""
+    for one, other in ((x, y), (y, x)):
+        if uniform(other) == (-math.inf if op == "max" else math.inf):
+            return at.spread(one, at.joint(x, y))
+        if op == "max" and uniform(other) == 0.0 and at.joint(x, y) == at.shape(one):
+            return at.apply("relu", one)
+    return at.apply(op, x, y)
+
+
+def masked(at: Call, x: Value, added: Known) -> Value:
+    """x + a constant that is −∞ here and there."""
+    shape = at.joint(x, added)
+    mask = np.broadcast_to(added > -math.inf, shape)
+    left = np.where(added > -math.inf, added, 0.0)
+    kept = at.apply("add", x, left) if left.any() else at.broadcast(at.node(x), shape)
+    return Masked(kept, mask, at.where)
+
+
+def compare(at: Call, x: Value, y: Value) -> Value:
+    """x ≠ x asks for NaN, which is not."""
+    if isinstance(x, int) and same(x, y):
+        return np.full(at.shape(x), at.name in ("eq", "le", "ge"))
+    return Comparison(at.name, x, y, at.where)
+
+
+def finite(at: Call, x: Value) -> Value:
+    return np.full(at.shape(x), True)
+
+
+def select(at: Call, which: Value, *cases: Value) -> Value:
+    if isinstance(which, Comparison):
+        return _chosen(at, which, *cases)
+    if not isinstance(which, np.ndarray):
+        raise SourceError(f"{at.where}: a choice that depends on the inputs is not analytic")
+    number = which.astype(np.int64)
+    if (chosen := uniform(number)) is not None:
+        return cases[int(chosen)]
+    numbers = np.zeros(at.joint(number, *cases))
+    rest = []
+    for n, case in enumerate(cases):
+        if isinstance(case, np.ndarray):
+            numbers = np.where(number == n, case, numbers)
+        else:
+            rest.append((case, np.broadcast_to(number == n, numbers.shape)))
+    if len(rest) == 1 and (found := _left_out(at, *rest[0], numbers)) is not None:
+        return found
+    parts = [at.apply("mul", case, mask.astype(np.float64)) for case, mask in rest]
+    found = at.apply("add", parts[0], numbers) if numbers.any() else parts[0]
+    for part in parts[1:]:
+        found = at.apply("add", found, part)
+    return found
+
+
+def _left_out(at: Call, x: Value, mask: Known, numbers: Known) -> Value | None:
+    """What is −∞ in some places, which a softmax leaves out, and exp of it, which is 0 there."""
+    hidden = numbers == -math.inf
+    if isinstance(x, int) and hidden.any():
+        whole = (mask | hidden).all()
+        kept = x if whole else at.apply("add", at.apply("mul", x, 1.0 * mask), np.where(hidden, 0.0, numbers))
+        return Masked(at.broadcast(kept, hidden.shape), ~hidden, at.where)
+    if not isinstance(x, Shifted) or not x.grown or numbers.any():
+        return None
+    if isinstance(x.x, Masked):
+        return x if mask[x.x.mask].all() else None
+    return replace(x, x=Masked(x.x, mask, at.where))
+
+
+def _chosen(at: Call, which: Comparison, no: Value, yes: Value) -> Value:
+    """x > y ? x : y is a maximum, and x > 0 ? x : c·x is leaky_relu."""
+    x, y = (which.left, which.right) if which.op in ("gt", "ge") else (which.right, which.left)
+    if which.op not in ("eq", "ne"):
+        if same(yes, x) and same(no, y):
+            return extreme(at, "max", x, y)
+        if same(yes, y) and same(no, x):
+            return extreme(at, "min", x, y)
+        one, other, inner = (x, no, yes) if uniform(y) == 0.0 else (y, yes, no)
+        if isinstance(one, int) and isinstance(other, int) and same(inner, one):
+            slope = _slope(at, other, one)
+            if slope is not None and (uniform(y) == 0.0 or uniform(x) == 0.0):
+                return at.apply("leaky_relu", one, data=(slope,))
+    return which.plain(at)
+
+
+def _slope(at: Call, n: int, x: int) -> float | None:
+    """c, if node n is c·x."""
+    node = at.build.nodes[n]
+    if node.op != "mul" or x not in node.args:
+        return None
+    other = at.build.nodes[node.args[node.args[0] == x]]
+    return None if other.value is None else uniform(other.value)

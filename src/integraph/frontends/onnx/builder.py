@@ -1,0 +1,190 @@
+"""The graph that is drawn while the nodes of an ONNX file are read.
+
+A tensor that depends on the input is `Drawn`. What is constant stays an array until it meets one: sizes, indices and
+conditions are integers and truth values, which a graph does not have.
+
+A mask is −∞ in the place of some scores. The node of masked scores holds anything there, and `part` tells which entries
+take part. So they may be moved about before a softmax, which reads both; nothing else can. A mask that is a large
+negative number is a number as any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.composer import Composer
+from integraph.frontends.onnx.node import Node
+from integraph.frontends.onnx.tensors import Array
+from integraph.frontends.tracer import MOST, Budget, broadcast
+from integraph.targets.graph_evaluation import STRUCTURE
+from integraph.targets.graph_rows import of_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A node of the graph."""
+
+    number: int
+    shape: tuple[int, ...]
+    where: str
+    part: Array | None = None
+
+    @property
+    def seen(self) -> Drawn:
+        """What a softmax sees, `part` apart."""
+        return replace(self, part=None)
+
+
+Operand = Drawn | Array
+
+
+class Drawing(Budget):
+    """`text` is what the file calls the node that is read."""
+
+    masks = True
+
+    def __init__(self, name: str, budget: int) -> None:
+        super().__init__(budget)
+        self.builder = Composer(name)
+        self.text = ""
+
+    def input(self, name: str, shape: tuple[int, ...]) -> Drawn:
+        if not 1 <= math.prod(shape) <= MOST:
+            raise SourceError(f"the input has shape {shape}: a graph takes 1 to {MOST} numbers")
+        return Drawn(self.builder.input(name, shape), shape, "the input")
+
+    def node(self, x: Operand, where: str) -> int:
+        """The node that a tensor is; constants become one."""
+        if isinstance(x, Drawn):
+            if x.part is not None:
+                raise SourceError(f"{where} reads what {x.where} masks with −∞: only a softmax can")
+            return x.number
+        if x.dtype.kind != "f":
+            raise SourceError(f"{where} computes with constants of type {x.dtype}: they must be floats")
+        if np.isneginf(x).any():
+            raise SourceError(f"{where} computes with −∞, a constant that is for masks alone: it is added to scores")
+        return self.builder.constant(x, self.text)
+
+    def apply(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> Operand:
+        """An operation of the graph; of constants it is a constant."""
+        if len(operands) == 2 and all(isinstance(x, np.ndarray) for x in operands):
+            self.spend(_entries(op, operands[0].shape, operands[1].shape, where), where)  # before they are computed
+        numbers = [self.node(x, where) for x in operands]
+        return self.found(self.builder.apply(op, *numbers, data=data, text=self.text), where)
+
+    def found(self, number: int, where: str) -> Operand:
+        node = self.builder.nodes[number]
+        self.spend(node.size, where)
+        if node.op == "constant" and node.value is not None and not node.data:
+            return node.value
+        if not node.size:
+            raise SourceError(f"{where} makes an empty tensor, of shape {node.shape}")
+        return Drawn(number, node.shape, where)
+
+    def fold(self, op: str, a: Array, b: Array, where: str) -> Operand | None:
+        """An operation on constants, rounded once; none of masks."""
+        return self.apply(op, a, b, where=where) if np.isfinite(a).all() and np.isfinite(b).all() else None
+
+    def lift(self, x: Operand, where: str) -> Drawn:
+        """A constant as if it were computed; what is drawn stays."""
+        return x if isinstance(x, Drawn) else Drawn(self.node(x, where), x.shape, where)
+
+    def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> Drawn:
+        """An operation on what is drawn, which may be a constant after all."""
+        return self.lift(self.apply(op, *operands, where=where, data=data), where)
+
+    def add(self, a: Operand, b: Operand, where: str) -> Drawn:
+        x, other = (a, b) if isinstance(a, Drawn) and (a.part is not None or not isinstance(b, Drawn)) else (b, a)
+        assert isinstance(x, Drawn)
+        shape = broadcast(x.shape, other.shape, where)
+        if isinstance(other, np.ndarray) and (hidden := other == -np.inf).any():
+            left = np.where(hidden, 0.0, other)
+            scores = self.draw("add", x.seen, left, where=where) if left.any() else self.spread(x.seen, shape, where)
+            part = np.broadcast_to(~hidden & (x.part is None or x.part), shape)
+            return replace(scores, where=where, part=part)
+        if x.part is None:
+            return self.draw("add", a, b, where=where)
+        scores = self.draw("add", x.seen, other, where=where)
+        return replace(scores, where=x.where, part=np.broadcast_to(x.part, shape))
+
+    def sub(self, a: Operand, b: Operand, where: str) -> Drawn:
+        return self.add(a, -b, where) if isinstance(b, np.ndarray) else self.draw("sub", a, b, where=where)
+
+    def mul(self, a: Operand, b: Operand, where: str) -> Drawn:
+        return self.draw("mul", a, b, where=where)
+
+    def div(self, a: Operand, b: Operand, where: str) -> Drawn:
+        if isinstance(b, np.ndarray) and not b.all():
+            raise SourceError(f"{where} divides by 0")
+        return self.draw("div", a, b, where=where)
+
+    def neg(self, a: Drawn, where: str) -> Drawn:
+        return self.draw("neg", a, where=where)
+
+    def unary(self, name: str, a: Drawn, where: str, slope: Any = 0.0) -> Drawn:
+        """A function or an activation; `slope`, of leaky_relu, is a number or an array."""
+        if name != "leaky_relu":
+            return self.draw(name, a, where=where)
+        if np.size(slope) == 1 and np.ndim(slope) <= len(a.shape):
+            return self.draw(name, a, where=where, data=(float(np.reshape(slope, ())),))
+        below = self.mul(self.draw("relu", self.neg(a, where), where=where), slope, where)
+        return self.sub(self.draw("relu", a, where=where), below, where)
+
+    def choose(self, first: Array, x: Drawn, other: Operand, where: str) -> Drawn:
+        """x in the places of the condition `first`, a constant, else the other; all have one shape."""
+        if isinstance(other, Drawn):
+            return self._chosen(first, x, self.mul(other, np.where(first, 0.0, 1.0), where), where)
+        rest = np.where(first, 0.0, other)
+        hidden = rest == -np.inf
+        if x.part is None and not hidden.any():
+            return self._chosen(first, x, rest, where)
+        whole = (first | hidden).all()
+        scores = x.seen if whole else self._chosen(first, x.seen, np.where(hidden, 0.0, rest), where)
+        return replace(scores, where=where, part=np.where(first, True if x.part is None else x.part, ~hidden))
+
+    def _chosen(self, first: Array, x: Drawn, rest: Operand, where: str) -> Drawn:
+        return self.draw("add", self.mul(x, np.where(first, 1.0, 0.0), where), rest, where=where)
+
+    def spread(self, x: Drawn, shape: tuple[int, ...], where: str) -> Drawn:
+        """Broadcast to a shape."""
+        return x if x.shape == shape else self.move("broadcast", x, (shape,), where)
+
+    def reshape(self, a: Drawn, shape: Sequence[int], where: str) -> Drawn:
+        """The same numbers in the same order; one size may be −1."""
+        try:
+            wanted = np.broadcast_to(np.int8(0), math.prod(a.shape)).reshape(tuple(shape)).shape
+        except (ValueError, OverflowError):
+            raise SourceError(f"{where} gives shape {tuple(shape)} to a tensor of shape {a.shape}") from None
+        return a if wanted == a.shape else self.move("reshape", a, (wanted,), where)
+
+    def transpose(self, a: Drawn, perm: Sequence[int], where: str) -> Drawn:
+        return self.move("transpose", a, tuple(perm), where)
+
+    def move(self, op: str, x: Drawn, data: tuple[Any, ...], where: str) -> Drawn:
+        """An operation that takes entries to other places."""
+        found = self.draw(op, x.seen, where=where, data=data)
+        return found if x.part is None else replace(found, where=x.where, part=STRUCTURE[op](x.part, data))
+
+    def of_rows(self, op: str, x: Drawn, where: str) -> Drawn:
+        """softmax, its logarithm or logsumexp over the last axis, of the entries that take part."""
+        number = self.node(x.seen, where)
+        if x.part is not None:
+            mask = self.builder.constant(np.where(x.part, 0.0, -np.inf), self.text)
+            number = self.builder.apply("add", number, mask, text=self.text)
+        return self.lift(self.found(of_rows(self.builder, op, number, self.text), where), where)
+
+
+def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:
+    """How many numbers an operation makes of two tensors."""
+    if op == "matmul":
+        return math.prod((*broadcast(a[:-2], b[:-2], where), *a[-2:-1], *b[-1:]))
+    return math.prod(broadcast(a, b, where))
+
+
+GraphNode = Node[Drawn, Drawing]

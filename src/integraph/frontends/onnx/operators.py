@@ -1,0 +1,141 @@
+"""What each ONNX operator means to a graph. An operator that is not in the tables is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import reduce as folded
+
+import numpy as np
+
+from integraph.errors import IntegraphError, SourceError
+from integraph.frontends.onnx import arithmetic, constant_operators, reductions, shape_operators, structure_operators
+from integraph.frontends.onnx.builder import Drawn, GraphNode, Operand
+from integraph.frontends.tracer import broadcast
+
+Rule = Callable[[GraphNode], Operand | tuple[Operand, ...]]
+
+FUNCTIONS = {
+    **{name.capitalize(): name for name in ("abs", "cos", "cosh", "erf", "exp", "relu", "sigmoid", "sin", "sinh")},
+    **{name.capitalize(): name for name in ("softplus", "sqrt", "tan", "tanh", "asin", "acos", "atan", "asinh")},
+    "Acosh": "acosh",
+    "Atanh": "atanh",
+    "Log": "ln",
+}
+
+
+def function(n: GraphNode) -> Operand:
+    return n.tracer.apply(FUNCTIONS[n.operator], n.operand(0), where=n.where)
+
+
+def reciprocal(n: GraphNode) -> Operand:
+    return n.tracer.apply("power", n.operand(0), where=n.where, data=(Fraction(-1),))
+
+
+def power(n: GraphNode) -> Operand:
+    """A constant exponent is exactly the number that the file has."""
+    x, exponent = n.operand(0), arithmetic.aligned(n)
+    if not isinstance(exponent, np.ndarray):
+        return n.tracer.apply("variable_power", x, exponent, where=n.where)
+    values = exponent.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise SourceError(f"{n.where} has an exponent that is not finite")
+    if not values.size or (values != values.flat[0]).any():
+        return n.tracer.apply("variable_power", x, values, where=n.where)
+    found = n.tracer.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
+    return structure_operators.spread(n, found, broadcast(x.shape, values.shape, n.where))
+
+
+def extreme(n: GraphNode) -> Operand:
+    return folded(lambda a, b: _extreme(n, n.operator.lower(), a, b), [n.operand(k) for k in range(len(n.inputs))])
+
+
+def _extreme(n: GraphNode, op: str, a: Operand, b: Operand) -> Operand:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        n.room(*broadcast(a.shape, b.shape, n.where))
+        return np.asarray(np.maximum(a, b) if op == "max" else np.minimum(a, b))
+    x, c = (b, a) if isinstance(a, np.ndarray) else (a, b)
+    if op == "max" and isinstance(x, Drawn) and isinstance(c, np.ndarray) and not c.any():
+        return n.tracer.unary("relu", n.tracer.spread(x, broadcast(x.shape, c.shape, n.where), n.where), n.where)
+    return n.tracer.apply(op, a, b, where=n.where)
+
+
+def clip(n: GraphNode) -> Operand:
+    """Between two bounds; the lowest number of float32 and less is no minimum, the largest and more no maximum."""
+    found = n.operand(0)
+    for k, op, name, side in ((1, "max", "min", -1.0), (2, "min", "max", 1.0)):
+        given = n.attributes.get(name)
+        bound = n.given(k) if given is None else np.array(given)
+        if bound is not None and not (
+            isinstance(bound, np.ndarray) and (side * bound >= np.finfo(np.float32).max).all()
+        ):
+            found = _extreme(n, op, found, bound)
+    return found
+
+
+def _rule(rule: Rule) -> Rule:
+    """With the name of the node for the graph, and one kind of error whatever operands do not fit."""
+
+    def run(n: GraphNode) -> Operand | tuple[Operand, ...]:
+        n.tracer.text = n.text
+        try:
+            with np.errstate(all="ignore"):
+                return rule(n)
+        except IntegraphError:
+            raise
+        except (ValueError, IndexError, OverflowError) as reason:
+            raise SourceError(f"{n.where}: {reason}") from None
+
+    return run
+
+
+OPS: dict[str, Rule] = {
+    **dict.fromkeys(arithmetic.FOLD, arithmetic.arithmetic),
+    **dict.fromkeys(FUNCTIONS, function),
+    **dict.fromkeys(constant_operators.COMPARE, constant_operators.compare),
+    **dict.fromkeys(reductions.SUMS, reductions.reduce),
+    "BatchNormalization": arithmetic.batch_normalisation,
+    "Cast": shape_operators.cast,
+    "Clip": clip,
+    "Concat": structure_operators.concat,
+    "Constant": shape_operators.constant,
+    "ConstantOfShape": shape_operators.constant_of_shape,
+    "CumSum": constant_operators.running_sum,
+    "Dropout": shape_operators.dropout,
+    "Expand": structure_operators.expand,
+    "Flatten": shape_operators.flatten,
+    "Gather": structure_operators.gather,
+    "Gelu": arithmetic.gelu,
+    "Gemm": reductions.gemm,
+    "Identity": shape_operators.identity,
+    "IsNaN": constant_operators.is_nan,
+    "LayerNormalization": reductions.layer_normalisation,
+    "LeakyRelu": arithmetic.leaky_relu,
+    "LogSoftmax": reductions.softmax,
+    "MatMul": reductions.matmul,
+    "Max": extreme,
+    "Min": extreme,
+    "Mod": constant_operators.remainder,
+    "Neg": arithmetic.negative,
+    "Not": constant_operators.negation,
+    "PRelu": arithmetic.prelu,
+    "Pow": power,
+    "Range": constant_operators.arange,
+    "Reciprocal": reciprocal,
+    "Reshape": shape_operators.reshape,
+    "Shape": constant_operators.shape,
+    "Slice": structure_operators.slices,
+    "Softmax": reductions.softmax,
+    "Split": structure_operators.split,
+    "Squeeze": shape_operators.squeeze,
+    "Swish": arithmetic.swish,
+    "Transpose": shape_operators.transpose,
+    "Trilu": constant_operators.triangle,
+    "Unsqueeze": shape_operators.unsqueeze,
+    "Where": structure_operators.where,
+}
+MICROSOFT: dict[str, Rule] = {"FastGelu": arithmetic.fast_gelu, "Gelu": arithmetic.gelu}
+DOMAINS = {
+    domain: {operator: _rule(rule) for operator, rule in rules.items()}
+    for domain, rules in (("", OPS), ("ai.onnx", OPS), ("com.microsoft", MICROSOFT))
+}

@@ -1,0 +1,136 @@
+"""ONNX operators of graphs that add up: products of matrices, sums along axes, softmax and layer normalisation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.onnx.builder import Drawn, GraphNode, Operand
+from integraph.frontends.onnx.shape_operators import axes_of, reshaped, transposed
+from integraph.frontends.onnx.structure_operators import axis_of
+from integraph.frontends.tracer import broadcast
+
+EPSILON = float(np.float32(1e-5))  # LayerNormalization's default, an attribute of float32
+SUMS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare")
+
+AFTER = {"ReduceL2": "sqrt", "ReduceLogSum": "ln"}  # what is done to the sum
+
+
+def matmul(n: GraphNode) -> Operand:
+    return _product(n, n.operand(0), n.operand(1))
+
+
+def _product(n: GraphNode, a: Operand, b: Operand) -> Operand:
+    """As numpy's: a vector is a row on the left and a column on the right."""
+    if not a.shape or not b.shape:
+        raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: each needs an axis")
+    row, column = len(a.shape) == 1, len(b.shape) == 1
+    x = reshaped(n, a, (1, *a.shape)) if row else a
+    y = reshaped(n, b, (*b.shape, 1)) if column else b
+    found = n.tracer.apply("matmul", x, y, where=n.where)
+    lead, (rows, columns) = found.shape[:-2], found.shape[-2:]
+    return reshaped(n, found, (*lead, *(() if row else (rows,)), *(() if column else (columns,))))
+
+
+def gemm(n: GraphNode) -> Operand:
+    a, b = (
+        transposed(n, n.operand(k), (1, 0)) if n.attributes.get(f"trans{'AB'[k]}") else n.operand(k) for k in (0, 1)
+    )
+    if any(len(x.shape) != 2 for x in (a, b)):
+        raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: both must be matrices")
+    found = _scaled(n, _product(n, a, b), n.number("alpha", 1.0))
+    if n.given(2) is None:
+        return found
+    bias = _scaled(n, n.operand(2), n.number("beta", 1.0))
+    if broadcast(found.shape, bias.shape, n.where) != found.shape:
+        raise SourceError(f"{n.where} adds shape {bias.shape} to a product of shape {found.shape}")
+    return n.tracer.apply("add", found, bias, where=n.where)
+
+
+def _scaled(n: GraphNode, x: Operand, factor: float) -> Operand:
+    if isinstance(x, np.ndarray):
+        return n.scaled(factor, x, "weights")
+    return x if factor == 1 else n.tracer.mul(x, np.array(factor), n.where)
+
+
+def reduce(n: GraphNode) -> Operand:
+    x = n.operand(0)
+    axes = axes_of(n, len(x.shape))
+    if not axes:
+        axes = [] if n.attributes.get("noop_with_empty_axes") else list(range(len(x.shape)))
+    if n.operator in ("ReduceL2", "ReduceSumSquare"):
+        x = n.tracer.apply("mul", x, x, where=n.where)
+    if n.operator == "ReduceLogSumExp":
+        found = _log_sum_exp(n, x, axes)
+    else:
+        found = n.tracer.apply("sum", x, where=n.where, data=(tuple(axes),))
+    if n.operator == "ReduceMean":
+        count = np.array(float(math.prod(x.shape[axis] for axis in axes)))
+        found = n.tracer.apply("div", found, count, where=n.where)
+    if n.operator in AFTER:
+        found = n.tracer.apply(AFTER[n.operator], found, where=n.where)
+    return reshaped(n, found, _kept(x.shape, axes)) if n.attributes.get("keepdims", 1) else found
+
+
+def _log_sum_exp(n: GraphNode, x: Operand, axes: Sequence[int]) -> Operand:
+    """Over these axes as one, the last; over none it is x."""
+    if not axes:
+        return x
+    rest = [axis for axis in range(len(x.shape)) if axis not in axes]
+    turned = transposed(n, x, (*rest, *axes))
+    flat = reshaped(n, turned, (*turned.shape[: len(rest)], math.prod(turned.shape[len(rest) :])))
+    if isinstance(flat, np.ndarray):
+        return n.tracer.apply("logsumexp", flat, where=n.where)
+    return n.tracer.of_rows("logsumexp", flat, n.where)
+
+
+def _kept(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+
+
+def softmax(n: GraphNode) -> Operand:
+    """Along one axis; before opset 13 over all axes from one on, together."""
+    x = n.traced()
+    rank = len(x.shape)
+    axis = axis_of(n, n.attributes.get("axis", -1 if n.opset >= 13 else 1), rank)
+    if n.opset < 13:
+        flat = n.tracer.reshape(x, (*x.shape[:axis], -1), n.where)
+        return n.tracer.reshape(_softmax(n, flat), x.shape, n.where)
+    if axis == rank - 1:
+        return _softmax(n, x)
+    order = [k for k in range(rank) if k != axis] + [axis]
+    back = [order.index(k) for k in range(rank)]
+    return n.tracer.transpose(_softmax(n, n.tracer.transpose(x, order, n.where)), back, n.where)
+
+
+def _softmax(n: GraphNode, x: Drawn) -> Drawn:
+    if n.operator == "Softmax":
+        return n.tracer.of_rows("softmax", x, n.where)
+    if x.part is not None:
+        raise SourceError(f"{n.where} takes the logarithm of masked entries, ln 0: it has no value")
+    return n.tracer.of_rows("log_softmax", x, n.where)
+
+
+def layer_normalisation(n: GraphNode) -> Operand:
+    """(x − mean)/√(variance + ε)·scale + bias, over the axes from one on."""
+    x, draw = n.traced(), n.tracer
+    axes = range(axis_of(n, n.attributes.get("axis", -1), len(x.shape)), len(x.shape))
+    centred = draw.sub(x, _mean(n, x, axes), n.where)
+    variance = _mean(n, draw.mul(centred, centred, n.where), axes)
+    width = draw.add(variance, np.array(n.number("epsilon", EPSILON)), n.where)
+    found = draw.mul(centred, draw.draw("power", width, where=n.where, data=(Fraction(-1, 2),)), n.where)
+    found = draw.mul(found, n.operand(1), n.where)
+    bias = n.given(2)
+    found = found if bias is None else draw.add(found, bias, n.where)
+    if found.shape != x.shape:
+        raise SourceError(f"{n.where} has scales or biases that do not fit the shape {x.shape}")
+    return found
+
+
+def _mean(n: GraphNode, x: Drawn, axes: Sequence[int]) -> Drawn:
+    found = n.tracer.found(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
+    return n.tracer.reshape(n.tracer.lift(found, n.where), _kept(x.shape, axes), n.where)

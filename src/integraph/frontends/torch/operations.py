@@ -1,0 +1,202 @@
+"""What each ATen operation does to a traced value: one rule for each, from its arguments by name.
+
+Numbers in the code of `forward` are taken as written (0.1 is the double), weights as they are stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from integraph.errors import SourceError
+from integraph.frontends.torch.call import Call, array
+from integraph.frontends.torch.products import add_product, inner, linear, product
+from integraph.frontends.tracer import Traced
+from integraph.numbers.arrays import Floats
+
+THRESHOLD = 20.0  # of torch's softplus; below it, the jump to the linear part is not a rounding any more
+
+Rule = Callable[[Call], Traced]
+
+
+def activation(name: str, argument: str = "self") -> Rule:
+    return lambda call: call.tracer.unary(name, call.traced(argument), call.where)
+
+
+def _add(call: Call, sign: float = 1.0) -> Traced:
+    """self ± alpha·other."""
+    other = call.operand("other")
+    factor = sign * float(1 if call["alpha"] is None else call["alpha"])
+    if factor != 1.0:
+        other = call.tracer.mul(other, np.array(factor), call.where) if isinstance(other, Traced) else factor * other
+    return call.tracer.add(call.operand("self"), other, call.where)
+
+
+def _subtract(call: Call) -> Traced:
+    return _add(call, -1.0)
+
+
+def _reverse_subtract(call: Call) -> Traced:
+    """other − alpha·self."""
+    return _subtract(Call(call.tracer, call.where, {**call.args, "self": call["other"], "other": call["self"]}))
+
+
+def _multiply(call: Call) -> Traced:
+    return call.tracer.mul(call.operand("self"), call.operand("other"), call.where)
+
+
+def _divide(call: Call) -> Traced:
+    if call["rounding_mode"] is not None:
+        raise SourceError(f"{call.where} rounds to integers: only plain division is supported")
+    return call.tracer.div(call.operand("self"), call.operand("other"), call.where)
+
+
+def _power(call: Call) -> Traced:
+    exponent = call.constant("exponent")
+    if exponent.size != 1:
+        raise SourceError(f"{call.where} takes {exponent.size} different powers: one is supported, 2 or 3")
+    return call.tracer.power(call.traced(), float(exponent.reshape(())), call.where)
+
+
+def _square(call: Call) -> Traced:
+    return call.tracer.power(call.traced(), 2, call.where)
+
+
+def _softplus(call: Call) -> Traced:
+    """log(1 + e^{βx})/β; above threshold/β torch returns x."""
+    beta, threshold = (
+        float(default if call[n] is None else call[n]) for n, default in (("beta", 1), ("threshold", 20))
+    )
+    if beta == 0 or not math.isfinite(beta):
+        raise SourceError(f"{call.where} has beta = {beta}: softplus needs a finite beta that is not 0")
+    jump = math.log1p(math.exp(-threshold)) / abs(beta) if threshold > -700 else math.inf
+    if threshold < THRESHOLD:
+        raise SourceError(
+            f"{call.where} has threshold = {threshold:g}: there torch jumps by {jump:.2g} to x, which is no smooth "
+            f"function; use the default {THRESHOLD:g}, or more"
+        )
+    call.notes.append(f"{call.where}: torch returns x where beta·x > {threshold:g}, at most {jump:.1e} from softplus")
+    scaled = call.tracer.unary("softplus", call.tracer.mul(call.traced(), np.array(beta), call.where), call.where)
+    return scaled if beta == 1 else call.tracer.div(scaled, np.array(beta), call.where)
+
+
+def _gelu(call: Call) -> Traced:
+    kind = call["approximate"] or "none"
+    names = {"none": "gelu", "tanh": "gelu_tanh"}
+    if kind not in names:
+        raise SourceError(f"{call.where} has approximate = {kind!r}: known are 'none' and 'tanh'")
+    return call.tracer.unary(names[kind], call.traced(), call.where)
+
+
+def _leaky_relu(call: Call) -> Traced:
+    slope = 0.01 if call["negative_slope"] is None else call["negative_slope"]
+    return call.tracer.unary("leaky_relu", call.traced(), call.where, array(slope))
+
+
+def _prelu(call: Call) -> Traced:
+    x, slope = call.traced(), call.constant("weight")
+    return call.tracer.unary("leaky_relu", x, call.where, slope if slope.size == 1 else _channels(slope, x))
+
+
+def _batch_norm(call: Call) -> Traced:
+    """(x − mean)/√(var + eps)·weight + bias, with the statistics that training left."""
+    x = call.traced("input")
+    if call["training"]:
+        raise SourceError(
+            f"{call.where} normalises by the statistics of its batch, so outputs depend on the other rows: train with "
+            "track_running_stats=True"
+        )
+    mean, variance = call.constant("running_mean"), call.constant("running_var")
+    weight = np.ones_like(mean) if call["weight"] is None else call.constant("weight")
+    bias = np.zeros_like(mean) if call["bias"] is None else call.constant("bias")
+    with np.errstate(all="ignore"):  # what is not finite is refused below
+        scale = weight / np.sqrt(variance + float(call["eps"]))
+        shift = bias - mean * scale
+    call.notes.append(f"{call.where}: scale and shift computed from the running statistics, rounded to float64")
+    scaled = call.tracer.mul(x, _channels(scale, x), call.where)
+    return call.tracer.add(scaled, _channels(shift, x), call.where)
+
+
+def _channels(vector: Floats, x: Traced) -> Floats:
+    """One number for each channel, which is axis 1 where there is one."""
+    return vector.reshape(-1, *(1 for _ in x.shape[2:])) if len(x.shape) > 1 else vector
+
+
+def _copy(call: Call) -> Traced:
+    return call.traced()
+
+
+RULES: dict[str, Rule] = {
+    "add": _add,
+    "addmm": lambda call: add_product(call, "mat1", "mat2"),
+    "addmv": lambda call: add_product(call, "mat", "vec"),
+    "atan": activation("arctan"),
+    "batch_norm": _batch_norm,
+    "bmm": lambda call: product(call, "self", "mat2"),
+    "clone": _copy,
+    "contiguous": _copy,
+    "detach": _copy,
+    "div": _divide,
+    "dot": lambda call: product(call, "self", "tensor"),
+    "erf": activation("erf"),
+    "exp": activation("exp"),
+    "gelu": _gelu,
+    "inner": inner,
+    "leaky_relu": _leaky_relu,
+    "linear": linear,
+    "matmul": product,
+    "mm": lambda call: product(call, "self", "mat2"),
+    "mul": _multiply,
+    "mv": lambda call: product(call, "self", "vec"),
+    "neg": lambda call: call.tracer.neg(call.traced(), call.where),
+    "pow": _power,
+    "prelu": _prelu,
+    "relu": activation("relu"),
+    "rsub": _reverse_subtract,
+    "sigmoid": activation("sigmoid"),
+    "silu": activation("silu"),
+    "sin": activation("sin"),
+    "softplus": _softplus,
+    "square": _square,
+    "sub": _subtract,
+    "tanh": activation("tanh"),
+    "to": _copy,
+}
+
+ALIASES = {  # other names of the same operations, and what functional graphs write for them
+    "_native_batch_norm_legit_no_training": "batch_norm",
+    "_to_copy": "to",
+    "_unsafe_view": "view",
+    "alias": "clone",
+    "arctan": "atan",
+    "divide": "div",
+    "float_power": "pow",
+    "lift_fresh_copy": "clone",
+    "multiply": "mul",
+    "negative": "neg",
+    "special_erf": "erf",
+    "special_expit": "sigmoid",
+    "subtract": "sub",
+    "true_divide": "div",
+    "type_as": "to",
+}
+
+SHAPES = (
+    "expand",
+    "flatten",
+    "index",
+    "permute",
+    "reshape",
+    "select",
+    "slice",
+    "squeeze",
+    "t",
+    "transpose",
+    "unsqueeze",
+    "view",
+)
+"""Operations that only arrange features."""
+
+SUPPORTED = ", ".join(sorted({*RULES, *SHAPES, "dropout"}))

@@ -1,0 +1,102 @@
+"""Balls of Arb: from and to floats, always outwards.
+
+A ball that is not finite knows nothing: as an upper bound it is ∞, as a lower bound of a size 0. Arb says NaN where it
+gives up, and NaN compares as it likes, so no bound leaves this module as NaN. The precision is the process's, set by
+`precision(bits)` around whatever computes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from flint import arb, arb_mat, ctx
+
+from integraph.numbers.arrays import Floats
+
+Balls = list[arb]
+ZERO, ONE = arb(0), arb(1)
+LARGEST = sys.float_info.max
+FIRST, MOST = 64, 4096  # bits a proof starts with, and gives up at
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Arb's precision, put back at the end."""
+    with ctx.workprec(bits):
+        yield
+
+
+def interval(low: float, high: float) -> arb:
+    """The ball around [low, high]; the ends are exact numbers."""
+    return arb(low) if low == high else arb(low).union(arb(high))
+
+
+def box(low: Iterable[float], high: Iterable[float]) -> Balls:
+    return [interval(a, b) for a, b in zip(low, high, strict=True)]
+
+
+def column(values: Sequence[arb]) -> arb_mat:
+    return arb_mat(len(values), 1, list(values))
+
+
+def matrix(values: Floats) -> arb_mat:
+    """Floats as they are."""
+    rows, columns = values.shape
+    return arb_mat(rows, columns, values.ravel().tolist())
+
+
+def hull(*balls: arb) -> arb:
+    found = balls[0]
+    for ball in balls[1:]:
+        found = found.union(ball)
+    return found
+
+
+def both(a: arb, b: arb) -> arb:
+    """What two enclosures of one number have in common. Neither loses its sign, or an end, to the other."""
+    if not a.is_finite() or not b.is_finite():
+        return b if b.is_finite() else a
+    return a.intersection(b) if a.overlaps(b) else arb.nan()
+
+
+def size(ball: arb) -> arb:
+    """The largest |value|, as an exact number; ∞ where the ball knows nothing."""
+    return ball.abs_upper() if ball.is_finite() else arb.pos_inf()
+
+
+def symmetric(radius: arb) -> arb:
+    """The ball of all numbers of at most this size."""
+    return (-radius).union(radius)
+
+
+def above(ball: arb) -> float:
+    """A float that no number of the ball exceeds; ∞ where nothing is known."""
+    if not ball.is_finite():
+        return math.inf
+    top = ball.upper()
+    found = float(top)
+    if found == -math.inf:
+        return -LARGEST
+    while math.isfinite(found) and not arb(found) >= top:
+        found = math.nextafter(found, math.inf)
+    return found if found == found else math.inf
+
+
+def below(ball: arb) -> float:
+    """A float that no number of the ball falls short of; −∞ where nothing is known."""
+    return 0.0 - above(-ball)
+
+
+def largest(ball: arb) -> float:
+    """A float ≥ the size of every number of the ball."""
+    return above(abs(ball)) if ball.is_finite() else math.inf
+
+
+def smallest(ball: arb) -> float:
+    """A float ≤ the size of every number of the ball, at least 0."""
+    if not ball.is_finite():
+        return 0.0
+    return max(below(ball.abs_lower()), 0.0)

@@ -1,0 +1,42 @@
+"""What counts as a number, in one place: arrays and scalars that users hand over, or an error that says why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.errors import IntegraphError, UsageError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+
+def numbers(given: Any, what: str, error: type[IntegraphError] = UsageError) -> Floats:
+    """`given` as float64, whatever its shape. Text, complex numbers, dates and masks are not silently converted."""
+    if isinstance(given, np.ndarray) and given.dtype == np.float64 and type(given) is np.ndarray:
+        return given
+    try:
+        array = np.asarray(given)
+        if isinstance(given, np.ma.MaskedArray):
+            raise TypeError("a masked array has missing values")
+        if array.dtype.kind not in "biufO" or (array.size and array.dtype.kind == "O" and _odd(array)):
+            raise TypeError(f"they are {array.dtype if array.dtype.kind != 'O' else type(array.flat[0]).__name__}")
+        return np.asarray(array, np.float64)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as reason:  # the last is torch's, of gradients
+        raise error(f"{what} must be numbers that float64 holds: {reason}") from None
+
+
+def _odd(array: np.ndarray[Any, Any]) -> bool:
+    """Objects that float() would take but that are no numbers."""
+    return any(item is None or isinstance(item, str | bytes | complex) for item in array.flat)
+
+
+def real(given: Any, what: str, error: type[IntegraphError] = UsageError) -> float:
+    """One number."""
+    array = numbers(given, what, error)
+    if array.ndim:
+        raise error(f"{what} must be one number, got an array of shape {array.shape}")
+    return float(array)

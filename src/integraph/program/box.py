@@ -1,0 +1,44 @@
+"""The box as users write it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.errors import UsageError
+from integraph.numbers.arrays import numbers
+from integraph.numbers.intervals import Interval
+from integraph.program import Program
+
+PAIRS = (tuple, list, int, float)  # what pairs are written as, or the ends of all sides; anything else is an array
+
+
+def where(program: Program, box: ArrayLike | None = None) -> Interval:
+    """The box that is given, or else the one that the program was made for, or else [0, 1]^d."""
+    own = program.box
+    return interval(box, program.inputs) if box is not None or own is None else Interval(own.low, own.high)
+
+
+def interval(box: ArrayLike | None, inputs: int) -> Interval:
+    """[0, 1]^d, or one pair (low, high) for all inputs, or one for each, or two arrays (low, high)."""
+    if box is None:
+        return Interval(np.zeros(inputs), np.ones(inputs))
+    given = numbers(box, "the box")
+    if given.shape not in ((2,), (inputs, 2), (2, inputs)):
+        raise UsageError(
+            f"the box has shape {given.shape}: needs (low, high) for all inputs, {inputs} such pairs, or two arrays of "
+            f"{inputs}, the lows and the highs"
+        )
+    arrays = isinstance(box, tuple) and any(not isinstance(part, PAIRS) for part in box)  # (X.min(0), X.max(0))
+    if isinstance(box, tuple) and given.shape == (2, 2) and not arrays and (given[:, 0] == given[:, 1]).all():
+        raise UsageError(
+            f"the box {box} has sides of width 0 only: for lows and highs give a tuple of two arrays, for pairs "
+            "a list of (low, high)"
+        )
+    sides = np.broadcast_to(given.T if given.shape == (2, inputs) and (inputs != 2 or arrays) else given, (inputs, 2))
+    for n, (low, high) in enumerate(sides.tolist()):
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise UsageError(f"side {n} of the box is [{low}, {high}]: needs finite low ≤ high")
+    return Interval(sides[:, 0].copy(), sides[:, 1].copy())

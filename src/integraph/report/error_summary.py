@@ -1,0 +1,138 @@
+"""What is known of the error: promised, proven and seen, side by side, each with what it means."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_FLOOR, Context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from integraph.api.origin import is_exact
+from integraph.plot.subject import Subject
+from integraph.program.engine import DOUBLE
+from integraph.program.summary import above, named_box
+from integraph.report.markup import Html, facts, tag
+from integraph.report.page import Section
+from integraph.targets import Function
+from integraph.targets.graph import Graph
+
+if TYPE_CHECKING:
+    from integraph.certify.certificate.certificate import Certificate
+    from integraph.certify.proof import Proof
+
+COORDINATES = 8  # of a point that is written out
+CANNOT = "cannot: it proves formulas, and networks compiled by Theorem 2. integraph.enclose bounds the outputs."
+
+
+def known(subject: Subject, proof: Proof | Certificate | None) -> Section:
+    """Three cards, and the proof if there is one."""
+    cards = tag("div", _promised(subject), _proven(subject, proof), _seen(subject), class_="cards wide")
+    return Section("How far it can be off", [cards] if proof is None else [cards, _proof(proof)])
+
+
+def card(name: str, value: str | None, says: str, look: str = "") -> Html:
+    """A number with its name, and what it means; None is shown as a word."""
+    number = tag("p", "unknown", class_="value none") if value is None else tag("p", value, class_="value")
+    meaning = tag("p", says, class_="says") if says else Html()
+    return tag("div", tag("p", name, class_="name"), number, meaning, class_=f"card {look}".strip())
+
+
+def _promised(subject: Subject) -> Html:
+    budget = subject.program.budget
+    if budget is None:
+        return card("Promised error", None, "Whoever built this program gave no bound of its error.")
+    where = named_box(budget.low, budget.high)
+    if subject.promised is None:
+        return card("Promised error", None, f"The promise, ≤ {above(budget.total)}, is for x in {where} only.")
+    parts = {"approximation": budget.approximation, "residue": budget.residue, "rounding of controls": budget.rounding}
+    summands = " + ".join(f"{above(part)} {name}" for name, part in parts.items() if part) or "nothing approximated"
+    bound = f"≤ {above(budget.total)}"
+    return card(
+        "Promised error", bound, f"What the construction guarantees for every x in {where}, by formula: {summands}."
+    )
+
+
+def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
+    if proof is None:
+        stored = subject.program.proven
+        if stored is None:
+            says = "Nobody has proved a bound for this program yet; integraph.certify "
+            return card("Proven error", None, says + ("can." if _provable(subject) else CANNOT))
+        if subject.proven is None:
+            box = subject.program.box
+            only = "a box that it does not name" if box is None else f"x in {named_box(box.low, box.high)} only"
+            says = f"What the program says was proved of it, ≤ {above(stored)}, is for {only}."
+            return card("Proven error", None, says)
+        says = "What the program says was proved of it. The proof itself is not part of this report."
+        return card("Proven error", f"≤ {above(stored)}", says)
+    where = named_box(np.array(proof.box.low), np.array(proof.box.high))
+    means = f"Computed with ball arithmetic for every x in {where}, for the exact flow of the stored controls."
+    if math.isfinite(proof.upper) and subject.proven is None:
+        return card("Proven error", None, f"The proof, ≤ {above(proof.upper)}, is for x in {where} only.")
+    value = f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else None
+    if proof.status == "refuted":
+        means += f" More than the {above(proof.eps or 0.0)} that was asked for."
+    elif value is None:
+        means = f"The proof ended without a bound: {getattr(proof, 'reason', '') or 'nothing is proved'}."
+    return card("Proven error", value, means, proof.status)
+
+
+def _provable(subject: Subject) -> bool:
+    """Whether there are proofs of such a source: a formula, or a network that was compiled by Theorem 2."""
+    if isinstance(subject.target, Function):
+        return subject.target.expression is not None
+    return not isinstance(subject.target, Graph) and not is_exact(subject.program)
+
+
+def _seen(subject: Subject) -> Html:
+    stored = subject.program.seen
+    carried = "" if stored is None else f" The program carries {stored:.3g} from when it was compiled."
+    if subject.seen is None:
+        why = "no source was given" if subject.target is None else "the source has no values to compare with"
+        value = None if stored is None else f"{stored:.3g}"
+        return card("Seen error", value, f"Not measured for this report: {why}.{carried}")
+    points, lost = len(subject.seen.points), subject.seen.lost
+    holes = f" At {lost:,} of them the source or the flow has no value." if lost else ""
+    if lost == points:
+        return card("Seen error", None, f"At none of {points:,} points both source and flow have a value.{carried}")
+    bits = subject.program.bits
+    how = "in float64, rounding included" if bits <= DOUBLE else f"the flow in {bits} bits, the source in float64"
+    says = f"The largest |source − program| at {points:,} points of the box, measured for this report, {how}."
+    largest, promised = subject.seen.largest, subject.promised
+    more, look = " Elsewhere it can be larger.", ""
+    if promised is not None and largest > promised:
+        look = "refuted" if subject.broken else ""
+        more = " That is more than is promised: "
+        more += "is this the source that was compiled?" if look else "rounding, of which no promise speaks."
+    return card("Seen error", f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
+
+
+def _proof(proof: Proof | Certificate) -> Html:
+    certificate: Any = getattr(proof, "certificate", proof)
+    rows: list[tuple[object, object]] = [
+        ("status of the proof", proof.status),
+        ("box", f"x in {named_box(np.array(proof.box.low), np.array(proof.box.high))}"),
+        ("asked", "a bound" if proof.eps is None else f"≤ {above(proof.eps)}"),
+        ("proven from above", f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else "nothing"),
+        ("proven from below", f"≥ {below(proof.lower)}{_where(proof.point)}"),
+    ]
+    reason = getattr(proof, "reason", "")
+    rows += [("why not more", reason)] if reason else []
+    rows += [("takes for granted", text) for text in proof.assumed] or [("takes for granted", "nothing")]
+    if certificate is not None:
+        rows += [("certificate", tag("code", certificate.seal)), ("of the source", tag("code", certificate.target))]
+    if certificate is proof:
+        rows.append(("checked", "not by this report: integraph.check computes every box of it again"))
+    return facts(rows)
+
+
+def below(bound: float) -> str:
+    """Three digits, rounded down: nothing is claimed that is not there."""
+    return f"{float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(bound)):.3g}"
+
+
+def _where(point: tuple[float, ...] | None) -> str:
+    if point is None or len(point) > COORDINATES:
+        return ""
+    return f" at x = ({', '.join(f'{x:.6g}' for x in point)})"
