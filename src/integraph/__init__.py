@@ -98,8 +98,8 @@ def __getattr__(name: str) -> typing.Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return found
+    attribute = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return attribute
 
 
 def __dir__() -> list[str]:

@@ -64,12 +64,12 @@ class Distinct:
         self._counts: dict[str, int] = {}
 
     def __call__(self, name: str, most: int = NAME) -> str:
-        shown = found = clean(name, most)
-        while found in self._taken:
+        shown = label = clean(name, most)
+        while label in self._taken:
             count = self._counts[shown] = self._counts.get(shown, 1) + 1
-            found = f"{shown} #{count}"
-        self._taken.add(found)
-        return found
+            label = f"{shown} #{count}"
+        self._taken.add(label)
+        return label
 
     def copy(self) -> Distinct:
         other = Distinct()

@@ -96,8 +96,8 @@ def check(certificate: Certificate | Proof | FilePath, program: Program, target:
         if certificate.certificate is None:
             raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
         certificate = certificate.certificate
-    found = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-    return replay(found, program, _target(target, program))
+    parsed = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
+    return replay(parsed, program, _target(target, program))
 
 
 def enclose(
@@ -187,20 +187,20 @@ def _starts(program: Program, target: Network | Function, box: Box) -> list[tupl
     terms = max(program.terms, 1)
     points = int(min(max(WORK // terms, 8 * BEST), POINTS))
     x = np.concatenate([rng.uniform(size=(points, len(low))), rng.integers(0, 2, (points // 8, len(low)))])
-    found: list[tuple[float, ...]] = []
+    starts: list[tuple[float, ...]] = []
     try:
         for zoom in range(ZOOMS):
             inside = np.clip(low * (1 - x) + high * x, low, high)
             off = np.concatenate([_off(program, values, rows) for rows in _parts(inside, PART // terms)])
             best = x[np.argsort(np.where(np.isfinite(off), -off, 0.0), kind="stable")[:BEST]]
-            found = [tuple(point) for point in np.clip(low * (1 - best) + high * best, low, high).tolist()]
+            starts = [tuple(point) for point in np.clip(low * (1 - best) + high * best, low, high).tolist()]
             near = best[:, None] + 0.3 ** (zoom + 1) * rng.normal(size=(BEST, points // BEST, len(low)))
             x = np.concatenate([best, np.clip(near.reshape(-1, len(low)), 0.0, 1.0)])
     except IntegraphError:
         pass  # one of them does not exist somewhere: the proof will say so
     except Late:
         pass  # what was seen by now is where to look
-    return found
+    return starts
 
 
 def _parts(points: Floats, most: int) -> list[Floats]:
@@ -211,8 +211,8 @@ def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Flo
     """By how much, in float64."""
     look()
     with np.errstate(all="ignore"):
-        found: Floats = np.abs(program(x) - values(x)).max(1)
-    return found
+        distances: Floats = np.abs(program(x) - values(x)).max(1)
+    return distances
 
 
 def _promised(program: Program, box: ArrayLike | None) -> float | None:
@@ -226,5 +226,5 @@ def _promised(program: Program, box: ArrayLike | None) -> float | None:
 
 
 def _box(program: Program, box: ArrayLike | None) -> Box:
-    found = where(program, box)
-    return Box(tuple(found.low.tolist()), tuple(found.high.tolist()))
+    cube = where(program, box)
+    return Box(tuple(cube.low.tolist()), tuple(cube.high.tolist()))

@@ -95,10 +95,10 @@ class Comparison:
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         many = f"{self.inputs:,} input{'s' * (self.inputs != 1)}"
-        found = f"{many}: the largest difference is {self.largest:.3g}, at {self.worst.label}"
+        sentence = f"{many}: the largest difference is {self.largest:.3g}, at {self.worst.label}"
         usual = max(self.promised, EPSILON * max(1.0, abs(self.worst.network)) * 1e3)
         begins = "" if self.largest <= usual else f"; it grows most at {self.origin.label}"
-        return "\n".join([found + begins, *table, *self.notes])
+        return "\n".join([sentence + begins, *table, *self.notes])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -116,11 +116,11 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
     """
     if not isinstance(program, Program):
         raise UsageError(f"compare(program, source, X) takes a program, got {type(program).__name__}: compile it first")
-    found = target_of(program, source)
-    kind = NETWORK if isinstance(found, Network) else SOURCE
-    if (program.inputs, program.outputs) != (found.inputs, outputs(found)):
+    target = target_of(program, source)
+    kind = NETWORK if isinstance(target, Network) else SOURCE
+    if (program.inputs, program.outputs) != (target.inputs, outputs(target)):
         raise UsageError(
-            f"the program is {program.inputs} → {program.outputs}, the {kind} {found.inputs} → {outputs(found)}: "
+            f"the program is {program.inputs} → {program.outputs}, the {kind} {target.inputs} → {outputs(target)}: "
             f"{_other(kind)}"
         )
     x = batch_of(X, program.inputs)
@@ -129,12 +129,12 @@ def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = No
     with np.errstate(all="ignore"):  # the program refuses what is not finite
         given = x if program.scales is None else x / program.scales[: program.inputs]
     flow = program.flow(given, engine).check()
-    if isinstance(found, Network):
-        rows, judged, notes = _layers(program, found, x, given, flow)
+    if isinstance(target, Network):
+        rows, judged, notes = _layers(program, target, x, given, flow)
     else:
-        rows, judged, notes = _values(program, found, x, flow)
+        rows, judged, notes = _values(program, target, x, flow)
     broken, promise = _promise(program, kind, x, judged)
-    read = [f"when the {kind} was read: {note}" for note in getattr(found, "notes", ())]
+    read = [f"when the {kind} was read: {note}" for note in getattr(target, "notes", ())]
     promised = 0.0 if program.budget is None else program.budget.total
     return Comparison(tuple(rows), len(x), (*notes, *promise, *read), promised, broken, kind)
 
@@ -159,13 +159,13 @@ def _inside(program: Program, x: Floats) -> NDArray[np.bool_]:
     budget = program.budget
     if budget is None:
         return np.zeros(len(x), np.bool_)
-    found: NDArray[np.bool_] = np.all((x >= budget.low) & (x <= budget.high), axis=1)
-    return found
+    inside: NDArray[np.bool_] = np.all((x >= budget.low) & (x <= budget.high), axis=1)
+    return inside
 
 
-def _values(program: Program, found: Target, x: Floats, flow: Flow) -> Found:
+def _values(program: Program, target: Target, x: Floats, flow: Flow) -> Found:
     """The outputs alone."""
-    of = values(found)
+    of = values(target)
     if of is None:
         raise UsageError("a table of derivatives has no values between its nodes: there is nothing to compare with")
     wanted, inside = of(x), np.flatnonzero(_inside(program, x))
@@ -174,25 +174,25 @@ def _values(program: Program, found: Target, x: Floats, flow: Flow) -> Found:
         row = _row(program, "output", program.depth - 1, wanted, flow.outputs, 0)
         if len(inside):
             worst = _row(program, "output", program.depth - 1, wanted[inside], flow.outputs[inside], 0)
-            parts = _parts(_way(program, found), x[inside[worst.input]], abs(worst.network))
+            parts = _parts(_way(program, target), x[inside[worst.input]], abs(worst.network))
             judged = _Judged(worst.difference, ROUNDING * parts)
     return [row], judged, []
 
 
-def _way(program: Program, found: Target) -> Target:
+def _way(program: Program, target: Target) -> Target:
     """What shows how the outputs are reached: of a Python function nothing, but the program may name a formula."""
-    unknown = isinstance(found, Function) and found.expression is None
-    return (recalled(program) or found) if unknown else found
+    unknown = isinstance(target, Function) and target.expression is None
+    return (recalled(program) or target) if unknown else target
 
 
-def _parts(found: Target, x: Floats, size: float) -> float:
+def _parts(target: Target, x: Floats, size: float) -> float:
     """The largest number on the way to the outputs at x, as far as the way is known."""
-    if isinstance(found, Function) and found.expression is not None:
-        found = to_graph(found.expression, found.name)
+    if isinstance(target, Function) and target.expression is not None:
+        target = to_graph(target.expression, target.name)
     sizes = [1.0, size]
-    if isinstance(found, Graph):
+    if isinstance(target, Graph):
         with np.errstate(all="ignore"):
-            sizes += [float(np.max(np.abs(node), initial=0.0)) for node in found.nodes_at(x)]
+            sizes += [float(np.max(np.abs(node), initial=0.0)) for node in target.nodes_at(x)]
     return max(filter(math.isfinite, sizes))
 
 
@@ -200,7 +200,7 @@ def _layers(program: Program, net: Network, x: Floats, given: Floats, flow: Flow
     """Every layer that a probe shows, and the outputs."""
     probes = _probes(program, net)
     stages = list(_stages(program, probes))
-    found: list[Row] = []
+    worst_rows: list[Row] = []
     inside, differences, noise = _inside(program, x), [], 1.0
     size = max(1, MEMORY // (3 * program.width + 2 * sum(net.sizes)))
     for first in range(0, len(x), size):
@@ -217,9 +217,11 @@ def _layers(program: Program, net: Network, x: Floats, given: Floats, flow: Flow
                 for (probe, layer), got in _seen(program, stages, given[part], first, flow.engine)
             ]
             rows.append(_row(program, "output", program.depth - 1, layers[-1], flow.outputs[part], first))
-        found = [max(pair, key=lambda row: row.size) for pair in zip(found, rows, strict=True)] if found else rows
+        worst_rows = (
+            [max(pair, key=lambda row: row.size) for pair in zip(worst_rows, rows, strict=True)] if worst_rows else rows
+        )
     judged = _Judged(float(np.max(differences)), ROUNDING * noise) if differences else None
-    return found, judged, list(_hidden(program, net, probes))
+    return worst_rows, judged, list(_hidden(program, net, probes))
 
 
 Seen = tuple[Probe, int]  # a probe, and the layer of the network that it shows
@@ -228,7 +230,7 @@ Seen = tuple[Probe, int]  # a probe, and the layer of the network that it shows
 def _probes(program: Program, net: Network) -> list[Seen]:
     """The probes that show layers, in the order in which the program reaches them."""
     numbers = {f"layer {n}": n - 1 for n in range(1, len(net.layers) + 1)}
-    found, other = [], _other(NETWORK)
+    probes, other = [], _other(NETWORK)
     for probe in sorted(program.probes, key=lambda probe: probe.segment):
         layer = numbers.get(probe.label)
         if layer is not None:
@@ -237,10 +239,10 @@ def _probes(program: Program, net: Network) -> list[Seen]:
                 raise UsageError(
                     f"{probe.label} has {probe.ref.size} neurons in the program, {units} in the network: {other}"
                 )
-            found.append((probe, layer))
+            probes.append((probe, layer))
         elif re.fullmatch("layer [0-9]+", probe.label):
             raise UsageError(f"the program has a probe of {probe.label}, the network {len(net.layers)} layers: {other}")
-    return found
+    return probes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

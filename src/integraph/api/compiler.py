@@ -74,8 +74,8 @@ def compile(
     chosen = method or _method(source, smooth)
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "this is compiled exactly")
-        found = graph(source, variables=variables, inputs=inputs)
-        program = exact(found, eps, free=free or "keep", box=box)
+        target = graph(source, variables=variables, inputs=inputs)
+        program = exact(target, eps, free=free or "keep", box=box)
     elif is_network(source):
         _refuse(smooth | {"variables": variables, "inputs": inputs}, "a function", "this is a network")
         program = feedforward(

@@ -41,10 +41,10 @@ def graph(source: Any, *, variables: Variables = None, inputs: int | Sequence[tu
         return jax.read(source, inputs)
     if inputs is not None and not isinstance(inputs, int):
         raise UsageError(f"inputs = {inputs!r}: shapes are for functions; a formula has as many inputs as variables")
-    found = function(source, variables=variables, inputs=inputs)
-    if found.expression is None:
-        raise UsageError(f"{found!r} has no formula: a graph needs one; use method='lean'")
-    return to_graph(found.expression, found.name)
+    target = function(source, variables=variables, inputs=inputs)
+    if target.expression is None:
+        raise UsageError(f"{target!r} has no formula: a graph needs one; use method='lean'")
+    return to_graph(target.expression, target.name)
 
 
 def layouts(

@@ -57,10 +57,10 @@ def target_of(
     was perhaps written in jax.numpy, and is traced again if it can be.
     """
     if source is None:
-        found = recalled(program)
-        if found is None:
+        remembered = recalled(program)
+        if remembered is None:
             raise UsageError(f"the program does not say all of its source ({program.source!r}): give it")
-        return found
+        return remembered
     if is_network(source) or not is_python(source):
         return target(source, variables=variables, inputs=inputs)
     if is_exact(program):
@@ -79,16 +79,16 @@ def is_exact(program: Program) -> bool:
     return re.search(f", {EXACT}$", program.source) is not None
 
 
-def values(found: Target) -> Values | None:
+def values(target: Target) -> Values | None:
     """The target in float64; a table of derivatives has none."""
-    if isinstance(found, Network):
-        return found
-    return found.values
+    if isinstance(target, Network):
+        return target
+    return target.values
 
 
-def outputs(found: Target) -> int:
+def outputs(target: Target) -> int:
     """How many numbers it gives."""
-    return found.sizes if isinstance(found, Graph) else found.outputs
+    return target.sizes if isinstance(target, Graph) else target.outputs
 
 
 def recalled(program: Program) -> Function | None:
@@ -97,19 +97,19 @@ def recalled(program: Program) -> Function | None:
     if said is None:
         return None
     try:
-        found = function(_parts(said["formula"]), variables=said["variables"])
+        target = function(_parts(said["formula"]), variables=said["variables"])
     except (SourceError, UsageError):  # a function or a graph is named by other words, a long formula is cut
         return None
-    return found if (found.inputs, found.outputs) == (program.inputs, program.outputs) else None
+    return target if (target.inputs, target.outputs) == (program.inputs, program.outputs) else None
 
 
 def _parts(text: str) -> list[str]:
     """The formulas of a list, which commas outside of all brackets divide."""
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for character in text:
         depth += (character in "([") - (character in ")]")
         if character == "," and depth == 0:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += character
-    return [part.strip() for part in found]
+            parts[-1] += character
+    return [part.strip() for part in parts]

@@ -68,11 +68,11 @@ def sobolev_norm(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= 40:
         raise UsageError(f"n = {n!r}: the order of a Sobolev norm is an integer from 0 to 40")
-    found, cube = on_box(source, box, variables, inputs, derivatives)
-    bounds = derivative_bounds(found, int(n), cube.low, cube.high)
-    if found.expression is not None and not np.isfinite(bounds.upper).all():
+    target, cube = on_box(source, box, variables, inputs, derivatives)
+    bounds = derivative_bounds(target, int(n), cube.low, cube.high)
+    if target.expression is not None and not np.isfinite(bounds.upper).all():
         why = bounds.why or "larger than float64 holds"
-        raise SourceError(f"{found.name}: its derivatives up to order {n} have no bound on the box: {why}")
+        raise SourceError(f"{target.name}: its derivatives up to order {n} have no bound on the box: {why}")
     return bounds
 
 
@@ -90,8 +90,8 @@ def to_task(
     inputs: int | None,
     derivatives: Derivative | None,
 ) -> Task:
-    found, cube = on_box(source, box, variables, inputs, derivatives)
-    return task(found, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm)
+    target, cube = on_box(source, box, variables, inputs, derivatives)
+    return task(target, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm)
 
 
 def on_box(
@@ -99,8 +99,8 @@ def on_box(
 ) -> tuple[Function, Interval]:
     """The function, and the box that it is on; a Python function is tried there, so the box comes first."""
     if not is_python(source):
-        found = function(source, variables=variables, inputs=inputs, derivatives=derivatives)
-        return found, interval(box, found.inputs)
+        target = function(source, variables=variables, inputs=inputs, derivatives=derivatives)
+        return target, interval(box, target.inputs)
     sizes = {
         "the box": _sides(box),
         "inputs": inputs,

@@ -37,9 +37,9 @@ def _moments(n: int, N: int, kappa: float, spread: float, more: int) -> Floats:
         near = slice(max(k - 1 - NEAR, 0), min(k + NEAR + 1, cells))
         part = share(n, more, k, N, kappa, spread, near, PIECES)
         total[:, near] += part.reshape(len(part), -1, PIECES)
-    found: Floats = UP * (np.max(total, axis=(1, 2)) + (_beyond(n + more, kappa) if N > NEAR else 0.0))
-    found.flags.writeable = False
-    return found
+    bounds: Floats = UP * (np.max(total, axis=(1, 2)) + (_beyond(n + more, kappa) if N > NEAR else 0.0))
+    bounds.flags.writeable = False
+    return bounds
 
 
 def share(n: int, more: int, k: int, N: int, kappa: float, spread: float, cells: slice, pieces: int) -> Floats:
@@ -49,8 +49,8 @@ def share(n: int, more: int, k: int, N: int, kappa: float, spread: float, cells:
     tau = nodes(n, side(k, N), spread, more)[:, None]
     factors = np.maximum(np.abs(low - k - tau), np.abs(high - k - tau))
     omega = np.concatenate([np.ones((1, len(low))), np.cumprod(factors, 0)])
-    found: Floats = UP * _bump(k, N, kappa, low, high) * omega
-    return found
+    result: Floats = UP * _bump(k, N, kappa, low, high) * omega
+    return result
 
 
 def _bump(k: int, N: int, kappa: float, low: Floats, high: Floats) -> Floats:
@@ -64,11 +64,11 @@ def _beyond(n: int, kappa: float) -> Floats:
     """All cells farther than NEAR: ψ_k ≤ e^{−2κ(distance − ½)} there, |ω_p| ≤ (distance + 2)^p, both sides."""
     distance = np.arange(NEAR, 40 * NEAR)[:, None]
     logs = -2.0 * kappa * (distance - 0.5) + np.arange(n + 1) * np.log(distance + 2.0)
-    found: Floats = 4.0 * np.exp(logs).sum(0)  # twice for what is farther still
-    return found
+    tail: Floats = 4.0 * np.exp(logs).sum(0)  # twice for what is farther still
+    return tail
 
 
 def bound(worst: Floats, alphas: Alphas, M: Floats) -> Floats:
     """Σ_α worst_α Π_j M_{α_j}, for every output: worst is (alphas, outputs), in units of a cell."""
-    found: Floats = UP * (np.prod(M[alphas], axis=1) @ worst)
-    return found
+    result: Floats = UP * (np.prod(M[alphas], axis=1) @ worst)
+    return result

@@ -30,29 +30,29 @@ def nodes(n: int, which: str, spread: float, more: int = 0) -> Floats:
     """τ of a cell that reaches as far as `spread`, 0 for Taylor's. No node leaves the unit cube."""
     points = chebyshev(n, more)
     if which == "only":  # one cell for all of [0, 1], whatever the spread
-        found = 0.5 + (0.5 * points if spread else 0.0 * points)
+        grid = 0.5 + (0.5 * points if spread else 0.0 * points)
     elif which == "inner":
-        found = spread * points
+        grid = spread * points
     else:
-        found = 0.5 * spread * (1.0 + points) * (1.0 if which == "left" else -1.0)
-    found.flags.writeable = False
-    return found
+        grid = 0.5 * spread * (1.0 + points) * (1.0 if which == "left" else -1.0)
+    grid.flags.writeable = False
+    return grid
 
 
 def all_nodes(n: int, N: int, spread: float, more: int = 0) -> Floats:
     """τ of all cells, (N + 1, n + more)."""
-    found = np.tile(nodes(n, side(min(1, N), N), spread, more), (N + 1, 1))
-    found[0], found[N] = (nodes(n, side(k, N), spread, more) for k in (0, N))
-    return found
+    table = np.tile(nodes(n, side(min(1, N), N), spread, more), (N + 1, 1))
+    table[0], table[N] = (nodes(n, side(k, N), spread, more) for k in (0, N))
+    return table
 
 
 @lru_cache(maxsize=256)
 def chebyshev(n: int, more: int = 0) -> Floats:
     """The zeros of T_n in Leja's order, each as far from those before it as possible; then `more` points between."""
     points = np.cos((2.0 * np.arange(n) + 1.0) * np.pi / (2.0 * max(n, 1)))
-    found: list[float] = [points[np.argmin(np.abs(points))]] if n else []
+    ordered: list[float] = [points[np.argmin(np.abs(points))]] if n else []
     for candidates, count in ((points, n), (np.linspace(-1.0, 1.0, FINE), n + more)):
-        while len(found) < count:
-            distance = np.abs(candidates[:, None] - found).prod(1)
-            found.append(candidates[np.argmax(np.round(distance / distance.max(), 9))])  # ties: not by the last bit
-    return np.array(found)
+        while len(ordered) < count:
+            distance = np.abs(candidates[:, None] - ordered).prod(1)
+            ordered.append(candidates[np.argmax(np.round(distance / distance.max(), 9))])  # ties: not by the last bit
+    return np.array(ordered)

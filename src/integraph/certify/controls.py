@@ -79,16 +79,16 @@ def exact_segment(program: Program, number: int, strict: bool = False) -> None:
         look()
         with np.errstate(all="ignore"):  # what overflows is not exact
             pieces = [_lowered(*part, strict) for part in band]
-            found = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
-        if len(found):
-            _same(segment, found, next(stored, found[:0]))
+            terms = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
+        if len(terms):
+            _same(segment, terms, next(stored, terms[:0]))
 
 
 def _lowered(block: Block, role: int, lanes: Indices, strict: bool) -> Terms:
-    found = block.op.lower(block, role, lanes)
+    terms = block.op.lower(block, role, lanes)
     if strict or form(block) is None:
-        return found
-    return canonical([found], int(max(found.i.max(), found.k.max())) + 1)
+        return terms
+    return canonical([terms], int(max(terms.i.max(), terms.k.max())) + 1)
 
 
 def summed(a: Floats, b: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -122,10 +122,10 @@ def _halves(x: Floats) -> tuple[Floats, Floats]:
 def _ldexp(head: Floats, power: Any, fine: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
     """head · 2^power, and where that neither leaves float64 nor loses digits."""
     with np.errstate(all="ignore"):
-        found = np.ldexp(head, power)
-        mantissa, exponent = np.frexp(found)
+        scaled = np.ldexp(head, power)
+        mantissa, exponent = np.frexp(scaled)
         back = np.frexp(head)
-        return found, fine & ((head == 0) | ((mantissa == back[0]) & (exponent == back[1] + power)))
+        return scaled, fine & ((head == 0) | ((mantissa == back[0]) & (exponent == back[1] + power)))
 
 
 def _check_products(segment: Segment, block: Block) -> None:
@@ -146,9 +146,9 @@ def _check_products(segment: Segment, block: Block) -> None:
         forms = [_form(block, name) for name in factors if name in op.operands]
         same = len(forms) == 2 and factors[-1] == factors[-2]
         for chosen in combinations_with_replacement(forms[0], 2) if same else product(*forms):
-            found = value
+            result = value
             for coefficient in chosen:
-                found = _times(segment, block, found, coefficient)
+                result = _times(segment, block, result, coefficient)
 
 
 def _form(block: Block, name: str) -> list[Any]:
@@ -160,7 +160,7 @@ def _form(block: Block, name: str) -> list[Any]:
 
 
 def _times(segment: Segment, block: Block, a: Floats, b: Any) -> Floats:
-    found, fine = exact_product(a, b)
+    result, fine = exact_product(a, b)
     if not fine.all():
         at = np.unravel_index(int(np.argmin(fine)), fine.shape)
         x, y = (float(np.broadcast_to(z, fine.shape)[at]) for z in (a, b))
@@ -168,7 +168,7 @@ def _times(segment: Segment, block: Block, a: Floats, b: Any) -> Floats:
             f"segment {segment.label!r}: the control {x!r} · {y!r} of {block.op.name} is rounded, and the proof speaks "
             "of what is stored"
         )
-    return found
+    return result
 
 
 def _summed(segment: Segment, pieces: Iterable[Terms]) -> Terms:
@@ -186,8 +186,8 @@ def _summed(segment: Segment, pieces: Iterable[Terms]) -> Terms:
         more = np.flatnonzero(counts > position)
         value[more], fine = summed(value[more], t.value[starts[more] + position])
         _none_lost(segment, t[starts[more]], fine)
-    found = t[starts]
-    return Terms(found.i, found.j, found.k, value)[value != 0]
+    totals = t[starts]
+    return Terms(totals.i, totals.j, totals.k, value)[value != 0]
 
 
 def _paced(segment: Segment, t: Terms) -> Terms:
@@ -220,7 +220,7 @@ def _none_lost(segment: Segment, t: Terms, fine: NDArray[np.bool_]) -> None:
         )
 
 
-def _same(segment: Segment, found: Terms, stored: Terms) -> None:
+def _same(segment: Segment, terms: Terms, stored: Terms) -> None:
     parts = ("i", "j", "k", "value")
-    if not all(np.array_equal(getattr(found, part), getattr(stored, part)) for part in parts):
+    if not all(np.array_equal(getattr(terms, part), getattr(stored, part)) for part in parts):
         raise Unprovable(f"segment {segment.label!r}: its controls are not stored as its blocks say")

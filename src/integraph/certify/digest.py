@@ -13,15 +13,15 @@ from integraph.targets.network import Network
 
 def digest(target: Network | Expression) -> str:
     """SHA-256 over weights, biases and activations in order, or over the steps of a formula."""
-    found = hashlib.sha256()
+    state = hashlib.sha256()
     if isinstance(target, Expression):
         steps = [[step.op, list(step.args), step.text] for step in target.steps]
-        found.update(json.dumps(["formula", list(target.variables), steps, list(target.outputs)]).encode())
-        return found.hexdigest()
+        state.update(json.dumps(["formula", list(target.variables), steps, list(target.outputs)]).encode())
+        return state.hexdigest()
     for layer in target.layers:
         leaks = layer.activation == "leaky_relu"
         slope = np.broadcast_to(layer.slope if leaks else 0.0, (len(layer.A),))
-        found.update(json.dumps(["layer", list(layer.A.shape), layer.activation]).encode())
+        state.update(json.dumps(["layer", list(layer.A.shape), layer.activation]).encode())
         for array in (layer.A, layer.b, slope):
-            found.update(np.ascontiguousarray(array, "<f8").data)
-    return found.hexdigest()
+            state.update(np.ascontiguousarray(array, "<f8").data)
+    return state.hexdigest()

@@ -135,23 +135,23 @@ def prove(
             hashes = digests(program, target)
             samples = SAMPLES if near else MORE
             largest = seen(solved, box, samples, FIRST, starts=near, seconds=LOOKING * clock.left())
-            found, largest, blurred = _tightened(solved, box, eps, gap, largest, work)
+            result, largest, blurred = _tightened(solved, box, eps, gap, largest, work)
     except Unprovable as why:
         return nothing(str(why))
     except clock.Late:
         return nothing(ENDS["seconds"])
     except KeyboardInterrupt:
         return nothing(ENDS["interrupted"])
-    tree = rounded(found.tree, eps)
+    tree = rounded(result.tree, eps)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
-    lower, point = max([(found.lower[0], found.points[0]), (largest.low, largest.point)], key=lambda value: value[0])
+    lower, point = max([(result.lower[0], result.points[0]), (largest.low, largest.point)], key=lambda value: value[0])
     point = point if lower > 0 else None
     if not lower <= upper:
         return nothing(f"the bounds {lower!r} and {upper!r} contradict each other: a defect, please report it")
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
-    reason = _reason(found, certificate, largest if blurred else None)
+    reason = _reason(result, certificate, largest if blurred else None)
     return Proof(
-        certificate.status, box, eps, gap, upper, lower, point, promised, lower, found.boxes, found.bits,
+        certificate.status, box, eps, gap, upper, lower, point, promised, lower, result.boxes, result.bits,
         clock.now() - begun, granted, reason, certificate if upper < math.inf or lower > 0 else None,
     )  # fmt: skip
 
@@ -170,23 +170,23 @@ def _tightened(
         blurred = gap is not None and (1 + max(gap, BLUR)) * largest.low < largest.high < math.inf
         if gap is not None and blurred:
             goal, closer = min((1 + gap) * largest.high, math.inf if eps is None else eps), None
-        found = search(
+        result = search(
             solved, box, goal=goal, gap=closer, boxes=work.boxes - boxes, seconds=clock.left() or SOON,
             workers=work.workers, scheduler=work.scheduler, progress=work.progress, known=[largest.point],
         )  # fmt: skip
-        boxes += found.boxes
-        found = replace(found, boxes=boxes)
-        beyond = blurred and found.stopped == "refuted" and not (eps is not None and found.lower[0] > eps)
+        boxes += result.boxes
+        result = replace(result, boxes=boxes)
+        beyond = blurred and result.stopped == "refuted" and not (eps is not None and result.lower[0] > eps)
         if not beyond:
-            return found, largest, blurred
+            return result, largest, blurred
         if boxes >= work.boxes:
-            return replace(found, stopped="boxes"), largest, blurred
-        point = found.points[0]
+            return replace(result, stopped="boxes"), largest, blurred
+        point = result.points[0]
         assert point is not None
         largest = seen(solved, Box(point, point), 1, FIRST)
 
 
-def _reason(found: Found, certificate: Certificate, blurred: Seen | None) -> str:
+def _reason(result: Found, certificate: Certificate, blurred: Seen | None) -> str:
     """Why the search ended where it did, if that needs a reason."""
     parts = []
     if blurred is not None:
@@ -194,8 +194,8 @@ def _reason(found: Found, certificate: Certificate, blurred: Seen | None) -> str
             f"rounded controls blur the difference, which at its largest is only known to be between {blurred.low:.3g} "
             f"and {blurred.high:.3g}"
         )
-    if found.stopped in ENDS:
-        parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + ENDS[found.stopped])
-    if not found.upper[0] < math.inf:
-        parts.append(found.why or "no bound was found")
+    if result.stopped in ENDS:
+        parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + ENDS[result.stopped])
+    if not result.upper[0] < math.inf:
+        parts.append(result.why or "no bound was found")
     return "; ".join(parts)

@@ -48,12 +48,14 @@ def _of_formula(program: Program, expression: Expression, box: Box) -> Problem:
 
 def assumed(program: Program, target: Network | Function) -> tuple[str, ...]:
     """What a proof takes for granted."""
-    found = [ARB, REAL]
+    assumptions = [ARB, REAL]
     if program.bits > DOUBLE:
-        found.append(f"the controls of the partition are those of {program.bits} bits, not as float64 stores them")
+        assumptions.append(
+            f"the controls of the partition are those of {program.bits} bits, not as float64 stores them"
+        )
     if isinstance(target, Network) and target.notes:
-        found += [f"the network as it was read: {note}" for note in target.notes]
-    return tuple(found)
+        assumptions += [f"the network as it was read: {note}" for note in target.notes]
+    return tuple(assumptions)
 
 
 def digests(program: Program, target: Network | Function) -> tuple[str, str]:

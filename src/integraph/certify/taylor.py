@@ -23,14 +23,14 @@ def taylor(expression: Expression, box: Sequence[arb], n: int) -> list[Balls]:
 
 
 def _listed(jet: Jet, d: int, n: int) -> Balls:
-    found = [jet.value if jet.known else UNKNOWN]
+    coefficients = [jet.value if jet.known else UNKNOWN]
     for degree in range(1, n + 1):
         exponents = exponents_of(d, degree, n)
         if degree >= jet.known:
-            found += [UNKNOWN] * len(exponents)
+            coefficients += [UNKNOWN] * len(exponents)
         elif degree > len(jet.parts):
-            found += [ZERO] * len(exponents)
+            coefficients += [ZERO] * len(exponents)
         else:
             part = jet.parts[degree - 1]
-            found += [part[k] for k in exponents]
-    return found
+            coefficients += [part[k] for k in exponents]
+    return coefficients

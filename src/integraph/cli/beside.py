@@ -22,10 +22,10 @@ def beside(
 
     check_source(source, variables, inputs)
     given = None if source is None else source_of(source)
-    found = target_of(program, given, box=box_of(box), variables=names_of(variables), inputs=inputs)
-    if source is None and isinstance(found, Function):
-        return found, f"source: {found.name}, which the program names"
-    return found, f"source: {source}"
+    target = target_of(program, given, box=box_of(box), variables=names_of(variables), inputs=inputs)
+    if source is None and isinstance(target, Function):
+        return target, f"source: {target.name}, which the program names"
+    return target, f"source: {source}"
 
 
 def check_source(source: str | None, variables: str | None, inputs: int | None) -> None:

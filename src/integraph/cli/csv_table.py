@@ -50,10 +50,10 @@ def read_csv(stream: BinaryIO, name: str, names: tuple[str, ...], size: int | No
         raise FileError(f"{name}: byte {error.object[error.start]:#x} is not UTF-8: save the table as UTF-8") from None
     finally:
         text.detach()  # the stream belongs to the caller
-    found = np.concatenate([np.zeros((0, len(names))), *parts])
-    if not len(found):
+    table = np.concatenate([np.zeros((0, len(names))), *parts])
+    if not len(table):
         raise FileError(f"{name}: there are no points in it: {'it is empty' if order is None else 'only a header'}")
-    return found if order is None else found[:, order], warnings
+    return table if order is None else table[:, order], warnings
 
 
 def _lines(text: io.TextIOWrapper, name: str, longest: int) -> Iterator[str]:
@@ -106,12 +106,12 @@ def _numbers(lines: list[str], separator: str | None, names: tuple[str, ...], wh
     if not filled:
         return np.zeros((0, len(names)))
     try:
-        found = np.loadtxt(filled, delimiter=separator, comments=None, quotechar='"', ndmin=2)
+        table = np.loadtxt(filled, delimiter=separator, comments=None, quotechar='"', ndmin=2)
     except ValueError as reason:
         raise FileError(_fault(lines, separator, names, where, first) or f"{where}{first} …: {reason}") from None
-    if found.shape[1] != len(names) or not np.isfinite(found).all():
+    if table.shape[1] != len(names) or not np.isfinite(table).all():
         raise FileError(str(_fault(lines, separator, names, where, first)))
-    return found
+    return table
 
 
 def _fault(lines: list[str], separator: str | None, names: tuple[str, ...], where: str, first: int) -> str | None:

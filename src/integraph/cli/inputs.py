@@ -24,15 +24,15 @@ def source_of(text: str) -> Any:
         refuse_pipe(Path(text))
     if is_program(Path(text)):
         raise UsageError(f"{text} is a program already: integraph info {text} shows it")
-    found = CALLABLE.fullmatch(text)
-    return text if found is None else _imported(*found.groups())
+    match = CALLABLE.fullmatch(text)
+    return text if match is None else _imported(*match.groups())
 
 
 def _imported(module: str, path: str) -> Any:
     here = os.getcwd()
     sys.path.insert(0, here)
     try:
-        found = importlib.import_module(module)
+        thing = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
             raise SourceError(f"module {module!r} imports {error.name!r}, which is not installed") from None
@@ -45,12 +45,12 @@ def _imported(module: str, path: str) -> Any:
         sys.path.remove(here)
         sys.path.append(here)  # for what it imports later; last, so that nothing of ours is taken from here
     for name in path.split("."):
-        if not hasattr(found, name):
-            near = ", ".join(n for n in vars(found) if not n.startswith("_") and callable(getattr(found, n)))
-            where = getattr(found, "__file__", None) or module
+        if not hasattr(thing, name):
+            near = ", ".join(n for n in vars(thing) if not n.startswith("_") and callable(getattr(thing, n)))
+            where = getattr(thing, "__file__", None) or module
             raise SourceError(f"{where} has no {name!r}: it has {near or 'nothing that can be called'}")
-        found = getattr(found, name)
-    return found
+        thing = getattr(thing, name)
+    return thing
 
 
 def box_of(text: str | None) -> list[tuple[float, float]] | tuple[float, float] | None:

@@ -84,29 +84,29 @@ def output(path: Path, kind: Kind, option: str, inputs: Iterable[Path | None] = 
     """Where to write, with a suffix; or a UsageError: a name for other things, or in the place of something else."""
     if not path.name:
         raise UsageError(f"{option} {path}: this is a folder, name a file in it")
-    found = path if path.suffix else path.with_suffix(kind.suffixes[0])
+    target = path if path.suffix else path.with_suffix(kind.suffixes[0])
     usual = " or ".join(kind.suffixes)
-    if found.suffix.lower() not in kind.suffixes:
-        raise UsageError(f"{option} {path}: {kind.name} is written as {usual}, not {found.suffix}")
-    if not found.parent.is_dir():
-        raise UsageError(f"{option} {path}: there is no folder {found.parent}: make it first")
-    if not os.access(found.parent, os.W_OK):
-        raise UsageError(f"{option} {path}: nothing may be written into the folder {found.parent}")
-    if not is_there(found):
-        return found
-    if found.is_dir():
+    if target.suffix.lower() not in kind.suffixes:
+        raise UsageError(f"{option} {path}: {kind.name} is written as {usual}, not {target.suffix}")
+    if not target.parent.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {target.parent}: make it first")
+    if not os.access(target.parent, os.W_OK):
+        raise UsageError(f"{option} {path}: nothing may be written into the folder {target.parent}")
+    if not is_there(target):
+        return target
+    if target.is_dir():
         raise UsageError(f"{option} {path}: this is a folder, name a file in it")
-    if not found.is_file():
+    if not target.is_file():
         raise UsageError(f"{option} {path}: this is a pipe or a device, name a file")
-    if any(other is not None and is_there(other) and found.samefile(other) for other in inputs):
+    if any(other is not None and is_there(other) and target.samefile(other) for other in inputs):
         raise UsageError(f"{option} {path}: this is what is read, it would be lost: choose another name")
-    start = _start(found)
+    start = _start(target)
     if kind.mark and start and not kind.ours(start):
         raise UsageError(
             f"{option} {path}: there is a file that is not {kind.name}, and it would be lost: choose another name, or "
             "remove it"
         )
-    return found
+    return target
 
 
 def _start(path: Path) -> bytes:

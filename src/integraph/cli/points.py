@@ -92,12 +92,12 @@ def _npy(path: Path, start: bytes, names: tuple[str, ...]) -> Floats:
     if array.dtype.kind not in "biuf":
         raise FileError(f"{path}: its elements are {array.dtype}, needed are real numbers: {WRITTEN}")
     try:
-        found = batch_of(np.array(array, np.float64), len(names))
+        table = batch_of(np.array(array, np.float64), len(names))
     except IntegraphError as error:
         raise FileError(f"{path}: {error}") from None
-    if not len(found):
+    if not len(table):
         raise FileError(f"{path}: an array of shape {array.shape} has no points")
-    return found
+    return table
 
 
 def _number(part: str, word: str) -> float:

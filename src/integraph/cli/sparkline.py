@@ -50,8 +50,8 @@ def _sampled(way: Trajectory, register: int, times: Floats) -> Floats:
     """The value that is known nearest to each time."""
     after = np.clip(np.searchsorted(way.times, times), 1, len(way.times) - 1)
     nearer = times - way.times[after - 1] < way.times[after] - times
-    found: Floats = way.states[np.where(nearer, after - 1, after), register]
-    return found
+    samples: Floats = way.states[np.where(nearer, after - 1, after), register]
+    return samples
 
 
 def _blocks(values: Floats, every: Floats) -> str:

@@ -31,12 +31,12 @@ class Rates:
 
     def within(self, r: float) -> bool:
         """By a look at the budget."""
-        found = self.error(r).total <= self._eps
-        if found:
+        holds = self.error(r).total <= self._eps
+        if holds:
             self.high = min(self.high, r)
         else:
             self.low = max(self.low, r)
-        return found
+        return holds
 
     def surely(self, r: float) -> bool:
         """By what is known of other rates, where that tells."""

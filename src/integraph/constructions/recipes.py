@@ -130,14 +130,14 @@ def rectifier(slope: Floats, low: Floats, high: Floats, k: float) -> Recipe:
 
 def bend(slope: Floats, low: Floats, high: Floats) -> Floats:
     """How far (1 + c)x/2 is from the leaky ReLU of slope c, for arguments of either sign; else 0."""
-    found: Floats = np.where((low < 0) & (high > 0), 0.5 * np.abs(1.0 - slope) * np.maximum(-low, high), 0.0)
-    return found
+    result: Floats = np.where((low < 0) & (high > 0), 0.5 * np.abs(1.0 - slope) * np.maximum(-low, high), 0.0)
+    return result
 
 
 def switches(slope: Floats, low: Floats, high: Floats, k: float) -> Bits:
     """Units that bend by more than a steepness of k leaves open."""
-    found: Bits = bend(slope, low, high) > RELU / k
-    return found
+    result: Bits = bend(slope, low, high) > RELU / k
+    return result
 
 
 def _chosen(view: Ref, which: Bits) -> Ref:

@@ -43,8 +43,8 @@ class Diagnosis:
 def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> Diagnosis:
     """The failures among `inputs`, numbered from `first`, and the ends of the others."""
     states = start(program, inputs)
-    found = _outside(program, states, first)
-    numbers = np.setdiff1d(np.arange(len(inputs)), [failure.input - first for failure in found])
+    failures = _outside(program, states, first)
+    numbers = np.setdiff1d(np.arange(len(inputs)), [failure.input - first for failure in failures])
     states = states[:, numbers]
     for number, (segment, blocks) in enumerate(zip(program.segments, work, strict=True)):
         if states.shape[1] == 0:
@@ -55,15 +55,15 @@ def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> Diagno
             for block in blocks:
                 _examine(block, advance(block, states, segment.tau), states, bad)
         for column, what in sorted(bad.items()):
-            timed = len(found) < TIMED
+            timed = len(failures) < TIMED
             moment = _when(program, number, what, before[:, column : column + 1]) if timed else math.nan
             name, domain = program.registers.name(what.register), getattr(what.block.op, "domain", "")
             index = first + int(numbers[column])
-            found.append(Failure(index, what.status, number, segment.label, name, moment, domain))
+            failures.append(Failure(index, what.status, number, segment.label, name, moment, domain))
         if bad:
             good = np.setdiff1d(np.arange(states.shape[1]), list(bad))
             states, numbers = states[:, good], numbers[good]
-    return Diagnosis(sorted(found, key=lambda failure: failure.input), numbers, states)
+    return Diagnosis(sorted(failures, key=lambda failure: failure.input), numbers, states)
 
 
 def _outside(program: Program, states: Floats, first: int) -> list[Failure]:

@@ -88,11 +88,11 @@ class _Run:
             parts = (self.outputs[undecided], self.final[undecided], self.path[undecided])
             again = replace(self, x=self.x[undecided], outputs=parts[0], final=parts[1], path=parts[2])
             before = again.asked()
-            found = again.run(0, guard)
-            failures += [replace(failure, input=first + int(undecided[failure.input])) for failure in found]
+            failed = again.run(0, guard)
+            failures += [replace(failure, input=first + int(undecided[failure.input])) for failure in failed]
             self.outputs[undecided], self.final[undecided], self.path[undecided] = parts
             agree = _agree(before, again.asked(), parts[1])
-            agree[[failure.input for failure in found]] = True
+            agree[[failure.input for failure in failed]] = True
             undecided = undecided[~agree]
         last = self.program.depth - 1
         label = self.program.segments[last].label if last >= 0 else ""
@@ -145,10 +145,10 @@ class _Run:
     def _end(self, f: Functions, states: States, live: Indices, first: int) -> list[Failure]:
         """Reads out; fails where what was asked for is larger than float64 holds."""
         program, readout = self.program, self.program.readout
-        found = f.exactly(np.zeros((program.outputs, len(live))))
+        outputs = f.exactly(np.zeros((program.outputs, len(live))))
         rows = np.repeat(np.arange(program.outputs), np.diff(readout.indptr))
-        np.add.at(found, rows, f.exactly(readout.data)[:, None] * states[readout.indices])
-        self.outputs[live], self.final[live] = f.rounded(found).T, f.rounded(states).T
+        np.add.at(outputs, rows, f.exactly(readout.data)[:, None] * states[readout.indices])
+        self.outputs[live], self.final[live] = f.rounded(outputs).T, f.rounded(states).T
         fine = np.logical_and.reduce(np.isfinite(self.asked()), axis=1)
         last = program.depth - 1
         label = program.segments[last].label if last >= 0 else ""

@@ -142,15 +142,15 @@ def constant(c: Floats) -> Value:
 @np.errstate(over="ignore", invalid="ignore")
 def form(x: Value, where: str) -> Form:
     """The activation that a value is, or a SourceError."""
-    found = _direct(x) or _gaussian(x, where) or next(filter(None, (_match(x, p, where) for p in PATTERNS)), None)
-    if found is None:
+    form_ = _direct(x) or _gaussian(x, where) or next(filter(None, (_match(x, p, where) for p in PATTERNS)), None)
+    if form_ is None:
         raise SourceError(
             f"{where}: {_words(x)} is no activation s·f(a·x + b) + t that we know. Composite ones that are recognised: "
             "x·sigmoid(k·x) (SiLU), x·½·(1 + erf(x/√2)) and its tanh form (GELU), exp(−k·x²)"
         )
-    if not all(np.isfinite(c).all() for c in (found.a, found.b, found.s, found.t)):
+    if not all(np.isfinite(c).all() for c in (form_.a, form_.b, form_.s, form_.t)):
         raise SourceError(f"{where}: a coefficient of {_words(x)} is larger than float64 holds")
-    return found
+    return form_
 
 
 def _direct(x: Value) -> Form | None:
@@ -196,8 +196,8 @@ def _match(x: Value, pattern: Pattern, where: str) -> Form | None:
     return Form(pattern.activation, 0.0, a, np.zeros_like(a), s, x.r[0], (x.notes if plain else ()) + notes)
 
 
-def _close(found: Floats, wanted: Floats) -> bool:
-    return bool((np.abs(found - wanted) <= TOLERANCE * np.abs(wanted)).all())
+def _close(coefficients: Floats, wanted: Floats) -> bool:
+    return bool((np.abs(coefficients - wanted) <= TOLERANCE * np.abs(wanted)).all())
 
 
 def _same(x: Value, y: Value) -> bool:
@@ -212,20 +212,20 @@ def _same(x: Value, y: Value) -> bool:
 
 def _joint(x: Value, y: Value) -> tuple[str, ...]:
     """The notes of both, only the first where there are very many: a value stays small however long its graph is."""
-    found = tuple(dict.fromkeys(x.notes + y.notes))
-    return found if len(found) <= MANY else (*found[:MANY], "and more of the same")
+    notes = tuple(dict.fromkeys(x.notes + y.notes))
+    return notes if len(notes) <= MANY else (*notes[:MANY], "and more of the same")
 
 
 def _product(p: Floats, q: Floats, where: str) -> tuple[Floats, bool]:
     """The product of two polynomials, and whether no coefficient was rounded."""
-    found, exact = np.zeros_like(p), True
+    product, exact = np.zeros_like(p), True
     for i, j in ((i, j) for i in range(DEGREE + 1) for j in range(DEGREE + 1) if p[i].any() and q[j].any()):
         if i + j > DEGREE:
             raise SourceError(f"{where} gives a power of x above {DEGREE}: activations need none")
         term = p[i] * q[j]
-        exact = exact and times(p[i], q[j]) is not None and sum_is_exact(found[i + j], term)
-        found[i + j] += term
-    return found, exact
+        exact = exact and times(p[i], q[j]) is not None and sum_is_exact(product[i + j], term)
+        product[i + j] += term
+    return product, exact
 
 
 def _words(x: Value) -> str:

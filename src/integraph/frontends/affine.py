@@ -47,8 +47,8 @@ def _odd(x: Floats) -> Floats:
 
 def plus(a: Floats, b: Floats) -> Floats | None:
     """a + b, or None if a sum would be rounded."""
-    found = merge((np.ones((1, 2)), np.zeros(1)), (np.stack([a.ravel(), b.ravel()]), np.zeros(2)))
-    return None if found is None else found[0].reshape(a.shape)
+    merged = merge((np.ones((1, 2)), np.zeros(1)), (np.stack([a.ravel(), b.ravel()]), np.zeros(2)))
+    return None if merged is None else merged[0].reshape(a.shape)
 
 
 def sum_is_exact(a: Floats, b: Floats) -> bool:
@@ -96,19 +96,19 @@ def _layers(stack: Sequence[Map | Function]) -> list[Layer]:
             f"{len(alone)} elementwise maps of up to {max(alone)} units do not join their neighbours exactly, and as "
             f"layers they would be full matrices, above {FULL} entries. Put normalisations into the weights before"
         )
-    found, waiting = [], None
+    chain, waiting = [], None
     for part in stack:
         if isinstance(part, Function):
             A, b = waiting or (np.ones(part.units), np.zeros(part.units))
-            found.append(Layer(_matrix(A), b, part.name, part.slope))
+            chain.append(Layer(_matrix(A), b, part.name, part.slope))
             waiting = None
             continue
         if waiting is not None:
-            found.append(Layer(_matrix(waiting[0]), waiting[1]))
+            chain.append(Layer(_matrix(waiting[0]), waiting[1]))
         waiting = part
     if waiting is not None:
-        found.append(Layer(_matrix(waiting[0]), waiting[1]))
-    return found
+        chain.append(Layer(_matrix(waiting[0]), waiting[1]))
+    return chain
 
 
 def _stands_alone(before: Map | Function | None, part: Map | Function | None) -> bool:

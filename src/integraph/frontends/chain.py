@@ -26,12 +26,12 @@ def dense(A: Floats, b: Floats, where: str) -> Map:
 
 def scaling(factor: Floats, shift: Floats, where: str) -> Map:
     """factor · z + shift, each value alone."""
-    found = [numbers(given, f"factors of {where}", SourceError) for given in (factor, shift)]
-    if found[0].ndim != 1 or found[0].shape != found[1].shape:
-        raise SourceError(f"{where} has {found[0].shape} factors and {found[1].shape} shifts: they must agree")
-    if not np.isfinite(found).all():
+    factors = [numbers(given, f"factors of {where}", SourceError) for given in (factor, shift)]
+    if factors[0].ndim != 1 or factors[0].shape != factors[1].shape:
+        raise SourceError(f"{where} has {factors[0].shape} factors and {factors[1].shape} shifts: they must agree")
+    if not np.isfinite(factors).all():
         raise SourceError(f"{where} has a factor or a shift that is not finite")
-    return found[0], found[1]
+    return factors[0], factors[1]
 
 
 def network(steps: Sequence[Step], inputs: int, source: str, notes: Sequence[str]) -> Network:

@@ -47,9 +47,9 @@ class Composer(Builder):
                     continue
                 a, s, t = (float(c[0]) for c in (form.a, form.s, form.t))
                 inner = x if a == 1 else super().apply("mul", x, self.constant(a), text=text)
-                found = super().apply(form.f, inner, text=text)
-                found = found if s == 1 else super().apply("mul", found, self.constant(s), text=text)
-                return found if t == 0 else super().apply("add", found, self.constant(t), text=text)
+                node = super().apply(form.f, inner, text=text)
+                node = node if s == 1 else super().apply("mul", node, self.constant(s), text=text)
+                return node if t == 0 else super().apply("add", node, self.constant(t), text=text)
         return number
 
     def _seen(self, number: int, op: str, args: tuple[int, ...], data: tuple[Any, ...]) -> Views:
@@ -60,14 +60,14 @@ class Composer(Builder):
         constants = [self._constant(n) for n in args]
         views = [{**self._views.get(n, {}), n: argument(1)} for n in args]
         common = set.intersection(*(set(v) for v, c in zip(views, constants, strict=True) if c is None))
-        found: Views = {}
+        patterns: Views = {}
         for x in common:
             if self.nodes[x].shape == self.nodes[number].shape:
                 try:
-                    found[x] = rule(*(c or v[x] for v, c in zip(views, constants, strict=True)))
+                    patterns[x] = rule(*(c or v[x] for v, c in zip(views, constants, strict=True)))
                 except SourceError:
                     continue  # no function of that form
-        return found
+        return patterns
 
     def _constant(self, number: int) -> Value | None:
         """A node that is one number everywhere."""

@@ -39,10 +39,10 @@ def function(
         return callables.read(source, low, high, inputs=inputs, variables=variables, derivatives=derivatives)
     if derivatives is not None:
         raise UsageError(f"derivatives are for Python functions: a {type(source).__name__} has its own")
-    found = _read(source, variables)
-    if inputs is not None and inputs != found.inputs:
-        raise UsageError(f"inputs = {inputs}, but {found!r}: name all inputs with variables=")
-    return found
+    target = _read(source, variables)
+    if inputs is not None and inputs != target.inputs:
+        raise UsageError(f"inputs = {inputs}, but {target!r}: name all inputs with variables=")
+    return target
 
 
 def is_python(source: Any) -> bool:

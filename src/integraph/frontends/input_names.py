@@ -18,13 +18,13 @@ def names(given: str | Sequence[object]) -> tuple[str, ...]:
     """The names in "x, y", ["x", "y"] or a list of symbols."""
     if not isinstance(given, str | Iterable) or isinstance(given, set | frozenset | dict):
         raise UsageError(f"variables = {given!r}: give names in order, as in 'x, y' or ['x', 'y']")
-    found = tuple(given.replace(",", " ").split() if isinstance(given, str) else map(str, given))
-    if not found:
+    variables = tuple(given.replace(",", " ").split() if isinstance(given, str) else map(str, given))
+    if not variables:
         raise UsageError(f"variables = {given!r} names no input: leave it out, or name at least one")
-    twice = [name for name in found if found.count(name) > 1]
+    twice = [name for name in variables if variables.count(name) > 1]
     if twice:
         raise UsageError(f"variables = {given!r} names {twice[0]} twice")
-    return found
+    return variables
 
 
 def numbered(d: int) -> tuple[str, ...]:

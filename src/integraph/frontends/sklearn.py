@@ -150,7 +150,7 @@ def _name(estimator: Any) -> str:
 
 
 def _fitted(estimator: Any, attribute: str) -> Any:
-    found = getattr(estimator, attribute, None)
-    if found is None:
+    value = getattr(estimator, attribute, None)
+    if value is None:
         raise SourceError(f"{_name(estimator)} is not fitted (it has no {attribute}): call fit first")
-    return found
+    return value

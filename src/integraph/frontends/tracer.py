@@ -137,13 +137,13 @@ class Tracer(Budget):
             raise SourceError(f"{where} divides by 0")
         with np.errstate(over="ignore"):
             inverse = 1.0 / c
-        found = self.mul(a, inverse, where)
+        quotient = self.mul(a, inverse, where)
         back = times(c.ravel(), inverse.ravel())
         if back is not None and (back == 1.0).all():
-            return found
+            return quotient
         some = float(c.flat[0])
         what = f"{some:.17g}" if (c == some).all() else f"{c.size} constants"
-        return _noted(found, f"division by {what} at {where}: 1/{'c' if c.size > 1 else what} rounded to float64")
+        return _noted(quotient, f"division by {what} at {where}: 1/{'c' if c.size > 1 else what} rounded to float64")
 
     def neg(self, a: Traced, where: str) -> Traced:
         return self.mul(a, np.array(-1.0), where)
@@ -151,10 +151,10 @@ class Tracer(Budget):
     def power(self, a: Traced, n: float, where: str) -> Traced:
         if n not in (1, 2, 3):
             raise SourceError(f"{where} takes the power {n}: 2 and 3 are supported, as parts of activations")
-        x = found = self._polynomial(a)
+        x = result = self._polynomial(a)
         for _ in range(int(n) - 1):
-            found = self.mul(found, x, where)
-        return replace(found, where=where)
+            result = self.mul(result, x, where)
+        return replace(result, where=where)
 
     def unary(self, name: str, a: Traced, where: str, slope: Any = 0.0) -> Traced:
         """An activation; `slope`, of leaky_relu, is a number or an array that broadcasts to the shape of a."""

@@ -57,8 +57,8 @@ class Drain(Gadget):
 
     def count(self, block: Block) -> int | None:
         z, x = block.targets
-        found = int(np.count_nonzero(self.gain(block))) + x.size * int(block.tensors["r"] != 0)
-        return found + (nonzeros(block, "b", z.shape) if "b" in block.tensors else 0)
+        terms = int(np.count_nonzero(self.gain(block))) + x.size * int(block.tensors["r"] != 0)
+        return terms + (nonzeros(block, "b", z.shape) if "b" in block.tensors else 0)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         z, x = start

@@ -115,7 +115,7 @@ class Elementwise(Gadget):
 
     def _row(self, block: Block, role: int, lanes: Indices) -> list[tuple[Array, Array, Array]]:
         """(j, k, value) of every term of target `role`."""
-        found: list[tuple[Array, Array, Array]] = []
+        terms: list[tuple[Array, Array, Array]] = []
         for target, number, *factors in self.equations:
             if target != self.targets[role]:
                 continue
@@ -129,11 +129,11 @@ class Elementwise(Gadget):
             left, right = (forms + [[(1.0, ONE)], [(1.0, ONE)]])[:2]
             if len(forms) == 2 and factors[-1] == factors[-2]:  # a square: both orders of a mixed term at once
                 (p, j), *rest = left
-                found += [(j, j, value * p * p)]
-                found += [part for q, k in rest for part in ((j, k, value * p * q * 2.0), (k, k, value * q * q))]
+                terms += [(j, j, value * p * p)]
+                terms += [part for q, k in rest for part in ((j, k, value * p * q * 2.0), (k, k, value * q * q))]
             else:
-                found += [(j, k, value * p * q) for p, j in left for q, k in right]
-        return found
+                terms += [(j, k, value * p * q) for p, j in left for q, k in right]
+        return terms
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
         row = sorted(self._row(block, role, lanes), key=_first)

@@ -119,9 +119,9 @@ class Growth(Gadget):
     def count(self, block: Block) -> int | None:
         if not all(ref.size == 0 or distinct(ref) for ref in block.operands):
             return None
-        found = sum(nonzeros(block, name, self._shape(block, name)) for name in block.tensors)
+        terms = sum(nonzeros(block, name, self._shape(block, name)) for name in block.tensors)
         pairs = len(self.targets) - ("p" in self.targets)
-        return found * pairs + (block.targets[0].size if "p" in self.targets else 0)
+        return terms * pairs + (block.targets[0].size if "p" in self.targets else 0)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
         reads = dict(zip(self.operands, operands, strict=True))

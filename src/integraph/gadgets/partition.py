@@ -162,10 +162,10 @@ def _toeplitz(coefficients: Sequence[Any]) -> Array:
 
 def _from_fixed_point(coefficients: Sequence[Any], unit: Any) -> Array:
     """(unit − Σ c_m S^m)λ*, with a last axis of inputs."""
-    found = [unit - coefficients[0]]
+    series = [unit - coefficients[0]]
     for c in coefficients[1:]:
-        found.append(-c - found[-1])
-    return np.array(found[::-1])[:, None]
+        series.append(-c - series[-1])
+    return np.array(series[::-1])[:, None]
 
 
 partition = Partition()

@@ -92,10 +92,10 @@ class Raw(Gadget):
 def _registers(block: Block, index: Indices) -> Indices:
     """From positions in z = (y, x), −1 for the constant 1, to registers."""
     y, x = block.targets[0], block.operands[0]
-    found = y.at(np.minimum(index, y.size - 1))
+    registers = y.at(np.minimum(index, y.size - 1))
     if x.size:
-        found = np.where(index < y.size, found, x.at(np.maximum(index - y.size, 0)))
-    return np.where(index == ONE, ONE, found)
+        registers = np.where(index < y.size, registers, x.at(np.maximum(index - y.size, 0)))
+    return np.where(index == ONE, ONE, registers)
 
 
 def _triples(m: int, n: int, A: Any = None, Q: Any = None, b: Any = None) -> dict[str, Any]:

@@ -39,5 +39,5 @@ class WeightedSum(Gadget):
     def count(self, block: Block) -> int | None:
         if not distinct(block.operands[0]):
             return None
-        found = nonzeros(block, "w", block.operands[0].shape)
-        return found + (nonzeros(block, "b", block.targets[0].shape) if "b" in block.tensors else 0)
+        terms = nonzeros(block, "w", block.operands[0].shape)
+        return terms + (nonzeros(block, "b", block.targets[0].shape) if "b" in block.tensors else 0)

@@ -36,8 +36,8 @@ def rising(f: Real, least: float = -math.inf, most: float = math.inf) -> Callabl
     @quiet
     def of(x: Ball) -> Ball:
         low, high = x.ends
-        found = widened(f(low), f(high))
-        return found if least == -math.inf else clipped(found, least, most)
+        ends = widened(f(low), f(high))
+        return ends if least == -math.inf else clipped(ends, least, most)
 
     return of
 
@@ -60,8 +60,8 @@ def even(f: Real) -> Callable[[Ball], Ball]:
 
 
 def _erf(x: Floats) -> Floats:
-    found: Floats = scipy.special.erf(x)
-    return found
+    result: Floats = scipy.special.erf(x)
+    return result
 
 
 def _sech2(x: Floats) -> Floats:
@@ -117,18 +117,16 @@ def _wave(f: Real, top: float, x: Ball) -> Ball:
     first, last = f(near_low), f(near_high)
     has_top = far | holds(near_low, near_high, 2 * math.pi, top)
     has_bottom = far | holds(near_low, near_high, 2 * math.pi, top + 0.5)
-    found = widened(
-        np.where(has_bottom, -1.0, np.minimum(first, last)), np.where(has_top, 1.0, np.maximum(first, last))
-    )
-    return clipped(found, -1.0, 1.0)
+    span = widened(np.where(has_bottom, -1.0, np.minimum(first, last)), np.where(has_top, 1.0, np.maximum(first, last)))
+    return clipped(span, -1.0, 1.0)
 
 
 def holds(low: Floats, high: Floats, period: float, at: float) -> Booleans:
     """Whether some (k + at)·period may lie between."""
     first, last = low / period, high / period
     slack = NEAR * (1 + np.maximum(np.abs(first), np.abs(last)))
-    found: Booleans = np.floor(last - at + slack) >= np.ceil(first - at - slack)
-    return found
+    contained: Booleans = np.floor(last - at + slack) >= np.ceil(first - at - slack)
+    return contained
 
 
 @quiet

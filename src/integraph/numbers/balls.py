@@ -115,8 +115,8 @@ def reciprocal(x: Ball) -> Ball:
     """1/x, unknown where 0 is inside."""
     low, high = x.ends
     apart = (low > 0) | (high < 0)
-    found = hull(np.nextafter(1.0 / high, -np.inf), np.nextafter(1.0 / low, np.inf))
-    return Ball(np.where(apart, found.mid, np.nan), np.where(apart, found.rad, np.nan))
+    inverse = hull(np.nextafter(1.0 / high, -np.inf), np.nextafter(1.0 / low, np.inf))
+    return Ball(np.where(apart, inverse.mid, np.nan), np.where(apart, inverse.rad, np.nan))
 
 
 def rational(text: str) -> Fraction | None:

@@ -43,16 +43,16 @@ def of_degree(d: int, degree: int) -> Alphas:
 def factorials(d: int, n: int) -> NDArray[np.float64]:
     """α! of `below(d, n)`."""
     one = np.cumprod([1.0, *range(1, max(n, 1))])
-    found: NDArray[np.float64] = one[below(d, n)].prod(1)
-    found.flags.writeable = False
-    return found
+    result: NDArray[np.float64] = one[below(d, n)].prod(1)
+    result.flags.writeable = False
+    return result
 
 
 def rank(alphas: Alphas) -> Alphas:
     """The place of each row in the graded order: Σ_i of how many in the last d − i variables have less degree."""
     d = alphas.shape[1]
-    found = np.zeros(len(alphas), np.int64)
+    ranks = np.zeros(len(alphas), np.int64)
     for i in range(d):
         rest = alphas[:, i:].sum(1)
-        found += np.array([count(d - i, n) for n in range(int(rest.max(initial=0)) + 1)], np.int64)[rest]
-    return found
+        ranks += np.array([count(d - i, n) for n in range(int(rest.max(initial=0)) + 1)], np.int64)[rest]
+    return ranks

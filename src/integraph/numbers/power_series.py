@@ -32,13 +32,13 @@ class Pairs:
 @lru_cache(maxsize=1024)
 def pairs(d: int, degrees: range, left: range, right: range) -> Pairs:
     """All pairs of coefficients, with degrees in `left` and `right`, whose product has its degree in `degrees`."""
-    found = []
+    groups = []
     for total in degrees:
         for j in range(max(left.start, total - right.stop + 1), min(left.stop - 1, total - right.start) + 1):
             a, b = of_degree(d, j), of_degree(d, total - j)
             i, k = (part.ravel() for part in np.indices((len(a), len(b))))
-            found.append(np.stack([i + count(d, j), k + count(d, total - j), rank(a[i] + b[k])]))
-    every = np.concatenate(found, 1)
+            groups.append(np.stack([i + count(d, j), k + count(d, total - j), rank(a[i] + b[k])]))
+    every = np.concatenate(groups, 1)
     l, r, result = every[:, np.argsort(every[2], kind="stable")]
     starts = np.flatnonzero(np.diff(result, prepend=-1))
     return Pairs(l, r, starts, int(np.diff(starts, append=len(result)).max()))
@@ -104,8 +104,8 @@ class Series:
         if self.degree == 0 or other.degree == 0:
             return self.of(max(self.degree, other.degree), self.ball * other.ball)
         degree = min(self.degree + other.degree, self.n - 1)
-        found = pairs(self.d, range(degree + 1), range(self.degree + 1), range(other.degree + 1))
-        return self.of(degree, convolved(self.ball, other.ball, found))
+        products = pairs(self.d, range(degree + 1), range(self.degree + 1), range(other.degree + 1))
+        return self.of(degree, convolved(self.ball, other.ball, products))
 
     def rows(self, k: int) -> slice:
         """Those of degree k."""
@@ -119,9 +119,9 @@ class Series:
         """Coefficients up to degree n − 1 to be filled in, with room for all of B; the value is known."""
         B = max(x.ball.mid.shape[1] for x in (self, *others))
         shape = (count(self.d, self.n), B)
-        found = Ball(np.zeros(shape), np.zeros(shape))
-        put(found, slice(0, 1), value)
-        return found
+        total = Ball(np.zeros(shape), np.zeros(shape))
+        put(total, slice(0, 1), value)
+        return total
 
 
 def put(x: Ball, rows: slice, part: Ball) -> None:
@@ -130,8 +130,8 @@ def put(x: Ball, rows: slice, part: Ball) -> None:
 
 def square(u: Series) -> Series:
     degree = min(2 * u.degree, u.n - 1)
-    found = pairs(u.d, range(degree + 1), range(u.degree + 1), range(u.degree + 1))
-    return u.of(degree, convolved(u.ball, u.ball, found)).replaced(integer_power(u.value, 2))
+    products = pairs(u.d, range(degree + 1), range(u.degree + 1), range(u.degree + 1))
+    return u.of(degree, convolved(u.ball, u.ball, products)).replaced(integer_power(u.value, 2))
 
 
 def theta(u: Series) -> Ball:
@@ -141,8 +141,8 @@ def theta(u: Series) -> Ball:
 
 def degrees(d: int, degree: int) -> Floats:
     """|α| of all coefficients up to that degree, as a column."""
-    found: Floats = below(d, degree + 1).sum(1)[:, None].astype(float)
-    return found
+    result: Floats = below(d, degree + 1).sum(1)[:, None].astype(float)
+    return result
 
 
 def constant(d: int, n: int, value: Ball) -> Series:

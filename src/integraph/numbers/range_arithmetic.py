@@ -90,8 +90,8 @@ def total(x: Interval, axes: tuple[int, ...]) -> Interval:
 @quiet
 def outward(low: Floats, high: Floats, lost: float = LOST) -> Interval:
     """The interval of ends that are good to `lost`, relatively, as far as float64 reaches."""
-    found = interval(low, high)
-    return interval(found.low - (lost * np.abs(found.low) + TINY), found.high + (lost * np.abs(found.high) + TINY))
+    hull = interval(low, high)
+    return interval(hull.low - (lost * np.abs(hull.low) + TINY), hull.high + (lost * np.abs(hull.high) + TINY))
 
 
 @quiet
@@ -123,10 +123,10 @@ def power(x: Interval, exponent: Fraction) -> Interval:
 def _of_size(x: Interval, a: float, lost: float, known: NDArray[np.bool_] | bool = True) -> Interval:
     """x^a for x ≥ 0, where 0^a is 0 or ∞."""
     first, last = np.power(x.low, a), np.power(x.high, a)
-    found = outward(first, last, lost) if a > 0 else outward(last, first, lost)
+    result = outward(first, last, lost) if a > 0 else outward(last, first, lost)
     if a == 1:
-        found = x
-    return interval(np.maximum(found.low, 0.0), np.where((x.high == 0) & (a > 0), 0.0, found.high), known)
+        result = x
+    return interval(np.maximum(result.low, 0.0), np.where((x.high == 0) & (a > 0), 0.0, result.high), known)
 
 
 @quiet
@@ -134,8 +134,8 @@ def variable_power(x: Interval, y: Interval) -> Interval:
     """x^y for x > 0, which is monotone in each."""
     low, high = np.maximum(x.low, 0.0), np.maximum(x.high, 0.0)
     corners = [np.power(base, exponent) for base in (low, high) for exponent in (y.low, y.high)]
-    found = outward(np.minimum.reduce(corners), np.maximum.reduce(corners))
-    return interval(np.maximum(found.low, 0.0), found.high, x.high > 0)
+    hull = outward(np.minimum.reduce(corners), np.maximum.reduce(corners))
+    return interval(np.maximum(hull.low, 0.0), hull.high, x.high > 0)
 
 
 def matmul(x: Interval, y: Interval) -> Interval:
@@ -145,9 +145,9 @@ def matmul(x: Interval, y: Interval) -> Interval:
         return _finite_product(x, y)
     known = [np.isfinite(z.size) for z in (x, y)]
     kept = [Interval(np.where(k, z.low, 0.0), np.where(k, z.high, 0.0)) for k, z in zip(known, (x, y), strict=True)]
-    found = _finite_product(*kept)
+    product = _finite_product(*kept)
     unknown = np.matmul(1.0 * ~known[0], 1.0 * (y.size > 0)) + np.matmul(1.0 * (x.size > 0), 1.0 * ~known[1])
-    return interval(found.low, found.high, unknown == 0)
+    return interval(product.low, product.high, unknown == 0)
 
 
 @quiet
@@ -160,8 +160,8 @@ def _finite_product(x: Interval, y: Interval) -> Interval:
         least = 0.0 if (y.low >= 0).all() else -np.inf
         return interval(np.maximum(low - off, least), high + off)
     if (y.low >= 0).all():
-        found = _finite_product(*(Interval(z.low.swapaxes(-1, -2), z.high.swapaxes(-1, -2)) for z in (y, x)))
-        return Interval(found.low.swapaxes(-1, -2), found.high.swapaxes(-1, -2))
+        transposed = _finite_product(*(Interval(z.low.swapaxes(-1, -2), z.high.swapaxes(-1, -2)) for z in (y, x)))
+        return Interval(transposed.low.swapaxes(-1, -2), transposed.high.swapaxes(-1, -2))
     (a, r), (b, s) = _middle(x), _middle(y)
     centre, sizes = np.matmul(a, b), (np.abs(a) + r + TINY, np.abs(b) + s + TINY)
     spread = lost * (np.matmul(*sizes) + TINY)

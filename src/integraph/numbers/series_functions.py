@@ -47,31 +47,31 @@ def divided(a: Series, b: Series) -> Series:
 def rational_power(u: Series, p: Fraction) -> Series:
     """u^p: of any u if p is a natural number, of u ≠ 0 if it is an integer, of u > 0 otherwise."""
     if p.denominator == 1 and p >= 0:
-        found = _natural_power(u, p.numerator)
+        result = _natural_power(u, p.numerator)
     else:
         value = _value_of_power(u.value, p)
-        found = _power(u, of_fraction(p), value) if u.degree else u.of(0, value)
-    return Series(u.d, u.n, found.degree, found.ball, (u, p))
+        result = _power(u, of_fraction(p), value) if u.degree else u.of(0, value)
+    return Series(u.d, u.n, result.degree, result.ball, (u, p))
 
 
 def _value_of_power(x: Ball, p: Fraction) -> Ball:
     if Fraction(float(p)) != p:
         return FUNCTIONS["exp"](FUNCTIONS["ln"](x) * of_fraction(p))
     whole = p.denominator == 1
-    found = integer_power(x, abs(p.numerator)) if whole else fractional_power(x, abs(float(p)))
-    return found if p > 0 else reciprocal(found)
+    value = integer_power(x, abs(p.numerator)) if whole else fractional_power(x, abs(float(p)))
+    return value if p > 0 else reciprocal(value)
 
 
 def _natural_power(u: Series, k: int) -> Series:
     """By squaring, without a division; the value is that of the whole."""
     if k == 0:
         return u.of(0, integer_power(u.value, 0))
-    found = u
+    power = u
     for bit in bin(k)[3:]:
-        found = square(found)
+        power = square(power)
         if bit == "1":
-            found = found * u
-    return found.replaced(integer_power(u.value, k))
+            power = power * u
+    return power.replaced(integer_power(u.value, k))
 
 
 def _power(u: Series, p: Ball, value: Ball) -> Series:
@@ -93,9 +93,9 @@ def _coupled(u: Series, first: str, second: str, sign: float) -> tuple[Series, S
     steps = theta(u)
     f, g = (u.grow(FUNCTIONS[name](u.value)) for name in (first, second))
     for k in range(1, u.n):
-        rows, found = u.rows(k), u.pairs(k, u.degree)
-        put(f, rows, convolved(steps, g, found) / k)
-        put(g, rows, convolved(steps, f, found) / (sign * k))
+        rows, products = u.rows(k), u.pairs(k, u.degree)
+        put(f, rows, convolved(steps, g, products) / k)
+        put(g, rows, convolved(steps, f, products) / (sign * k))
     return u.of(u.n - 1, f), u.of(u.n - 1, g)
 
 
@@ -146,8 +146,8 @@ SLOPES: dict[str, Callable[[Series], Series]] = {  # F' of F(u): θF(u) = F'(u) 
 
 def _integral(u: Series, name: str) -> Series:
     value, slope = u.grow(FUNCTIONS[name](u.value)), SLOPES[name](u)
-    found = pairs(u.d, range(1, u.n), range(1, u.degree + 1), range(u.n - 1))
-    put(value, slice(1, None), convolved(theta(u), slope.filled(u.n - 1), found) / degrees(u.d, u.n - 1)[1:])
+    products = pairs(u.d, range(1, u.n), range(1, u.degree + 1), range(u.n - 1))
+    put(value, slice(1, None), convolved(theta(u), slope.filled(u.n - 1), products) / degrees(u.d, u.n - 1)[1:])
     return u.of(u.n - 1, value)
 
 

@@ -20,12 +20,12 @@ def digits() -> Any:
     return context
 
 
-def apart(found: Iterable[Any], true: Iterable[Any], floor: float = 1.0) -> float:
+def apart(values: Iterable[Any], true: Iterable[Any], floor: float = 1.0) -> float:
     """The largest |found − true|, relative to |true|, or to `floor` where that is larger. A true 0 has no relative
     error, only an absolute one; what is not a number is infinitely far."""
     m = digits()
     largest = 0.0
-    for one, other in zip(found, true, strict=True):
+    for one, other in zip(values, true, strict=True):
         error = float(abs(m.mpf(one) - m.mpf(other)) / (max(m.mpf(floor), abs(m.mpf(other))) or 1))
         largest = max(largest, math.inf if math.isnan(error) else error)
     return largest

@@ -28,11 +28,11 @@ class Equations:
     def terms(self, number: int) -> list[Term]:
         """Those of a segment, by the numbers of registers, equal ones summed: as eq. (1) has them."""
         at = {name: place for place, name in enumerate(self.registers)}
-        found: dict[tuple[int, int, int], Any] = {}
+        terms: dict[tuple[int, int, int], Any] = {}
         for target, value, *factors in self.segments[number]:
             j, k = sorted([ONE] * (2 - len(factors)) + [at[name] for name in factors])
-            found[at[target], j, k] = found.get((at[target], j, k), 0) + value
-        return [(*place, value) for place, value in sorted(found.items()) if value]
+            terms[at[target], j, k] = terms.get((at[target], j, k), 0) + value
+        return [(*place, value) for place, value in sorted(terms.items()) if value]
 
     def program(self) -> Program:
         """The same for the engines, controls rounded to float64. All registers are inputs, and all are read out."""
@@ -60,9 +60,9 @@ def written(program: Program, number: int = 0) -> list[Term]:
     return [term for b in batches for term in zip(*(x.tolist() for x in (b.i, b.j, b.k, b.value)), strict=True)]
 
 
-def same(found: Sequence[Term], wanted: Sequence[Term], tolerance: float = 0.0) -> bool:
+def same(terms: Sequence[Term], wanted: Sequence[Term], tolerance: float = 0.0) -> bool:
     """Whether two lists are the same terms, up to the rounding of their values."""
-    if [term[:3] for term in found] != [term[:3] for term in wanted]:
+    if [term[:3] for term in terms] != [term[:3] for term in wanted]:
         return False
-    pairs = [(float(a[3]), float(b[3])) for a, b in zip(found, wanted, strict=True)]
+    pairs = [(float(a[3]), float(b[3])) for a, b in zip(terms, wanted, strict=True)]
     return all(abs(a - b) <= tolerance * abs(b) for a, b in pairs)

@@ -39,20 +39,20 @@ UNBROKEN = re.compile(r"(\de-)(?=\d)")  # 1e-16 stays on one line
 HEAD = ("item", "the paper says", "computed", "verdict")
 
 
-def save(found: Reproduction, path: FilePath) -> None:
+def save(reproduction: Reproduction, path: FilePath) -> None:
     check_path(path)
-    text = page(TITLE, sections(found), LEAD)
+    text = page(TITLE, sections(reproduction), LEAD)
     with atomic(path) as file:
         file.write(text.encode())
 
 
-def sections(found: Reproduction) -> list[Section]:
-    items = [row for row in found.rows if not row.erratum]
-    errata = [row for row in found.rows if row.erratum]
+def sections(reproduction: Reproduction) -> list[Section]:
+    items = [row for row in reproduction.rows if not row.erratum]
+    errata = [row for row in reproduction.rows if row.erratum]
     style = tag("style", Html(STYLE))
     meaning = "Shown means: what is printed fails by the number given, and what we put in its place holds."
     parts = [
-        Section("The paper, item by item", [style, f"{found.verdict}.", _rows(items, "Items of the paper")]),
+        Section("The paper, item by item", [style, f"{reproduction.verdict}.", _rows(items, "Items of the paper")]),
         Section("Table 1", [part for row in items if row.table for part in _table_1(row)]),
         Section("Figure 1", [figure(Partition(*FIGURE))]),
         Section("Errata", [meaning, _rows(errata, "What is printed and is not so")]),

@@ -62,7 +62,7 @@ def _fixed(value: Any, bits: int) -> int:
 def _system(terms: Sequence[Term], y: list[int], bits: int) -> _System:
     """Of the registers that move; those that do not are numbers."""
     moving = {i for i, *_ in terms}
-    found = _System(dict.fromkeys(moving, 0), {i: [] for i in moving}, {i: [] for i in moving})
+    system = _System(dict.fromkeys(moving, 0), {i: [] for i in moving}, {i: [] for i in moving})
     for i, j, k, value in terms:
         coefficient, left = _fixed(value, bits), []
         for register in (j, k):
@@ -71,12 +71,12 @@ def _system(terms: Sequence[Term], y: list[int], bits: int) -> _System:
             elif register != ONE:
                 coefficient = coefficient * y[register] >> bits
         if len(left) == 2:
-            found.quadratic[i].append((coefficient, left[0], left[1]))
+            system.quadratic[i].append((coefficient, left[0], left[1]))
         elif left:
-            found.linear[i].append((coefficient, left[0]))
+            system.linear[i].append((coefficient, left[0]))
         else:
-            found.constant[i] += coefficient
-    return found
+            system.constant[i] += coefficient
+    return system
 
 
 def _series(system: _System, y: list[int], halvings: int, bits: int) -> dict[int, list[int]]:

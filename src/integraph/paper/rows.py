@@ -52,11 +52,13 @@ class Item:
 
     def row(self) -> Row:
         try:
-            found = self.compute()
+            outcome = self.compute()
         except Exception as error:  # what cannot be computed is not reproduced
-            found = Found(f"not computed: {type(error).__name__}: {error}", False)
-        verdict = (MISPRINT if self.erratum else HOLDS) if found.good else FAILS
-        return Row(self.name, self.says, found.computed, verdict, self.label, self.erratum, found.numbers, found.table)
+            outcome = Found(f"not computed: {type(error).__name__}: {error}", False)
+        verdict = (MISPRINT if self.erratum else HOLDS) if outcome.good else FAILS
+        return Row(
+            self.name, self.says, outcome.computed, verdict, self.label, self.erratum, outcome.numbers, outcome.table
+        )
 
 
 def item(name: str, says: str, label: str = "", *, erratum: bool = False) -> Callable[[Callable[[], Found]], Item]:
@@ -78,11 +80,11 @@ _SHARED: list[Any] = []
 
 def shared(compute: Callable[..., T]) -> Callable[..., T]:
     """What several rows need is computed once, and kept until `forget`."""
-    found = cache(compute)
-    _SHARED.append(found)
-    return found
+    cached = cache(compute)
+    _SHARED.append(cached)
+    return cached
 
 
 def forget() -> None:
-    for found in _SHARED:
-        found.cache_clear()
+    for cached in _SHARED:
+        cached.cache_clear()

@@ -19,30 +19,30 @@ SPELLED = {"Delta": "Δ", "psi": "ψ", "z*tanh(z)": "γ tanh(γ)", "(z)": "(γ)"
 
 def shown() -> list[tuple[str, ...]]:
     """The table as the paper has it, γ for its γ_{j,k}, and the indices of its rows for those of x, γ and ψ."""
-    found = []
+    rows = []
     for row, formulas in TABLE_I.items():
         texts = list(formulas)
         for code, sign in SPELLED.items():
             texts = [text.replace(code, sign) for text in texts]
-        found.append((NAMES[row], *texts))
-    return found
+        rows.append((NAMES[row], *texts))
+    return rows
 
 
 def column(lemma: Lemma4, x: tuple[float, ...], step: int) -> dict[str, dict[str, Any]]:
     """By row of the table, the registers that it speaks of and their values."""
     m = digits()
-    found: dict[str, dict[str, Any]] = {row: {} for row in TABLE_I}
+    columns: dict[str, dict[str, Any]] = {row: {} for row in TABLE_I}
     for j, value in enumerate(x):
         common = {"x": m.mpf(value), "Delta": m.mpf(lemma.delta)}
         bumps = psi(lemma.N, lemma.c, value)
         for row, formulas in TABLE_I.items():
             if row in ("alpha", "beta"):
-                found[row][f"{row},{j}"] = evaluated(formulas[step], common)
+                columns[row][f"{row},{j}"] = evaluated(formulas[step], common)
                 continue
             for k in [0] if row.endswith("0") else range(1, lemma.N + 1):
                 known = common | {"psi": bumps[k], "z": lemma.c * (m.mpf(value) - gamma(k, lemma.N))}
-                found[row][f"{row.rstrip('0')}{k},{j}"] = evaluated(formulas[step], known)
-    return found
+                columns[row][f"{row.rstrip('0')}{k},{j}"] = evaluated(formulas[step], known)
+    return columns
 
 
 def evaluated(formula: str, known: Mapping[str, Any]) -> Any:

@@ -42,17 +42,17 @@ PICTURES: dict[str, Draw] = {
 
 def gallery(subject: Subject, progress: Callable[[str], None] | None = None) -> dict[str, Picture | str]:
     """Every picture by name, or why there is none; `progress` is told the name of what is drawn next."""
-    found = {}
+    gallery_ = {}
     for name, draw in PICTURES.items():
         if progress is not None:
             progress(name)
-        found[name] = draw(subject)
-    return found
+        gallery_[name] = draw(subject)
+    return gallery_
 
 
 def pictures(subject: Subject, progress: Callable[[str], None] | None = None) -> list[Picture]:
     """The pictures that there are."""
-    return [found for found in gallery(subject, progress).values() if isinstance(found, Picture)]
+    return [picture for picture in gallery(subject, progress).values() if isinstance(picture, Picture)]
 
 
 def plot(
@@ -77,10 +77,10 @@ def plot(
     seen = subject(program, source, box=box)
     if what == "error" and seen.values is None:
         raise UsageError("the error is the difference from the source: give source=, what was compiled")
-    found = (PICTURES[what] if x is None else partial(trajectory, x=x))(seen)
-    if isinstance(found, str):
-        raise UsageError(f"there is no picture {what!r} of this program: {found}")
-    figure = matplotlib_renderer.draw(found)
+    picture = (PICTURES[what] if x is None else partial(trajectory, x=x))(seen)
+    if isinstance(picture, str):
+        raise UsageError(f"there is no picture {what!r} of this program: {picture}")
+    figure = matplotlib_renderer.draw(picture)
     if path is not None and kind is not None:
         matplotlib_renderer.write(figure, path, kind)
     return figure

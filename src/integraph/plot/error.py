@@ -34,10 +34,10 @@ def error(s: Subject) -> Picture | str:
         return _slices(s)
     outputs, worst = _outputs(s)
     (place,) = s.places
-    found = [_values(place, n) for n in outputs]
+    curves = [_values(place, n) for n in outputs]
     draw = _curves if len(place.axes) == 1 else _map
-    frames = [Frame(f"output {n + 1}", draw(s, place, values)) for n, values in zip(outputs, found, strict=True)]
-    return _picture(s, frames, found, "output", worst, _chosen(outputs, s))
+    frames = [Frame(f"output {n + 1}", draw(s, place, values)) for n, values in zip(outputs, curves, strict=True)]
+    return _picture(s, frames, curves, "output", worst, _chosen(outputs, s))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,9 +99,9 @@ def _levels(s: Subject, values: _Values) -> tuple[Level, ...]:
 def _slices(s: Subject) -> Picture:
     """One output, a frame for each slice."""
     output = 0 if s.seen is None else s.seen.output
-    found = [_values(place, output) for place in s.places]
+    slices = [_values(place, output) for place in s.places]
     frames = []
-    for place, values in zip(s.places, found, strict=True):
+    for place, values in zip(s.places, slices, strict=True):
         names = " and ".join(fitting(s.variables[axis], 12) for axis in place.axes)
         frames.append(Frame(f"{names}, {place.rest}", _map(s, place, values)))
     varied, (chosen, among) = len(moving(s)), influential(s)
@@ -111,8 +111,8 @@ def _slices(s: Subject) -> Picture:
         shown.append(f"of the {len(chosen)} inputs that move the output most, among{looked} the {varied:,} there are")
     if s.program.outputs > 1:
         shown.append(f"output {output + 1} of {s.program.outputs:,}")
-    worst = max(range(len(found)), key=lambda n: _top(found[n]))
-    return _picture(s, frames, found, "slice", worst, ", ".join(shown) + ".")
+    worst = max(range(len(slices)), key=lambda n: _top(slices[n]))
+    return _picture(s, frames, slices, "slice", worst, ", ".join(shown) + ".")
 
 
 def _top(values: _Values) -> float:
@@ -146,14 +146,16 @@ def _chosen(outputs: list[int], s: Subject) -> str:
     return f"{of(len(outputs), s.program.outputs, 'output')}, those that differ most."
 
 
-def _picture(s: Subject, frames: list[Frame], found: list[_Values], slider: str, first: int, shown: str) -> Picture:
+def _picture(
+    s: Subject, frames: list[Frame], drawn_values: list[_Values], slider: str, first: int, shown: str
+) -> Picture:
     says = [shown] if shown else []
     if s.seen is not None and not math.isnan(s.seen.largest):
         where = point(s.seen.worst, s.variables)
         says.append(f"The largest difference of {len(s.seen.points):,} points is {s.seen.largest:.3g}, at {where}.")
     if s.values is not None:
         says.append(bounds(s))
-    gaps, total = sum(values.gaps for values in found), sum(values.got.size for values in found)
+    gaps, total = sum(values.gaps for values in drawn_values), sum(values.got.size for values in drawn_values)
     if gaps:
         says.append(f"{gaps:,} of {total:,} values do not exist, where the source or the flow fails: gaps.")
     title = "Source and program over the box" if s.values is not None else "The program over the box"

@@ -22,12 +22,12 @@ def layers(s: Subject) -> Picture | str:
     assert s.seen is not None
     points = s.seen.points[:INPUTS]
     try:
-        found = compare(s.program, s.target, points)
+        comparison = compare(s.program, s.target, points)
     except FlowError as error:
         return str(error)
-    names = tuple(row.label for row in found.rows)
-    sizes = np.array([row.difference for row in found.rows])
-    floors = np.array([EPSILON * max(abs(row.network), EPSILON) for row in found.rows])
+    names = tuple(row.label for row in comparison.rows)
+    sizes = np.array([row.difference for row in comparison.rows])
+    floors = np.array([EPSILON * max(abs(row.network), EPSILON) for row in comparison.rows])
     drawn = np.where(np.isnan(sizes), np.nan, np.maximum(sizes, floors))
     bars = Bars(names, drawn, "largest difference")
     levels = (Level(s.promised, f"promised ≤ {above(s.promised)}, of the outputs"),) if s.promised else ()

@@ -79,9 +79,9 @@ def save(picture: Picture, path: FilePath, frame: int | None = None) -> Path:
 
 def write(figure: Figure, path: FilePath, kind: str) -> None:
     """A figure as a file."""
-    found = _bytes(figure, kind)
+    data = _bytes(figure, kind)
     with atomic(path) as file:
-        file.write(found)
+        file.write(data)
 
 
 def format_of(path: FilePath) -> str:

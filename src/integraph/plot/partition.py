@@ -19,8 +19,8 @@ CELLS = {"partition": 1, "log_cosh": 0}  # gadgets that make bumps: lanes of a r
 
 def partition(s: Subject) -> Picture | str:
     """That of the program's own bumps."""
-    found = read_back(s.program)
-    return found if isinstance(found, str) else figure(found)
+    bumps = read_back(s.program)
+    return bumps if isinstance(bumps, str) else figure(bumps)
 
 
 def read_back(program: Program) -> Partition | str:
@@ -29,9 +29,9 @@ def read_back(program: Program) -> Partition | str:
         for block in segment.blocks:
             shape = block.targets[0].shape
             if block.op.name in CELLS and shape:
-                found = _if_so(shape[-1] - CELLS[block.op.name], block)
-                if found is not None:
-                    return found
+                bumps = _if_so(shape[-1] - CELLS[block.op.name], block)
+                if bumps is not None:
+                    return bumps
     if "Theorem 1" in program.source:
         return "Theorem 1 with one cell (N = 0) needs no partition of unity"
     return "the program is not built on a partition of unity: that is Theorem 1"
@@ -42,8 +42,8 @@ def _if_so(N: int, block: Block) -> Partition | None:
     a, b = block.tensors.get("a"), block.tensors.get("b")
     if a is None or b is None or a.size != 1 or b.size != N or not float(a.reshape(())) > 0:
         return None
-    found = Partition(N, float(a.reshape(())))
-    return found if np.allclose(b.ravel(), -found.c * found.steps, rtol=1e-12) else None
+    bumps = Partition(N, float(a.reshape(())))
+    return bumps if np.allclose(b.ravel(), -bumps.c * bumps.steps, rtol=1e-12) else None
 
 
 def figure(partition: Partition) -> Picture:

@@ -33,8 +33,8 @@ class Place:
 
 def moving(s: Subject) -> list[int]:
     """The inputs that vary in the box."""
-    found: list[int] = np.flatnonzero(s.box.high > s.box.low).tolist()
-    return found
+    result: list[int] = np.flatnonzero(s.box.high > s.box.low).tolist()
+    return result
 
 
 def places(s: Subject) -> list[Place]:

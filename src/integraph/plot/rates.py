@@ -73,8 +73,8 @@ def _stiffness(s: Subject) -> Floats | str:
         return "the program is too large"
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has no eigenvalues: LinAlgError
-            found = [stiffness_by_segment(program, s.units(x[None]), POINTS) for x in _inputs(s)]  # one at a time
+            stiffness = [stiffness_by_segment(program, s.units(x[None]), POINTS) for x in _inputs(s)]  # one at a time
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return str(error)
-    largest: Floats = np.max(found, 0)
+    largest: Floats = np.max(stiffness, 0)
     return largest

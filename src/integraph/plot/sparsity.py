@@ -92,10 +92,10 @@ def _ticks(program: Program) -> tuple[Tick, ...]:
 
 
 def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
-    found = concatenate(list(program.segment_terms(number)))
-    product = found.j != ONE
+    terms = concatenate(list(program.segment_terms(number)))
+    product = terms.j != ONE
     names = [program.registers.name(n) for n in range(program.width)]
-    linear, pairs = found[~product], found[product]
+    linear, pairs = terms[~product], terms[product]
     ticks = _ticks(program)
     columns = ((-1.0, "1"), *(tick for tick in ticks if tick[0] >= program.width / APART - 1.0))  # apart from the 1
     dots = _signed(linear, linear.k.astype(float), linear.i.astype(float), names)
@@ -111,11 +111,11 @@ def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
 
 def _signed(terms: Terms, x: Floats, y: Floats, names: list[str]) -> tuple[Mark, ...]:
     """Positive and negative controls as two clouds of dots; both are always there, so that frames are alike."""
-    found = []
+    marks = []
     for colour, (name, chosen) in enumerate((("positive", terms.value > 0), ("negative", terms.value < 0))):
         words = tuple(_term(i, j, k, value, names) for i, j, k, value in _rows(terms[chosen]))
-        found.append(Curve(x[chosen], y[chosen], name, colour, POINTS, words))
-    return tuple(found)
+        marks.append(Curve(x[chosen], y[chosen], name, colour, POINTS, words))
+    return tuple(marks)
 
 
 def _rows(terms: Terms) -> Iterator[tuple[int, int, int, float]]:
@@ -134,8 +134,8 @@ def _offsets(pairs: Terms) -> Floats:
     counts = np.diff(starts, append=len(pairs.i))
     place = np.arange(len(pairs.i)) - np.repeat(starts, counts)
     many = np.repeat(counts, counts)
-    found: Floats = SPREAD * ((place + 0.5) / many - 0.5)
-    return found
+    result: Floats = SPREAD * ((place + 0.5) / many - 0.5)
+    return result
 
 
 def _density(program: Program, number: int) -> tuple[Panel, Panel]:

@@ -116,10 +116,10 @@ class Subject:
         if self.values is None:
             return None
         try:
-            found = self.values(x)
+            values = self.values(x)
         except SourceError:  # somewhere
-            found = np.concatenate([self._one(point[None]) for point in x])
-        return np.where(np.isfinite(found), found, np.nan).reshape(len(x), self.program.outputs)
+            values = np.concatenate([self._one(point[None]) for point in x])
+        return np.where(np.isfinite(values), values, np.nan).reshape(len(x), self.program.outputs)
 
     def _one(self, point: Floats) -> Floats:
         assert self.values is not None
@@ -165,8 +165,8 @@ class Subject:
         low, high = self.box.low, self.box.high
         upper = [np.zeros(len(low), bool), np.ones(len(low), bool)]
         upper += [np.array([True, False]), np.array([False, True])] if len(low) == 2 else []
-        found = np.stack([0.5 * low + 0.5 * high, *(np.where(corner, high, low) for corner in upper)])
-        return found if len(low) else found[:1]
+        points = np.stack([0.5 * low + 0.5 * high, *(np.where(corner, high, low) for corner in upper)])
+        return points if len(low) else points[:1]
 
     @cached_property
     def broken(self) -> bool:
@@ -214,11 +214,11 @@ def subject(
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None
-    found = target_of(program, source, box=sides, variables=variables, inputs=inputs)
-    outputs = found.sizes if isinstance(found, Graph) else found.outputs
-    if (found.inputs, outputs) != (program.inputs, program.outputs):
+    target = target_of(program, source, box=sides, variables=variables, inputs=inputs)
+    outputs = target.sizes if isinstance(target, Graph) else target.outputs
+    if (target.inputs, outputs) != (program.inputs, program.outputs):
         raise UsageError(
-            f"the program maps {program.inputs} → {program.outputs}, the source {found.inputs} → {outputs}: "
+            f"the program maps {program.inputs} → {program.outputs}, the source {target.inputs} → {outputs}: "
             "give what it was compiled from"
         )
-    return Subject(program, found, domain, proof)
+    return Subject(program, target, domain, proof)

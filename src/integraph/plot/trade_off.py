@@ -58,13 +58,13 @@ def _here(x: float, y: float) -> Curve:
 
 def _swept(make: Callable[[float], tuple[float, ...]], tolerances: Sequence[float] = EPS) -> list[tuple[float, ...]]:
     """(ε, …) for every ε that is not refused."""
-    found = []
+    sizes = []
     for eps in tolerances:
         try:
-            found.append((eps, *make(eps)))
+            sizes.append((eps, *make(eps)))
         except IntegraphError:
             continue
-    return found
+    return sizes
 
 
 def _curve(rows: Sequence[tuple[float, ...]], column: int, name: str, colour: int) -> Curve:
@@ -112,13 +112,13 @@ def _alternatives(s: Subject, own: Task, name: str) -> Panel | None:
         return None
     eps = _power_of_ten(s.promised)
     try:
-        found = plan(replace(own, eps=eps)).alternatives
+        alternatives = plan(replace(own, eps=eps)).alternatives
     except IntegraphError:
         return None
-    if len(found) < LEAST:
+    if len(alternatives) < LEAST:
         return None
-    width, depth = (np.array([float(getattr(one, of)) for one in found]) for of in ("width", "depth"))
-    text = tuple(f"N = {one.N}, c = {one.c:g}, P = {one.batch}" for one in found)
+    width, depth = (np.array([float(getattr(one, of)) for one in alternatives]) for of in ("width", "depth"))
+    text = tuple(f"N = {one.N}, c = {one.c:g}, P = {one.batch}" for one in alternatives)
     others = Curve(width, depth, f"{name}, ε = {eps:g}", OURS, POINTS, text)
     marks = (others, _here(s.program.width, s.program.depth))
     wide, deep = (bool(sizes.max() > FAR * sizes.min()) for sizes in (width, depth))
@@ -146,10 +146,10 @@ def _theorem2(s: Subject, network: Network) -> Picture | str:
     sizes = {}
     for name, (method, free) in ways.items():
         try:
-            found = made(eps, method, free)
+            program = made(eps, method, free)
         except IntegraphError:
             continue
-        sizes[name] = (found.width, found.depth)
+        sizes[name] = (program.width, program.depth)
     curves = []
     for colour, (bound, name) in enumerate((("tight", "our bound"), ("paper", "the paper's bound"))):
         rows = _swept(partial(rate, bound))
@@ -166,11 +166,14 @@ def _exact(s: Subject) -> Picture | str:
         return f"a graph of {nodes:,} nodes is not laid out again: at most {NODES:,}"
     box = np.stack([s.box.low, s.box.high], 1) if s.program.inputs else None
     try:
-        found = layouts(s.target, s.promised if "smoothed" in s.program.source else None, box=box).found
+        alternatives = layouts(s.target, s.promised if "smoothed" in s.program.source else None, box=box).found
     except IntegraphError as error:
         return str(error)
     return alone(
-        "trade-off", "Width against depth", EXACT, *_sizes(s, {one.free: (one.width, one.depth) for one in found})
+        "trade-off",
+        "Width against depth",
+        EXACT,
+        *_sizes(s, {one.free: (one.width, one.depth) for one in alternatives}),
     )
 
 

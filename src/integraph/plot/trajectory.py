@@ -66,18 +66,18 @@ def trajectory(s: Subject, x: ArrayLike | None = None) -> Picture | str:
 
 def _inputs(s: Subject) -> list[tuple[str, Floats]]:
     corners = ["the centre", "the lowest corner", "the highest corner", "a corner", "a corner"]
-    found = list(zip(corners, s.landmarks, strict=False))
+    inputs = list(zip(corners, s.landmarks, strict=False))
     if s.seen is not None and s.seen.largest > 0:
-        found.append(("where the difference seen is largest", s.seen.worst))
-    return found
+        inputs.append(("where the difference seen is largest", s.seen.worst))
+    return inputs
 
 
 def _one(s: Subject, x: ArrayLike) -> Floats:
     batch = batch_of(x, s.program.inputs)
     if len(batch) != 1:
         raise UsageError(f"a trajectory is that of one input, got {len(batch)}: draw each of them")
-    found: Floats = batch[0]
-    return found
+    result: Floats = batch[0]
+    return result
 
 
 def _groups(s: Subject) -> tuple[list[str], Indices]:
@@ -101,12 +101,12 @@ def _registers(s: Subject, ways: list[_Way], group: Indices) -> Indices:
 
 def _panels(sizes: dict[str, float]) -> list[tuple[float, list[str]]]:
     """Groups of like size together, the largest first: (largest value, groups)."""
-    found: list[tuple[float, list[str]]] = []
+    panels: list[tuple[float, list[str]]] = []
     for group in sorted(sizes, key=lambda name: -sizes[name]):
-        if not found or (len(found) < PANELS and sizes[group] < found[-1][0] / APART):
-            found.append((sizes[group], []))
-        found[-1][1].append(group)
-    return found
+        if not panels or (len(panels) < PANELS and sizes[group] < panels[-1][0] / APART):
+            panels.append((sizes[group], []))
+        panels[-1][1].append(group)
+    return panels
 
 
 def _picture(s: Subject, times: Floats, ways: list[_Way], failures: list[str]) -> Picture:

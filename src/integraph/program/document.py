@@ -127,11 +127,11 @@ class _Reader:
         return view
 
     def tensor(self, name: object, kind: type[np.generic]) -> Tensor:
-        found = self.tensors.get(checked(str, name, "a tensor name"))
-        if found is None or found.dtype != kind or found.ndim > MAX_AXES:
+        tensor = self.tensors.get(checked(str, name, "a tensor name"))
+        if tensor is None or tensor.dtype != kind or tensor.ndim > MAX_AXES:
             raise FileError(f"tensor {_show(name)} is missing or not {kind.__name__} with at most {MAX_AXES} axes")
         self.used.add(str(name))
-        return found
+        return tensor
 
     def readout(self, part: object) -> scipy.sparse.csr_array:
         indptr, indices, data = _parts(part, 3, "the read-out")

@@ -98,15 +98,15 @@ def jacobian(program: Program, t: float, y: ArrayLike) -> scipy.sparse.csr_array
 def _derivatives(program: Program, number: int, states: Floats) -> tuple[Indices, Indices, Floats]:
     """∂(value · y_j · y_k)/∂y_j and /∂y_k of every term, at state-major states: rows, columns, values (terms, B)."""
     extended = np.concatenate([states, np.ones((1, states.shape[1]))])
-    found: list[tuple[Indices, Indices, Floats]] = []
+    entries: list[tuple[Indices, Indices, Floats]] = []
     for batch in program.segment_terms(number):
         for by, other in ((batch.j, batch.k), (batch.k, batch.j)):
             moved = by >= 0
             values = batch.value[moved, None] * extended[other[moved]]
-            found.append((batch.i[moved].astype(np.int64), by[moved].astype(np.int64), values))
+            entries.append((batch.i[moved].astype(np.int64), by[moved].astype(np.int64), values))
     none = np.zeros(0, np.int64)
-    found.append((none, none, np.zeros((0, states.shape[1]))))
-    i, j, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    entries.append((none, none, np.zeros((0, states.shape[1]))))
+    i, j, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
     return i, j, values
 
 

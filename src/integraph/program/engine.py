@@ -82,10 +82,10 @@ class Flow:
     @property
     def status(self) -> tuple[Status, ...]:
         """One for each input."""
-        found = [Status.DONE] * len(self.outputs)
+        statuses = [Status.DONE] * len(self.outputs)
         for failure in self.failures:
-            found[failure.input] = failure.status
-        return tuple(found)
+            statuses[failure.input] = failure.status
+        return tuple(statuses)
 
     def check(self) -> Flow:
         """Raise a named error unless every input reached the end."""
@@ -137,13 +137,13 @@ def able(program: Program) -> list[Engine]:
 
 def first_able(program: Program) -> Engine:
     """The first of them."""
-    found = able(program)
-    if not found:
+    engines = able(program)
+    if not engines:
         raise UsageError(
             f"no engine can run this program: it needs {program.bits} bits and has a block without a closed form, and "
             "only closed forms run in more than float64"
         )
-    return found[0]
+    return engines[0]
 
 
 def named(program: Program, name: str) -> Engine:

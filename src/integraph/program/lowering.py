@@ -36,16 +36,16 @@ def stream_segment(segment: Segment, width: int, scales: Floats | None, batch: i
     for band in bands(segment.blocks, batch):
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
             pieces = [block.op.lower(block, role, lanes) for block, role, lanes in band]
-            found = _scaled(canonical(pieces, width), segment.rate, extended)
-        finite = np.isfinite(found.value)
+            terms = _scaled(canonical(pieces, width), segment.rate, extended)
+        finite = np.isfinite(terms.value)
         if not finite.all():
-            term = found[~finite]
+            term = terms[~finite]
             raise SpecError(
                 f"segment {segment.label!r}: the control of registers ({term.i[0]}, {term.j[0]}, {term.k[0]}) is "
                 f"{term.value[0]}: every control must be finite; make weights, rate or state scales smaller"
             )
-        if len(found):
-            yield found
+        if len(terms):
+            yield terms
 
 
 def _scaled(terms: Terms, rate: float, scales: Floats | None) -> Terms:

@@ -55,9 +55,9 @@ class Listed:
 def ordered(ref: Ref) -> Nested | Listed:
     """For a reference that `distinct` accepts."""
     if isinstance(ref, View):
-        found = nested(ref)
-        assert found is not None
-        return found
+        order = nested(ref)
+        assert order is not None
+        return order
     registers = ref.registers.reshape(-1)
     lanes = np.argsort(registers, kind="stable")
     return Listed(registers[lanes], lanes)

@@ -128,8 +128,8 @@ class Program:
     def stream(self, batch: int = lowering.BATCH) -> Iterator[tuple[int, Terms]]:
         """(segment, terms) in canonical batches; never the whole."""
         for number in range(self.depth):
-            for found in self.segment_terms(number, batch):
-                yield number, found
+            for terms in self.segment_terms(number, batch):
+                yield number, terms
 
     def segment_terms(self, number: int, batch: int = lowering.BATCH) -> Iterator[Terms]:
         """The canonical terms of one segment, in batches."""
@@ -249,8 +249,8 @@ class Program:
 
     def report(self, path: str | os.PathLike[str] = "report.html", source: Any = None, **options: Any) -> Path:
         """All pictures and numbers in one HTML file, with the options of `integraph.report`; returns its path."""
-        found: Path = plugged(REPORT).report(self, path, source, **options)
-        return found
+        page: Path = plugged(REPORT).report(self, path, source, **options)
+        return page
 
     def __repr__(self) -> str:
         return summary.short(self)

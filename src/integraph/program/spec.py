@@ -121,13 +121,13 @@ def _first(ref: Ref, owners: NDArray[np.uint8], allowed: int) -> int | None:
     if isinstance(ref, View):
         once = tuple(n if s else min(n, 1) for n, s in zip(ref.shape, ref.strides, strict=True))
         ref = View(ref.offset, once, ref.strides)
-    found = ref.of(owners)
-    if found.max(initial=FREE) <= allowed:
+    owner = ref.of(owners)
+    if owner.max(initial=FREE) <= allowed:
         return None
     where: list[int] = []
-    while found.ndim:
-        where.append(int(np.argmax(found.max(axis=tuple(range(1, found.ndim))) > allowed)))
-        found = found[where[-1]]
+    while owner.ndim:
+        where.append(int(np.argmax(owner.max(axis=tuple(range(1, owner.ndim))) > allowed)))
+        owner = owner[where[-1]]
     return ref[tuple(where)].offset if isinstance(ref, View) else int(ref.registers[tuple(where)])
 
 

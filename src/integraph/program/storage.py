@@ -86,14 +86,14 @@ def _check_size(path: FilePath, max_bytes: int) -> None:
     if not isinstance(path, str | os.PathLike):
         raise FileError("a path is a text or a Path")
     try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(0, "it is a directory" if stat.S_ISDIR(found.st_mode) else "it is not a regular file")
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(0, "it is a directory" if stat.S_ISDIR(status.st_mode) else "it is not a regular file")
         with open(path, "rb") as file:
             start = file.read(64)
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read this: {getattr(error, 'strerror', None) or error}") from None
-    size, header = found.st_size, int.from_bytes(start[:8], "little")
+    size, header = status.st_size, int.from_bytes(start[:8], "little")
     if size > max_bytes:
         raise FileError(f"{size} bytes are more than the limit {max_bytes}: if you trust the file, raise max_bytes")
     if start.startswith(b"version https://git-lfs"):
@@ -144,19 +144,19 @@ def _tensor(file: Any, name: str) -> Tensor:
 
 
 def _seal(digest: str, text: str, tensors: Mapping[str, Tensor]) -> str:
-    found = hashlib.sha256(json.dumps([digest, text, len(tensors)]).encode())
+    seal = hashlib.sha256(json.dumps([digest, text, len(tensors)]).encode())
     for name, array in sorted(tensors.items()):
-        found.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-        found.update(array.data)
-    return found.hexdigest()
+        seal.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        seal.update(array.data)
+    return seal.hexdigest()
 
 
 def _parse(text: str) -> object:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             raise FileError("the document names a key twice")
-        return found
+        return members
 
     try:
         return json.loads(text, object_pairs_hook=unique)

@@ -31,8 +31,8 @@ def rate(program: Program) -> float:
     for segment in program.segments:
         own = tuple(block for block in segment.blocks if not block.op.additive)
         for t in stream_segment(replace(segment, blocks=own), program.width, program.scales) if own else ():
-            found = np.abs(t.value[(t.j == ONE) & (t.k == t.i)])
-            largest = max(largest, float(found.max(initial=0.0)))
+            rates = np.abs(t.value[(t.j == ONE) & (t.k == t.i)])
+            largest = max(largest, float(rates.max(initial=0.0)))
     return largest
 
 
@@ -142,15 +142,15 @@ def stiffness(program: Program, points: int) -> Stiffness:
         return None, f"not computed: more than {MANY_TERMS:,} terms; stiffness(x) does it"
     if points * program.depth * program.width > MAX_PATH:
         return None, f"not computed: {points} points in each segment are too many for so large a program"
-    found = 0.0
+    largest = 0.0
     chosen = _inputs(program)
     try:
         for x in chosen:  # one at a time: a Jacobian for each point is kept
-            found = max(found, program.stiffness(x[None], points))
+            largest = max(largest, program.stiffness(x[None], points))
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return None, f"not computed: {error}"
     where = "[0, 1]^d" if program.box is None else "the budget's box" if program.budget else "its domain"
-    return found, f"{found:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
+    return largest, f"{largest:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
 
 
 def _inputs(program: Program) -> Floats:

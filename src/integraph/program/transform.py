@@ -92,22 +92,22 @@ def _shift(block: Block, by: int) -> Block:
 
 def rescale_time(program: Program, horizon: float) -> Program:
     horizon = _horizon(program, horizon)
-    found = _paced(program, _evenly(program, horizon))
-    if program.bits > DOUBLE and not _same_flow(program, found):
+    paced = _paced(program, _evenly(program, horizon))
+    if program.bits > DOUBLE and not _same_flow(program, paced):
         good = math.ldexp(program.horizon, round(math.log2(horizon / program.horizon)))
         raise UsageError(
             f"horizon {horizon:g}: duration times rate of a segment would be rounded, and this program needs "
             f"{program.bits} bits: choose {program.horizon!r} times a power of 2, such as {good!r}"
         )
-    return found
+    return paced
 
 
 def with_horizon(program: Program, horizon: float) -> Program:
     """The same flow in that time, with durations that are powers of 2 where equal ones would round the controls."""
     horizon = _horizon(program, horizon)
-    found = _paced(program, _evenly(program, horizon))
+    paced = _paced(program, _evenly(program, horizon))
     halves = _halves(horizon, program.depth)
-    if not _same_flow(program, found) and halves and len({s.duration for s in program.segments}) == 1:
+    if not _same_flow(program, paced) and halves and len({s.duration for s in program.segments}) == 1:
         return _paced(program, halves)
     return rescale_time(program, horizon)
 
@@ -147,11 +147,11 @@ def _paced(program: Program, durations: list[float]) -> Program:
     """What is promised of the controls holds for the new ones if no rounding made them another flow."""
     pairs = zip(program.segments, durations, strict=True)
     segments = tuple(replace(s, duration=d, rate=s.rate * (s.duration / d) if d > 0 else s.rate) for s, d in pairs)
-    found = replace(program, segments=segments)
-    if _same_flow(program, found):
-        return found
+    paced = replace(program, segments=segments)
+    if _same_flow(program, paced):
+        return paced
     here = program.box
-    return replace(found, proven=None, budget=None, domain=None if here is None else Domain(here.low, here.high))
+    return replace(paced, proven=None, budget=None, domain=None if here is None else Domain(here.low, here.high))
 
 
 def _same_flow(old: Program, new: Program) -> bool:

@@ -99,11 +99,11 @@ class View:
         axes = _merged(self.shape, self.strides)
         if len(axes) == 1:
             return self.offset + positions * axes[0][1]
-        found, rest = np.full(positions.shape, self.offset, np.int64), positions
+        registers, rest = np.full(positions.shape, self.offset, np.int64), positions
         for n, s in reversed(axes[1:]):
             rest, digit = np.divmod(rest, n)
-            found += digit * s
-        return found + rest * axes[0][1]
+            registers += digit * s
+        return registers + rest * axes[0][1]
 
     def rows(self, lanes: Indices, lead: int) -> Int32:
         """For flat positions `lanes` of the first `lead` axes: registers of the rest, as (lanes, rest)."""

@@ -56,7 +56,7 @@ def _compiled(subject: Subject) -> Section:
 
 
 def _pictures(gallery: Mapping[str, Picture | str]) -> Section:
-    drawn = [found for found in gallery.values() if isinstance(found, Picture)]
+    drawn = [picture for picture in gallery.values() if isinstance(picture, Picture)]
     missing = [(name.replace("_", " "), why) for name, why in gallery.items() if isinstance(why, str)]
     hint = "Drag in a picture to see a part of it, double-click to see all; names below a picture hide and show."
     return Section("Pictures", [hint, *drawn, *([tag("h3", "Not shown"), facts(missing)] if missing else [])])

@@ -35,11 +35,11 @@ def page(title: str, sections: Iterable[Section], lead: str = "") -> str:
 
     page("Lemmas", [Section("Lemma 1", ["The flow is tanh.", table(head, rows), picture])])
     """
-    found = list(sections)
-    drawn = any(isinstance(part, Picture) for section in found for part in section.parts)
+    pieces = list(sections)
+    drawn = any(isinstance(part, Picture) for section in pieces for part in section.parts)
     scripts = [_plotly(), _own("page.js")] if drawn else []
     bodies, number = [], 0
-    for n, section in enumerate(found, 1):
+    for n, section in enumerate(pieces, 1):
         parts: list[Html] = []
         for part in section.parts:
             if isinstance(part, Picture):
@@ -49,8 +49,8 @@ def page(title: str, sections: Iterable[Section], lead: str = "") -> str:
                 parts.append(part if isinstance(part, Html) else tag("p", part))
         bodies.append(tag("section", tag("h2", section.title, id=f"title-{n}"), joined(parts), id=f"section-{n}",
                           aria_labelledby=f"title-{n}"))  # fmt: skip
-    links = [tag("li", tag("a", section.title, href=f"#section-{n}")) for n, section in enumerate(found, 1)]
-    nav = tag("nav", tag("ul", *links), aria_label="Sections") if len(found) > 1 else Html()
+    links = [tag("li", tag("a", section.title, href=f"#section-{n}")) for n, section in enumerate(pieces, 1)]
+    nav = tag("nav", tag("ul", *links), aria_label="Sections") if len(pieces) > 1 else Html()
     top = tag("header", tag("h1", title), tag("p", lead, class_="lead") if lead else Html(), nav)
     head = [
         Html('<meta charset="utf-8">'),

@@ -110,17 +110,17 @@ def _length(panel: Panel) -> dict[str, Any]:
 def _values(panel: Panel, which: str) -> Floats:
     """All numbers that a logarithmic axis shows; bars have none along x."""
     levels = [level.y for level in panel.levels] if which == "y" else []
-    found = [getattr(mark, "values" if isinstance(mark, Bars) else which) for mark in panel.marks]
-    return np.concatenate([*found, levels])
+    arrays = [getattr(mark, "values" if isinstance(mark, Bars) else which) for mark in panel.marks]
+    return np.concatenate([*arrays, levels])
 
 
 def _decades(values: Floats) -> dict[str, Any]:
     """A logarithmic axis: powers of ten as ticks, or 1, 2, 5 of each where there are few, and never less than a decade,
     for what is nearly constant shall look so."""
-    found = np.log10(values[(values > 0) & np.isfinite(values)])
-    if not found.size:
+    decades = np.log10(values[(values > 0) & np.isfinite(values)])
+    if not decades.size:
         return {}
-    low, high = float(found.min()), float(found.max())
+    low, high = float(decades.min()), float(decades.max())
     near: dict[str, Any] = {} if high - low >= 1 else {"range": [low - 0.5, high + 0.5]}
     if high - low >= MANY:
         return near

@@ -32,16 +32,16 @@ def frames(picture: Picture) -> list[dict[str, Any]]:
 
 def _row(frame: Frame, stacked: bool) -> list[dict[str, Any]]:
     """In a stack only the first panel names the spans, and only the last the x-axis; their axes begin at one place."""
-    found = [figure(panel) for panel in frame.panels]
+    figures = [figure(panel) for panel in frame.panels]
     if stacked:
-        for panel in found:
+        for panel in figures:
             panel["layout"]["yaxis"]["automargin"] = False
             panel["layout"]["margin"]["l"] = STACKED
-        for panel in found[1:]:
+        for panel in figures[1:]:
             panel["layout"]["annotations"] = [a for a in panel["layout"]["annotations"] if a.get("name") != SPAN]
-        for panel in found[:-1]:
+        for panel in figures[:-1]:
             panel["layout"]["xaxis"]["title"]["text"] = ""
-    return found
+    return figures
 
 
 def figure(panel: Panel) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def write(
     if folder is not None:
         from integraph.plot import matplotlib_renderer
 
-        for picture in (found for found in drawn.values() if isinstance(found, Picture)):
+        for picture in (drawing for drawing in drawn.values() if isinstance(drawing, Picture)):
             say(f"drawing {picture.name}")
             for suffix in formats:
                 matplotlib_renderer.save(picture, folder / f"{picture.name}.{suffix}")

@@ -40,18 +40,18 @@ class Activation:
 
 
 def _sigmoid(x: Floats) -> Floats:
-    found: Floats = scipy.special.expit(x)
-    return found
+    result: Floats = scipy.special.expit(x)
+    return result
 
 
 def _normal(x: Floats) -> Floats:
-    found: Floats = scipy.special.ndtr(x)
-    return found
+    result: Floats = scipy.special.ndtr(x)
+    return result
 
 
 def _erf(x: Floats) -> Floats:
-    found: Floats = scipy.special.erf(x)
-    return found
+    result: Floats = scipy.special.erf(x)
+    return result
 
 
 def _sech2(x: Floats) -> Floats:
@@ -160,8 +160,8 @@ def steepest_slope(f: Activation, x: Interval) -> Floats:
     if f.periodic or f.name in ("relu", "leaky_relu"):
         return np.maximum(1.0, np.abs(f.slope(np.full_like(x.low, -1.0))))
     low, high = _extremes(f.slope, f.bends, x)
-    found: Floats = np.maximum(np.abs(low), np.abs(high)) * (1 + SLACK)
-    return found
+    slope: Floats = np.maximum(np.abs(low), np.abs(high)) * (1 + SLACK)
+    return slope
 
 
 def _extremes(f: object, turns: tuple[float, ...], x: Interval) -> tuple[Floats, Floats]:
@@ -169,5 +169,5 @@ def _extremes(f: object, turns: tuple[float, ...], x: Interval) -> tuple[Floats,
     assert callable(f)
     with np.errstate(over="ignore"):
         points = [x.low, x.high, *(np.clip(np.full_like(x.low, t), x.low, x.high) for t in turns)]
-        found = [f(p) for p in points]
-    return np.minimum.reduce(found), np.maximum.reduce(found)
+        extremes = [f(p) for p in points]
+    return np.minimum.reduce(extremes), np.maximum.reduce(extremes)

@@ -17,8 +17,8 @@ def merge(second: Map, first: Map) -> Map | None:
     (A2, b2), (A1, b1) = second, first
     joint = np.concatenate([A1, b1[:, None]], 1)
     start = np.concatenate([np.zeros((len(A2), A1.shape[1])), b2[:, None]], 1)
-    found = _exact_product(A2, joint, start)
-    return None if found is None else (found[:, :-1], found[:, -1])
+    product = _exact_product(A2, joint, start)
+    return None if product is None else (product[:, :-1], product[:, -1])
 
 
 def _exact_product(A: Floats, B: Floats, start: Floats) -> Floats | None:

@@ -43,9 +43,9 @@ def constants(expression: Expression) -> dict[int, tuple[float, bool]]:
             fixed.append(number)
     fractions: dict[int, Fraction] = {}
     for number in fixed:
-        found = _fraction(steps[number], fractions)
-        if found is not None:
-            fractions[number] = found
+        fraction = _fraction(steps[number], fractions)
+        if fraction is not None:
+            fractions[number] = fraction
     rounded = _computed(steps, fixed, fractions) if any(_needs_digits(steps[n], n in fractions) for n in fixed) else {}
     return {number: _nearest(steps[number], number, fractions, rounded) for number in fixed}
 
@@ -63,14 +63,14 @@ def _fraction(step: Step, known: dict[int, Fraction]) -> Fraction | None:
         return None
     args = [known[n] for n in step.args]
     if step.op in RATIONAL:
-        found = RATIONAL[step.op](*args)
+        fraction = RATIONAL[step.op](*args)
     elif step.op == "power" and step.text and Fraction(step.text).denominator == 1 and abs(int(step.text)) <= 64:
         if not args[0] and int(step.text) < 0:
             return None
-        found = args[0] ** int(step.text)
+        fraction = args[0] ** int(step.text)
     else:
         return None
-    return found if max(found.numerator.bit_length(), found.denominator.bit_length()) <= LONG else None
+    return fraction if max(fraction.numerator.bit_length(), fraction.denominator.bit_length()) <= LONG else None
 
 
 def _nearest(step: Step, number: int, fractions: dict[int, Fraction], rounded: dict[int, float]) -> tuple[float, bool]:
@@ -118,10 +118,10 @@ def _value(mp: Any, step: Step, known: dict[int, Any], fraction: Fraction | None
     if step.op == NUMBER:
         return +getattr(mp, step.text) if step.text in CONSTANTS else mp.mpf(step.text)
     args = [known[n] for n in step.args]
-    found = value_of(mp, step.op, step.text, args)
-    if not mp.isfinite(found) or mp.im(found) or abs(found) > LARGEST:
+    value = value_of(mp, step.op, step.text, args)
+    if not mp.isfinite(value) or mp.im(value) or abs(value) > LARGEST:
         raise _no_number(mp, step, args)
-    return mp.re(found)
+    return mp.re(value)
 
 
 def value_of(mp: Any, op: str, text: str, args: Sequence[Any]) -> Any:

@@ -57,11 +57,11 @@ class Tape:
 
     def add(self, op: str, *args: int, text: str = "", where: tuple[int, int] = (0, 0)) -> int:
         step = Step(op, args, text, where)
-        found = self._known.get(step)
-        if found is None:
-            found = self._known[step] = len(self.steps)
+        number = self._known.get(step)
+        if number is None:
+            number = self._known[step] = len(self.steps)
             self.steps.append(step)
-        return found
+        return number
 
     def expression(self, outputs: Sequence[int], source: str = "") -> Expression:
         """What the outputs need of the tape."""

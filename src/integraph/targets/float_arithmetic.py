@@ -46,21 +46,21 @@ class FloatArithmetic:
         return np.array(VALUES[text] if text in VALUES else float(text))
 
     def apply(self, step: Step, args: Sequence[Floats]) -> Floats:
-        found: Floats = _power(step, *args) if step.op == "power" else OPERATIONS[step.op](*args)
-        return found
+        result: Floats = _power(step, *args) if step.op == "power" else OPERATIONS[step.op](*args)
+        return result
 
 
 def _power(step: Step, base: Floats, exponent: Floats) -> Floats:
     """x^p. A negative base has integer powers only; with an exponent that varies it is e^(p ln x), for x ≥ 0."""
     if step.text:
-        found: Floats = np.power(base, float(Fraction(step.text)))
-        return found
-    found = np.power(np.where(base < 0, np.nan, base), exponent)
-    return found
+        power: Floats = np.power(base, float(Fraction(step.text)))
+        return power
+    power = np.power(np.where(base < 0, np.nan, base), exponent)
+    return power
 
 
 def values(expression: Expression, x: Floats) -> Floats:
     """(B, d) → (B, m)."""
     with np.errstate(all="ignore"):
-        found = evaluate(expression, FloatArithmetic(), list(x.T))
-    return np.stack([np.broadcast_to(column, len(x)) for column in found], 1)
+        columns = evaluate(expression, FloatArithmetic(), list(x.T))
+    return np.stack([np.broadcast_to(column, len(x)) for column in columns], 1)

@@ -57,17 +57,17 @@ def from_expression(expression: Expression, name: str) -> Function:
     return Function(len(expression.variables), len(expression.outputs), name, expression.variables, expression, values)
 
 
-def finite(found: Floats, x: Floats, name: str, variables: tuple[str, ...]) -> Floats:
+def finite(values: Floats, x: Floats, name: str, variables: tuple[str, ...]) -> Floats:
     """The values (B, m) at points (B, d), or a SourceError that names the first point where they are not finite."""
-    good = np.isfinite(found)
+    good = np.isfinite(values)
     if not good.all():
         row, column = (int(n) for n in np.argwhere(~good)[0])
-        which = f"output {column + 1} of {name}" if found.shape[1] > 1 else name
+        which = f"output {column + 1} of {name}" if values.shape[1] > 1 else name
         raise SourceError(
-            f"{which} is {found[row, column]} at {point(x[row], variables)}: it must be finite on the whole box; "
+            f"{which} is {values[row, column]} at {point(x[row], variables)}: it must be finite on the whole box; "
             "choose another box"
         )
-    return found
+    return values
 
 
 def point(x: Floats, variables: tuple[str, ...]) -> str:

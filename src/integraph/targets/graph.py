@@ -107,18 +107,18 @@ class Graph:
         return np.array(rows).reshape(len(rows), self.sizes)
 
     def _one(self, x: Floats) -> Floats:
-        found = self.nodes_at(x)
-        return np.concatenate([np.ravel(found[n]) for n in self.outputs])
+        values = self.nodes_at(x)
+        return np.concatenate([np.ravel(values[n]) for n in self.outputs])
 
     def nodes_at(self, x: Floats) -> list[Any]:
         """What every node is at one point (inputs,)."""
-        found: list[Any] = []
+        values: list[Any] = []
         for node in self.nodes:
             if node.op == "input":
-                found.append(x[node.data[0] : node.data[0] + node.size].reshape(node.shape))
+                values.append(x[node.data[0] : node.data[0] + node.size].reshape(node.shape))
             else:
-                found.append(compute(node, [found[n] for n in node.args]))
-        return found
+                values.append(compute(node, [values[n] for n in node.args]))
+        return values
 
 
 class Builder:
@@ -159,16 +159,16 @@ class Builder:
             raise SourceError(f"{text or op}: there is no operation {op!r} of {len(args)} operands")
         if any(not isinstance(n, int | np.integer) or not 0 <= n < len(self.nodes) for n in args):
             raise SourceError(f"{text or op}: its operands {args} are no numbers of earlier nodes")
-        found = graph_rows.logarithm(self, args[0], text) if op in LOGARITHMS else None
-        if found is not None:
-            return found if op == "ln" else self.apply("mul", found, self.constant(LOGARITHMS[op], data=ROUNDED))
+        number = graph_rows.logarithm(self, args[0], text) if op in LOGARITHMS else None
+        if number is not None:
+            return number if op == "ln" else self.apply("mul", number, self.constant(LOGARITHMS[op], data=ROUNDED))
         operands = [self.nodes[n] for n in args]
         if op == "sub" and graph_rows.less_total(self, *args):
             return self.apply("log_softmax", args[0], text=text)
         if op == "variable_power" and (exponents := operands[1].value) is not None:
-            found = entrywise_power(self, args[0], exponents, text)
-            if found is not None:
-                return found
+            number = entrywise_power(self, args[0], exponents, text)
+            if number is not None:
+                return number
         return self._add(Node(op, args, _shape(op, operands, data, text), data, value, text))
 
     def softmax(self, x: int, text: str = "") -> int:
@@ -220,12 +220,12 @@ class Builder:
         """The constant that an operation on constants is, rounded once; none where that is not known."""
         values = [value for n in node.args if (value := self.nodes[n].value) is not None]
         with np.errstate(all="ignore"):
-            found = compute(node, values)
-        if not np.isfinite(found).all():
-            raise SourceError(f"{node.text or node.op} of constants is {found[~np.isfinite(found)].ravel()[0]}")
+            folded = compute(node, values)
+        if not np.isfinite(folded).all():
+            raise SourceError(f"{node.text or node.op} of constants is {folded[~np.isfinite(folded)].ravel()[0]}")
         data = ROUNDED if any(self.nodes[n].data for n in node.args) else ()
         if node.op in folding.EXACT and not data:
-            return self.constant(found, node.text)
+            return self.constant(folded, node.text)
         exact = folding.exactly(node, [self._exact.get(n, value) for n, value in zip(node.args, values, strict=True)])
         if exact is None:
             return None

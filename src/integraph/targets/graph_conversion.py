@@ -15,17 +15,17 @@ def to_graph(expression: Expression, name: str) -> Graph:
     builder = Builder(name)
     variables = {variable: builder.input(variable) for variable in expression.variables}
     fixed = constants(expression)
-    found: list[int] = []
+    numbers: list[int] = []
     for number, step in enumerate(expression.steps):
-        args = tuple(found[n] for n in step.args)
+        args = tuple(numbers[n] for n in step.args)
         text = expression.source[slice(*step.where)] if step.args else step.text
         if number in fixed:
             value, exact = fixed[number]
-            found.append(builder.constant(value, text, () if exact else ROUNDED))
+            numbers.append(builder.constant(value, text, () if exact else ROUNDED))
         elif step.op == VARIABLE:
-            found.append(variables[step.text])
+            numbers.append(variables[step.text])
         elif step.op == "power" and step.text:
-            found.append(builder.power(args[0], Fraction(step.text), text))
+            numbers.append(builder.power(args[0], Fraction(step.text), text))
         else:
-            found.append(builder.apply("variable_power" if step.op == "power" else step.op, *args, text=text))
-    return builder.graph(found[n] for n in expression.outputs)
+            numbers.append(builder.apply("variable_power" if step.op == "power" else step.op, *args, text=text))
+    return builder.graph(numbers[n] for n in expression.outputs)

@@ -82,18 +82,18 @@ def logarithm(build: Builder, x: int, text: str) -> int | None:
     node, moves = _moved(build, build.nodes[x])
     if node.op == "softmax":
         _all_take_part(node, moves, text)
-        found = build.apply("log_softmax", node.args[0], value=node.value, text=text)
+        number = build.apply("log_softmax", node.args[0], value=node.value, text=text)
     elif node.op == "sum" and build.nodes[node.args[0]].op == "exp" and node.data[0]:
         scores = build.nodes[node.args[0]].args[0]
-        found = build.logsumexp(last(build, scores, node.data[0], text), text)
+        number = build.logsumexp(last(build, scores, node.data[0], text), text)
     elif node.op == "sigmoid":
         below = build.apply("softplus", build.apply("neg", node.args[0], text=text), text=text)
-        found = build.apply("neg", below, text=text)
+        number = build.apply("neg", below, text=text)
     else:
         return None
     for move in reversed(moves):
-        found = build.apply(move.op, found, data=move.data, text=text)
-    return found
+        number = build.apply(move.op, number, data=move.data, text=text)
+    return number
 
 
 def _all_take_part(node: Node, moves: Sequence[Node], text: str) -> None:

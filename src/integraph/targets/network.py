@@ -106,18 +106,18 @@ class Network:
             raise UsageError(
                 f"inputs have shape {np.shape(x)}: the network takes ({self.inputs},) or (batch, {self.inputs})"
             )
-        found = []
+        values = []
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for layer in self.layers:
                 z = layer.apply(z @ layer.A.T + layer.b)
-                found.append(z)
-        return found
+                values.append(z)
+        return values
 
     def __call__(self, x: ArrayLike) -> Floats:
         """Outputs (B, outputs) of a batch (B, d), or (outputs,) of one point (d,)."""
-        found = self.values(x)[-1]
+        values = self.values(x)[-1]
         one = np.ndim(x) == 0 or (np.ndim(x) == 1 and (self.inputs > 1 or np.shape(x) == (1,)))
-        return found[0] if one else found
+        return values[0] if one else values
 
     def __repr__(self) -> str:
         kinds = [layer.activation for layer in self.layers]
@@ -129,10 +129,10 @@ class Network:
 
 def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[str] = ()) -> Network:
     """A network from (A, b, activation) triples; (A, b) is linear, ("leaky_relu", 0.1) has its slope with it."""
-    found: list[Layer] = []
+    chain: list[Layer] = []
     for number, part in enumerate(layers, 1):
         if isinstance(part, Layer):
-            found.append(part)
+            chain.append(part)
             continue
         if not isinstance(part, Sequence) or isinstance(part, str) or len(part) not in (2, 3):
             raise SourceError(f"layer {number} is {type(part).__name__}: needs (A, b, activation), or (A, b) if linear")
@@ -144,7 +144,7 @@ def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[s
             leaks = known(name) == "leaky_relu"
             if slope is not None and not leaks:
                 raise SourceError(f"({name!r}, {slope!r}): only leaky_relu has a slope")
-            found.append(Layer(A, 0.0 if b is None else b, name, (LEAK if slope is None else slope) if leaks else 0.0))
+            chain.append(Layer(A, 0.0 if b is None else b, name, (LEAK if slope is None else slope) if leaks else 0.0))
         except SourceError as error:
             raise SourceError(f"layer {number}: {error}") from None
-    return Network(tuple(found), source, tuple(notes))
+    return Network(tuple(chain), source, tuple(notes))

@@ -43,8 +43,8 @@ class Partition:
     @property
     def steps(self) -> Floats:
         """γ_1 … γ_N, where one function hands over to the next."""
-        found: Floats = np.arange(1.0, 2.0 * self.N, 2.0) / (2.0 * max(self.N, 1))
-        return found
+        result: Floats = np.arange(1.0, 2.0 * self.N, 2.0) / (2.0 * max(self.N, 1))
+        return result
 
     def support(self, k: int) -> tuple[float, float]:
         """The approximate support S_k: outside, ψ_k ≤ δ."""
@@ -68,16 +68,16 @@ class Partition:
         rising = np.where(k > 0, sigmoid(2.0 * self.kappa * (distance + 0.5)), 1.0)
         falling = np.where(k < self.N, sigmoid(-2.0 * self.kappa * (distance - 0.5)), 1.0)
         both = np.where((k > 0) & (k < self.N), -math.expm1(-2.0 * self.kappa), 1.0)
-        found: Floats = rising * falling * both
-        return found
+        result: Floats = rising * falling * both
+        return result
 
     def near(self, x: Floats) -> NDArray[np.int64]:
         """The functions that matter at x, (…, as many): all others are below 1e−20 there."""
         reach = math.ceil(0.5 + 46.0 / (2.0 * self.kappa)) if self.N else 1
         many = min(2 * reach, self.N + 1)
         first = np.clip(np.floor(self.N * x).astype(np.int64) - reach + 1, 0, self.N + 1 - many)
-        found: NDArray[np.int64] = first[..., None] + np.arange(many)
-        return found
+        cells: NDArray[np.int64] = first[..., None] + np.arange(many)
+        return cells
 
 
 def steepness(N: int, delta: float) -> float:
@@ -88,5 +88,5 @@ def steepness(N: int, delta: float) -> float:
 def sigmoid(u: Floats) -> Floats:
     """1/(1 + e^{−u}), relatively accurate on both sides."""
     e = np.exp(-np.abs(u))
-    found: Floats = np.where(u >= 0, 1.0, e) / (1.0 + e)
-    return found
+    result: Floats = np.where(u >= 0, 1.0, e) / (1.0 + e)
+    return result

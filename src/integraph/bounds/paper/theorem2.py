@@ -34,14 +34,14 @@ def rates(M: float, width: int, depth: int, size: float, readout: float, eps: fl
     log_a3, log_eps = math.log(a3), math.log(eps)
     below = _add(depth * log_a1 + math.log(max(readout, 1e-300)), log_a2 + depth * _add(log_a1, log_a3) + log_eps)
     log_delta = depth * log_a3 + log_eps - below
-    found = []
+    rate_list = []
     for _ in range(depth):
         after = log_a1 + log_delta - (log_a3 + math.log1p(-math.exp(log_a2 + log_delta - log_a3)))
         r1 = _add(math.log(size), log_delta) - (math.log(M * width + 1.0) + log_delta)
         r3 = _add(math.log(K), after) - after
-        found.append(Rates(max(r1, 0.0), r3, after))
+        rate_list.append(Rates(max(r1, 0.0), r3, after))
         log_delta = after
-    return tuple(found)
+    return tuple(rate_list)
 
 
 def _add(a: float, b: float) -> float:

@@ -55,8 +55,8 @@ class Case:
         off = np.broadcast_to(off, np.broadcast_shapes(np.shape(off), right.low.shape))
         return End(self.right(role, right), np.where(off >= 0, UP * off, np.inf))
 
-    def right(self, role: str, found: Interval) -> Interval:
-        return both(found, self.known[role]) if role in self.known else found
+    def right(self, role: str, ideal: Interval) -> Interval:
+        return both(ideal, self.known[role]) if role in self.known else ideal
 
 
 def point(x: Floats) -> Interval:

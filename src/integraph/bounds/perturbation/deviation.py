@@ -29,8 +29,8 @@ class Deviation:
     @property
     def total(self) -> Floats:
         """(units,): all causes together."""
-        found: Floats = self.each.sum(0)
-        return found
+        result: Floats = self.each.sum(0)
+        return result
 
     def through(self, A: Floats, largest: float) -> Deviation:
         """A e, where `largest` bounds the largest singular value of A."""
@@ -53,8 +53,8 @@ class Deviation:
 
     @staticmethod
     def _norm(each: Floats, other: Floats) -> Floats:
-        found: Floats = np.minimum(norm(each), other) * UP
-        return found
+        result: Floats = np.minimum(norm(each), other) * UP
+        return result
 
 
 def norm(vectors: Floats) -> Floats:
@@ -66,8 +66,8 @@ def norm(vectors: Floats) -> Floats:
         return np.sqrt(squares)
     size = np.abs(vectors).max(axis=-1, initial=0.0, keepdims=True)
     scale = np.where((size > 0) & np.isfinite(size), size, 1.0)
-    found: Floats = scale[..., 0] * np.sqrt(np.square(vectors / scale).sum(-1))
-    return found
+    result: Floats = scale[..., 0] * np.sqrt(np.square(vectors / scale).sum(-1))
+    return result
 
 
 def none(units: int) -> Deviation:

@@ -148,8 +148,8 @@ def _grown(eta: Floats, h: Floats, ratio: Floats, least: Floats) -> Floats:
     each = times(ratio, eta)
     alone = each.sum(-1, where=h > 0)
     together = np.divide(eta, h, out=np.zeros(eta.shape), where=h > 0).max(-1) * (1.0 + 1.0 / least)
-    found: Floats = np.where(together < alone, UP * together, alone) + each.sum(-1, where=h == 0)
-    return found
+    growth: Floats = np.where(together < alone, UP * together, alone) + each.sum(-1, where=h == 0)
+    return growth
 
 
 def _phi(x: Floats) -> Floats:

@@ -38,17 +38,17 @@ class Form:
 @quiet
 def forms(graph: Graph, box: Interval) -> dict[int, Form]:
     """The nodes that are affine maps of the inputs, if these are few and their box is bounded."""
-    found: dict[int, Form] = {}
+    known: dict[int, Form] = {}
     floor = TINY * (1.0 + box.size.sum())  # more than coefficients lose below the smallest numbers
     if graph.inputs > INPUTS or not np.isfinite(floor):
-        return found
+        return known
     for number, node in enumerate(graph.nodes):
         if node.size * (graph.inputs + 1) > LARGEST:
             continue
-        form = _input(node, box) if node.op == "input" else _form(graph, node, found, floor)
+        form = _input(node, box) if node.op == "input" else _form(graph, node, known, floor)
         if form is not None and np.isfinite(form.rows).all() and np.isfinite(form.size + form.lost).all():
-            found[number] = form
-    return found
+            known[number] = form
+    return known
 
 
 @quiet
@@ -68,14 +68,14 @@ def _input(node: Node, box: Interval) -> Form:
     return Form(rows.reshape(-1, *node.shape), box.size[own].reshape(node.shape), np.zeros(node.shape))
 
 
-def _form(graph: Graph, node: Node, found: dict[int, Form], floor: float) -> Form | None:
+def _form(graph: Graph, node: Node, forms_of: dict[int, Form], floor: float) -> Form | None:
     fixed = [graph.nodes[n].op == "constant" for n in node.args]
     scaled = node.op in SCALING and sum(fixed) == 1 and (node.op != "div" or fixed[1])
-    known = all(f or n in found for f, n in zip(fixed, node.args, strict=True))
+    known = all(f or n in forms_of for f, n in zip(fixed, node.args, strict=True))
     if all(fixed) or not known or not (scaled or node.op in LINEAR):
         return None
     operands = [
-        _constant(graph.nodes[n], graph.inputs + 1, scaled) if f else found[n]
+        _constant(graph.nodes[n], graph.inputs + 1, scaled) if f else forms_of[n]
         for f, n in zip(fixed, node.args, strict=True)
     ]
     positive = replace(node, op=POSITIVE.get(node.op, node.op))
@@ -104,5 +104,5 @@ def _rows(node: Node, operands: Sequence[Floats]) -> Floats:
     if node.op not in ALONG:
         return np.stack([compute(node, [x[k] for x in operands]) for k in range(len(operands[0]))])
     axes = len(node.shape) + 1
-    found: Floats = compute(node, [x.reshape(len(x), *(1,) * (axes - x.ndim), *x.shape[1:]) for x in operands])
-    return found
+    rows: Floats = compute(node, [x.reshape(len(x), *(1,) * (axes - x.ndim), *x.shape[1:]) for x in operands])
+    return rows

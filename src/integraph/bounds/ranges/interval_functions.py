@@ -37,8 +37,8 @@ def rising(
         ends = np.clip(x.low, *domain), np.clip(x.high, *domain)
         first, last = f(ends[0]), f(ends[1])
         pole = (ends[0] == ends[1]) & ((ends[0] == domain[0]) | (ends[0] == domain[1])) & np.isinf(first)
-        found = outward(first, last, lost)
-        low, high = np.where(_exact(ends[0], first), 0.0, found.low), np.where(_exact(ends[1], last), 0.0, found.high)
+        hull = outward(first, last, lost)
+        low, high = np.where(_exact(ends[0], first), 0.0, hull.low), np.where(_exact(ends[1], last), 0.0, hull.high)
         known = (x.high >= domain[0]) & (x.low <= domain[1]) & ~pole
         return interval(np.clip(low, least, most), np.clip(high, least, most), known)
 
@@ -67,10 +67,10 @@ def _wave(f: Real, top: float, x: Interval) -> Interval:
     """f is 1 at `top` + k periods, −1 half a period later, and monotone between."""
     far = x.size > FAR
     low, high = np.where(far, 0.0, x.low), np.where(far, 0.0, x.high)
-    found = outward(np.minimum(f(low), f(high)), np.maximum(f(low), f(high)))
+    hull = outward(np.minimum(f(low), f(high)), np.maximum(f(low), f(high)))
     has_top, has_bottom = far | holds(low, high, 2 * math.pi, top), far | holds(low, high, 2 * math.pi, top + 0.5)
     return Interval(
-        np.where(has_bottom, -1.0, np.maximum(found.low, -1.0)), np.where(has_top, 1.0, np.minimum(found.high, 1.0))
+        np.where(has_bottom, -1.0, np.maximum(hull.low, -1.0)), np.where(has_top, 1.0, np.minimum(hull.high, 1.0))
     )
 
 
@@ -78,8 +78,8 @@ def _wave(f: Real, top: float, x: Interval) -> Interval:
 def tan(x: Interval) -> Interval:
     far = x.size > FAR
     low, high = np.where(far, 0.0, x.low), np.where(far, 0.0, x.high)
-    found = outward(np.tan(low), np.tan(high))
-    return interval(found.low, found.high, ~(far | holds(low, high, math.pi, 0.5)))
+    hull = outward(np.tan(low), np.tan(high))
+    return interval(hull.low, hull.high, ~(far | holds(low, high, math.pi, 0.5)))
 
 
 def turning(f: Real, turns: tuple[float, ...]) -> Function:
@@ -88,8 +88,8 @@ def turning(f: Real, turns: tuple[float, ...]) -> Function:
     @quiet
     def of(x: Interval) -> Interval:
         low, high = np.clip(x.low, -LARGE, LARGE), np.clip(x.high, -LARGE, LARGE)
-        found = [f(low), f(high), *(f(np.clip(t, low, high)) for t in turns)]
-        return outward(np.minimum.reduce(found), np.maximum.reduce(found), EXPONENT)
+        samples = [f(low), f(high), *(f(np.clip(t, low, high)) for t in turns)]
+        return outward(np.minimum.reduce(samples), np.maximum.reduce(samples), EXPONENT)
 
     return of
 
@@ -100,9 +100,9 @@ def _gated(name: str) -> Function:
     inside = turning(f.value, f.turns)
 
     def of(x: Interval) -> Interval:
-        found = inside(x)
-        low, high = np.where(x.low >= 0, np.maximum(found.low, 0.0), found.low), np.maximum(found.high, x.high)
-        return Interval(low, np.where(x.high > LARGE, high, found.high))
+        hull = inside(x)
+        low, high = np.where(x.low >= 0, np.maximum(hull.low, 0.0), hull.low), np.maximum(hull.high, x.high)
+        return Interval(low, np.where(x.high > LARGE, high, hull.high))
 
     return of
 
@@ -165,8 +165,8 @@ def _taking(x: Interval, mask: Any) -> Any:
 
 def _log_sum(x: Floats) -> Floats:
     top = x.max(-1)
-    found: Floats = top + np.log(np.exp(x - top[..., None]).sum(-1))
-    return np.where(np.isfinite(top), found, top)
+    result: Floats = top + np.log(np.exp(x - top[..., None]).sum(-1))
+    return np.where(np.isfinite(top), result, top)
 
 
 def others(y: Floats, own: Floats, taking: Any, lost: float) -> Floats:
@@ -184,8 +184,8 @@ def others(y: Floats, own: Floats, taking: Any, lost: float) -> Floats:
 
 
 def _erf(x: Floats) -> Floats:
-    found: Floats = scipy.special.erf(x)
-    return found
+    result: Floats = scipy.special.erf(x)
+    return result
 
 
 FUNCTIONS: dict[str, Function] = {

@@ -43,14 +43,14 @@ def ranges(graph: Graph, low: Floats, high: Floats) -> list[Interval]:
     """One interval for each node, of its shape, for all inputs with low ≤ x ≤ high."""
     box = Interval(np.asarray(low, np.float64), np.asarray(high, np.float64))
     affine = affine_forms.forms(graph, box)
-    found: list[Interval] = []
+    intervals: list[Interval] = []
     for number, node in enumerate(graph.nodes):
-        args = [found[n] for n in node.args]
+        args = [intervals[n] for n in node.args]
         own = _input(node, box) if node.op == "input" else _range(node, args)
         if number in affine:
             own = arithmetic.both(own, affine_forms.span(affine[number], box))
-        found.append(_known(graph, node, args, own))
-    return found
+        intervals.append(_known(graph, node, args, own))
+    return intervals
 
 
 def _input(node: Node, box: Interval) -> Interval:

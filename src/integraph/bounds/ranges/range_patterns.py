@@ -41,9 +41,9 @@ def average(nodes: Nodes, node: Node, values: Interval) -> Interval | None:
 def normalised(nodes: Nodes, node: Node) -> float:
     """w^−½ if the node is d·q^−½ or d/q^½ with q = w Σ d² + c, c ≥ 0, and d_i is among what q_i sums; else ∞."""
     for d, root in (node.args, node.args[::-1])[: 1 if node.op == "div" else 2]:
-        found = _root(nodes, nodes[root], HALF if node.op == "div" else -HALF)
-        if found is not None:
-            weight, total, moves = found
+        square_root = _root(nodes, nodes[root], HALF if node.op == "div" else -HALF)
+        if square_root is not None:
+            weight, total, moves = square_root
             if _is_square(nodes[total.args[0]], d) and _own(nodes[d], node, total, moves):
                 return UP / math.sqrt(weight)
     return math.inf
@@ -57,8 +57,8 @@ def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, Node, li
             moves.append(node)
             node = nodes[node.args[0]]
         elif not inside:
-            found = HALF if node.op == "sqrt" else node.data[0] if node.op == "power" else None
-            if found != exponent:
+            power = HALF if node.op == "sqrt" else node.data[0] if node.op == "power" else None
+            if power != exponent:
                 return None
             node, inside = nodes[node.args[0]], True
         else:

@@ -57,11 +57,11 @@ def derivative_bounds(function: Function, n: int, low: Floats, high: Floats, *, 
     if function.expression is None:
         seen = _seen(function, n, low, high)
         return Sobolev(n, low, high, below(len(low), n + 1), seen, np.full_like(seen, np.inf), NO_FORMULA)
-    found = cover(function.expression, n, low, high, loose)
-    why = "" if found.dead is None else trouble(function.expression, *found.dead, n + 1)
+    suprema = cover(function.expression, n, low, high, loose)
+    why = "" if suprema.dead is None else trouble(function.expression, *suprema.dead, n + 1)
     alphas, factor = below(len(low), n + 1), factorials(len(low), n + 1)[:, None]
     with np.errstate(over="ignore"):
-        lower, upper = found.lower * factor * (1 - ROUNDED), found.upper * factor * (1 + ROUNDED)
+        lower, upper = suprema.lower * factor * (1 - ROUNDED), suprema.upper * factor * (1 + ROUNDED)
     return Sobolev(n, low, high, alphas, lower, upper, why)
 
 
@@ -69,8 +69,8 @@ def explain(function: Function, low: Floats, high: Floats, n: int) -> str:
     """Why the derivatives up to order n are not all known over the box: "" if they are."""
     if function.expression is None:
         return NO_FORMULA
-    found = cover(function.expression, n, np.asarray(low, float), np.asarray(high, float), np.inf)
-    return "" if found.dead is None else trouble(function.expression, *found.dead, n + 1)
+    suprema = cover(function.expression, n, np.asarray(low, float), np.asarray(high, float), np.inf)
+    return "" if suprema.dead is None else trouble(function.expression, *suprema.dead, n + 1)
 
 
 def _seen(function: Function, n: int, low: Floats, high: Floats) -> Floats:
@@ -87,14 +87,14 @@ def _largest(function: Function, alpha: tuple[int, ...], x: Floats) -> Floats:
     if not any(alpha) and function.values is not None:
         return _top(function.values(x))
     try:
-        found = None if function.derivative is None else function.derivative(alpha, x)
+        values = None if function.derivative is None else function.derivative(alpha, x)
     except SourceError:
-        found = None
-    if found is None:
+        values = None
+    if values is None:
         return np.zeros(function.outputs)
-    return _top(finite(found, x, f"derivative {alpha} of {function.name}", function.variables))
+    return _top(finite(values, x, f"derivative {alpha} of {function.name}", function.variables))
 
 
 def _top(values: Floats) -> Floats:
-    found: Floats = np.abs(values).reshape(-1, values.shape[-1]).max(0)
-    return found
+    result: Floats = np.abs(values).reshape(-1, values.shape[-1]).max(0)
+    return result

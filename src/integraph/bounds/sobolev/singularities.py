@@ -27,10 +27,10 @@ class _Watch(SeriesArithmetic):
     value = False
 
     def apply(self, step: Step, args: Sequence[Series]) -> Series:
-        found = super().apply(step, args)
-        if self.step is None and not found.ball.finite.all() and all(a.ball.finite.all() for a in args):
-            self.step, self.value = step, bool(found.value.finite.all()) or self._has_value(step, args)
-        return found
+        series = super().apply(step, args)
+        if self.step is None and not series.ball.finite.all() and all(a.ball.finite.all() for a in args):
+            self.step, self.value = step, bool(series.value.finite.all()) or self._has_value(step, args)
+        return series
 
     def _has_value(self, step: Step, args: Sequence[Series]) -> bool:
         """At a point, roundings apart: √0 is 0, though a ball around 0 has no root."""
@@ -78,13 +78,13 @@ def _place(expression: Expression, step: Step, low: Floats, high: Floats) -> str
 
 
 def _variables(expression: Expression, step: Step) -> set[str]:
-    waiting, found = [step], set()
+    waiting, names = [step], set()
     while waiting:
         now = waiting.pop()
         if now.op == VARIABLE:
-            found.add(now.text)
+            names.add(now.text)
         waiting += [expression.steps[n] for n in now.args]
-    return found
+    return names
 
 
 def _text(expression: Expression, step: Step) -> str:

@@ -80,8 +80,8 @@ def _above(expression: Expression, low: Floats, high: Floats, n: int) -> tuple[F
 @quiet
 def _below(at: Ball) -> Floats:
     """Lower bounds (M, outputs) from coefficients at points."""
-    found: Floats = np.nan_to_num(np.abs(at.mid) - at.rad, nan=0.0, posinf=0.0, neginf=0.0).max(1)
-    return np.maximum(found, 0.0) * (1 - ROUNDED)
+    least: Floats = np.nan_to_num(np.abs(at.mid) - at.rad, nan=0.0, posinf=0.0, neginf=0.0).max(1)
+    return np.maximum(least, 0.0) * (1 - ROUNDED)
 
 
 def _boxes(expression: Expression, n: int) -> int:
@@ -114,9 +114,9 @@ class _Search:
 
     def look(self, points: Floats) -> None:
         """At points: a box that holds one where the formula is unknown cannot be better than that."""
-        found = taylor(self.expression, points, points, self.n + 1)
-        self.lower = np.maximum(self.lower, _below(found))
-        bad = np.flatnonzero(~found.finite.all((0, 2)))
+        coefficients = taylor(self.expression, points, points, self.n + 1)
+        self.lower = np.maximum(self.lower, _below(coefficients))
+        bad = np.flatnonzero(~coefficients.finite.all((0, 2)))
         if len(bad) and self.dead is None:
             self.dead = points[bad[0]], points[bad[0]]
 
@@ -129,10 +129,10 @@ class _Search:
 
     def take(self, chosen: Indices) -> tuple[Floats, Floats]:
         """Those boxes, which are then no longer here."""
-        found = self.lows[chosen], self.highs[chosen]
+        boxes = self.lows[chosen], self.highs[chosen]
         self.above = np.delete(self.above, chosen, 1)
         self.lows, self.highs = np.delete(self.lows, chosen, 0), np.delete(self.highs, chosen, 0)
-        return found
+        return boxes
 
     def ascend(self) -> None:
         """For each α, to the corner of the worst box to which |f^(α)| grows."""
@@ -169,8 +169,8 @@ class _Search:
         if np.isinf(self.loose):
             return np.full_like(self.lower, np.inf)
         powers: Floats = np.power(0.5 * self.sides, below(len(self.low), self.n + 1)).prod(1)[:, None]
-        found: Floats = np.maximum(self.loose * self.lower, FLOOR * (self.lower * powers).max(0) / powers)
-        return found
+        threshold: Floats = np.maximum(self.loose * self.lower, FLOOR * (self.lower * powers).max(0) / powers)
+        return threshold
 
 
 def cover(expression: Expression, n: int, low: Floats, high: Floats, loose: float) -> Cover:

@@ -55,7 +55,7 @@ def taylor(expression: Expression, low: Floats, high: Floats, n: int) -> Ball:
     low, high = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float))
     B, d = low.shape
     M = count(d, n)
-    found = Ball(np.empty((M, B, len(expression.outputs))), np.empty((M, B, len(expression.outputs))))
+    coefficients = Ball(np.empty((M, B, len(expression.outputs))), np.empty((M, B, len(expression.outputs))))
     block = max(1, AT_ONCE // comb(2 * d + n - 1, 2 * d))
     arithmetic = SeriesArithmetic(d, n)
     for start in range(0, B, block):
@@ -64,5 +64,5 @@ def taylor(expression: Expression, low: Floats, high: Floats, n: int) -> Ball:
         inputs = [variable(d, n, i, box[i]) for i in range(d)]
         for j, series in enumerate(evaluate(expression, arithmetic, inputs)):
             whole = series.filled(n - 1)
-            found.mid[:, part, j], found.rad[:, part, j] = whole.mid, whole.rad
-    return found
+            coefficients.mid[:, part, j], coefficients.rad[:, part, j] = whole.mid, whole.rad
+    return coefficients

@@ -147,16 +147,16 @@ def parse(data: bytes) -> Certificate:
         named = ", ".join(f"{name} {given[name]!r:.{SHOWN}}" for name in ("format", "version"))
         raise ValueError(f"{named}: this reads {FORMAT!r}, {VERSION}")
     try:
-        found = _decoded(given)
+        certificate = _decoded(given)
     except (TypeError, KeyError, IndexError, OverflowError, ValueError) as error:
         raise ValueError(f"its numbers are not those of a certificate: {error}") from None
-    if str(found).encode() != data:
+    if str(certificate).encode() != data:
         raise ValueError("it is not written as it should be: it was altered")
-    if not found.intact:
+    if not certificate.intact:
         raise ValueError("its seal is not that of its contents: it was altered")
-    if wrong := fault(found):
+    if wrong := fault(certificate):
         raise ValueError(wrong)
-    return found
+    return certificate
 
 
 def _refuse(text: str) -> Any:

@@ -68,11 +68,11 @@ def check(certificate: Certificate, program: Program, target: Network | Function
 def claim(certificate: Certificate) -> str:
     """What is proved, in words."""
     low, high = (np.array(ends) for ends in (certificate.box.low, certificate.box.high))
-    found = f"|target − program| ≤ {above(certificate.upper)} for x in {named_box(low, high)}"
+    sentence = f"|target − program| ≤ {above(certificate.upper)} for x in {named_box(low, high)}"
     if certificate.eps is None or certificate.status == "proved":
-        return found
+        return sentence
     asked = f"{certificate.eps:.3g} was asked for"
-    return f"{found}; {asked}, which is {certificate.status}"
+    return f"{sentence}; {asked}, which is {certificate.status}"
 
 
 def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:
@@ -88,8 +88,8 @@ def _check(certificate: Certificate, program: Program, target: Network | Functio
         count[0] = number
         if leaf.uppers[0] == math.inf:
             continue  # it claims nothing
-        (found,) = solved.upper(part, leaf.bits)
-        _need(found <= leaf.uppers[0], f"on leaf {number} the bound is {found!r}, not {leaf.uppers[0]!r}")
+        (bound,) = solved.upper(part, leaf.bits)
+        _need(bound <= leaf.uppers[0], f"on leaf {number} the bound is {bound!r}, not {leaf.uppers[0]!r}")
     _point(certificate, solved)
 
 

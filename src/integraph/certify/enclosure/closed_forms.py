@@ -39,7 +39,7 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
     The precision is raised from `bits`, or from what the program needs, as long as that helps.
     """
     flow: Callable[[Program, Balls], Balls] = closed if engine == "closed" else taylor_step.taylor
-    found: tuple[Point, Point] | None = None
+    enclosure: tuple[Point, Point] | None = None
     limit = MOST if engine == "closed" else taylor_step.MOST
     width, failed, bits = np.inf, 0, max(bits, program.bits)
     while True:
@@ -49,17 +49,17 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
                 least, most = tuple(map(below, ends)), tuple(map(above, ends))
         except Imprecise:
             failed += 1
-            if found is None and (2 * bits > limit or (low != high and failed >= TRIES)):
+            if enclosure is None and (2 * bits > limit or (low != high and failed >= TRIES)):
                 raise
         else:
             previous, width = width, float(np.max(np.subtract(most, least), initial=0.0))
-            if found is None or width < previous:
-                found = least, most
+            if enclosure is None or width < previous:
+                enclosure = least, most
             if not width < ENOUGH * previous or _neighbours(least, most):
-                return found
+                return enclosure
         bits *= 2
-        if bits > limit and found is not None:
-            return found
+        if bits > limit and enclosure is not None:
+            return enclosure
 
 
 def _neighbours(low: Point, high: Point) -> bool:

@@ -66,21 +66,21 @@ def sizes(system: System, slope: Balls, jacobian: Entries) -> Sizes:
     return Sizes(slopes, spots[:, 0], spots[:, 1], entries, i, a, b, bent)
 
 
-def balanced(found: Sizes, s: Floats) -> Floats:
+def balanced(majorant_sizes: Sizes, s: Floats) -> Floats:
     """Scales in which the fastest register is slower, and of such scales small ones: tails and tubes grow with them."""
     best, least = s, math.inf
     with np.errstate(all="ignore"):
         for _ in range(ROUNDS):
-            parts = found.rates(s)
+            parts = majorant_sizes.rates(s)
             middle = math.sqrt(max(parts[0].max(), LEAST) / max(parts[2].max(), LEAST))
             s = s * min(max(middle, 0.1), 10.0)  # where the constant and the quadratic rates agree
-            speed = np.sum(found.rates(s), 0)
+            speed = np.sum(majorant_sizes.rates(s), 0)
             if not speed.max() < least:
                 break
             best, least = s, speed.max()
             s = s * np.maximum(speed / least, 0.1)
         for _ in range(ROUNDS):
-            slim = found.driven(best) / (2 * least - found.own(best))
+            slim = majorant_sizes.driven(best) / (2 * least - majorant_sizes.own(best))
             best = np.where((slim > 0) & (slim < best), slim, best)
     return best
 
@@ -104,10 +104,10 @@ class Majorant:
         return float(self.size[np.searchsorted(self.time, h)])
 
 
-def majorant(found: Sizes, s: Floats, duration: float, rough: bool) -> Majorant | None:
+def majorant(majorant_sizes: Sizes, s: Floats, duration: float, rough: bool) -> Majorant | None:
     """None where a size is not finite. Where coefficients are rough, v must not grow much during a step."""
     with np.errstate(all="ignore"):
-        beta, a, q = (float(np.max(part)) for part in found.rates(s))
+        beta, a, q = (float(np.max(part)) for part in majorant_sizes.rates(s))
         v = beta / max(a + math.sqrt(beta * q), 1 / duration) * LADDER
         time = np.cumsum(np.diff(v, prepend=0.0) / (beta + v * (a + q * v))) / UP
     if not (np.isfinite(v).all() and np.isfinite(time).all() and v[0] > 0 and time[0] > 0):

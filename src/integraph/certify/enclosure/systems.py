@@ -42,37 +42,37 @@ class System:
 
     def slope(self, y: Balls) -> Balls:
         """F = y'."""
-        found = list(self.constant)
+        slope = list(self.constant)
         for (i, a), c in self.linear.items():
-            found[i] += c * y[a]
+            slope[i] += c * y[a]
         for (a, b), rows in self.quadratic.items():
             product = y[a] * y[b]
             for i, c in rows:
-                found[i] += c * product
-        return found
+                slope[i] += c * product
+        return slope
 
     def jacobian(self, y: Balls) -> Entries:
-        found = dict(self.linear)
+        entries = dict(self.linear)
         for (a, b), rows in self.quadratic.items():
             for i, c in rows:
-                found[i, a] = found.get((i, a), ZERO) + c * y[b]
-                found[i, b] = found.get((i, b), ZERO) + c * y[a]
-        return found
+                entries[i, a] = entries.get((i, a), ZERO) + c * y[b]
+                entries[i, b] = entries.get((i, b), ZERO) + c * y[a]
+        return entries
 
     def series(self, y: Balls, order: int) -> list[Balls]:
         """For each register the Taylor coefficients of its solution from y, up to t^order."""
-        found = [[start] for start in y]
+        result = [[start] for start in y]
         for n in range(order):
             rate = list(self.constant) if n == 0 else [ZERO] * len(y)
             for (i, a), c in self.linear.items():
-                rate[i] += c * found[a][n]
+                rate[i] += c * result[a][n]
             for (a, b), rows in self.quadratic.items():
-                product = sum((p * q for p, q in zip(found[a], reversed(found[b]), strict=True)), ZERO)
+                product = sum((p * q for p, q in zip(result[a], reversed(result[b]), strict=True)), ZERO)
                 for i, c in rows:
                     rate[i] += c * product
-            for coefficients, r in zip(found, rate, strict=True):
+            for coefficients, r in zip(result, rate, strict=True):
                 coefficients.append(r / (n + 1))
-        return found
+        return result
 
 
 def systems(program: Program, number: int, states: Balls) -> Iterator[System]:

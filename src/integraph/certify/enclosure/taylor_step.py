@@ -39,11 +39,11 @@ def taylor(program: Program, start: Balls) -> Balls:
         ends = list(states)
         for system in systems(program, number, states):
             try:
-                found = integrate(system, [states[r] for r in system.registers], segment.duration)
+                states_after = integrate(system, [states[r] for r in system.registers], segment.duration)
             except Unprovable as reason:
                 name = program.registers.name(system.registers[0])
                 raise type(reason)(f"segment {segment.label!r}, the flow of {name}: {reason}") from None
-            for register, end in zip(system.registers, found, strict=True):
+            for register, end in zip(system.registers, states_after, strict=True):
                 ends[register] = end
         states = ends
     return read_out(program, states)
@@ -76,9 +76,9 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple
     """The state after a step, the scales it used, its length: what is left of the time, or at least the shortest."""
     radii = [size(ball - ball.mid()) for ball in y]
     slope = flow.whole.slope(y)
-    found = sizes(flow.whole, slope, flow.whole.jacobian(y))
-    s = balanced(found, s)
-    limit = majorant(found, s, largest(left), flow.rough)
+    majorant_sizes = sizes(flow.whole, slope, flow.whole.jacobian(y))
+    s = balanced(majorant_sizes, s)
+    limit = majorant(majorant_sizes, s, largest(left), flow.rough)
     if limit is None:
         raise Imprecise("a rate of change is not finite: the solution may escape")
     order = 4 + ctx.prec * 2 // 5

@@ -51,12 +51,12 @@ class Algebra(ABC):
 
     def atom(self, op: str, arg: int = -1) -> int:
         key = Atom(op, arg)
-        found = self._atoms.get(key)
-        if found is None:
-            found = self._atoms[key] = len(self.atoms)
+        number = self._atoms.get(key)
+        if number is None:
+            number = self._atoms[key] = len(self.atoms)
             self.atoms.append(key)
             self.fixed.append(op == "pi" or (op != "variable" and self.is_fixed(self.sums[arg])))
-        return found
+        return number
 
     def is_fixed(self, f: Sum) -> bool:
         return all(self.fixed[a] for product in f for a, _ in product)
@@ -64,11 +64,11 @@ class Algebra(ABC):
     def number(self, f: Sum) -> int:
         """The number of a sum."""
         key = frozenset(f.items())
-        found = self._sums.get(key)
-        if found is None:
-            found = self._sums[key] = len(self.sums)
+        number = self._sums.get(key)
+        if number is None:
+            number = self._sums[key] = len(self.sums)
             self.sums.append(f)
-        return found
+        return number
 
     def single(self, atom: int, exponent: Fraction = ONE) -> Sum:
         return {((atom, exponent),): ONE}
@@ -82,30 +82,30 @@ class Algebra(ABC):
 
     def add(self, f: Sum, g: Sum) -> Sum:
         self._worked(len(f) + len(g))
-        found = dict(f)
+        merged = dict(f)
         for product, c in g.items():
-            total = found.get(product, 0) + c
+            total = merged.get(product, 0) + c
             if total:
-                found[product] = total
+                merged[product] = total
             else:
-                found.pop(product, None)
-        return self._small(found)
+                merged.pop(product, None)
+        return self._small(merged)
 
     def scaled(self, f: Sum, c: Fraction) -> Sum:
         return self._small({product: c * b for product, b in f.items()} if c else {})
 
     def multiply(self, f: Sum, g: Sum) -> Sum:
         self._worked(len(f) * len(g))
-        found: Sum = {}
+        terms: Sum = {}
         for a, b in f.items():
             for c, d in g.items():
-                found = self._into(found, self._joined(a, c), b * d)
-        return self._small({product: c for product, c in found.items() if c})
+                terms = self._into(terms, self._joined(a, c), b * d)
+        return self._small({product: c for product, c in terms.items() if c})
 
-    def _into(self, found: Sum, more: Sum, c: Fraction) -> Sum:
+    def _into(self, total: Sum, more: Sum, c: Fraction) -> Sum:
         for product, b in more.items():
-            found[product] = found.get(product, Fraction(0)) + c * b
-        return found
+            total[product] = total.get(product, Fraction(0)) + c * b
+        return total
 
     def _joined(self, a: Product, b: Product) -> Sum:
         """The product of two products: one exponential, no powers of sums or numbers that can be computed."""
@@ -120,10 +120,10 @@ class Algebra(ABC):
             exponents[self.atom(EXP, self.number(grown))] = ONE
         computed = [atom for atom, e in exponents.items() if self._computes(atom, e)]
         rest = tuple(sorted((atom, e) for atom, e in exponents.items() if e and atom not in computed))
-        found: Sum = {rest: ONE}
+        product: Sum = {rest: ONE}
         for atom in computed:
-            found = self.multiply(found, self.power(self.sums[self.atoms[atom].arg], exponents[atom]))
-        return found
+            product = self.multiply(product, self.power(self.sums[self.atoms[atom].arg], exponents[atom]))
+        return product
 
     def _computes(self, atom: int, e: Fraction) -> bool:
         op = self.atoms[atom].op
@@ -144,26 +144,26 @@ class Algebra(ABC):
             ((product, c),) = f.items()
             return self._power_of_term(product, c, a)
         if a.denominator == 1 and a > 0 and comb(len(f) + int(a) - 1, int(a)) <= TERMS:
-            found = {UNIT: ONE}
+            power = {UNIT: ONE}
             for _ in range(int(a)):
-                found = self.multiply(found, f)
-            return found
+                power = self.multiply(power, f)
+            return power
         base, c = self.base(f, signed=a.denominator == 1)
         return self.multiply(self.number_power(c, a), self.single(self.atom(SUM, base), a))
 
     def _power_of_term(self, product: Product, c: Fraction, a: Fraction) -> Sum:
-        found = self.number_power(c, a)
+        power = self.number_power(c, a)
         if a.denominator > 1 and product and not self.splits:
-            return self.multiply(found, self.single(self.atom(SUM, self.number({product: ONE})), a))
+            return self.multiply(power, self.single(self.atom(SUM, self.number({product: ONE})), a))
         for atom, e in product:
             if self.atoms[atom].op == EXP:
                 grown = self.scaled(self.sums[self.atoms[atom].arg], a)
-                found = self.multiply(found, self.function(EXP, grown))
+                power = self.multiply(power, self.function(EXP, grown))
                 continue
             if a.denominator > 1:
                 self.positive[self.number(self.single(atom))] = None
-            found = self.multiply(found, {((atom, e * a),): ONE})
-        return found
+            power = self.multiply(power, {((atom, e * a),): ONE})
+        return power
 
     def number_power(self, c: Fraction, a: Fraction) -> Sum:
         if a.denominator == 1 and c:
@@ -182,9 +182,9 @@ class Algebra(ABC):
 
     def multiple(self, f: Sum, c: Fraction) -> int:
         """The number of c·f, which remembers that."""
-        found = self.number(self.scaled(f, c))
-        self.multiples.setdefault(found, []).append((self.number(f), c))
-        return found
+        number = self.number(self.scaled(f, c))
+        self.multiples.setdefault(number, []).append((self.number(f), c))
+        return number
 
     @abstractmethod
     def leading(self, f: Sum) -> Fraction:
@@ -198,20 +198,20 @@ class Algebra(ABC):
             base, c = self.base(f, signed=False)
             return self.add(self._ln_number(c), self.single(self.atom("ln", base)))
         ((product, c),) = f.items()
-        found = self._ln_number(c)
+        logarithm = self._ln_number(c)
         for atom, e in product:
             kind, inner = self.atoms[atom], self.single(atom)
             if kind.op == EXP:
-                found = self.add(found, self.scaled(self.sums[kind.arg], e))
+                logarithm = self.add(logarithm, self.scaled(self.sums[kind.arg], e))
                 continue
             if kind.op == "sigmoid":  # is > 0 everywhere, and its logarithm at x is −softplus(−x)
                 below = self.function("softplus", self.scaled(self.sums[kind.arg], -ONE))
-                found = self.add(found, self.scaled(below, -e))
+                logarithm = self.add(logarithm, self.scaled(below, -e))
                 continue
             self.positive[self.number(inner)] = None
             argument = self.number(inner) if kind.op != SUM else kind.arg
-            found = self.add(found, self.scaled(self.single(self.atom("ln", argument)), e))
-        return found
+            logarithm = self.add(logarithm, self.scaled(self.single(self.atom("ln", argument)), e))
+        return logarithm
 
     def _ln_number(self, c: Fraction) -> Sum:
         return {} if c == 1 else self.single(self.atom("ln", self.number({UNIT: c})))

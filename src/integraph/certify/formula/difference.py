@@ -114,13 +114,13 @@ class _Both:
         values = self._values(ends)
         if not all(ball.is_finite() for ball in values):
             raise Unprovable(self.undefined)
-        found = self.normal(ends, values, bits)
-        if not found <= SMALL * (1 + max(largest(values[n]) for n in self.wanted)):
+        bound = self.normal(ends, values, bits)
+        if not bound <= SMALL * (1 + max(largest(values[n]) for n in self.wanted)):
             taylor_bound = self._taylor(ends, [arb(m) for m in box.centre])
-            found = taylor_bound if taylor_bound < found else found
-        if not found.is_finite():
+            bound = taylor_bound if taylor_bound < bound else bound
+        if not bound.is_finite():
             raise Unprovable(WIDE)
-        return above(found)
+        return above(bound)
 
     @cached_property
     def undefined(self) -> str:
@@ -131,16 +131,16 @@ class _Both:
     def _values(self, box: Balls) -> Balls:
         """Ranges of all steps of f, not finite where one may not be defined somewhere."""
         jets = Jets(len(box), 0)
-        found: list[Jet] = []
+        values: list[Jet] = []
         for step in self.steps:
             if step.op == NUMBER:
                 jet = jets.number(step.text)
             elif step.op == VARIABLE:
                 jet = jets.variable(0, box[self.variables.index(step.text)])
             else:
-                jet = jets.apply(step, [found[n] for n in step.args])
-            found.append(jet)
-        return [jet.value if jet.known else UNKNOWN for jet in found]
+                jet = jets.apply(step, [values[n] for n in step.args])
+            values.append(jet)
+        return [jet.value if jet.known else UNKNOWN for jet in values]
 
     def _taylor(self, box: Balls, middle: Balls) -> arb:
         d = len(box)
@@ -151,10 +151,10 @@ class _Both:
         half = [abs(x - m).upper() for x, m in zip(box, middle, strict=True)]
         powers = monomials(half, order + 1)
         ends = [0, *(count(d, n) for n in range(1, order + 2))]  # of the degrees
-        found = ZERO
+        bound = ZERO
         for row, at in zip(whole[: self.outputs], local, strict=False):
-            found = found.max(_best(row, at, powers, ends))
-        return size(found)
+            bound = bound.max(_best(row, at, powers, ends))
+        return size(bound)
 
     def at(self, point: Point) -> tuple[float, float]:
         rows = [row[0] for row in taylor(self.gaps, [arb(x) for x in point], 0)]
@@ -173,13 +173,13 @@ def _difference(book: Book, a: int, b: int) -> int:
 
 def _best(whole: Sequence[arb], local: Sequence[arb], powers: Balls, ends: Sequence[int]) -> arb:
     """The smallest bound of all orders."""
-    found, before = arb.pos_inf(), ZERO
+    bound, before = arb.pos_inf(), ZERO
     for first, last in pairwise(ends):
         rest = sum((size(c) * h for c, h in zip(whole[first:last], powers[first:last], strict=True)), ZERO)
         total = before + rest
-        found = total if total.is_finite() and total < found else found
+        bound = total if total.is_finite() and total < bound else bound
         if last < ends[-1]:
             before = before + sum(
                 (size(c) * h for c, h in zip(local[first:last], powers[first:last], strict=True)), ZERO
             )
-    return found
+    return bound

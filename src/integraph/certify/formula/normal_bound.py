@@ -47,10 +47,10 @@ class NormalBound:
     def _varies(self, step: int) -> int | None:
         """The number of a normal form, if there is one and it is no constant."""
         try:
-            found = self.normal.of(step)
+            normal = self.normal.of(step)
         except Unprovable:
             return None
-        return None if self.normal.is_fixed(found) else self.normal.number(found)
+        return None if self.normal.is_fixed(normal) else self.normal.number(normal)
 
     def partners(self, count: int) -> dict[int, int]:
         if count not in self._partners:
@@ -84,7 +84,7 @@ class NormalBound:
         whole = knowing(len(self.steps))
         if not all(whole.range(number) > 0 for number in self.alive):
             return UNBOUNDED
-        found = ZERO
+        bound = ZERO
         for a, b in pairs:
-            found = found.max(whole.apart(a, b))
-        return size(found)
+            bound = bound.max(whole.apart(a, b))
+        return size(bound)

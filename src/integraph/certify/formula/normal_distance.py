@@ -73,14 +73,14 @@ class OnBox:
     def range(self, number: int) -> arb:
         """Of a sum: from its terms, from what is known of it or of a multiple, and from what has its shape."""
         if number not in self._ranges:
-            found = self._from_terms(number)
+            span = self._from_terms(number)
             for other, c in [(number, ONE), *self.algebra.multiples.get(number, ())]:
                 if other in self.known:
-                    found = both(found, self.known[other] * c.numerator / c.denominator)
+                    span = both(span, self.known[other] * c.numerator / c.denominator)
                 elif (partner := self.partners.get(self.algebra.shape(other))) is not None:
                     near = self.known[partner] + symmetric(self.apart(partner, other))
-                    found = both(found, near * c.numerator / c.denominator)
-            self._ranges[number] = found
+                    span = both(span, near * c.numerator / c.denominator)
+            self._ranges[number] = span
         return self._ranges[number]
 
     def _from_terms(self, number: int) -> arb:
@@ -91,10 +91,10 @@ class OnBox:
 
     def _product(self, product: Product) -> arb:
         look()
-        found = arb(1)
+        factor = arb(1)
         for atom, e in product:
-            found = times(found, self._factor(atom, e))
-        return found
+            factor = times(factor, self._factor(atom, e))
+        return factor
 
     def _factor(self, atom: int, e: Fraction) -> arb:
         return self.atom(atom) if e == 1 else power(self.atom(atom), e, 0)[0]
@@ -103,10 +103,10 @@ class OnBox:
         if atom not in self._atoms:
             op, arg = self.algebra.atoms[atom].op, self.algebra.atoms[atom].arg
             if op == "variable":
-                found = self.box[arg]
+                span = self.box[arg]
             else:
-                found = self.range(arg) if op == SUM else coefficients(op, self.range(arg), 0)[0]
-            self._atoms[atom] = found
+                span = self.range(arg) if op == SUM else coefficients(op, self.range(arg), 0)[0]
+            self._atoms[atom] = span
         return self._atoms[atom]
 
     def apart(self, f: int, g: int) -> arb:

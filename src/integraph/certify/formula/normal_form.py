@@ -36,10 +36,10 @@ class Normal(Shaped):
             except Unprovable as why:
                 self._known.append(str(why))
             self.needed.append(len(self.positive))
-        found = self._known[step]
-        if isinstance(found, str):
-            raise Unprovable(found)
-        return found
+        normal = self._known[step]
+        if isinstance(normal, str):
+            raise Unprovable(normal)
+        return normal
 
     def symbol(self, symbol: Symbol) -> Sum:
         return self.of(symbol.step) if symbol.number is None else {UNIT: symbol.number} if symbol.number else {}
@@ -85,15 +85,15 @@ class Normal(Shaped):
 
     def raised(self, step: int, a: Fraction) -> Sum:
         """A power of a step, factor by factor of what it multiplies, divides and raises, as programs are compiled."""
-        found: Sum = {UNIT: ONE}
+        product: Sum = {UNIT: ONE}
         waiting = [(step, a)]
         while waiting:
             n, b = waiting.pop()
             factors = self._factors(self.book.tape.steps[n], b)
             waiting += factors
             if not factors:
-                found = self.multiply(found, self.power(self.of(n), b))
-        return found
+                product = self.multiply(product, self.power(self.of(n), b))
+        return product
 
     def _factors(self, step: Step, a: Fraction) -> list[tuple[int, Fraction]]:
         """(u·v)^a = u^a·v^a and (u^b)^a = u^(ab): for whole exponents, or where u and v are > 0."""
@@ -112,10 +112,10 @@ class Normal(Shaped):
     def plain(self, symbol: Symbol) -> Symbol:
         """A number, if the symbol is one in disguise."""
         try:
-            found = self.symbol(symbol)
+            normal = self.symbol(symbol)
         except Unprovable:
             return symbol
-        return self.book.symbol(found.get(UNIT, 0)) if found.keys() <= {UNIT} else symbol
+        return self.book.symbol(normal.get(UNIT, 0)) if normal.keys() <= {UNIT} else symbol
 
     def quotient(self, a: Symbol, b: Symbol) -> Symbol | None:
         """q with a = q·b wherever q is defined, if there is one; by long division."""
@@ -129,15 +129,15 @@ class Normal(Shaped):
             return tuple(exponents.get(atom, Fraction(0)) for atom in atoms)
 
         first = max(g, key=order)
-        found: Sum = {}
+        total: Sum = {}
         rest = f
         for _ in range(ROUNDS):
             if not rest:
-                return self.written(found)
+                return self.written(total)
             lead = max(rest, key=order)
             inverse: Product = tuple((atom, -e) for atom, e in first)
             term = self.multiply({lead: rest[lead] / g[first]}, {inverse: ONE})
-            found = self.add(found, term)
+            total = self.add(total, term)
             rest = self.add(rest, self.scaled(self.multiply(term, g), -ONE))
         return None
 

@@ -58,15 +58,15 @@ class Partials:
         monomials = [_monomials(moved, degree) for degree in range(3)]
         over_box = taylor(self.expression, x, self.order + 2)
         at_centre = taylor(self.expression, centre, self.order + 1)
-        found = []
+        bounds = []
         for over, at in zip(over_box, at_centre, strict=True):
             for alpha in self.alphas:
                 look()
                 here, line = _term(alpha, 0, at, monomials), _term(alpha, 1, at, monomials)
                 mean = here + _term(alpha, 1, over, monomials)
                 curved = here + line + _term(alpha, 2, over, monomials)
-                found.append(largest(both(both(_term(alpha, 0, over, monomials), mean), curved)))
-        return tuple(found)
+                bounds.append(largest(both(both(_term(alpha, 0, over, monomials), mean), curved)))
+        return tuple(bounds)
 
     def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
         with precision(bits):
@@ -85,10 +85,10 @@ def _monomials(moved: Balls, degree: int) -> Balls:
 
 def _term(alpha: Alpha, degree: int, jet: Balls, monomials: Sequence[Balls]) -> arb:
     """Σ f^(α+β)/β! (x − c)^β over |β| = degree, of the coefficients f^(γ)/γ! of the jet."""
-    found = ZERO
+    total = ZERO
     for (place, weight), monomial in zip(_shifts(alpha, degree), monomials[degree], strict=True):
-        found = found + jet[place] * weight * monomial
-    return found
+        total = total + jet[place] * weight * monomial
+    return total
 
 
 @lru_cache(maxsize=4096)
@@ -125,11 +125,11 @@ def partials(
     alphas = below(d, n + 1)
     problem = Partials(expression, tuple(tuple(map(int, alpha)) for alpha in alphas))
     known = _large(expression, whole, n)
-    found = search(
+    result = search(
         problem, whole, gap=gap, boxes=boxes, seconds=seconds, workers=workers, progress=progress, known=known
     )
-    lower, upper = (np.array(x).reshape(len(expression.outputs), -1).T for x in (found.lower, found.upper))
-    why = "" if np.isfinite(upper).all() else found.why or f"nothing is known after {found.boxes} boxes"
+    lower, upper = (np.array(x).reshape(len(expression.outputs), -1).T for x in (result.lower, result.upper))
+    why = "" if np.isfinite(upper).all() else result.why or f"nothing is known after {result.boxes} boxes"
     return Sobolev(n, np.array(whole.low), np.array(whole.high), alphas, lower, upper, why)
 
 

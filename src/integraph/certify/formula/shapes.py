@@ -35,10 +35,10 @@ class Shaped(Algebra):
 
     def atom(self, op: str, arg: int = -1) -> int:
         """Its shape is found at once, when those of its parts are known: nothing goes deep."""
-        found = super().atom(op, arg)
-        if not self.fixed[found]:
-            self.shape_of_atom(found)
-        return found
+        number = super().atom(op, arg)
+        if not self.fixed[number]:
+            self.shape_of_atom(number)
+        return number
 
     def _shape(self, key: Hashable) -> int:
         return self._shapes.setdefault(key, len(self._shapes))
@@ -50,11 +50,11 @@ class Shaped(Algebra):
 
     def grouped(self, f: Sum) -> dict[Product, Sum]:
         """For each product that varies its coefficient, a sum of constants."""
-        found: dict[Product, Sum] = {}
+        groups: dict[Product, Sum] = {}
         for product, c in f.items():
             varies, fixed = self.split(product)
-            found.setdefault(varies, {})[fixed] = c
-        return found
+            groups.setdefault(varies, {})[fixed] = c
+        return groups
 
     def constant(self, f: Sum) -> arb:
         """The value of a sum of constants at the precision of the moment."""
@@ -78,9 +78,9 @@ class Shaped(Algebra):
         """The coefficients, roughly; terms that are nothing beside others are left out."""
         look()
         with precision(BITS):
-            found = {product: float(self.constant(c).mid()) for product, c in self.grouped(f).items()}
-        most = max((abs(c) for c in found.values() if math.isfinite(c)), default=0.0)
-        return {product: c for product, c in found.items() if TINY * most < abs(c) < math.inf}
+            sizes = {product: float(self.constant(c).mid()) for product, c in self.grouped(f).items()}
+        most = max((abs(c) for c in sizes.values() if math.isfinite(c)), default=0.0)
+        return {product: c for product, c in sizes.items() if TINY * most < abs(c) < math.inf}
 
     def shape(self, number: int) -> int:
         """Of a sum."""
@@ -114,8 +114,8 @@ class Shaped(Algebra):
         """F(f) of an odd function, or of an even one (sign = 1), whose argument is made to lead with a plus."""
         if not f or self.leading(f) > 0:
             return self.single(self.atom(op, self.number(f)))
-        found = self.single(self.atom(op, self.multiple(f, Fraction(-1))))
-        return self.scaled(found, Fraction(sign))
+        mirrored = self.single(self.atom(op, self.multiple(f, Fraction(-1))))
+        return self.scaled(mirrored, Fraction(sign))
 
 
 @lru_cache(maxsize=4096)

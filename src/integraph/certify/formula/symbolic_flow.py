@@ -77,7 +77,7 @@ def _advance(normal: Normal, segment: Segment, block: Block, t: Fraction, states
     elif op.name in RULES:
         lanes = np.broadcast_arrays(*start, *operands, *([tensors["k"]] if "k" in tensors else []))
         try:
-            found = [
+            end_states = [
                 RULES[op.name](normal.quotient, book.symbol(t), *(normal.plain(book.symbol(s)) for s in lane))
                 for lane in zip(*(array.ravel().tolist() for array in lanes), strict=True)
             ]
@@ -85,9 +85,9 @@ def _advance(normal: Normal, segment: Segment, block: Block, t: Fraction, states
             raise Unprovable(f"segment {segment.label!r}: {why}") from None
         ends = tuple(
             np.array([*lane, None], object)[:-1].reshape(start[0].shape)
-            for lane in zip(*(ends for ends, _ in found), strict=True)
+            for lane in zip(*(ends for ends, _ in end_states), strict=True)
         )
-        alive = [symbol for _, symbols in found for symbol in symbols]
+        alive = [symbol for _, symbols in end_states for symbol in symbols]
     else:
         raise Unprovable(f"segment {segment.label!r}: there is no rule for {op.name}")
     for ref, value in zip(block.targets, ends, strict=True):
@@ -97,13 +97,13 @@ def _advance(normal: Normal, segment: Segment, block: Block, t: Fraction, states
 
 def _read_out(program: Program, states: Sequence[Symbol], book: Book) -> list[int]:
     matrix = program.readout
-    found = []
+    outputs = []
     for first, last in zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True):
         total = book.symbol(0)
         for register, weight in zip(matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True):
             total = total + weight * states[register]
-        found.append(total.step)
-    return found
+        outputs.append(total.step)
+    return outputs
 
 
 class Symbolic:

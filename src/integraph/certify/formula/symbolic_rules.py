@@ -25,8 +25,8 @@ def _need(holds: bool, otherwise: str) -> None:
 
 def _tanh(quotient: Quotient, t: Symbol, alpha: Symbol, lam: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     _need(alpha.number == 0 and lam.number == 0, "tanh does not start at 0")
-    found = (t * x).function("tanh")
-    return (found, x * found), ()
+    tanh = (t * x).function("tanh")
+    return (tanh, x * tanh), ()
 
 
 def _log_cosh(quotient: Quotient, t: Symbol, m: Symbol, l: Symbol, x: Symbol) -> tuple[Ends, Ends]:
@@ -43,8 +43,8 @@ def _half(quotient: Quotient, s: Symbol, x: Symbol, name: str) -> None:
 
 def _sigmoid(quotient: Quotient, t: Symbol, s: Symbol, g: Symbol, x: Symbol) -> tuple[Ends, Ends]:
     _half(quotient, s, x, "sigmoid")
-    found = (t * x).function("sigmoid")
-    return (x * found, 2 * g * found), ()
+    sigmoid = (t * x).function("sigmoid")
+    return (x * sigmoid, 2 * g * sigmoid), ()
 
 
 def _silu(quotient: Quotient, t: Symbol, s: Symbol, x: Symbol) -> tuple[Ends, Ends]:

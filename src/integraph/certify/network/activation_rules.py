@@ -57,11 +57,11 @@ def turning(f: Range, x: arb, turns: tuple[float, ...]) -> arb:
     """The range of f, which is monotone between neighbouring turning points."""
     if not x.is_finite():
         return arb.nan()
-    found = hull(f(x.lower()), f(x.upper()))
+    span = hull(f(x.lower()), f(x.upper()))
     for turn in turns:
         if x.overlaps(turn + NEAR):
-            found = found.union(f(turn + NEAR))
-    return found
+            span = span.union(f(turn + NEAR))
+    return span
 
 
 def positive(ball: arb) -> arb:

@@ -69,8 +69,8 @@ class NetworkDifference:
         return (max(map(largest, self.outputs(box.low, box.high, bits))),)
 
     def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
-        found = self.outputs(point, point, bits)
-        return ((max(map(smallest, found)), max(map(largest, found))),)
+        differences = self.outputs(point, point, bits)
+        return ((max(map(smallest, differences)), max(map(largest, differences))),)
 
     def outputs(self, low: Point, high: Point, bits: int) -> Balls:
         """Program minus network, for each output: as it comes, and by its mean value."""
@@ -80,10 +80,10 @@ class NetworkDifference:
                 return self.run(x, bits)
             middle = [ball.mid() for ball in x]
             at, slopes = self.run(middle, bits), Slopes(self.program.width, len(x))
-            found = self.run(x, bits, slopes)
+            state = self.run(x, bits, slopes)
             way = [ball - m for ball, m in zip(x, middle, strict=True)]
             means = [value + dot(row, way) for value, row in zip(at, slopes.outputs, strict=True)]
-            return list(map(both, found, means))
+            return list(map(both, state, means))
 
     def run(self, x: Balls, bits: int, slopes: Slopes | None = None) -> Balls:
         """The recursion, with derivatives beside it if they are asked for, at the precision of the moment."""
@@ -244,12 +244,12 @@ class State:
         """C y − (A z + b), where the columns of C that hold the last layer are W."""
         held = set(self.held)
         rounded = (product(map.lost, column(self.z)) + map.shift).entries()
-        found = [a + b for a, b in zip(self._through(map), rounded, strict=True)]
+        outputs = [a + b for a, b in zip(self._through(map), rounded, strict=True)]
         for number, row in enumerate(output_weights(program)):
-            found[number] += sum((c * self.y[register] for register, c in row if register not in held), ZERO)
+            outputs[number] += sum((c * self.y[register] for register, c in row if register not in held), ZERO)
         if self.slopes is not None:
             self.slopes.read_out(program, map, self.held)
-        return found
+        return outputs
 
     def _through(self, map: Linear) -> Balls:
         """W e."""
@@ -258,13 +258,13 @@ class State:
 
     def norm_of(self, registers: list[int], values: Balls) -> arb:
         """Of what some registers hold, or of how far it is off if they should hold 0."""
-        found = euclidean(values)
+        bound = euclidean(values)
         if len(set(registers)) < len(registers):
-            return found
+            return bound
         for group, norm in self.norms:
             if group.issuperset(registers):
-                found = least(found, norm)
-        return found
+                bound = least(bound, norm)
+        return bound
 
     def _note(self, registers: list[int], norm: arb) -> None:
         """Of what some registers hold, from now on until one of them is written."""
@@ -294,10 +294,10 @@ def least(a: arb, b: arb) -> arb:
 
 
 def highest(sizes: Balls) -> arb:
-    found = ZERO
+    top = ZERO
     for value in sizes:
-        found = found.max(value)
-    return found
+        top = top.max(value)
+    return top
 
 
 def limited(ball: arb, bound: arb) -> arb:

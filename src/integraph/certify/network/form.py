@@ -183,9 +183,9 @@ class _Reader:
         if (columns < 0).any() or (block.op.name == "drain" and reads.shape[1] != len(self.held)):
             raise Unprovable(f"layer {self.layer + 1} reads registers that do not hold the layer before")
         if all(len(np.unique(row)) == len(row) for row in columns[: 1 if (columns == columns[:1]).all() else None]):
-            found = np.zeros((z.size, len(self.held)))
-            np.put_along_axis(found, columns, w, 1)
-            return found, r
+            weights = np.zeros((z.size, len(self.held)))
+            np.put_along_axis(weights, columns, w, 1)
+            return weights, r
         raise Unprovable(f"layer {self.layer + 1} reads a register twice")
 
     def _activate(self) -> Activate:
@@ -196,15 +196,15 @@ class _Reader:
             raise Unprovable(f"layer {self.layer + 1} has {len(layer.A)} units, the program shows {len(out)}")
         if len(np.unique(out)) < len(out):
             raise Unprovable(f"the program shows a register of layer {self.layer + 1} twice")
-        found = activation(self.layer, layer, self.stages, out)
-        roles = np.concatenate([out, *found.roles.values()])
+        step = activation(self.layer, layer, self.stages, out)
+        roles = np.concatenate([out, *step.roles.values()])
         if self.touched and np.isin(np.concatenate(self.touched), roles).any():
             raise Unprovable(f"a register of layer {self.layer + 1} is changed while its activation runs")
         self.touched = []
         self.held = self.busy = out
         self.stages = []
         self.layer += 1
-        return found
+        return step
 
 
 def _time(segment: Segment) -> Time:

@@ -67,14 +67,14 @@ class Slopes:
         moved, off = rows(self.M), rows(self.delta)
         if step.name == "tanh":
             alpha, lam = ([self.y[r] for r in step.roles[role].tolist()] for role in ("alpha", "lam"))
-            found = []
+            derivatives = []
             for unit, (m, d) in enumerate(zip(M, delta, strict=True)):
                 look()
                 by, ends = _partials(m, d, starts["alpha"][unit], starts["lam"][unit])
                 parts = (moved[unit], off[unit], alpha[unit], lam[unit])
-                found.append(_sum(by, parts))
+                derivatives.append(_sum(by, parts))
                 self.y[int(step.roles["lam"][unit])] = _sum(ends, (self.y[int(step.roles["x"][unit])], lam[unit]))
-            self.e = arb_mat(found)
+            self.e = arb_mat(derivatives)
         else:
             self.e = self.delta
         self.z = scaled_rows(slopes, self.M)
@@ -83,12 +83,12 @@ class Slopes:
 
     def read_out(self, program: Program, map: Linear, held: Sequence[int]) -> None:
         """`outputs`, one row for each."""
-        found, inside = rows(product(map.W, self.e) + product(map.lost, self.z)), set(held)
+        slopes, inside = rows(product(map.W, self.e) + product(map.lost, self.z)), set(held)
         for number, row in enumerate(output_weights(program)):
             for register, c in row:
                 if register not in inside:
-                    found[number] = _sum((ONE, c), (found[number], self.y[register]))
-        self.outputs = found
+                    slopes[number] = _sum((ONE, c), (slopes[number], self.y[register]))
+        self.outputs = slopes
 
 
 def rows(matrix: arb_mat) -> list[Balls]:

@@ -77,24 +77,24 @@ def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
     """Bounds, and why there are none."""
     look()
     try:
-        found = problem.upper(box, bits)
+        bounds = problem.upper(box, bits)
     except (Unprovable, ArithmeticError) as error:
         return (inf,) * problem.quantities, str(error)
-    if len(found) != problem.quantities:
-        raise ValueError(f"{len(found)} bounds for {problem.quantities} quantities")
-    return tuple(float(u) if u >= 0 else inf for u in found), ""
+    if len(bounds) != problem.quantities:
+        raise ValueError(f"{len(bounds)} bounds for {problem.quantities} quantities")
+    return tuple(float(u) if u >= 0 else inf for u in bounds), ""
 
 
 def sizes(problem: Problem, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
     """Enclosures of the sizes at a point; (0, ∞) where nothing is known or what is said cannot be."""
     look()
     try:
-        found = problem.at(point, bits)
+        bounds = problem.at(point, bits)
     except (Unprovable, ArithmeticError):
-        found = ()
-    if len(found) != problem.quantities:
+        bounds = ()
+    if len(bounds) != problem.quantities:
         return ((0.0, inf),) * problem.quantities
-    return tuple((abs(float(a)), abs(float(b))) if 0 <= a <= b and a < inf else (0.0, inf) for a, b in found)
+    return tuple((abs(float(a)), abs(float(b))) if 0 <= a <= b and a < inf else (0.0, inf) for a, b in bounds)
 
 
 def centre(problem: Problem, box: Box, bits: int, above: Values, floor: Values) -> Values | None:
@@ -113,15 +113,15 @@ def divide(problem: Problem, job: Job) -> Halves:
     old, bits = job.part, more(job.part)
     boxes = job.box.split(job.axis, job.at)
     measured = [uppers(problem, box, old.bits) for box in boxes]
-    helped = any(better(found, old.uppers, job.enough) for found, _ in measured)
+    helped = any(better(bounds, old.uppers, job.enough) for bounds, _ in measured)
     reasons, evaluated, parts = [why for _, why in measured], 2, []
-    for box, (found, _) in zip(boxes, measured, strict=True):
+    for box, (bounds, _) in zip(boxes, measured, strict=True):
         used = tried = old.bits
-        if bits is not None and not (reached(found, job.enough) or (helped and max(found) < inf)):
+        if bits is not None and not (reached(bounds, job.enough) or (helped and max(bounds) < inf)):
             again, why = uppers(problem, box, bits)
             evaluated, tried = evaluated + 1, bits
             reasons.append(why)
-            if better(again, found, job.enough):
-                found, used = again, bits
-        parts.append(Part(used, tried, found, centre(problem, box, used, found, job.floor)))
+            if better(again, bounds, job.enough):
+                bounds, used = again, bits
+        parts.append(Part(used, tried, bounds, centre(problem, box, used, bounds, job.floor)))
     return Halves(parts[0], parts[1], evaluated, next(filter(None, reasons), ""))

@@ -142,14 +142,14 @@ class _Run:
         """The whole box, with as many bits as help; the reason to end here."""
         bits = FIRST
         while bits <= MOST and self.boxes < self.budget:
-            found, why = uppers(self.problem, self.box, bits)
+            bounds, why = uppers(self.problem, self.box, bits)
             self.boxes, self.why = self.boxes + 1, self.why or why
             old = self.nodes[0].part.uppers
-            if bits == FIRST or better(found, old, self.enough):
-                self.nodes[0].part = Part(bits, bits, found, None)
+            if bits == FIRST or better(bounds, old, self.enough):
+                self.nodes[0].part = Part(bits, bits, bounds, None)
             elif max(old) < inf:
                 break
-            if reached(found, self.enough):
+            if reached(bounds, self.enough):
                 break
             bits *= 2
         for point in (self.box.centre, *known):
@@ -162,9 +162,9 @@ class _Run:
         """A value; where bounds have yet to fall, with more bits while it could be larger than what is known."""
         bits = self.nodes[0].part.bits
         while bits <= MOST:
-            found = sizes(self.problem, point, bits)
-            self._learn(point, tuple(low for low, _ in found))
-            tight = all(high <= TIGHT * low for (_, high), low in zip(found, self.lower, strict=True))
+            bounds = sizes(self.problem, point, bits)
+            self._learn(point, tuple(low for low, _ in bounds))
+            tight = all(high <= TIGHT * low for (_, high), low in zip(bounds, self.lower, strict=True))
             if tight or reached(self.nodes[0].part.uppers, self.enough):
                 return
             bits *= 2
@@ -216,7 +216,7 @@ class _Run:
 
     def _worst(self, count: int) -> list[tuple[int, Split]]:
         """The boxes to halve next; those on the heap had their urgency when they were put there, or less now."""
-        found: list[tuple[int, Split]] = []
+        splits: list[tuple[int, Split]] = []
         while self.heap:
             then, number = self.heap[0]
             node = self.nodes[number]
@@ -225,15 +225,15 @@ class _Run:
                 heappop(self.heap)
             elif now > then:
                 heapreplace(self.heap, (now, number))
-            elif len(found) == count:
+            elif len(splits) == count:
                 break
             else:
                 heappop(self.heap)
                 if (split := middle(node.box, self.box)) is None:
                     self.stuck = True
                 else:
-                    found.append((number, split))
-        return found
+                    splits.append((number, split))
+        return splits
 
     def _take(self, number: int, split: Split, halves: Halves) -> None:
         node, count = self.nodes[number], len(self.nodes)
@@ -249,10 +249,10 @@ class _Run:
 
 def urgency(bounds: Values, enough: Values) -> tuple[float, float] | None:
     """(−ratio, −bound) of the quantity farthest from being settled, None where all are; the smallest comes first."""
-    found = [
+    ratios = [
         (-(u / e if u < inf and e > 0 else inf), -u) for u, e in zip(bounds, enough, strict=True) if not settled(u, e)
     ]
-    return min(found, default=None)
+    return min(ratios, default=None)
 
 
 def _workers(problem: Problem, workers: int | None, scheduler: str | None) -> Workers:

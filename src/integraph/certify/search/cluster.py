@@ -47,15 +47,15 @@ class Cluster:
             for batch in batches:
                 asked.append(self._ask(batch))
             for number, batch in enumerate(batches):
-                found = None
+                answer = None
                 for tried in range(TRIES):
                     if tried:
                         self._sent = None  # it may have been lost with the batch
                         asked[number] = self._ask(batch)
                     look()
-                    if asked[number] is not None and (found := _answer(asked[number], left())) is not None:
+                    if asked[number] is not None and (answer := _answer(asked[number], left())) is not None:
                         break
-                yield from map(self._here, batch) if found is None else found
+                yield from map(self._here, batch) if answer is None else answer
         finally:
             if self._there:
                 with suppress(Exception):
@@ -102,10 +102,10 @@ def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[Halv
 def _answer(future: Any, seconds: float) -> list[Halves] | None:
     """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
     try:
-        found: list[Halves] = future.result(timeout=None if seconds == inf else seconds)
+        halves: list[Halves] = future.result(timeout=None if seconds == inf else seconds)
     except Exception:
         return None
-    return found
+    return halves
 
 
 def _client(Client: Any, scheduler: str) -> Any:

@@ -68,9 +68,9 @@ class Pool:
             if len(jobs) - number > 1 and self._pays(now) and self._ready(len(jobs) - number):
                 yield from self._shared(jobs[number:])
                 return
-            found = divide(self._problem, job)
+            halves = divide(self._problem, job)
             self._spent, self._done = self._spent + time.monotonic() - now, self._done + 1
-            yield found
+            yield halves
 
     def _pays(self, now: float) -> bool:
         return self._wanted > 1 and now >= self._begun + PATIENCE and self._spent >= WORTH * self._done
@@ -105,11 +105,11 @@ class Pool:
                     self._admit(heard)
                     for pipe in [pipe for pipe in heard if pipe in busy]:
                         worker, batch = busy.pop(pipe)
-                        found = self._hear(worker)
-                        if found is None:
+                        halves = self._hear(worker)
+                        if halves is None:
                             waiting.appendleft(batch)
                         else:
-                            done[batch] = found
+                            done[batch] = halves
                 yield from done.pop(number)
         finally:
             for worker, _ in busy.values():  # whoever still works works for nobody
@@ -147,15 +147,15 @@ class Pool:
 
     def _hear(self, worker: _Worker) -> list[Halves] | None:
         try:
-            found: list[Halves] | str = worker.pipe.recv()
+            answer: list[Halves] | str = worker.pipe.recv()
         except (EOFError, OSError):
             self._lose(worker)
             return None
-        if isinstance(found, str):
+        if isinstance(answer, str):
             self._dismiss(worker)
-            self._refuse(found)
+            self._refuse(answer)
             return None
-        return found
+        return answer
 
     def _lose(self, worker: _Worker) -> None:
         self._dismiss(worker)

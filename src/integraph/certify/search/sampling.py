@@ -93,11 +93,11 @@ def _enough(problem: Problem, places: list[Point], bits: int, quantity: int) -> 
     tried = bits
     while tried <= MOST:
         try:
-            found = [sizes(problem, place, tried)[quantity] for place in places]
+            bounds = [sizes(problem, place, tried)[quantity] for place in places]
         except Late:
             break
-        finite = [high for _, high in found if high < inf]
-        if finite and max(finite) <= TIGHT * max(low for low, _ in found):
+        finite = [high for _, high in bounds if high < inf]
+        if finite and max(finite) <= TIGHT * max(low for low, _ in bounds):
             return tried
         tried *= 2
     return bits

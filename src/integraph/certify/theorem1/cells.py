@@ -35,12 +35,12 @@ Range = tuple[int, int]  # ψ_first … ψ_{last−1} of one variable
 
 def larger(balls: Objects) -> Floats:
     """Floats ≥ |ball|, element by element."""
-    found = np.empty(balls.size)
+    sizes = np.empty(balls.size)
     for number, ball in enumerate(balls.reshape(-1)):
         if number % SOME == 0:
             look()
-        found[number] = above(abs(ball))
-    return found.reshape(balls.shape)
+        sizes[number] = above(abs(ball))
+    return sizes.reshape(balls.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,9 +105,9 @@ class Cells:
                 for a in range(degree + 1):
                     one[degree, a] = comb(degree, a) * powers[degree - a] * units[a]
             values = values * one[m[:, j], alpha[:, j]]
-        found = np.full((count(self.d, n),) * 2, ZERO, object)
-        found[rows, columns] = values
-        return arb_mat(found.tolist())
+        matrix = np.full((count(self.d, n),) * 2, ZERO, object)
+        matrix[rows, columns] = values
+        return arb_mat(matrix.tolist())
 
 
 @lru_cache(maxsize=64)
@@ -119,20 +119,20 @@ def _pairs(d: int, n: int) -> tuple[Alphas, Alphas, Alphas, Alphas]:
 
 
 def _powers(x: arb, n: int) -> Balls:
-    found = [ONE]
-    while len(found) < n:
-        found.append(found[-1] * x)
-    return found
+    powers = [ONE]
+    while len(powers) < n:
+        powers.append(powers[-1] * x)
+    return powers
 
 
 def monomials(x: Balls, n: int) -> Balls:
     """x^α for |α| < n, in graded order."""
     powers = [np.array(_powers(ball, n), object) for ball in x]
     alphas = below(len(x), n)
-    found = powers[0][alphas[:, 0]]
+    products = powers[0][alphas[:, 0]]
     for j in range(1, len(x)):
-        found = found * powers[j][alphas[:, j]]
-    return list(found)
+        products = products * powers[j][alphas[:, j]]
+    return list(products)
 
 
 def cells(
@@ -144,14 +144,14 @@ def cells(
     order = 1 + max((sum(m) for table in terms for m in table), default=0)
     if order > ORDER or len(terms) * math.prod(grid) * count(d, order) > TABLE:
         raise Unprovable(f"polynomials of degree {order - 1:.4g} in {math.prod(grid)} cells are more than can be read")
-    found = np.full((len(terms), *grid, count(d, order)), ZERO, object)
+    coefficients = np.full((len(terms), *grid, count(d, order)), ZERO, object)
     alphas = [tuple(row) for row in below(d, order).tolist()]
-    for place, table in zip(found, terms, strict=True):
+    for place, table in zip(coefficients, terms, strict=True):
         for number, m in enumerate(alphas):
             if m in table:
                 place[..., number] = table[m]
     t = [s * x + h - c for s, x, h, c in zip(scale, box, shift, centre, strict=True)]
     reach = larger(np.array(monomials([ball.abs_upper() for ball in t], order), object))
     with np.errstate(invalid="ignore", over="ignore"):
-        sizes = UP * (larger(found) @ reach)
-    return Cells(scale, shift, bumps, centre, order, found, np.nan_to_num(sizes, nan=np.inf, posinf=np.inf))
+        sizes = UP * (larger(coefficients) @ reach)
+    return Cells(scale, shift, bumps, centre, order, coefficients, np.nan_to_num(sizes, nan=np.inf, posinf=np.inf))

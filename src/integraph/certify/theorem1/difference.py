@@ -103,7 +103,7 @@ def _upper(form: Cells, expression: Expression, box: Box) -> float:
     if any(b.wide(abs(side[-1] - side[0])) for b, side in sides):
         return _crude(form, expression, box, most)
     off = _Off(form, expression, box, middle, half)
-    found = inf
+    bound = inf
     for least in MATTERS:
         look()
         near = form.near(most, least)
@@ -111,10 +111,10 @@ def _upper(form: Cells, expression: Expression, box: Box) -> float:
         low, high = (_products([b[side][cells] for b, cells in some]) for side in (0, 1))
         beyond = form.beyond(most, near, off.size)
         averages = [max(_average(top, low, high), _average(-bottom, low, high)) for bottom, top in off.ranges(near)]
-        found = min(found, UP * float(np.max(averages + beyond)) + TINIEST)
-        if not beyond.max() > SHARE * found:
+        bound = min(bound, UP * float(np.max(averages + beyond)) + TINIEST)
+        if not beyond.max() > SHARE * bound:
             break
-    return found
+    return bound
 
 
 def _crude(form: Cells, expression: Expression, box: Box, most: list[Floats]) -> float:
@@ -127,10 +127,10 @@ def _crude(form: Cells, expression: Expression, box: Box, most: list[Floats]) ->
 
 def _products(rows: list[Floats]) -> Floats:
     """Π_j of rows (cells, pieces) of each variable: (all pieces, all cells)."""
-    found = np.ones((1, 1))
+    products = np.ones((1, 1))
     for row in rows:
-        found = np.einsum("pc,kq->pqck", found, row).reshape(found.shape[0] * row.shape[1], -1)
-    return found
+        products = np.einsum("pc,kq->pqck", products, row).reshape(products.shape[0] * row.shape[1], -1)
+    return products
 
 
 class _Off:

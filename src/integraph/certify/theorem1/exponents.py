@@ -70,7 +70,7 @@ class Exponents:
 
     def _form(self, cells: Indices) -> Floats:
         """The weights of ln φ_k."""
-        found, row = np.zeros((len(cells), int(self.first[-1]))), np.arange(len(cells))
+        form, row = np.zeros((len(cells), int(self.first[-1]))), np.arange(len(cells))
         for j, (b, k) in enumerate(zip(self.bumps, cells.T, strict=True)):
             for chosen, column, weight in (
                 (k == 0, 0, -b.slope),
@@ -81,26 +81,26 @@ class Exponents:
                 ((k > 0) & (k < b.N), k + 1, -1.0),
             ):
                 where = chosen & (b.N > 0)
-                found[row[where], self.first[j] + np.broadcast_to(column, k.shape)[where]] = weight
-        return found
+                form[row[where], self.first[j] + np.broadcast_to(column, k.shape)[where]] = weight
+        return form
 
     def _constant(self, cells: Indices) -> Objects:
-        found = np.full(len(cells), ZERO, object)
+        logarithms = np.full(len(cells), ZERO, object)
         for constants, k in zip(self.constants, cells.T, strict=True):
             used = k != NONE
-            found[used] += constants[k[used]]
-        return found
+            logarithms[used] += constants[k[used]]
+        return logarithms
 
     def _guess(self, form: Floats) -> Indices:
         """The cells whose forms are like these; what is not like any stays in δ."""
-        found = np.full((len(form), len(self.bumps)), NONE, np.int64)
+        cells = np.full((len(form), len(self.bumps)), NONE, np.int64)
         for j, b in enumerate(self.bumps):
             if b.N:
                 t, falls = form[:, self.first[j]], form[:, self.first[j] + 1 : self.first[j + 1]] < -0.5
                 inner = np.where(falls.any(1), 1 + np.argmax(falls, 1), NONE)
                 inner[inner == b.N] = NONE  # ℓ_N alone
-                found[:, j] = np.where(t < -0.5 * b.slope, 0, np.where(t > 0.5 * b.slope, b.N, inner))
-        return found
+                cells[:, j] = np.where(t < -0.5 * b.slope, 0, np.where(t > 0.5 * b.slope, b.N, inner))
+        return cells
 
 
 def _sum(a: Floats, b: Floats) -> Floats:

@@ -69,9 +69,9 @@ class _Reader:
         return self.sums.get(register, {})
 
     def target(self, register: int) -> Sum:
-        found = self.sum_in(register)
+        total = self.sum_in(register)
         self.variable.pop(register, None)
-        return self.sums.setdefault(register, found)
+        return self.sums.setdefault(register, total)
 
     def _variable(self, j: int) -> Sum:
         return {self._unit(): self._one(HALF), self._unit(j): self._one(ONE)}
@@ -91,10 +91,10 @@ class _Reader:
         """Polynomials times whatever: φ_k φ_l would be something else."""
         if any(table.size > 1 for table in a.values()) and any(table.size > 1 for table in b.values()):
             raise Unprovable("two sums over bumps are multiplied")
-        found: Sum = {}
+        product: Sum = {}
         for m, table in a.items():
-            self._into(found, {tuple(map(sum, zip(m, n, strict=True))): other for n, other in b.items()}, table)
-        return found
+            self._into(product, {tuple(map(sum, zip(m, n, strict=True))): other for n, other in b.items()}, table)
+        return product
 
     def _ramp(self, block: Block) -> None:
         (z,), b = registers(block), np.broadcast_to(block.tensors["b"], block.targets[0].shape)
@@ -127,12 +127,12 @@ class _Reader:
             raise Unprovable("bumps of different variables are in one sum")
         grid = tuple(b.N + 1 if u else 1 for b, u in zip(self.bumps, used, strict=True))
         where = tuple(np.where(used, k, 0).T)
-        found = np.full(grid, ZERO, object)
-        np.add.at(found, where, factors)
+        grid_values = np.full(grid, ZERO, object)
+        np.add.at(grid_values, where, factors)
         for m, table in times.items():
             if any(a > 1 and b > 1 for a, b in zip(table.shape, grid, strict=True)):
                 raise Unprovable("two bumps of one variable are multiplied")
-            self._into(total, {m: found}, table)
+            self._into(total, {m: grid_values}, table)
 
     def _product(self, block: Block) -> None:
         x, w, _ = weighted(block)
@@ -180,15 +180,15 @@ class _Reader:
     def exponents(self) -> Exponents:
         """Of the steps that were read; there are no more once this is asked for."""
         if self._exponents is None:
-            found = []
+            rows = []
             for j in range(self.d):
                 steps = [(a, b) for i, a, b in self.logs.values() if i == j]
                 if len({a for a, _ in steps}) > 1:
                     raise Unprovable("the steps of one variable are not equally steep")
-                found.append(Bumps(steps[0][0] if steps else 1.0, tuple(sorted((b for _, b in steps), reverse=True))))
+                rows.append(Bumps(steps[0][0] if steps else 1.0, tuple(sorted((b for _, b in steps), reverse=True))))
             e = self.entry
             cube = [s * x + h for s, x, h in zip(e.scale, self.box, e.shift, strict=True)]
-            self._exponents = Exponents(tuple(found), cube)
+            self._exponents = Exponents(tuple(rows), cube)
         return self._exponents
 
     def _column(self, register: int) -> int:

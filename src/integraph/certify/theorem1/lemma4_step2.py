@@ -103,5 +103,5 @@ def left(step: Step, bumps: Bumps, t: arb) -> tuple[Balls, Balls]:
 def _form(row: Objects) -> arb:
     """Σ row·(1, tanh, …, tanh, 1)."""
     most = sum((size(ball) for ball in row[1:-1]), arb(0))
-    found: arb = row[0] + row[-1] + symmetric(most)
-    return found
+    result: arb = row[0] + row[-1] + symmetric(most)
+    return result

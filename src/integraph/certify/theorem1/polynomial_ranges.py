@@ -41,13 +41,13 @@ def _moves(d: int, n: int) -> Floats:
     binomial = np.array([[float(comb(i, j)) for j in range(n)] for i in range(n)])
     power_c, power_r = (np.cumprod(np.append(np.ones((len(x), 1)), x.repeat(n - 1, 1), 1), 1) for x in (c, r))
     one = binomial * power_c[:, np.maximum(m - a, 0)] * power_r[0, a]  # (p, n, n)
-    found = np.ones((1, len(alphas), len(alphas)))
+    matrices = np.ones((1, len(alphas), len(alphas)))
     for j in range(d):
         part = one[:, alphas[:, None, j], alphas[:, j]]
-        found = (found[:, None] * part).reshape(-1, len(alphas), len(alphas))
-    found = np.ascontiguousarray(found.transpose(1, 0, 2))
-    found.flags.writeable = False
-    return found
+        matrices = (matrices[:, None] * part).reshape(-1, len(alphas), len(alphas))
+    matrices = np.ascontiguousarray(matrices.transpose(1, 0, 2))
+    matrices.flags.writeable = False
+    return matrices
 
 
 def ranges(polynomials: arb_mat, d: int, n: int) -> tuple[Floats, Floats]:

@@ -129,22 +129,22 @@ class _Reader:
             steps.append((one.a, one.b))
         if len({a for a, _ in steps}) != 1:
             raise Unprovable("the steps of one variable are not equally steep")
-        self.bumps[j] = found = Bumps(steps[0][0], tuple(b for _, b in steps))
-        return found
+        self.bumps[j] = bumps = Bumps(steps[0][0], tuple(b for _, b in steps))
+        return bumps
 
     def _least(self, value: Value) -> arb:
         """A number > 0 that 1 + value is not below in the box, without what is off."""
         t = self.cube[value.j]
         if value.k is None:
-            found = t.lower()
+            least = t.lower()
         else:
             bumps = self.bumps[value.j]
             assert bumps is not None
-            found = bumps.at(t.lower())[value.k].min(bumps.at(t.upper())[value.k])
-        found = (found + (1 + value.plus)).lower()
-        if not found > size(value.off):
+            least = bumps.at(t.lower())[value.k].min(bumps.at(t.upper())[value.k])
+        least = (least + (1 + value.plus)).lower()
+        if not least > size(value.off):
             raise Unprovable("a logarithm may be that of a negative number: the controls are too coarse for it")
-        return found
+        return least
 
     def _ln(self, block: Block, number: int) -> None:
         for p, z in zip(*registers(block), strict=True):
@@ -226,16 +226,16 @@ class _Reader:
 
     def _table(self, bumps: tuple[Bumps, ...], terms: list[Term]) -> dict[tuple[int, ...], Objects]:
         """{n: coefficients of the cells}, by the sum of the ψ_l."""
-        found: dict[tuple[int, ...], Objects] = {}
+        tables: dict[tuple[int, ...], Objects] = {}
         grid = tuple(b.N + 2 for b in bumps)
         for n, k, a in terms:
-            table = found.setdefault(n, np.full(grid, ZERO, object))
+            table = tables.setdefault(n, np.full(grid, ZERO, object))
             table[k] += a
-        for n, table in found.items():
+        for n, table in tables.items():
             look()
             for j, b in enumerate(bumps):
                 sigma = np.array([self.sigma.get((j, k), ZERO) for k in range(b.N + 1)] + [ONE], object)
                 shared = np.expand_dims(np.tensordot(table, sigma, (j, 0)), j)
                 table = np.take(table, range(b.N + 1), j) + shared
-            found[n] = table
-        return found
+            tables[n] = table
+        return tables

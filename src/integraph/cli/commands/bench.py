@@ -156,9 +156,9 @@ def _rivals(program: Program, target: Target | None, threads: int) -> list[Rival
     def by(engine: str) -> Callable[[Floats], Floats]:
         return lambda x: program(x, engine, threads=threads)
 
-    found = [Rival(e.name, by(e.name), program.terms * COST.get(e.name, 1.0) / WORK) for e in able(program)]
+    rivals = [Rival(e.name, by(e.name), program.terms * COST.get(e.name, 1.0) / WORK) for e in able(program)]
     plain = None if target is None or program.scales is not None else values(target)  # in other units it has no rival
-    return found if plain is None else [*found, Rival(SOURCE, plain, 0.0)]
+    return rivals if plain is None else [*rivals, Rival(SOURCE, plain, 0.0)]
 
 
 def _run(rivals: list[Rival], x: Floats, seconds: float) -> None:

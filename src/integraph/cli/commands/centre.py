@@ -52,11 +52,11 @@ def _value(target: Target, x: Floats) -> Floats | None:
     from integraph.api.origin import values
     from integraph.errors import SourceError
 
-    found = values(target)
-    if found is None:
+    evaluate = values(target)
+    if evaluate is None:
         return None
     with np.errstate(all="ignore"):
-        value: Floats = found(x[None])[0]
+        value: Floats = evaluate(x[None])[0]
     if not np.isfinite(value).all():
         raise SourceError("the source is not finite there")
     return value

@@ -67,9 +67,9 @@ def certify(
 
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
-    found, origin = _target(program, source, box, variables, inputs)
+    proof_target, origin = _target(program, source, box, variables, inputs)
     made = integraph.certify(
-        program, found, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
+        program, proof_target, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
     data, text = {"source": origin.removeprefix("source: ")} | proof_facts(made), [origin, repr(made)]
@@ -102,10 +102,10 @@ def _target(
     from integraph import Graph
     from integraph.api.certificates import graph_refused
 
-    found, origin = beside(program, source, box, variables, inputs)
-    if isinstance(found, Graph):
-        raise graph_refused(found.name)
-    return found, origin
+    target, origin = beside(program, source, box, variables, inputs)
+    if isinstance(target, Graph):
+        raise graph_refused(target.name)
+    return target, origin
 
 
 def proof_facts(proof: Proof) -> dict[str, Any]:
@@ -155,9 +155,9 @@ def check(
         raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
     certificate = integraph.Certificate.load(proof)
     program = loaded(file)
-    found, origin = _target(program, source, None, variables, inputs)
+    target, origin = _target(program, source, None, variables, inputs)
     with waiting("checking"):
-        checked = integraph.check(certificate, program, found)
+        checked = integraph.check(certificate, program, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
         "source": origin.removeprefix("source: "),

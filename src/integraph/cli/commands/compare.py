@@ -76,22 +76,22 @@ def compare(
     else:
         x, warnings = points_of(None, table, program)
     with waiting("comparing"):
-        found = integraph.compare(program, target, x, engine)
-    worst = dict(zip(input_names(program), x[found.worst.input].tolist(), strict=True))
+        comparison = integraph.compare(program, target, x, engine)
+    worst = dict(zip(input_names(program), x[comparison.worst.input].tolist(), strict=True))
     data = {
         "source": origin.removeprefix("source: "),
-        "inputs": found.inputs,
+        "inputs": comparison.inputs,
         "seed": (seed or 0) if table is None else None,
-        "largest": found.largest,
-        "promised": None if program.budget is None else found.promised,
-        "broken": found.broken,
-        "rows": [dataclasses.asdict(row) for row in found.rows],
-        "origin": found.origin.label,
+        "largest": comparison.largest,
+        "promised": None if program.budget is None else comparison.promised,
+        "broken": comparison.broken,
+        "rows": [dataclasses.asdict(row) for row in comparison.rows],
+        "origin": comparison.origin.label,
         "worst": worst,
-        "notes": found.notes,
+        "notes": comparison.notes,
     }
-    text = [origin, repr(found), *_where(found.worst.input, worst)]
-    return Answer(data, text, FAILED if found.broken or math.isnan(found.largest) else GOOD, warnings)
+    text = [origin, repr(comparison), *_where(comparison.worst.input, worst)]
+    return Answer(data, text, FAILED if comparison.broken or math.isnan(comparison.largest) else GOOD, warnings)
 
 
 def _random(program: Program, box: str | None, count: int, seed: int) -> Floats:

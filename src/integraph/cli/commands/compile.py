@@ -134,19 +134,19 @@ def _written(
     page: Path | None,
 ) -> dict[str, Path]:
     """What is where. The report takes longest and can fail, so it comes first: until then nothing is written."""
-    found = {}
+    paths = {}
     if page is not None:
         from integraph.report import report
 
         with waiting("reporting") as bar:
-            found["report"] = report(program, page, target, proof=proof, progress=bar.say)
+            paths["report"] = report(program, page, target, proof=proof, progress=bar.say)
     if proof_to is not None and proof is not None and proof.certificate is not None:
         proof.certificate.save(proof_to)
-        found["proof"] = proof_to
+        paths["proof"] = proof_to
     if to is not None:
         program.save(to)
-        found["program"] = to
-    return found
+        paths["program"] = to
+    return paths
 
 
 def _described(program: Program) -> list[str]:

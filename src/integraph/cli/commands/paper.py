@@ -38,8 +38,8 @@ def paper(
             bar.say(name)
             bar(1)
 
-        found = reproduce(turn)
+        reproduction = reproduce(turn)
         if page is not None:
-            found.save_html(page)
-    text = [repr(found)] + ([] if page is None else [f"wrote {clean(str(page))}"])
-    return Answer(found.data() | {"html": page}, text, GOOD if found.holds else FAILED)
+            reproduction.save_html(page)
+    text = [repr(reproduction)] + ([] if page is None else [f"wrote {clean(str(page))}"])
+    return Answer(reproduction.data() | {"html": page}, text, GOOD if reproduction.holds else FAILED)

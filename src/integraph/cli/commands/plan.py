@@ -64,28 +64,28 @@ def plan(
     options: dict[str, Any] = {"box": cube, "variables": names_of(variables), "inputs": inputs}
     smooth = {name: value for name, value in (("order", order), ("width", width)) if value is not None}
     with waiting("planning"):
-        found = target(given, **options)
-        if isinstance(found, Network) and method != EXACT:
+        given_target = target(given, **options)
+        if isinstance(given_target, Network) and method != EXACT:
             _only(method, THEOREM_2, "a network")
             _refuse(smooth, "a network")
-            return _network(found, eps, cube, method)
-        return _function(given, found, eps, method, options, smooth)
+            return _network(given_target, eps, cube, method)
+        return _function(given, given_target, eps, method, options, smooth)
 
 
 def _function(
-    given: Any, found: Any, eps: float | None, method: str | None, options: dict[str, Any], smooth: dict[str, Any]
+    given: Any, source: Any, eps: float | None, method: str | None, options: dict[str, Any], smooth: dict[str, Any]
 ) -> Answer:
     """Theorem 1, and exactly, as far as each is possible and wanted."""
     from integraph.targets.graph import Graph
 
-    if isinstance(found, Graph):
+    if isinstance(source, Graph):
         _only(method, (EXACT,), "a graph")
         method = EXACT
     _only(method, (EXACT, *THEOREM_1), "a function")
     if method == EXACT:
         _refuse(smooth, "compiled exactly")
     wanted = [EXACT] if method == EXACT else [method or LEAN]
-    if method is None and not smooth and found.expression is not None:
+    if method is None and not smooth and source.expression is not None:
         wanted.insert(0, EXACT)
     data: dict[str, Any] = {}
     text: list[Any] = []
@@ -93,7 +93,7 @@ def _function(
     for one in wanted:
         try:
             facts, said = (
-                _exact(given, found, eps, options) if one == EXACT else _plan(given, eps, one, options, smooth)
+                _exact(given, source, eps, options) if one == EXACT else _plan(given, eps, one, options, smooth)
             )
         except IntegraphError as error:
             errors.append(error)
@@ -104,12 +104,12 @@ def _function(
     return Answer(data, text)
 
 
-def _exact(given: Any, found: Any, eps: float | None, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
+def _exact(given: Any, formula: Any, eps: float | None, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
     import integraph
     from integraph.targets import Network
     from integraph.targets.graph import Graph
 
-    source = found if isinstance(found, Graph | Network) else given
+    source = formula if isinstance(formula, Graph | Network) else given
     layouts = integraph.layouts(source, eps, **options)
     rows = [{"free": one.free, "width": one.width, "depth": one.depth} for one in layouts.found]
     return {"layouts": rows}, f"exactly\n{layouts}"
@@ -121,14 +121,14 @@ def _plan(
     import integraph
     from integraph.api.compiler import EPS
 
-    found = integraph.plan(given, EPS if eps is None else eps, method=method, **options, **smooth)
+    planned = integraph.plan(given, EPS if eps is None else eps, method=method, **options, **smooth)
     facts = {
-        "eps": found.eps,
-        "by": found.by,
-        "chosen": _choice(found.chosen),
-        "alternatives": [_choice(choice) for choice in found.alternatives],
+        "eps": planned.eps,
+        "by": planned.by,
+        "chosen": _choice(planned.chosen),
+        "alternatives": [_choice(choice) for choice in planned.alternatives],
     }
-    return facts, f"by Theorem 1\n{found!r}"
+    return facts, f"by Theorem 1\n{planned!r}"
 
 
 def _choice(choice: Any) -> dict[str, Any]:

@@ -64,11 +64,11 @@ def trace(
     x = _point(program, point)
     with waiting("following"):
         way = program.trajectory(x, _moments(program), engine)
-    found = program.readout @ way.states[-1] if program.scales is None else program(x, engine)
+    outputs = program.readout @ way.states[-1] if program.scales is None else program(x, engine)
     names = input_names(program)
     data: dict[str, Any] = {
         "point": dict(zip(names, x.tolist(), strict=True)),
-        "outputs": found,
+        "outputs": outputs,
         "times": way.times,
         "states": way.states,
         "switches": way.switches,
@@ -76,7 +76,7 @@ def trace(
         "names": way.names,
     }
     rows, note = _interesting(program, way)
-    text = [_said(names, x, found), "", _table(way), "", note, *sparks(way, rows, console().width)]
+    text = [_said(names, x, outputs), "", _table(way), "", note, *sparks(way, rows, console().width)]
     if target is not None:
         from integraph.plot import plot
 
@@ -92,10 +92,10 @@ def _point(program: Program, words: list[str] | None) -> Floats:
         cube = box_beside(program, None)
         inside: Floats = cube.low * (1 - THIRD) + cube.high * THIRD  # at the centre many registers stay at 0
         return inside if program.scales is None else inside / program.scales[: program.inputs]
-    found = from_arguments(words, input_names(program))
-    if len(found) != 1:
-        raise UsageError(f"{len(found)} points: trace follows one; integraph eval takes many")
-    row: Floats = found[0]
+    point = from_arguments(words, input_names(program))
+    if len(point) != 1:
+        raise UsageError(f"{len(point)} points: trace follows one; integraph eval takes many")
+    row: Floats = point[0]
     return row
 
 
@@ -110,9 +110,9 @@ def _moments(program: Program) -> int:
     return min(room, MOMENTS)
 
 
-def _said(names: tuple[str, ...], x: Floats, found: Floats) -> str:
+def _said(names: tuple[str, ...], x: Floats, end: Floats) -> str:
     inputs = [f"{name} = {value:.6g}" for name, value in zip(names, x.tolist(), strict=True)]
-    outputs = [f"{value:.12g}" for value in found.tolist()]
+    outputs = [f"{value:.12g}" for value in end.tolist()]
     parts = [", ".join(all[:6]) + f", … ({len(all)} in all)" * (len(all) > 6) for all in (inputs, outputs)]
     return f"{parts[0]}  →  {parts[1]}"
 

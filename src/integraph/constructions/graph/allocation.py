@@ -70,7 +70,7 @@ def _lots(tape: Tape, time: Timing, outputs: frozenset[int]) -> tuple[list[Lot],
 def _cleanable(tape: Tape, time: Timing, lots: list[Lot], owner: dict[int, int]) -> dict[int, tuple[Start, ...]]:
     """What each atom is in the end as a polynomial of others; these then have to stay until it is clean."""
     replaced = set(time.taken.values())
-    found: dict[int, tuple[Start, ...]] = {}
+    starts: dict[int, tuple[Start, ...]] = {}
     for number, atom in enumerate(tape.atoms):
         if atom.run < 0 or lots[owner[number]].last >= ALWAYS or len(lots[owner[number]].atoms) > 1:
             continue
@@ -79,16 +79,16 @@ def _cleanable(tape: Tape, time: Timing, lots: list[Lot], owner: dict[int, int])
         left = left or (run.starts.get(number, ()) if not run.stages else ())
         masked = any(np.max(np.abs(start.form.b), initial=0.0) > LARGEST for start in left)
         if left and not masked and not replaced & _sources(left):
-            found[number] = left
-    waiting = list(found)
+            starts[number] = left
+    waiting = list(starts)
     while waiting:  # until nobody has to stay longer
         number = waiting.pop()
         until = lots[owner[number]].last + 1
-        for source in _sources(found[number]):
+        for source in _sources(starts[number]):
             if lots[owner[source]].last < until:
                 lots[owner[source]].last = until
-                waiting += [source] if source in found else []
-    return found
+                waiting += [source] if source in starts else []
+    return starts
 
 
 def _sources(left: tuple[Start, ...]) -> frozenset[int]:

@@ -35,9 +35,9 @@ def power_of_number(x: Form, base: Floats, a: Fraction, text: str) -> Form | Non
 
 def _power(base: Floats, a: Fraction, text: str) -> Floats:
     with np.errstate(all="ignore"):
-        found: Floats = np.power(base, float(a))
-    if not np.isfinite(found).all() or (found == 0).any() != (base == 0).any():
-        bad = base.ravel()[~(np.isfinite(found) & (found != 0)).ravel()][0]
+        power: Floats = np.power(base, float(a))
+    if not np.isfinite(power).all() or (power == 0).any() != (base == 0).any():
+        bad = base.ravel()[~(np.isfinite(power) & (power != 0)).ravel()][0]
         why = "its base is 0 for every input" if bad == 0 else f"{bad:g} to the power {a} is no number of float64"
         raise SourceError(f"{text}: {why}")
-    return found
+    return power

@@ -48,8 +48,8 @@ class Layouts:
 
 def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = None) -> Layouts:
     """What there is to choose from."""
-    found = _lowered(graph, interval(box, graph.inputs), tolerance(eps))
-    return Layouts(graph.name, tuple(layout(found.tape, found.outputs, free) for free in FREES))
+    lowered = _lowered(graph, interval(box, graph.inputs), tolerance(eps))
+    return Layouts(graph.name, tuple(layout(lowered.tape, lowered.outputs, free) for free in FREES))
 
 
 def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: ArrayLike | None = None) -> Program:
@@ -58,11 +58,11 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
     if not isinstance(free, str) or free not in (*FREES, AUTO):
         raise UsageError(f"free = {free!r}: needs {', '.join(map(repr, FREES))} or {AUTO!r}")
     cube, eps = interval(box, graph.inputs), tolerance(eps)
-    found = _lowered(graph, cube, eps)
+    lowered = _lowered(graph, cube, eps)
     frees = FREES if free == AUTO and eps is not None else (KEEP, CLEAN) if free == AUTO else (free,)
-    fitting = sorted((layout(found.tape, found.outputs, one) for one in frees), key=lambda one: one.width)
+    fitting = sorted((layout(lowered.tape, lowered.outputs, one) for one in frees), key=lambda one: one.width)
     for chosen in fitting:
-        rate = _rate(chosen, found, cube, eps)
+        rate = _rate(chosen, lowered, cube, eps)
         if rate is not None:
             break
     else:
@@ -70,7 +70,7 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             f"{graph.name}: what decay leaves cannot be bounded by eps = {eps:g} on the box: use free='keep' or "
             "'clean', a smaller box or a larger eps; without eps nothing is promised"
         )
-    parts = bound(chosen, found, cube, rate) if _asked(chosen, eps) else NOTHING
+    parts = bound(chosen, lowered, cube, rate) if _asked(chosen, eps) else NOTHING
     how = {KEEP: "", CLEAN: ", cleaned", DECAY: f" up to e^−{rate:g}"}[chosen.free]
     if eps is not None and not parts.total <= eps:
         raise UsageError(
@@ -82,7 +82,7 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
     return program(
         chosen,
         rate,
-        f"{graph.name}, {'smoothed' if found.smoothed else 'exact'}{how}",
+        f"{graph.name}, {'smoothed' if lowered.smoothed else 'exact'}{how}",
         budget=Budget(cube.low, cube.high, *parts) if known else None,
         domain=None if known else Domain(cube.low, cube.high),
     )
@@ -106,29 +106,29 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
     """With rectifiers so steep that they cost at most half of the tolerance."""
     graph = balanced(graph)
     known = ranges(graph, cube.low, cube.high)
-    found, k = lower(graph, known, None if eps is None else RELU / eps), 1.0
-    while eps is not None and found.smoothed:
-        cost = bound(layout(found.tape, found.outputs, KEEP), found, cube, FORGET).approximation
+    lowered, k = lower(graph, known, None if eps is None else RELU / eps), 1.0
+    while eps is not None and lowered.smoothed:
+        cost = bound(layout(lowered.tape, lowered.outputs, KEEP), lowered, cube, FORGET).approximation
         if cost <= 0.5 * eps:
             break
         k *= max(2.1 * cost / eps, 1.1) if math.isfinite(cost) else 16.0
         if RELU / eps * k > LARGEST_STEEPNESS:
             raise UsageError(
-                f"eps = {eps:g}: {found.smoothed[0]} would have to be steeper than k = {LARGEST_STEEPNESS:g}, which "
+                f"eps = {eps:g}: {lowered.smoothed[0]} would have to be steeper than k = {LARGEST_STEEPNESS:g}, which "
                 "float64 cannot follow: ask for a larger eps or a smaller box"
             )
-        found = lower(graph, known, RELU / eps * k)
-    return found
+        lowered = lower(graph, known, RELU / eps * k)
+    return lowered
 
 
-def _rate(chosen: Layout, found: Lowered, cube: Interval, eps: float | None) -> float | None:
+def _rate(chosen: Layout, lowered: Lowered, cube: Interval, eps: float | None) -> float | None:
     """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
     without a tolerance, and the rate is one for large registers; with a tolerance there is no rate."""
     if chosen.free != DECAY or not _asked(chosen, eps):
         return FORGET
     r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
     while True:
-        left = residue(chosen, found, cube, r)
+        left = residue(chosen, lowered, cube, r)
         if left <= most:
             return r
         if r >= LARGEST_RATE:

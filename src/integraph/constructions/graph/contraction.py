@@ -24,11 +24,11 @@ def contract(shape: tuple[int, ...], *factors: Floats) -> Floats:
     it has a part in infinite."""
     own = [compact(factor) for factor in factors]
     known = [np.isfinite(factor) for factor in own]
-    found = _sum(shape, [f if fine.all() else np.where(fine, f, 0.0) for f, fine in zip(own, known, strict=True)])
+    total = _sum(shape, [f if fine.all() else np.where(fine, f, 0.0) for f, fine in zip(own, known, strict=True)])
     for n in (n for n, fine in enumerate(known) if not fine.all()):
         touched = [1.0 * (~fine if m == n else f != 0) for m, (f, fine) in enumerate(zip(own, known, strict=True))]
-        found = np.where(_sum(shape, touched) > 0, np.inf, found)
-    return found
+        total = np.where(_sum(shape, touched) > 0, np.inf, total)
+    return total
 
 
 def compact(factor: Floats) -> Floats:
@@ -43,7 +43,7 @@ def _sum(shape: tuple[int, ...], factors: list[Floats]) -> Floats:
     own = [f[tuple(slice(None) if axis in keep else 0 for axis in axes)] for f, keep in zip(factors, kept, strict=True)]
     lanes = [axis for axis in axes[:-1] if any(axis in keep for keep in kept)]
     names = ["".join(LETTERS[axis] for axis in keep) for keep in (*kept, lanes)]
-    found = np.einsum(f"{','.join(names[:-1])}->{names[-1]}", *own, optimize=True)
+    total = np.einsum(f"{','.join(names[:-1])}->{names[-1]}", *own, optimize=True)
     repeats = 1 if any(axes[-1] in keep for keep in kept) else shape[-1]
-    spread = np.asarray(found).reshape([shape[axis] if axis in lanes else 1 for axis in axes[:-1]])
+    spread = np.asarray(total).reshape([shape[axis] if axis in lanes else 1 for axis in axes[:-1]])
     return np.broadcast_to(spread * repeats, shape[:-1])

@@ -41,16 +41,16 @@ def places(tape: Tape, allocation: Allocation) -> Where:
 
 def registers(tape: Tape, allocation: Allocation) -> Registers:
     """Named after those who live there: the first and the last, where there are many. Inputs keep their names."""
-    found, distinct = Registers(), Distinct()
+    file, distinct = Registers(), Distinct()
     for atom in (atom for atom in tape.atoms if atom.run == INPUT):
-        found.inputs(distinct(atom.name), max(math.prod(atom.shape), 1))
+        file.inputs(distinct(atom.name), max(math.prod(atom.shape), 1))
     lots = sorted(allocation.lots, key=lambda lot: lot.first)
     last, first = tenants(lots, allocation.width), len(lots) - 1 - tenants(lots[::-1], allocation.width)
-    cuts = sorted({found.width, allocation.width} | {lot.place for lot in lots if lot.place > found.width})
+    cuts = sorted({file.width, allocation.width} | {lot.place for lot in lots if lot.place > file.width})
     for start, end in itertools.pairwise(cuts):
         names = [tape.atoms[lots[n].atoms[k]].name for n, k in ((first[start], 0), (last[start], -1))]
-        found.new(distinct("…".join(dict.fromkeys(names))), end - start)
-    return found
+        file.new(distinct("…".join(dict.fromkeys(names))), end - start)
+    return file
 
 
 def load(where: Where, atom: int, start: Start, sign: float = 1.0) -> Iterator[Block]:
@@ -119,7 +119,7 @@ def readout(where: Where, outputs: Sequence[Form], one: int | None, width: int) 
             values.append(np.broadcast_to(form.b, form.shape).reshape(-1))
         first += len(lanes)
     where_, data = (np.concatenate(rows), np.concatenate(columns)), np.concatenate(values)
-    found = scipy.sparse.csr_array((data, where_), shape=(first, width))
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    return found
+    matrix = scipy.sparse.csr_array((data, where_), shape=(first, width))
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix

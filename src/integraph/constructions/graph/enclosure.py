@@ -61,8 +61,8 @@ def enclose(form: Form, where: Where, state: State, rounding: bool) -> Enclosure
     right = Interval(np.broadcast_to(form.b, form.shape), np.broadcast_to(form.b, form.shape))
     off = np.zeros(form.shape)
     for term in form.terms:
-        found = _term(term, form.shape, where, state)
-        right, off, lost = add(right, found.right), off + found.off, lost + found.rounded
+        part = _term(term, form.shape, where, state)
+        right, off, lost = add(right, part.right), off + part.off, lost + part.rounded
     lost = UP * lost
     widened = right.widened(UP * lost) if lost.any() else right
     return Enclosure(widened, UP * (off + lost if rounding else off), lost if rounding else np.zeros(form.shape))
@@ -80,8 +80,8 @@ def squares(form: Form, where: Where, state: State) -> Floats | None:
     for term in form.terms:
         off = where(term.atoms[0], term.refs[0]).of(state.off)
         parts.append(times(np.broadcast_to(term.w, off.shape), times(off, off)).sum(-1))
-    found: Floats = UP * np.sum(parts, 0)
-    return found
+    result: Floats = UP * np.sum(parts, 0)
+    return result
 
 
 def _square(term: Term) -> bool:

@@ -34,23 +34,23 @@ from integraph.program.views import dense, mark
 
 
 @quiet
-def bound(chosen: Layout, found: Lowered, cube: Interval, r: float) -> Parts:
+def bound(chosen: Layout, lowered: Lowered, cube: Interval, r: float) -> Parts:
     """What the outputs of the flow of the stored controls can differ from the source on the box; infinite where nothing
     can be said. A cause is charged with what it adds to those before it."""
-    smooth = _smooth(chosen, found, cube)
+    smooth = _smooth(chosen, lowered, cube)
     left = _Walk(chosen, cube, r, rounding=False).worst() if chosen.free == DECAY else smooth
     whole = _Walk(chosen, cube, r, rounding=True).worst()
     return Parts(smooth, _more(left, smooth), _more(whole, left))
 
 
 @quiet
-def residue(chosen: Layout, found: Lowered, cube: Interval, r: float) -> float:
+def residue(chosen: Layout, lowered: Lowered, cube: Interval, r: float) -> float:
     """That part of the bound alone."""
-    return _more(_Walk(chosen, cube, r, rounding=False).worst(), _smooth(chosen, found, cube))
+    return _more(_Walk(chosen, cube, r, rounding=False).worst(), _smooth(chosen, lowered, cube))
 
 
-def _smooth(chosen: Layout, found: Lowered, cube: Interval) -> float:
-    return _Walk(chosen, cube, math.inf, rounding=False).worst() if found.smoothed else 0.0
+def _smooth(chosen: Layout, lowered: Lowered, cube: Interval) -> float:
+    return _Walk(chosen, cube, math.inf, rounding=False).worst() if lowered.smoothed else 0.0
 
 
 def _more(x: float, y: float) -> float:
@@ -93,8 +93,8 @@ class _Walk:
                 for block in run.stages[s](self.where):
                     self._gadget(run, block)
         errors = [float(np.max(self._output(form), initial=0.0)) for form in self.chosen.outputs]
-        found = float(np.max(errors, initial=0.0))
-        return found if found >= 0 else math.inf
+        largest = float(np.max(errors, initial=0.0))
+        return largest if largest >= 0 else math.inf
 
     def _set(self, ref: Ref, right: Interval, off: Floats | float = 0.0) -> None:
         low, high = np.broadcast_to(right.low, ref.shape), np.broadcast_to(right.high, ref.shape)
@@ -155,8 +155,8 @@ class _Walk:
             own = {role: ref.of(self.state.own) for role, ref in roles.items()}
             if any(run.reads <= run.sources(atom) for atom in run.atoms):
                 own["x"] = np.zeros(roles["x"].shape)
-        found = ends(block.op.name, starts, off, block.tensors, self._known(run, block), lost, own)
-        for role, end in found.items():
+        outcome = ends(block.op.name, starts, off, block.tensors, self._known(run, block), lost, own)
+        for role, end in outcome.items():
             right, wrong = end
             if block.op.name == "relu":
                 right, wrong = relu(starts["x"]), wrong + RELU / np.abs(block.tensors["k"])
@@ -167,14 +167,14 @@ class _Walk:
     def _known(self, run: Run, block: Block) -> dict[str, Interval]:
         """What nodes say about the ends of a run's last stage."""
         held = {self.chosen.allocation.place[atom]: atom for atom in run.atoms if atom in self.chosen.tape.known}
-        found = {}
+        ranges = {}
         for role, ref in zip(block.op.targets, block.targets, strict=True):
             atom = held.get(ref.extent()[0])
             if atom is not None and ref == dense(self.chosen.allocation.place[atom], ref.shape):
                 known = self.chosen.tape.known[atom]
                 own = Interval(known.low.reshape(ref.shape), known.high.reshape(ref.shape))
-                found[role] = own.widened(UP * run.near) if run.near else own
-        return found
+                ranges[role] = own.widened(UP * run.near) if run.near else own
+        return ranges
 
     def _free(self, lot: Lot) -> None:
         ref, atom = dense(lot.place, (lot.size,)), lot.atoms[-1]
@@ -210,5 +210,5 @@ class _Walk:
             return 0.0
         large = [self.state.right(self.where(term.atoms[0], term.refs[0])).size for term in form.terms]
         sums = [(np.abs(term.w) * size).sum(-1) for term, size in zip(form.terms, large, strict=True)]
-        found: Floats = UP * U * form.cost * np.sum(sums, 0)
-        return found
+        result: Floats = UP * U * form.cost * np.sum(sums, 0)
+        return result

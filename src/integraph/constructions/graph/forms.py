@@ -255,17 +255,17 @@ def _gathered(form: Form, how: Change) -> Form:
 def add(*forms: Form) -> Form:
     """The sum; equal terms become one."""
     shape = np.broadcast_shapes(*(form.shape for form in forms))
-    found: dict[Any, Term] = {}
+    terms: dict[Any, Term] = {}
     for term in (term for form in forms for term in broadcast(form, shape).terms):
         key = term.key()
-        known = found.get(key)
-        found[key] = (
+        known = terms.get(key)
+        terms[key] = (
             term if known is None else Term(known.atoms, known.refs, *rounding.added(_number(known), _number(term)))
         )
     b = rounding.Number(forms[0].b, forms[0].size, forms[0].ops)
     for form in forms[1:]:
         b = rounding.added(b, rounding.Number(form.b, form.size, form.ops))
-    kept = tuple(term for term in found.values() if term.w.any() or (term.ops and term.size is not None))
+    kept = tuple(term for term in terms.values() if term.w.any() or (term.ops and term.size is not None))
     return Form(shape, kept, *b)
 
 

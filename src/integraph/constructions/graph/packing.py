@@ -122,10 +122,10 @@ class Gaps:
 
 def tenants(lots: Sequence[Lot], width: int) -> Indices:
     """Of each register the number of the last lot that holds it, −1 if none does; `lots` are in order."""
-    found = np.full(width, -1)
+    owners = np.full(width, -1)
     for n, lot in enumerate(lots):
-        found[lot.place : lot.end] = n
-    return found
+        owners[lot.place : lot.end] = n
+    return owners
 
 
 def _free(lots: Sequence[Lot]) -> None:

@@ -69,13 +69,13 @@ def _lanes(how: Callable[[Form, tuple[Any, ...]], Form]) -> Rule:
 def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
     """A product that waits goes on waiting."""
     value = r.values[node.args[0]]
-    found = (
+    moved = (
         fusion.moved(value, node.shape, lambda form: forms.reshaped(form, node.shape))
         if isinstance(value, Fused)
         else None
     )
-    if found is not None:
-        return found
+    if moved is not None:
+        return moved
     return r.changed(r.form(node.args[0]), lambda form: forms.reshaped(form, node.shape), text)
 
 

@@ -139,10 +139,10 @@ def used(tape: Tape, outputs: Iterable[int]) -> Tape:
         if run.guard or needed.intersection(run.atoms):
             kept.append(run)
             needed.update(run.reads, *(run.sources(atom) for atom in run.atoms))
-    found = Tape()
-    found.runs, found.known = kept[::-1], tape.known
-    numbers = {atom: number for number, run in enumerate(found.runs) for atom in run.atoms}
-    found.atoms = [
+    kept_tape = Tape()
+    kept_tape.runs, kept_tape.known = kept[::-1], tape.known
+    numbers = {atom: number for number, run in enumerate(kept_tape.runs) for atom in run.atoms}
+    kept_tape.atoms = [
         replace(atom, run=INPUT if atom.run < 0 else numbers.get(n, NOBODY)) for n, atom in enumerate(tape.atoms)
     ]
-    return found
+    return kept_tape

@@ -31,32 +31,32 @@ class Timing:
 
 def timing(tape: Tape, outputs: Collection[int]) -> Timing:
     """`outputs` are atoms that the read-out needs. Numbers that only the read-out needs wait for the last segment."""
-    found = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
-    last = max(found.depth - 1, 0)
-    read = uses(tape, found)
-    replaced = frozenset(found.taken.values())
+    schedule = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
+    last = max(schedule.depth - 1, 0)
+    read = uses(tape, schedule)
+    replaced = frozenset(schedule.taken.values())
     waits = [
         not run.stages and not any(run.sources(atom) or read[atom] or atom in replaced for atom in run.atoms)
         for run in tape.runs
     ]
     load, begin, end = (
         tuple(last if wait else when for wait, when in zip(waits, times, strict=True))
-        for times in (found.load, found.begin, found.end)
+        for times in (schedule.load, schedule.begin, schedule.end)
     )
-    return Timing(load, begin, end, found.taken)
+    return Timing(load, begin, end, schedule.taken)
 
 
 def uses(tape: Tape, time: Timing) -> dict[int, list[tuple[int, int]]]:
     """Of each atom: (run, segment) of everybody who reads it."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    reads: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, run in enumerate(tape.runs):
         for atom in run.starts:
             if atom not in time.taken:
                 for source in run.sources(atom):
-                    found[source].append((number, time.load[number]))
+                    reads[source].append((number, time.load[number]))
         for atom in run.reads:
-            found[atom].append((number, time.end[number]))
-    return found
+            reads[atom].append((number, time.end[number]))
+    return reads
 
 
 def _timed(tape: Tape, taken: dict[int, int]) -> Timing:
@@ -89,7 +89,7 @@ def _begin(run: Run, soonest: int, ready: Sequence[int], busy: dict[int, int], t
 def _takeovers(tape: Tape, time: Timing, outputs: frozenset[int]) -> dict[int, int]:
     """Where every other reader of the old atom is an earlier run that is done before the new one begins."""
     readers = uses(tape, time)
-    found: dict[int, int] = {}
+    takeovers: dict[int, int] = {}
     gone: set[int] = set()  # atoms that were replaced
     for number, run in enumerate(tape.runs):
         for atom in run.atoms:
@@ -98,6 +98,6 @@ def _takeovers(tape: Tape, time: Timing, outputs: frozenset[int]) -> dict[int, i
                 continue
             others = [(who, when) for who, when in readers[old] if who != number]
             if all(who < number and when < time.begin[number] for who, when in others):
-                found[atom] = old
+                takeovers[atom] = old
                 gone.add(old)
-    return found
+    return takeovers

@@ -21,7 +21,7 @@ def balanced(graph: Graph) -> Graph:
     """The same graph; sums of more than `LONG` terms, whose parts nobody else reads, are trees."""
     inner = _inner(graph)
     sums = {n: _terms(graph, n, inner) for n, node in enumerate(graph.nodes) if node.op in SUMS and n not in inner}
-    trees = {n: found for n, found in sums.items() if len(found[0]) > LONG}
+    trees = {n: terms for n, terms in sums.items() if len(terms[0]) > LONG}
     if not trees:
         return graph
     gone = {part for _, parts in trees.values() for part in parts}
@@ -43,16 +43,16 @@ def _inner(graph: Graph) -> set[int]:
 
 def _terms(graph: Graph, root: int, inner: set[int]) -> tuple[list[tuple[int, bool]], list[int]]:
     """(term, whether it is subtracted) from left to right, and the inner nodes of a sum."""
-    found, parts, waiting = [], [], [(root, False)]
+    terms, parts, waiting = [], [], [(root, False)]
     while waiting:
         n, minus = waiting.pop()
         if n != root and n not in inner:
-            found.append((n, minus))
+            terms.append((n, minus))
             continue
         parts += [n] if n != root else []
         first, second = graph.nodes[n].args
         waiting += [(second, minus != (graph.nodes[n].op == "sub")), (first, minus)]
-    return found, parts
+    return terms, parts
 
 
 class _Copy:
@@ -69,8 +69,8 @@ class _Copy:
     def tree(self, root: Node, terms: Sequence[tuple[int, bool]]) -> int:
         """The first term of a sum is never subtracted."""
         plus, minus = ([self.place[n] for n, negative in terms if negative == wanted] for wanted in (False, True))
-        found = self._sum(root, plus)
-        return self.add(replace(root, op="sub", args=(found, self._sum(root, minus)))) if minus else found
+        number = self._sum(root, plus)
+        return self.add(replace(root, op="sub", args=(number, self._sum(root, minus)))) if minus else number
 
     def _sum(self, root: Node, terms: Sequence[int]) -> int:
         """Terms two by two, until one is left."""

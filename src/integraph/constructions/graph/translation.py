@@ -91,17 +91,17 @@ class Reader:
 
     def know(self, form: Form, number: int) -> None:
         """An atom that holds a node, or a multiple of it, has its range."""
-        term, found = form.single, self.ranges[number]
+        term, span = form.single, self.ranges[number]
         if term is None or term.w.size > 1 or term.size is not None or form.b.any() or not term.w.all():
             return
         atom, ref = term.atoms[0], drop_reads(term.refs[0])
         shape = self.tape.atoms[atom].shape
-        if ref != dense(0, ref.shape) or not found.low.size == ref.size == math.prod(shape):
+        if ref != dense(0, ref.shape) or not span.low.size == ref.size == math.prod(shape):
             return
-        found = Interval(*(np.reshape(end, shape) for end in (found.low, found.high)))
+        span = Interval(*(np.reshape(end, shape) for end in (span.low, span.high)))
         factor = power(Interval(term.w[0], term.w[0]).widened(term.ops * U * np.abs(term.w[0])), Fraction(-1))
         exact = term.ops == 0 and term.w[0] == 1
-        own = found if exact else mul(found, factor)
+        own = span if exact else mul(span, factor)
         self.tape.known[atom] = both(own, self.tape.known.get(atom, own))
 
     def output(self, number: int) -> Form:
@@ -165,7 +165,7 @@ class Reader:
         """A power of a node, factor by factor of what it multiplies, divides and raises."""
         if _whole(a):
             return self.power(self.values[number], a, self.ranges[number], text, self.text(number))
-        found: Value = constant((), 1.0)
+        product: Value = constant((), 1.0)
         waiting = [(number, a)]
         while waiting:
             n, b = waiting.pop()
@@ -173,8 +173,8 @@ class Reader:
             waiting += factors
             if not factors:
                 factor = self.power(self.values[n], b, self.ranges[n], text, self.text(n))
-                found = self.times(found, factor, text)
-        return found
+                product = self.times(product, factor, text)
+        return product
 
     def factors(self, number: int, a: Fraction) -> list[tuple[int, Fraction]]:
         """(xy)^a = x^a y^a and (x^b)^a = x^(ab): for whole exponents, or where the bases are positive. But 1/(1/x) has

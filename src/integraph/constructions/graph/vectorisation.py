@@ -35,10 +35,10 @@ def merged(blocks: Iterable[Block]) -> list[Block]:
     alike: dict[Any, list[Block]] = defaultdict(list)
     for number, block in enumerate(blocks):
         alike[_kind(block) or number].append(block)
-    found: list[Block] = []
+    groups: list[Block] = []
     for same in alike.values():
-        found += [_stacked(same)] if len(same) >= FEWEST else same
-    return found
+        groups += [_stacked(same)] if len(same) >= FEWEST else same
+    return groups
 
 
 def _kind(block: Block) -> tuple[Any, ...] | None:
@@ -85,5 +85,5 @@ def as_view(registers: Indices) -> View | None:
     for axis, n in enumerate(registers.shape):
         next_one = tuple(int(axis == other) if n > 1 else 0 for other in range(registers.ndim))
         strides.append(int(registers[next_one]) - start if n > 1 else 1)
-    found = View(start, registers.shape, tuple(strides))
-    return found if np.array_equal(found.indices(), registers) else None
+    view = View(start, registers.shape, tuple(strides))
+    return view if np.array_equal(view.indices(), registers) else None

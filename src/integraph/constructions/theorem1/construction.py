@@ -96,18 +96,18 @@ def compiled(task: Task, choice: Choice) -> Program:
     return program if math.isnan(fit.seen) else program.with_errors(seen=fit.seen)
 
 
-def _budget(task: Task, choice: Choice, found: Local, worst: Floats, controls: Floats | None) -> Budget:
+def _budget(task: Task, choice: Choice, polynomials: Local, worst: Floats, controls: Floats | None) -> Budget:
     """The moment bound, and what rounding adds: of Newton's coefficients, of their expansion, of the controls."""
     d, n, N = task.function.inputs, choice.order, choice.N
     M = moments.moments(n, N, choice.c / max(N, 1), choice.spread)
     parts = moments.bound(worst[count(d, n) :] * float(max(N, 1)) ** -n, of_degree(d, n), M)
     approximation = min(float(np.max(parts)), choice.bound)
-    newton = moments.bound(found.newton, below(d, n), M)
+    newton = moments.bound(polynomials.newton, below(d, n), M)
     if controls is None:
         bumps = math.expm1(lean.Bumps.error(d, N, choice.c))
-        size = worst[0] + approximation + newton + found.powers
-        controls = bumps * size + (d + 2) * U * found.size
-    rounding = UP * float(np.max(newton + found.powers + controls))
+        size = worst[0] + approximation + newton + polynomials.powers
+        controls = bumps * size + (d + 2) * U * polynomials.size
+    rounding = UP * float(np.max(newton + polynomials.powers + controls))
     if not approximation + rounding <= task.eps:
         raise RoundingError(
             f"eps = {task.eps:g} cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, "

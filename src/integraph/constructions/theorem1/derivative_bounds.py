@@ -68,14 +68,14 @@ class Known:
     def _upto(self, n: int) -> tuple[Floats, int, str]:
         d, why = self.function.inputs, ""
         if self.norm is not None:
-            found = np.full((count(d, n + 1), self.function.outputs), self.norm)
+            table = np.full((count(d, n + 1), self.function.outputs), self.norm)
         else:
             box = self.cube.outer
             bounds = sobolev.derivative_bounds(self.function, n, box.low, box.high, loose=LOOSE)
-            found, why = bounds.upper, bounds.why
+            table, why = bounds.upper, bounds.why
         with np.errstate(over="ignore", invalid="ignore"):
             unit = (self.cube.widths ** below(d, n + 1)).prod(1) / factorials(d, n + 1)
-            worst = found * unit[:, None]
+            worst = table * unit[:, None]
         top = n
         while top >= 0 and not np.isfinite(worst[: count(d, top + 1)]).all():
             top -= 1

@@ -42,17 +42,19 @@ def fitted(
     known = np.zeros((count(d, n + 1), outputs)) if slopes is None else slopes
     samples = Samples(task.function, task.cube, known)
     reach = max(abs(centre), abs(1.0 - centre))
-    found = local(samples, d, N, n, spread, centre, reach)
-    seen, points = _seen(task, samples, found, Partition(N, c), n, centre)
-    return Fit(found, seen, points + found.coefficients.size // outputs)
+    polynomials = local(samples, d, N, n, spread, centre, reach)
+    seen, points = _seen(task, samples, polynomials, Partition(N, c), n, centre)
+    return Fit(polynomials, seen, points + polynomials.coefficients.size // outputs)
 
 
-def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: int, centre: float) -> tuple[float, int]:
+def _seen(
+    task: Task, samples: Samples, polynomials: Local, partition: Partition, n: int, centre: float
+) -> tuple[float, int]:
     """Random points, half of them on faces of the cube, where errors like to be large; and how many."""
     if task.function.table is not None:
         return float("nan"), 0
     d = task.function.inputs
-    each = found.coefficients.shape[-2] * task.function.outputs
+    each = polynomials.coefficients.shape[-2] * task.function.outputs
     near = partition.near(np.full((1, d), 0.5)).shape[2] ** d * each  # coefficients that matter at a point
     size = max(FEWEST, min(SAMPLES, MOST_WORK // near))
     rng, half = np.random.default_rng(SEED), np.arange(size // 2)
@@ -63,12 +65,12 @@ def _seen(task: Task, samples: Samples, found: Local, partition: Partition, n: i
     x = task.cube.back(t)
     exact, _ = samples.at(x)
     at = np.clip(task.cube.forth(x), 0.0, 1.0)
-    return float(np.max(np.abs(values(found.coefficients, partition, n, at, centre) - exact))), len(x)
+    return float(np.max(np.abs(values(polynomials.coefficients, partition, n, at, centre) - exact))), len(x)
 
 
 def _in_cells(rng: np.random.Generator, d: int, partition: Partition, near: int) -> Floats:
     """One point in every part of a grid that is finer than the cells: a kink that no node sees is in one of them."""
     parts = min(max(PER_CELL * partition.N, AT_LEAST.get(d, PER_CELL)), int((WORK / near) ** (1 / d)))
     corners = np.stack(np.unravel_index(np.arange(parts**d), (parts,) * d), -1)
-    found: Floats = (corners + rng.random(corners.shape)) / max(parts, 1)
-    return found
+    result: Floats = (corners + rng.random(corners.shape)) / max(parts, 1)
+    return result

@@ -37,16 +37,16 @@ class Local:
 def local(samples: Samples, d: int, N: int, n: int, spread: float, centre: float, reach: float) -> Local:
     """All cells, for |t − centre| ≤ reach; block by block."""
     powers = reach ** below(d, n).sum(1)
-    found, worst = np.empty((*(N + 1,) * d, len(powers), samples.outputs)), []
+    coefficients, worst = np.empty((*(N + 1,) * d, len(powers), samples.outputs)), []
     for cells in _blocks(d, N, n, samples.outputs):
         x, e = newton(samples, d, cells, N, n, spread)
         newton_error = e.max(tuple(range(d)))
         x, e = _along(d, n, lambda part: _expansion(N, n, spread, centre, part), cells, x, np.zeros_like(e))
         sums = [np.einsum("...mo,m->...o", part, powers).max(tuple(range(d))) for part in (e, np.abs(x))]
-        found[cells] = x
+        coefficients[cells] = x
         worst.append((newton_error, *sums))
     parts = (UP * np.max(part, axis=0) for part in zip(*worst, strict=True))
-    return Local(found, *parts)
+    return Local(coefficients, *parts)
 
 
 def newton(samples: Samples, d: int, cells: Cells, N: int, n: int, spread: float, more: int = 0) -> Pair:
@@ -77,11 +77,11 @@ def _differences(N: int, n: int, spread: float, more: int, part: slice) -> Matri
             gaps = tau[: i + 1, None] - tau[None, : i + 1]
             np.fill_diagonal(gaps, 1.0)
             D[i, : i + 1] = 1.0 / gaps.prod(1)
-    found = np.tile(kinds[min(1, N)], (part.stop - part.start, 1, 1))
+    matrices = np.tile(kinds[min(1, N)], (part.stop - part.start, 1, 1))
     for k in (0, N):
         if part.start <= k < part.stop:
-            found[k - part.start] = kinds[k]
-    return found, 4 * (n + more) * U * np.abs(found)
+            matrices[k - part.start] = kinds[k]
+    return matrices, 4 * (n + more) * U * np.abs(matrices)
 
 
 def _expansion(N: int, n: int, spread: float, centre: float, part: slice) -> Matrix:
@@ -96,12 +96,12 @@ def _expansion(N: int, n: int, spread: float, centre: float, part: slice) -> Mat
 def _multiplied(scale: float, b: Floats) -> Floats:
     """Columns i: Π_{l<i} (scale·y + b_l) in powers of y, for every row of b."""
     cells, n = b.shape
-    found = np.zeros((cells, n, n))
-    found[:, 0, 0] = 1.0
+    expansion = np.zeros((cells, n, n))
+    expansion[:, 0, 0] = 1.0
     for i in range(1, n):
-        found[:, :, i] = b[:, i - 1, None] * found[:, :, i - 1]
-        found[:, 1:, i] += scale * found[:, :-1, i - 1]
-    return found
+        expansion[:, :, i] = b[:, i - 1, None] * expansion[:, :, i - 1]
+        expansion[:, 1:, i] += scale * expansion[:, :-1, i - 1]
+    return expansion
 
 
 def _along(d: int, n: int, matrices: Callable[[slice], Matrix], cells: Cells, x: Floats, e: Floats) -> Pair:
@@ -124,8 +124,8 @@ def _along(d: int, n: int, matrices: Callable[[slice], Matrix], cells: Cells, x:
 def _apply(matrix: Floats, array: Floats, axis: int) -> Floats:
     """matrix[k] to the exponents, for every k of a cell axis."""
     moved = np.moveaxis(np.moveaxis(array, axis, 0), -2, -1)  # exponents last, for one matrix product
-    found = moved.reshape(len(matrix), -1, moved.shape[-1]) @ matrix.transpose(0, 2, 1)
-    return np.moveaxis(np.moveaxis(found.reshape(moved.shape), -1, -2), 0, axis)
+    product = moved.reshape(len(matrix), -1, moved.shape[-1]) @ matrix.transpose(0, 2, 1)
+    return np.moveaxis(np.moveaxis(product.reshape(moved.shape), -1, -2), 0, axis)
 
 
 def values(coefficients: Floats, partition: Partition, n: int, t: Floats, centre: float) -> Floats:
@@ -133,7 +133,7 @@ def values(coefficients: Floats, partition: Partition, n: int, t: Floats, centre
     point are left out."""
     d, (M, outputs) = t.shape[1], coefficients.shape[-2:]
     near = partition.near(t)  # (B, d, cells in one direction)
-    found = np.empty((len(t), outputs))
+    totals = np.empty((len(t), outputs))
     chunk = max(1, BLOCK // (near.shape[2] ** d * M * outputs))
     for first in range(0, len(t), chunk):
         part, cells = t[first : first + chunk], near[first : first + chunk]
@@ -142,5 +142,5 @@ def values(coefficients: Floats, partition: Partition, n: int, t: Floats, centre
         total = np.einsum("b...mo,bm->b...o", coefficients[places], powers)
         for j in range(d):
             total = np.einsum("bk,bk...->b...", partition.some(part[:, j, None], cells[:, j]), total)
-        found[first : first + chunk] = total
-    return found
+        totals[first : first + chunk] = total
+    return totals

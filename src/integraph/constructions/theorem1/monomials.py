@@ -51,10 +51,10 @@ class Powers:
 
     def shifted(self, a: Floats) -> Floats:
         """Coefficients (M, …) of X_m, as coefficients of what the registers hold."""
-        found = a.copy()
+        coefficients = a.copy()
         if len(a) > 1:
-            found[0] -= CENTRE * a[1 : 1 + self.d].sum(0)
-        return found
+            coefficients[0] -= CENTRE * a[1 : 1 + self.d].sum(0)
+        return coefficients
 
 
 def _share(alphas: Indices, degree: Indices) -> Indices:

@@ -41,24 +41,24 @@ def plan(task: Task) -> Plan:
     """The choice, and what else was considered."""
     by = "terms" if task.width is None and task.method == "lean" else "size"
     if task.function.table is not None:
-        found = [_of_table(task)]
+        choices = [_of_table(task)]
     elif task.method != "lean":
-        found = _printed(task)
+        choices = _printed(task)
     elif task.known.anything:
-        found = _lean(task, by)
+        choices = _lean(task, by)
     else:
-        found = seen(task)
-    return plans.choose(task.function.name, task.eps, found, by, task.width)
+        choices = seen(task)
+    return plans.choose(task.function.name, task.eps, choices, by, task.width)
 
 
-def _best(found: list[Choice], by: str, width: int | None) -> Choice | None:
-    fitting = [choice for choice in found if width is None or choice.width <= width]
+def _best(choices: list[Choice], by: str, width: int | None) -> Choice | None:
+    fitting = [choice for choice in choices if width is None or choice.width <= width]
     return min(fitting, key=lambda choice: choice.cost(by), default=None)
 
 
 def _lean(task: Task, by: str) -> list[Choice]:
     """For every order the fewest cells, with the flattest bumps that allow so few."""
-    found: list[Choice] = []
+    choices: list[Choice] = []
     reach = math.inf  # the smallest ε that any order reaches within the limit
     best, since = None, 0
     for n, worst in task.known.orders(task.order):
@@ -67,21 +67,21 @@ def _lean(task: Task, by: str) -> list[Choice]:
                 f"eps = {task.eps:g}: {task.function.name} is as large as {above(float(np.max(worst[0])))}, of which "
                 f"float64 keeps {U:.2g}: ask for a larger eps"
             )
-        if found and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
+        if choices and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
             break
         chosen = _cells(task, n, worst, best if by == "terms" else None)
         if isinstance(chosen, float):
             reach = min(reach, chosen)
             continue
-        found += chosen
-        now = _best(found, by, task.width)
+        choices += chosen
+        now = _best(choices, by, task.width)
         since = 0 if now != best else since + 1
         best = now
         if since >= PATIENCE and best is not None and by == "terms":
             break
-    if not found:
+    if not choices:
         raise _too_large(task, reach)
-    return found
+    return choices
 
 
 def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choice] | float:
@@ -117,8 +117,8 @@ def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choic
             low = middle
     if promising >= N or judge.most < N:
         verdict = judge.flattest(N, goal, verdict)
-    found = _shapes(task, n, N, verdict)
-    return found if task.width is None else found + _flat(task, n, judge, goal, most)
+    choices = _shapes(task, n, N, verdict)
+    return choices if task.width is None else choices + _flat(task, n, judge, goal, most)
 
 
 def _flat(task: Task, n: int, judge: Judge, goal: float, most: int) -> list[Choice]:
@@ -161,13 +161,13 @@ class Judge:
     def at(self, N: int, kappa: float) -> Verdict:
         n, d = self.n, self.d
         spread = min(SPREADS, key=lambda spread: float(moments.moments(n, min(N, 3), kappa, spread)[n]))
-        found = bound(self.leading, d, n, N, kappa, spread)
+        value = bound(self.leading, d, n, N, kappa, spread)
         if self.most >= N and self.more:
             if (N, spread) not in self.sizes:
                 self.sizes = {(N, spread): a_posteriori.sizes(self.samples, n, self.more, N, spread)}
             beyond, sizes = self.worst[count(d, n + self.more) :], self.sizes[N, spread]
-            found = min(found, a_posteriori.judged(sizes, n, self.more, N, kappa, spread, beyond))
-        return Verdict(found, kappa, spread)
+            value = min(value, a_posteriori.judged(sizes, n, self.more, N, kappa, spread, beyond))
+        return Verdict(value, kappa, spread)
 
     def best(self, N: int) -> Verdict:
         """With the steepest bumps, which overlap least."""
@@ -213,22 +213,22 @@ def _too_large(task: Task, reach: float) -> UsageError:
 
 def _printed(task: Task) -> list[Choice]:
     """The paper's own N, δ and c for every order, for f/‖f‖ where the norm is more than 1."""
-    found: list[Choice] = []
+    choices: list[Choice] = []
     best, since, refused = None, 0, None
     for n, norm in _norms(task):
         try:
-            found.append(_size(task, n, max(norm, 1.0), task.eps))
+            choices.append(_size(task, n, max(norm, 1.0), task.eps))
         except UsageError as reason:
             refused = reason
             continue
-        now = _best(found, "size", None)
+        now = _best(choices, "size", None)
         since, best = (0 if now != best else since + 1), now
         if since >= PATIENCE:
             break
-    if not found:
+    if not choices:
         assert refused is not None
         raise refused
-    return found
+    return choices
 
 
 def would_fit(task: Task, n: int) -> float:

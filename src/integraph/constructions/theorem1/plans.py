@@ -89,16 +89,16 @@ def megabytes(size: int) -> str:
 
 def lean(d: int, outputs: int, n: int, N: int, c: float, spread: float, read_in: bool, bound: float) -> list[Choice]:
     """All splits, and batches that halve: from all cells at once to one by one."""
-    found = []
+    choices = []
     for right in range(d // 2 + 1) if N else (0,):
         batch = (N + 1) ** (d - right)
         while batch:
             shape = Shape(d, outputs, N, n, right, batch, read_in)
             if shape.refillable(c):
                 sizes = (shape.width, shape.depth, shape.coefficients, shape.terms)
-                found.append(Choice("lean", n, N, c, spread, batch, right, *sizes, bound))
+                choices.append(Choice("lean", n, N, c, spread, batch, right, *sizes, bound))
             batch //= 2
-    return found
+    return choices
 
 
 def most(d: int, n: int, outputs: int) -> int:
@@ -122,16 +122,16 @@ def printed(method: str, chosen: theorem1.Paper, outputs: int, read_in: bool, sc
     return Choice(method, chosen.n, N, chosen.c, 0.0, (N + 2) * d, 0, *sizes, scale * chosen.bound)
 
 
-def choose(source: str, eps: float, found: list[Choice], by: str, width: int | None) -> Plan:
+def choose(source: str, eps: float, choices: list[Choice], by: str, width: int | None) -> Plan:
     """The cheapest that fits; a refusal says what would."""
     if width is not None:
-        narrow = [choice for choice in found if choice.width <= width]
+        narrow = [choice for choice in choices if choice.width <= width]
         if not narrow:
-            least = min(found, key=lambda choice: choice.width)
+            least = min(choices, key=lambda choice: choice.width)
             raise UsageError(
                 f"width = {width}: the narrowest program for eps = {eps:g} has W = {least.width} (order "
                 f"{least.order}, N = {least.N}, D = {least.depth}): allow that, or a larger eps"
             )
-        found = narrow
-    ordered = sorted(found, key=lambda choice: choice.cost(by))
+        choices = narrow
+    ordered = sorted(choices, key=lambda choice: choice.cost(by))
     return Plan(source, eps, by, ordered[0], tuple(ordered))

@@ -27,7 +27,7 @@ DUST, TINY = 2.0**-200, 1e-200  # of the largest coefficient; of any: e^ln|a| st
 DELTA = {"paper": 0.5, "remark": 1.25}  # the Remark asks for Δ > 1
 
 
-def construct(task: Task, choice: Choice, found: Local) -> tuple[Registers, list[Segment], View, int, Floats]:
+def construct(task: Task, choice: Choice, polynomials: Local) -> tuple[Registers, list[Segment], View, int, Floats]:
     """Registers, segments, where the outputs are, the bits the flow needs, and what rounding costs each output."""
     d, m, N = task.function.inputs, task.function.outputs, choice.N
     registers, entry = Registers(), []
@@ -39,7 +39,7 @@ def construct(task: Task, choice: Choice, found: Local) -> tuple[Registers, list
         alpha = registers.inputs("alpha", d)
     at, acc = layout(registers, alpha, N), registers.new("acc", m)
     remark, reach = choice.method == "remark", 1.0 + DELTA[choice.method]
-    kept, dropped = _without_dust(found.coefficients, reach ** below(d, choice.order).sum(1))
+    kept, dropped = _without_dust(polynomials.coefficients, reach ** below(d, choice.order).sum(1))
     terms, lost = expand(kept) if remark else (collect(kept), np.zeros((1, m)))
     summed, relative = products(at, acc, terms)
     segments = [*entry, *bootstrap(at, choice.c, DELTA[choice.method], plus_one=remark), *summed]
@@ -47,9 +47,9 @@ def construct(task: Task, choice: Choice, found: Local) -> tuple[Registers, list
         step = segments[len(entry)]
         segments[len(entry)] = replace(step, blocks=(*step.blocks, ramp(acc, b=0.0)))
     if not remark:
-        return registers, segments, acc, required_bits(choice.c), dropped + relative * found.size
+        return registers, segments, acc, required_bits(choice.c), dropped + relative * polynomials.size
     powers = reach ** below(d, choice.order).sum(1)
-    return registers, segments, acc, DOUBLE, dropped + powers @ lost + _remark(terms, found, choice, d, relative)
+    return registers, segments, acc, DOUBLE, dropped + powers @ lost + _remark(terms, polynomials, choice, d, relative)
 
 
 def _without_dust(coefficients: Floats, powers: Floats) -> tuple[Floats, Floats]:
@@ -61,7 +61,7 @@ def _without_dust(coefficients: Floats, powers: Floats) -> tuple[Floats, Floats]
     return np.where(dust, 0.0, coefficients), cost
 
 
-def _remark(terms: Products, found: Local, choice: Choice, d: int, relative: float) -> Floats:
+def _remark(terms: Products, polynomials: Local, choice: Choice, d: int, relative: float) -> Floats:
     """What the rounded controls of step 2 and of the products cost, for every output.
 
     Step 2 with controls off by U relatively: ‖e^{tA}‖ ≤ 2 and |λ| ≤ 5 on the way, ‖A‖, ‖b‖ ≤ L = ln 2 + H_N, so ψ is
@@ -77,5 +77,5 @@ def _remark(terms: Products, found: Local, choice: Choice, d: int, relative: flo
     reach = 2.0**d * (1.0 + DELTA["remark"]) ** terms.exponents.sum(1)
     everything: Floats = reach @ np.abs(terms.coefficients)
     lanes = math.expm1(2 * left) + relative
-    total: Floats = UP * (moved * found.size + lanes * everything)
+    total: Floats = UP * (moved * polynomials.size + lanes * everything)
     return total

@@ -81,8 +81,8 @@ def _sum(values: Floats, axis: int) -> tuple[Floats, Floats]:
         other = summed - total
         rest = rest + ((total - (summed - other)) + (part - other))
         total = summed
-    found = total + rest
-    return found, (1 + 1e-6) * (U * np.abs(found) + (len(slices) * U) ** 2 * np.abs(slices).sum(0))
+    rounded_sum = total + rest
+    return rounded_sum, (1 + 1e-6) * (U * np.abs(rounded_sum) + (len(slices) * U) ** 2 * np.abs(slices).sum(0))
 
 
 def products(at: Layout, acc: View, terms: Products) -> tuple[tuple[Segment, ...], float]:
@@ -97,16 +97,16 @@ def products(at: Layout, acc: View, terms: Products) -> tuple[tuple[Segment, ...
     longer = len(terms) - (batches - 1) * lanes  # the lanes that have a term in the last batch
     lane = np.arange(lanes)
     first = lane * (batches - 1) + np.minimum(lane, longer)
-    found: list[Segment] = []
+    segments: list[Segment] = []
     for batch in range(batches):
         here = first[: lanes if batch < batches - 1 else longer] + batch
         active = at.ones.reshape(lanes)[: len(here)]
         coefficients = terms.coefficients[here].T
-        found += [
+        segments += [
             segment(f"products {batch + 1}", _refill(at, active, terms, logs, here, batch > 0)),
             segment(f"sum {batch + 1}", affine(acc, active, w=np.sign(coefficients) if m == 1 else coefficients)),
         ]
-    return tuple(found), relative
+    return tuple(segments), relative
 
 
 def _refill(at: Layout, lanes: View, terms: Products, logs: Floats | None, new: Indices, again: bool) -> Block:

@@ -36,9 +36,9 @@ class Samples:
     def newton(self, cells: Cells, N: int, n: int, spread: float, more: int = 0) -> Pair:
         """Values f(τ_α), or for spread = 0 the coefficients f^(α)/α! in units of a cell, |α| < n + more: (cells, …, M,
         outputs)."""
-        found, off = self._values(cells, N, n, spread, more) if spread else self._taylor(cells, N, n + more)
+        values, off = self._values(cells, N, n, spread, more) if spread else self._taylor(cells, N, n + more)
         moved = self._moved(1)[0] if spread else self._moved(n + more) * _unit(self.function.inputs, N, n + more)
-        return found, off + moved
+        return values, off + moved
 
     def _moved(self, n: int) -> Floats:
         """How much f^(α)/α!, |α| < n, changes when a point moves by `lost`: Σ_j (α_j + 1) sup |f^(α+e_j)|/(α+e_j)!."""
@@ -60,8 +60,8 @@ class Samples:
             rows = place[cells[j]]
             shape = (*(1,) * j, len(rows), *(1,) * (d - 1 - j), len(alphas))
             points[..., j] = rows[:, alphas[:, j]].reshape(shape)
-        found, off = self.at(self.cube.back(points.reshape(-1, d)))
-        return found.reshape(*lead, len(alphas), -1), off.reshape(*lead, len(alphas), -1)
+        values, off = self.at(self.cube.back(points.reshape(-1, d)))
+        return values.reshape(*lead, len(alphas), -1), off.reshape(*lead, len(alphas), -1)
 
     def at(self, x: Floats) -> Pair:
         """f at points (B, d) of the box, (B, outputs)."""
@@ -82,15 +82,15 @@ class Samples:
         x = self.cube.back(np.stack(grid, -1).reshape(-1, d))
         if f.expression is not None:
             ball = taylor(f.expression, x, x, n)
-            found, off = self._finite(ball.mid, ball.rad, n - 1)
+            coefficients, off = self._finite(ball.mid, ball.rad, n - 1)
         else:
             known = self._derivatives(cells, x, N, n)
-            found = known / factorials(d, n)[:, None, None]
-            off = 2 * U * np.abs(found)
+            coefficients = known / factorials(d, n)[:, None, None]
+            off = 2 * U * np.abs(coefficients)
         unit = (self.cube.scale**-alphas).prod(1)[:, None, None] * _unit(d, N, n)[:, None]
-        found, off = found * unit, (off + 4 * (n + d) * U * np.abs(found)) * unit
+        coefficients, off = coefficients * unit, (off + 4 * (n + d) * U * np.abs(coefficients)) * unit
         shape = (*grid[0].shape, len(alphas), self.outputs)
-        return np.moveaxis(found, 0, 1).reshape(shape), np.moveaxis(off, 0, 1).reshape(shape)
+        return np.moveaxis(coefficients, 0, 1).reshape(shape), np.moveaxis(off, 0, 1).reshape(shape)
 
     def _derivatives(self, cells: Cells, x: Floats, N: int, n: int) -> Floats:
         """f^(α) at the centres, (M, B, outputs)."""
@@ -118,5 +118,5 @@ class Samples:
 
 def _unit(d: int, N: int, n: int) -> Floats:
     """N^{−|α|}, (M, 1): from the cube to units of a cell."""
-    found: Floats = float(max(N, 1)) ** -below(d, n).sum(1)[:, None]
-    return found
+    result: Floats = float(max(N, 1)) ** -below(d, n).sum(1)[:, None]
+    return result

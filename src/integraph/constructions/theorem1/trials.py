@@ -22,7 +22,7 @@ def seen(task: Task) -> list[Choice]:
     """For every order the fewest cells at which no more than ε/2 is seen, rounding included."""
     d, outputs = task.function.inputs, task.function.outputs
     meter = Meter(task)
-    found: list[Choice] = []
+    choices: list[Choice] = []
     limit = EVALUATIONS
     for n in (task.order,) if task.order is not None else reversed(ladder(d)):
         most = min(plans.most(d, n, outputs), int((limit / (count(d, n) * outputs)) ** (1 / d)))
@@ -32,11 +32,11 @@ def seen(task: Task) -> list[Choice]:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if meter.good(n, middle) else (middle, high)
-        found += plans.lean(d, outputs, n, high, SEEN[0] * max(high, 1), SEEN[1], task.read_in, math.nan)
-        limit = min(limit, found[-1].coefficients)
-    if not found:
+        choices += plans.lean(d, outputs, n, high, SEEN[0] * max(high, 1), SEEN[1], task.read_in, math.nan)
+        limit = min(limit, choices[-1].coefficients)
+    if not choices:
         raise _out_of_sight(task, meter)
-    return found
+    return choices
 
 
 class Meter:

@@ -34,8 +34,8 @@ class UnitCube:
     @property
     def widths(self) -> Floats:
         """1/scale, from above: what a derivative by t has more than one by x."""
-        found: Floats = (1 + 4 * U) / self.scale
-        return found
+        result: Floats = (1 + 4 * U) / self.scale
+        return result
 
     @property
     def lost(self) -> float:
@@ -53,13 +53,13 @@ class UnitCube:
 
     def back(self, t: Floats) -> Floats:
         """Points of the box, for points (…, d) of the cube."""
-        found: Floats = np.clip((t - self.shift) / self.scale, self.box.low, self.box.high)
-        return found
+        result: Floats = np.clip((t - self.shift) / self.scale, self.box.low, self.box.high)
+        return result
 
     def forth(self, x: Floats) -> Floats:
         """t of points (B, d), in float64."""
-        found: Floats = x * self.scale + self.shift
-        return found
+        result: Floats = x * self.scale + self.shift
+        return result
 
 
 def _corners(low: float, high: float, scale: float, shift: float) -> list[bool]:

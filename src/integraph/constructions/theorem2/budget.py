@@ -95,8 +95,8 @@ def _leaks(layer: Stretch, M: Interval) -> Floats:
     C = (np.abs(c) + np.abs(1.0 + c)) * np.maximum(1.0, np.abs(c)) + np.abs(c)
     gap = np.where(k > 0, np.abs(1.0 - c), 1.0)
     moved = 2.0 * U * C * X * np.minimum(k * X, 2.0 / gap)
-    found: Floats = np.where(k > 0, np.where(gap * gap > 16.0 * C * U, moved, np.inf), 0.0)
-    return found
+    result: Floats = np.where(k > 0, np.where(gap * gap > 16.0 * C * U, moved, np.inf), 0.0)
+    return result
 
 
 def _together(layer: Stretch, M: Interval, norm: Mapping[str, float], extra: Mapping[str, Floats]) -> float:
@@ -104,8 +104,8 @@ def _together(layer: Stretch, M: Interval, norm: Mapping[str, float], extra: Map
     with ρ and |M|: at the largest M, with norms in place of ρ, the same formula bounds the norm."""
     hull = Interval(M.low.min(keepdims=True), M.high.max(keepdims=True))
     widest = {name: np.max(value, keepdims=True).reshape(1) for name, value in extra.items()}
-    found, _ = WRONG[layer.f.name](hull, {**{role: np.array([n]) for role, n in norm.items()}, **widest})
-    return float(found[0]) if np.isfinite(found[0]) else np.inf
+    errors, _ = WRONG[layer.f.name](hull, {**{role: np.array([n]) for role, n in norm.items()}, **widest})
+    return float(errors[0]) if np.isfinite(errors[0]) else np.inf
 
 
 def _scale(start: object) -> Floats:

@@ -66,10 +66,10 @@ def _uniform(chosen: Plan, r: float) -> list[narrow.Rate]:
 
 
 def _smallest(error: Callable[[float], Parts], eps: float, chosen: Plan) -> tuple[float, Parts]:
-    found = smallest(error, eps)
-    if found is None:
+    rate = smallest(error, eps)
+    if rate is None:
         raise _unreachable(eps, error(LARGEST_RATE), chosen)
-    return found
+    return rate
 
 
 def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], Parts]) -> Plan:
@@ -80,10 +80,10 @@ def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], 
         chosen = steeper(chosen, k)
         if not any(s.near.any() for s in chosen.stretches):
             return chosen  # no rectifier, or none that can switch
-        found = error(chosen).approximation
-        if found <= 0.5 * eps:
+        steepness = error(chosen).approximation
+        if steepness <= 0.5 * eps:
             return chosen
-        k *= max(2.1 * found / eps, 1.1) if math.isfinite(found) else 16.0
+        k *= max(2.1 * steepness / eps, 1.1) if math.isfinite(steepness) else 16.0
     raise UsageError(
         f"eps = {eps:g}: its rectifiers would have to be steeper than k = {LARGEST_STEEPNESS:g}, which float64 cannot "
         "follow: ask for a larger eps or a smaller box"
@@ -108,10 +108,10 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
     C = np.abs(chosen.readout.C)
     readout = (C.sum(1) if C.ndim == 2 else C) + 2 * np.abs(chosen.readout.b)  # the register that holds 1 is off by 2δ
     width = max([network.inputs, *(s.units for s in chosen.stretches)])
-    found = theorem2.rates(
+    rates = theorem2.rates(
         float(max(weights)), width, len(chosen.stretches), float(box.size.max()), float(readout.max()), eps
     )
-    pairs = [(float(np.ceil(100 * rate.r1) / 100), float(np.ceil(100 * rate.r3) / 100)) for rate in found]
+    pairs = [(float(np.ceil(100 * rate.r1) / 100), float(np.ceil(100 * rate.r3) / 100)) for rate in rates]
     parts = narrow.error(chosen, pairs)
     if not parts.total <= eps:
         raise _unreachable(eps, parts, chosen)

@@ -39,7 +39,7 @@ def seat(recipes: Sequence[Recipe]) -> tuple[int, tuple[Seating, ...]]:
     """How many banks, and the seating of every layer. The source is always the first or the last bank, so that the
     banks to be loaded, and those to be forgotten, lie side by side."""
     count = max([3, *(len(r.starts) + (r.drained is None) for r in recipes)])
-    source, found = 0, []
+    source, seatings = 0, []
     for recipe in recipes:
         free = list(range(count - 1, 0, -1)) if source == 0 else list(range(count - 1))
         banks = {} if recipe.drained is None else {recipe.drained: source}
@@ -47,9 +47,9 @@ def seat(recipes: Sequence[Recipe]) -> tuple[int, tuple[Seating, ...]]:
         for role in order:
             if role not in banks:
                 banks[role] = free.pop(0)
-        found.append(Seating(source, banks, banks[recipe.out]))
+        seatings.append(Seating(source, banks, banks[recipe.out]))
         source = banks[recipe.out]
-    return count, tuple(found)
+    return count, tuple(seatings)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # infinite is an answer

@@ -108,20 +108,20 @@ def _row_sums(w: Floats, x: View, states: Floats) -> Compute:
     weights = np.broadcast_to(w.reshape(w.shape[-1:]), x.shape[-1:]).copy()
     lanes = [(1 if s == 0 else n, s) for n, s in zip(x.shape[:-1], x.strides[:-1], strict=True)]
     source = View(x.offset, (*(n for n, _ in lanes), x.shape[-1]), x.strides).of(states)
-    found = np.empty(source.shape[:-2] + source.shape[-1:])
+    sums = np.empty(source.shape[:-2] + source.shape[-1:])
     if states.shape[1] == 1:
-        rows, vector = source[..., 0], found[..., 0]
+        rows, vector = source[..., 0], sums[..., 0]
 
         def total() -> None:
             np.matmul(rows, weights, out=vector)
     else:
 
         def total() -> None:
-            np.matmul(weights, source, out=found)
+            np.matmul(weights, source, out=sums)
 
     def compute(out: Floats) -> None:
         total()
-        np.copyto(out, found)
+        np.copyto(out, sums)
 
     return compute
 

@@ -43,7 +43,7 @@ class _Prepared:
         if waiting is not None and not waiting:  # it was taken from there
             waiting.append(workspace)
             return
-        columns = size + sum(n * len(found) for n, found in list(self.idle.items()))
+        columns = size + sum(n * len(workspaces) for n, workspaces in list(self.idle.items()))
         if 8 * columns * len(workspace.states) > IDLE:
             self.idle = {}
         self.idle.setdefault(size, []).append(workspace)
@@ -58,11 +58,11 @@ class Exact:
         self._able: WeakKeyDictionary[Program, bool] = WeakKeyDictionary()
 
     def can(self, program: Program) -> bool:
-        found = self._able.get(program)
-        if found is None:
+        able = self._able.get(program)
+        if able is None:
             blocks = (block for s in program.segments for block in s.blocks)
-            found = self._able[program] = all(isinstance(b.op, Gadget) and b.op.exact for b in blocks)
-        return found
+            able = self._able[program] = all(isinstance(b.op, Gadget) and b.op.exact for b in blocks)
+        return able
 
     def run(self, program: Program, x: Floats, options: Options) -> Flow:
         if options.times:
@@ -74,15 +74,15 @@ class Exact:
         size = prepared.chunk
         if 0 < len(x) <= size:  # a single input should cost microseconds
             return Flow(self.name, outputs, states, None, explained(program, x, work.chunk((0, len(x)))))
-        found = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
-        return Flow(self.name, outputs, states, None, explained(program, x, found))
+        failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
+        return Flow(self.name, outputs, states, None, explained(program, x, failures))
 
     def prepare(self, program: Program, everything: bool) -> _Prepared:
         """Kept with the program, and gone with it: a plan refers to its program, so no table of ours may hold it."""
-        found: dict[bool, _Prepared] = vars(program).setdefault("_exact", {})
-        if everything not in found:
-            found[everything] = _Prepared(program, everything)
-        return found[everything]
+        prepared: dict[bool, _Prepared] = vars(program).setdefault("_exact", {})
+        if everything not in prepared:
+            prepared[everything] = _Prepared(program, everything)
+        return prepared[everything]
 
     def _path(self, program: Program, x: Floats, options: Options) -> Flow:
         """States at given times: whole segments in order, each time by a closed form from the last switch."""
@@ -129,9 +129,9 @@ class _Work:
                 inputs = inputs * self.units[: self.program.inputs]
             workspace = self.prepared.take(size)
             fine = workspace.run(inputs) and (self.units is None or finite(inputs))
-            found = workspace.readout().T[:count]
-        self.outputs[a:b] = found
-        fine = fine and finite(found)
+            outputs = workspace.readout().T[:count]
+        self.outputs[a:b] = outputs
+        fine = fine and finite(outputs)
         if self.states is not None:
             states = workspace.states.T[:count]
             with np.errstate(all="ignore"):
@@ -142,17 +142,17 @@ class _Work:
 
     def _failed(self, a: int, b: int) -> list[Failure]:
         diagnosis = diagnose(self.program, self.prepared.plan.work(), self.x[a:b], a)
-        found = diagnosis.failures
+        failures = diagnosis.failures
         self._careful(diagnosis, a)
         suspect = ~np.isfinite(self.outputs[a:b])
         if self.states is not None:
             suspect = np.concatenate([suspect, ~np.isfinite(self.states[a:b])], 1)
-        found = _with_others(self.program, found, np.logical_or.reduce(suspect, axis=1), a)
-        for failure in found:
+        failures = _with_others(self.program, failures, np.logical_or.reduce(suspect, axis=1), a)
+        for failure in failures:
             self.outputs[failure.input] = np.nan
             if self.states is not None:
                 self.states[failure.input] = np.nan
-        return found
+        return failures
 
     def _careful(self, diagnosis: Diagnosis, first: int) -> None:
         """The inputs that the closed forms carry to the end, again: alone, a fast step that loses none of them; else
@@ -173,14 +173,14 @@ class _Work:
         self.prepared.give(size, workspace)
 
 
-def _with_others(program: Program, found: list[Failure], suspect: Mask, first: int) -> list[Failure]:
+def _with_others(program: Program, failures: list[Failure], suspect: Mask, first: int) -> list[Failure]:
     """Also inputs whose states are finite, but not their weighted sum or their values in other units."""
-    named = {failure.input for failure in found}
+    named = {failure.input for failure in failures}
     last = program.depth - 1
     label = program.segments[last].label if last >= 0 else ""
     others = [row for row in (np.flatnonzero(suspect) + first).tolist() if row not in named]
-    found = found + [Failure(row, Status.OVERFLOWED, last, label, "read-out", program.horizon) for row in others]
-    return sorted(found, key=lambda failure: failure.input)
+    failures = failures + [Failure(row, Status.OVERFLOWED, last, label, "read-out", program.horizon) for row in others]
+    return sorted(failures, key=lambda failure: failure.input)
 
 
 EXACT = Exact()

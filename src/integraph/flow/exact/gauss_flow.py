@@ -60,8 +60,8 @@ def _erf(x: float) -> float:
     q = q * d + (rr - 0.5) * (2 / 3)
     q = q * d - r
     place = np.int64(n)
-    found: float = ERF[place] + SLOPE[place] * (d + d * d * q)
-    return found
+    result: float = ERF[place] + SLOPE[place] * (d + d * d * q)
+    return result
 
 
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")

@@ -28,10 +28,10 @@ def gauss(generic: Generic, c: float, driven: bool) -> Binder:
 
         def step() -> bool:
             x = arguments(block, states)[1][0].reshape(-1) if scaled else source
-            found = centred_flow(w, h, y, x, t, c, driven) if alone else DOUBTFUL
-            if found == DOUBTFUL:
-                found = gauss_flow(w, h, y, x, t, c, driven)
-            return closed_form() if found == DOUBTFUL else found == FINE
+            verdict = centred_flow(w, h, y, x, t, c, driven) if alone else DOUBTFUL
+            if verdict == DOUBTFUL:
+                verdict = gauss_flow(w, h, y, x, t, c, driven)
+            return closed_form() if verdict == DOUBTFUL else verdict == FINE
 
         return step
 

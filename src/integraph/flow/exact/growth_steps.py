@@ -30,8 +30,8 @@ def growth(generic: Generic) -> Binder:
         given = (states, *_listed(block, states.shape[1]), t, settles)
 
         def step() -> bool:
-            found = growth_flow(*given)
-            return closed_form() if found == DOUBTFUL else found == FINE
+            verdict = growth_flow(*given)
+            return closed_form() if verdict == DOUBTFUL else verdict == FINE
 
         return step
 

@@ -116,7 +116,7 @@ def contract(
                     end[:] = 0.0
                     continue
                 for n in range(inputs):
-                    found = weight * total[n] + (end[n] if adds else 0.0)
-                    end[n] = found
-                    failed |= not (abs(found) <= LARGEST)
+                    value = weight * total[n] + (end[n] if adds else 0.0)
+                    end[n] = value
+                    failed |= not (abs(value) <= LARGEST)
     return failed == 0

@@ -42,10 +42,10 @@ class Plan:
 
     def work(self) -> list[list[Block]]:
         """The blocks that run, segment by segment."""
-        found: list[list[Block]] = [[] for _ in self.program.segments]
+        blocks: list[list[Block]] = [[] for _ in self.program.segments]
         for p in self.planned:
-            found[p.segment].append(p.block)
-        return found
+            blocks[p.segment].append(p.block)
+        return blocks
 
     def bind(self, count: int) -> Workspace:
         states = np.zeros((self.program.width, count))
@@ -74,7 +74,7 @@ def make(program: Program, everything: bool) -> Plan:
     zero = np.ones(program.width, np.bool_)
     zero[: program.inputs] = False
     planned = []
-    for number, block, tau, alive in sorted(kept, key=lambda found: (found[0], -_reads(found[1]))):
+    for number, block, tau, alive in sorted(kept, key=lambda plan: (plan[0], -_reads(plan[1]))):
         fresh = all(_all(ref, zero) for ref in block.targets)
         for ref in block.targets:
             _set(ref, zero, False)
@@ -173,8 +173,8 @@ class _Readout:
             return rows
         if rows.shape[1] == 1:
             rows = rows[:, 0]  # a vector is faster than a column
-        found: Floats = self.matrix @ rows
-        return found.reshape(len(found), -1)
+        outputs: Floats = self.matrix @ rows
+        return outputs.reshape(len(outputs), -1)
 
 
 def _identity(matrix: scipy.sparse.csr_array) -> bool:

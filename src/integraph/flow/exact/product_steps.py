@@ -58,25 +58,25 @@ def _matrices(z: View, x: View, v: View, states: Floats, scale: Floats) -> Compu
     axes, last = range(len(z.shape)), len(z.shape)
     neither = [x.strides[axis] == v.strides[axis] == 0 for axis in axes]
     x, v = (_single(ref, neither) for ref in (x, v))
-    found = np.empty(tuple(1 if idle else n for idle, n in zip(neither, z.shape, strict=True)))
+    product = np.empty(tuple(1 if idle else n for idle, n in zip(neither, z.shape, strict=True)))
     rows = [axis for axis in axes if v.strides[axis] == 0 != x.strides[axis]]
     columns = [axis for axis in axes if x.strides[axis] == 0 != v.strides[axis]]
     if len(rows) != 1 or len(columns) != 1:
         one, other = x.of(states)[..., 0], v.of(states)[..., 0]
 
         def dots(out: Floats) -> None:
-            np.vecdot(one, other, out=found)
-            np.multiply(found[..., None], scale, out=out)
+            np.vecdot(one, other, out=product)
+            np.multiply(product[..., None], scale, out=out)
 
         return dots
     others = [axis for axis in axes if axis not in rows + columns]
     left = _chosen(x, [*others, *rows, last]).of(states)[..., 0]
     right = _chosen(v, [*others, last, *columns]).of(states)[..., 0]
-    into = found.transpose(*others, *rows, *columns)
+    into = product.transpose(*others, *rows, *columns)
 
     def multiply(out: Floats) -> None:
         np.matmul(left, right, out=into)
-        np.multiply(found[..., None], scale, out=out)
+        np.multiply(product[..., None], scale, out=out)
 
     return multiply
 

@@ -68,7 +68,7 @@ def logistic_flow(
             tiny, rises = size < TINY, v > 0.0
             u = 1.0 + k * w if tiny else (e if rises else 1.0) * size - k * w * fall
             above = 1.0 if rises else (e if size < -LOWEST else 0.0)
-            found = base + w * ((1.0 if tiny else above * size) / u)
-            end[row, column] = found
-            failed |= not (FLOOR < u <= LARGEST) or not (abs(found) <= LARGEST)
+            value = base + w * ((1.0 if tiny else above * size) / u)
+            end[row, column] = value
+            failed |= not (FLOOR < u <= LARGEST) or not (abs(value) <= LARGEST)
     return failed == 0

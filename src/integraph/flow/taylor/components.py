@@ -59,8 +59,8 @@ class Components:
     def members(self, components: Indices) -> Indices:
         """The registers of components of one size: (components, size)."""
         starts: Indices = (np.cumsum(self.sizes) - self.sizes)[components]
-        found: Indices = self.order[starts[:, None] + np.arange(self.sizes[components[0]])]
-        return found
+        result: Indices = self.order[starts[:, None] + np.arange(self.sizes[components[0]])]
+        return result
 
     def of(self, terms: Split, kind: Kind) -> Split:
         return terms[self.kind[self.component[terms.row]] == kind]

@@ -60,10 +60,10 @@ class Taylor:
 
     def plans(self, program: Program) -> tuple[Plan, ...]:
         """One for each segment; kept as long as the program is."""
-        found = self._plans.get(program)
-        if found is None:
-            found = self._plans[program] = tuple(make(program, number) for number in range(program.depth))
-        return found
+        plans = self._plans.get(program)
+        if plans is None:
+            plans = self._plans[program] = tuple(make(program, number) for number in range(program.depth))
+        return plans
 
 
 class _Work:
@@ -143,9 +143,9 @@ class _Work:
         self.steps.append(steps)
         for lane in np.flatnonzero(status).tolist():
             component, column = divmod(lane, inputs)
-            found = (start + float(moment[lane]), STATUS[status[lane]], int(lanes.registers[place[lane], component]))
-            if column not in bad or found[0] < bad[column][0]:  # what failed first is the cause
-                bad[column] = found
+            failure = (start + float(moment[lane]), STATUS[status[lane]], int(lanes.registers[place[lane], component]))
+            if column not in bad or failure[0] < bad[column][0]:  # what failed first is the cause
+                bad[column] = failure
 
     def _drop(self, number: int, bad: Bad, alive: Indices, states: Floats) -> tuple[Indices, Floats]:
         label = self.program.segments[number].label

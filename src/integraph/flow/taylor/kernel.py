@@ -53,12 +53,12 @@ FINEST = 1e-16  # tolerance near a pole
 def _culprit(jets: Floats, scales: Floats, registers: int, stride: int, order: int, l: int) -> tuple[int, bool]:
     """The register of a lane whose high terms are largest for its size, and whether one of those whose radius of
     convergence is about the same moves away from 0."""
-    found, largest = 0, -1.0
+    culprit, largest = 0, -1.0
     for i in range(registers):
         at = (order - 1) * stride + i * LANES + l  # the last terms have made room for the sums
         ratio = max(abs(jets[at]), abs(jets[at - stride])) * scales[i * LANES + l]
         if not ratio <= largest:
-            found, largest = i, ratio
+            culprit, largest = i, ratio
     away = False
     for i in range(registers):
         at = (order - 1) * stride + i * LANES + l
@@ -66,7 +66,7 @@ def _culprit(jets: Floats, scales: Floats, registers: int, stride: int, order: i
         if ratio >= largest * 0.5 ** (order - 1):  # a radius up to twice the smallest
             # signs, because the product of tiny numbers is 0
             away |= np.sign(jets[i * LANES + l]) * np.sign(jets[stride + i * LANES + l]) > 0.0
-    return found, away
+    return culprit, away
 
 
 @njit(nogil=True, error_model="numpy")

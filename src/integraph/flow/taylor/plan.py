@@ -63,7 +63,7 @@ def _decoupled(terms: Split, parts: Components) -> tuple[Decoupled, ...]:
 def _coupled(terms: Split, parts: Components) -> tuple[Coupled, ...]:
     """One stack of matrices for each size of component."""
     terms = parts.of(terms, Kind.COUPLED)
-    found = []
+    systems = []
     for size in np.unique(parts.sizes[parts.kind == Kind.COUPLED]).tolist():
         alike = np.flatnonzero((parts.kind == Kind.COUPLED) & (parts.sizes == size))
         rank = np.full(len(parts.sizes), NONE)
@@ -76,5 +76,5 @@ def _coupled(terms: Split, parts: Components) -> tuple[Coupled, ...]:
         rest = here[~reads]
         at = stack[~reads] * size + row[~reads]
         sums = forms(len(alike) * size, at, rest.f, rest.g, rest.value) if len(at) else None
-        found.append(Coupled(terms.registers[parts.members(alike)], matrix, sums))
-    return tuple(found)
+        systems.append(Coupled(terms.registers[parts.members(alike)], matrix, sums))
+    return tuple(systems)

@@ -49,7 +49,7 @@ def group_lanes(terms: Split, parts: Components) -> tuple[Lanes, ...]:
     counts = np.bincount(component[fresh], minlength=len(parts.sizes))
     first = np.cumsum(counts) - counts
     lanes = np.flatnonzero(parts.kind == Kind.LANES)
-    found = []
+    lane_groups = []
     member = np.empty(len(parts.sizes), np.int64)
     structure = np.empty(len(parts.sizes), np.int64)
     groups = _alike(lanes, parts.sizes[lanes], counts[lanes], first[lanes], key[fresh])
@@ -61,19 +61,19 @@ def group_lanes(terms: Split, parts: Components) -> tuple[Lanes, ...]:
         keys = key[fresh][first[those[0]] + np.arange(counts[those[0]])]
         inside = slot[piece] - first[component[piece]]
         registers = np.ascontiguousarray(terms.registers[parts.members(those)].T)
-        found.append(_lanes(registers, keys, base, terms[piece], inside, member[component[piece]]))
-    return tuple(found)
+        lane_groups.append(_lanes(registers, keys, base, terms[piece], inside, member[component[piece]]))
+    return tuple(lane_groups)
 
 
 def _alike(lanes: Indices, sizes: Indices, counts: Indices, first: Indices, keys: Indices) -> list[Indices]:
     """The components `lanes` by structure: as many registers, as many terms, and then the same keys."""
-    found = []
+    groups = []
     for rough in _partition(lanes, sizes * (int(counts.max()) + 1) + counts):
         at = np.searchsorted(lanes, rough)
         count = int(counts[at[0]])
         table = np.ascontiguousarray(keys[first[at][:, None] + np.arange(count)])
-        found += _partition(rough, table.view(f"V{table.itemsize * count}").ravel())
-    return found
+        groups += _partition(rough, table.view(f"V{table.itemsize * count}").ravel())
+    return groups
 
 
 def _partition(items: Indices, label: NDArray[Any]) -> list[Indices]:

@@ -65,15 +65,15 @@ def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = 
 
 def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:
     """Names that a formula can use."""
-    found = names(variables)
-    for name in found:
+    input_names = names(variables)
+    for name in input_names:
         match = TOKEN.fullmatch(name)
         if match is None or match.lastgroup != "name":
             raise UsageError(f"{name!r} cannot name an input of a formula: use letters, digits and _, as in x1")
         if name in LETTERS or name in CALLED:
             what = "constant" if name in LETTERS else "function"
             raise UsageError(f"{name!r} cannot name an input: in a formula it is the {what}; choose another name")
-    return found
+    return input_names
 
 
 @dataclass(frozen=True, slots=True)

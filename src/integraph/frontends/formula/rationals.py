@@ -22,8 +22,8 @@ def rational(op: str, text: str, args: Sequence[Fraction | None]) -> Fraction | 
     if op not in ("neg", "add", "sub", "mul", "div", "power") or None in args:
         return None
     known = [a for a in args if a is not None]
-    found = _power(*known) if op == "power" else _value(op, *known)
-    return found if found is not None and _bits(found) <= BITS else None
+    value = _power(*known) if op == "power" else _value(op, *known)
+    return value if value is not None and _bits(value) <= BITS else None
 
 
 def _value(op: str, a: Fraction, b: Fraction = Fraction(0)) -> Fraction:

@@ -124,10 +124,10 @@ def _step(node: Any, args: list[int], tape: Tape) -> int:
 
 def _folded(op: str, args: list[int], tape: Tape) -> int:
     """((a op b) op c) op …"""
-    found, *rest = args
+    total, *rest = args
     for arg in rest:
-        found = tape.add(op, found, arg)
-    return found
+        total = tape.add(op, total, arg)
+    return total
 
 
 def _power(node: Any, args: list[int], tape: Tape) -> int:

@@ -59,12 +59,12 @@ def tokens(text: str) -> Iterator[Token]:
         if place == len(text):
             yield Token("end", "", place)
             return
-        found = TOKEN.match(text, place)
-        if found is None:
+        match = TOKEN.match(text, place)
+        if match is None:
             raise mistake(
                 text, place, place + 1, f"{_character(text[place])} is not part of a formula", _hint(text[place])
             )
-        token = Token(str(found.lastgroup), found[0], place)
+        token = Token(str(match.lastgroup), match[0], place)
         _check(text, token)
         yield token
         place = token.end

@@ -36,11 +36,11 @@ def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
     with jax.enable_x64(True):
         args = [build.input(called, shape) for called, shape in zip(_names(function, len(shapes)), shapes, strict=True)]
         traced = _trace(jax, function, name, shapes)
-        found = Walk(build).run(traced.jaxpr, traced.consts, args, [True] * len(traced.jaxpr.outvars))
-    if not found:
+        outputs = Walk(build).run(traced.jaxpr, traced.consts, args, [True] * len(traced.jaxpr.outvars))
+    if not outputs:
         raise SourceError(f"{name} returns no array")
     end = Call(build, name, {}, f"an output of {name}", lambda *_: [], {})
-    graph = build.graph(map(end.node, found))
+    graph = build.graph(map(end.node, outputs))
     for node in graph.nodes:
         if node.op == "constant" and node.value is not None and np.isneginf(node.value).any():
             raise SourceError(f"{name}: −inf in {node.text or 'a constant'} may go to a softmax only")

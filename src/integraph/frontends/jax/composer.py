@@ -77,4 +77,4 @@ def _exact(value: Value) -> bool:
         (value.q[1], form.s * form.a / pattern.gain),
         (value.r[1], value.q[1] * pattern.shifted),
     )
-    return all(bool((np.abs(found - true) <= ULPS * np.abs(true)).all()) for found, true in wanted)
+    return all(bool((np.abs(candidate - true) <= ULPS * np.abs(true)).all()) for candidate, true in wanted)

@@ -87,13 +87,13 @@ def said(reason: Exception) -> str:
 def _needed(jaxpr: Any, wanted: Sequence[bool]) -> list[tuple[Any, list[bool]]]:
     """The equations that the outputs need, and which of their results."""
     live = {atom for atom, want in zip(jaxpr.outvars, wanted, strict=True) if want and not hasattr(atom, "val")}
-    found = []
+    needed = []
     for equation in reversed(jaxpr.eqns):
         used = [variable in live for variable in equation.outvars]
         if any(used):
-            found.append((equation, used))
+            needed.append((equation, used))
             live.update(atom for atom in equation.invars if not hasattr(atom, "val"))
-    return found[::-1]
+    return needed[::-1]
 
 
 def _line(equation: Any) -> str:
@@ -101,7 +101,7 @@ def _line(equation: Any) -> str:
     try:
         from jax._src.source_info_util import summarize
 
-        found = re.search(r"([^/\\\s:]+):(\d+)", summarize(equation.source_info))
+        match = re.search(r"([^/\\\s:]+):(\d+)", summarize(equation.source_info))
     except (ImportError, AttributeError, TypeError):
         return ""
-    return f" ({found[1]}:{found[2]})" if found else ""
+    return f" ({match[1]}:{match[2]})" if match else ""

@@ -56,9 +56,9 @@ def _unary(at: Call, x: Value) -> Value:
 def _binary(at: Call, x: Value, y: Value) -> Value:
     op = BINARY[at.name]
     if isinstance(x, Part) or isinstance(y, Part):
-        found = _parts(at, op, x, y)
-        if found is not None:
-            return found
+        part = _parts(at, op, x, y)
+        if part is not None:
+            return part
     if op in ("max", "min"):
         return selection.extreme(at, op, x, y)
     if op == "add":

@@ -60,13 +60,13 @@ def select(at: Call, which: Value, *cases: Value) -> Value:
             numbers = np.where(number == n, case, numbers)
         else:
             rest.append((case, np.broadcast_to(number == n, numbers.shape)))
-    if len(rest) == 1 and (found := _left_out(at, *rest[0], numbers)) is not None:
-        return found
+    if len(rest) == 1 and (total := _left_out(at, *rest[0], numbers)) is not None:
+        return total
     parts = [at.apply("mul", case, mask.astype(np.float64)) for case, mask in rest]
-    found = at.apply("add", parts[0], numbers) if numbers.any() else parts[0]
+    total = at.apply("add", parts[0], numbers) if numbers.any() else parts[0]
     for part in parts[1:]:
-        found = at.apply("add", found, part)
-    return found
+        total = at.apply("add", total, part)
+    return total
 
 
 def _left_out(at: Call, x: Value, mask: Known, numbers: Known) -> Value | None:

@@ -82,16 +82,16 @@ def _gather(at: Call, x: int, *indices: Any) -> int:
     """By the numbers of the entries. Beyond the end is what jax fills in, which `mode` and `fill_value` say."""
     shape = at.shape(x)
     numbers = np.arange(math.prod(shape)).reshape(shape)
-    found, filled = _entries(at, shape, *indices)
+    entries, filled = _entries(at, shape, *indices)
     if filled.any():
-        return _with_fills(at, x, found, filled)
-    for axis in range(len(shape) if found.ndim == len(shape) else 0):  # along one axis, if it is so
-        if found.shape[:axis] == shape[:axis] and found.shape[axis + 1 :] == shape[axis + 1 :]:
-            first = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)[:, 0]
+        return _with_fills(at, x, entries, filled)
+    for axis in range(len(shape) if entries.ndim == len(shape) else 0):  # along one axis, if it is so
+        if entries.shape[:axis] == shape[:axis] and entries.shape[axis + 1 :] == shape[axis + 1 :]:
+            first = np.moveaxis(entries, axis, 0).reshape(entries.shape[axis], -1)[:, 0]
             taken = np.unravel_index(first, shape)[axis]
-            if np.array_equal(np.take(numbers, taken, axis), found):
+            if np.array_equal(np.take(numbers, taken, axis), entries):
                 return at.apply("take", x, data=(axis, tuple(taken.tolist())))
-    return _taken(at, at.reshape(x, (numbers.size,)), found)
+    return _taken(at, at.reshape(x, (numbers.size,)), entries)
 
 
 def _entries(at: Call, shape: tuple[int, ...], *indices: Any) -> tuple[Known, Known]:
@@ -109,17 +109,17 @@ def _has_fills(at: Call, x: Part, *indices: Any) -> bool:
     return bool(_entries(at, shape, *indices)[1].any())
 
 
-def _with_fills(at: Call, x: int, found: Known, filled: Known) -> int:
+def _with_fills(at: Call, x: int, entries: Known, filled: Known) -> int:
     fill = float(at.params["fill_value"] if at.params["fill_value"] is not None else math.nan)
     if not math.isfinite(fill):
         raise SourceError(f"{at.where}: an index is outside of an array of shape {at.shape(x)}, and is given {fill:g}")
     size = math.prod(at.shape(x))
     parts = at.reshape(x, (size,)), np.array([fill])
-    return _taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, found))
+    return _taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, entries))
 
 
-def _taken(at: Call, flat: int, found: Known) -> int:
-    return at.reshape(at.apply("take", flat, data=(0, tuple(found.ravel().tolist()))), found.shape)
+def _taken(at: Call, flat: int, entries: Known) -> int:
+    return at.reshape(at.apply("take", flat, data=(0, tuple(entries.ravel().tolist()))), entries.shape)
 
 
 def concatenate(at: Call, *parts: Value) -> Value:

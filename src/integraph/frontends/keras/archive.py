@@ -42,13 +42,13 @@ def _check_directory(path: Path) -> None:
 
 
 def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    found = [info for info in archive.infolist() if info.filename == name]
-    if len(found) != 1:
+    members = [info for info in archive.infolist() if info.filename == name]
+    if len(members) != 1:
         names = [info.filename for info in archive.infolist()]
         torch = any(member.endswith("data.pkl") for member in names)
         hint = "; it is a PyTorch file, a pickle, which is never opened" if torch else ""
-        raise FileError(f"it has {len(found)} members {name!r}, a .keras file has one (found: {names[:5]}){hint}")
-    info = found[0]
+        raise FileError(f"it has {len(members)} members {name!r}, a .keras file has one (found: {names[:5]}){hint}")
+    info = members[0]
     if info.compress_type not in PLAIN:
         raise FileError(
             f"its member {name!r} is packed by method {info.compress_type}: only stored and deflated are read"

@@ -32,10 +32,10 @@ class Part:
 
 def want(mapping: Any, key: str, kind: type[T], where: str) -> T:
     """An entry of the configuration, of the type it must have."""
-    found = mapping.get(key) if isinstance(mapping, dict) else None
-    if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
-        raise FileError(f"the configuration of {where} has no {key} that is {kind.__name__}, but {_show(found)}")
-    return found
+    value = mapping.get(key) if isinstance(mapping, dict) else None
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise FileError(f"the configuration of {where} has no {key} that is {kind.__name__}, but {_show(value)}")
+    return value
 
 
 def parts(model: Any, above: Place = TOP) -> Iterator[Part]:
@@ -76,7 +76,7 @@ def foreign(entry: dict[str, Any]) -> bool:
 def _places(entries: list[Any], above: Place) -> list[Place]:
     """Names of groups as Keras gives them: dense, dense_1, … in the order of the configuration."""
     used: dict[str, int] = {}
-    found = []
+    places = []
     for entry in entries:
         kind = want(entry, "class_name", str, "a layer")
         config = want(entry, "config", dict, f"layer {kind}")
@@ -85,8 +85,8 @@ def _places(entries: list[Any], above: Place) -> list[Place]:
             raise FileError(f"a layer of class {kind} has no name")
         group = _snake(kind)
         number = used[group] = used.get(group, -1) + 1
-        found.append(Place((*above.groups, f"{group}_{number}" if number else group), (*above.names, name)))
-    return found
+        places.append(Place((*above.groups, f"{group}_{number}" if number else group), (*above.names, name)))
+    return places
 
 
 def _snake(name: str) -> str:
@@ -119,14 +119,14 @@ def _order(config: dict[str, Any], names: list[str]) -> list[int]:
 
 def _end(config: dict[str, Any], key: str) -> tuple[str, int]:
     """The one input or output of a model, as a layer and the number of its call."""
-    found = config.get(key)
-    if isinstance(found, dict):
-        found = list(found.values())
-    if isinstance(found, list) and found and isinstance(found[0], list):
-        if len(found) != 1:
-            raise SourceError(f"the model has {len(found)} {key.replace('_layers', 's')}: a network has one")
-        found = found[0]
-    return _history(found, key)
+    ends = config.get(key)
+    if isinstance(ends, dict):
+        ends = list(ends.values())
+    if isinstance(ends, list) and ends and isinstance(ends[0], list):
+        if len(ends) != 1:
+            raise SourceError(f"the model has {len(ends)} {key.replace('_layers', 's')}: a network has one")
+        ends = ends[0]
+    return _history(ends, key)
 
 
 def _source(call: Any, name: str) -> tuple[str, int]:
@@ -148,11 +148,11 @@ def _source(call: Any, name: str) -> tuple[str, int]:
     return _history(single, f"the input of layer {name!r}")
 
 
-def _history(found: Any, where: str) -> tuple[str, int]:
-    good = isinstance(found, list) and len(found) >= 2 and isinstance(found[0], str) and type(found[1]) is int
+def _history(history: Any, where: str) -> tuple[str, int]:
+    good = isinstance(history, list) and len(history) >= 2 and isinstance(history[0], str) and type(history[1]) is int
     if not good:
-        raise FileError(f"{where} is not [layer, call, tensor] but {_show(found)}")
-    return found[0], found[1]
+        raise FileError(f"{where} is not [layer, call, tensor] but {_show(history)}")
+    return history[0], history[1]
 
 
 def _show(value: Any) -> str:

@@ -65,8 +65,8 @@ class Group:
     def open(self, path: str) -> Group | None:
         """The group at `path`, or None."""
         h5py = need(*H5PY)
-        found = self._child(path)
-        return Group(found, self.left, self.name) if isinstance(found, h5py.Group) else None
+        child = self._child(path)
+        return Group(child, self.left, self.name) if isinstance(child, h5py.Group) else None
 
     @_ours
     def text(self, attribute: str) -> str | None:
@@ -74,8 +74,12 @@ class Group:
         h5py = need(*H5PY)
         if attribute not in self.group.attrs:
             return None
-        found = self.group.attrs.get_id(attribute)
-        if found.shape != () or h5py.check_string_dtype(found.dtype) is None or found.get_storage_size() > TEXT:
+        attribute_id = self.group.attrs.get_id(attribute)
+        if (
+            attribute_id.shape != ()
+            or h5py.check_string_dtype(attribute_id.dtype) is None
+            or attribute_id.get_storage_size() > TEXT
+        ):
             raise FileError(f"{self.name}: attribute {attribute!r} must be one string of at most {TEXT} bytes")
         value = self.group.attrs[attribute]
         value = value.decode("utf-8") if isinstance(value, bytes) else str(value)
@@ -87,7 +91,7 @@ class Group:
     def arrays(self) -> list[str]:
         """Paths of all data sets below, over hard links."""
         h5py = need(*H5PY)
-        found: list[str] = []
+        paths: list[str] = []
         seen = 0
         stack = [("", self.group, 0)]
         while stack:
@@ -101,34 +105,34 @@ class Group:
                 if isinstance(group[key], h5py.Group):
                     stack.append((f"{prefix}{key}/", group[key], depth + 1))
                 else:
-                    found.append(prefix + key)
-        return found
+                    paths.append(prefix + key)
+        return paths
 
     @_ours
     def array(self, path: str) -> Floats | None:
         """The floats at `path` as float64, exactly; None if there are none."""
         h5py = need(*H5PY)
-        found = self._child(path)
-        if not isinstance(found, h5py.Dataset):
+        dataset = self._child(path)
+        if not isinstance(dataset, h5py.Dataset):
             return None
         where = f"{self.name}: data set {path!r}"
-        if found.external or found.is_virtual:
+        if dataset.external or dataset.is_virtual:
             raise FileError(f"{where} keeps its numbers in other files, which are not opened")
-        if found.id.get_create_plist().get_nfilters():
+        if dataset.id.get_create_plist().get_nfilters():
             raise FileError(f"{where} is compressed, which Keras never does: unpack it with h5repack -f NONE")
-        if found.shape is None:
+        if dataset.shape is None:
             raise FileError(f"{where} is empty")
-        if not _plain(found.dtype):
-            raise FileError(f"{where} holds {found.dtype}: weights must be float16, bfloat16, float32 or float64")
-        size = int(found.dtype.itemsize)
-        for axis in found.shape:
+        if not _plain(dataset.dtype):
+            raise FileError(f"{where} holds {dataset.dtype}: weights must be float16, bfloat16, float32 or float64")
+        size = int(dataset.dtype.itemsize)
+        for axis in dataset.shape:
             size *= int(axis)
-        stored = min(int(found.id.get_storage_size()), self.left[0])
+        stored = min(int(dataset.id.get_storage_size()), self.left[0])
         if size > stored:
-            raise FileError(f"{where} of shape {found.shape} needs {size} bytes, the file has {stored} for it")
+            raise FileError(f"{where} of shape {dataset.shape} needs {size} bytes, the file has {stored} for it")
         self.left[0] -= size
-        values = found[()]
-        return _bfloat16(values) if found.dtype.kind == "V" else np.asarray(values, np.float64)
+        values = dataset[()]
+        return _bfloat16(values) if dataset.dtype.kind == "V" else np.asarray(values, np.float64)
 
 
 @contextmanager

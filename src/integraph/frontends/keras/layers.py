@@ -151,12 +151,12 @@ def _batch_normalization(chain: Chain, part: Part) -> None:
     _last_axis(chain, part)
     names = [name for name, key in (("gamma", "scale"), ("beta", "center")) if part.config.get(key, True)]
     names += ["moving_mean", "moving_variance"]
-    found: dict[str, Any] = {"gamma": 1.0, "beta": 0.0, **dict(zip(names, chain.read(part, names), strict=True))}
+    parameters: dict[str, Any] = {"gamma": 1.0, "beta": 0.0, **dict(zip(names, chain.read(part, names), strict=True))}
     epsilon = activations.number(part.config.get("epsilon", 0.001), "epsilon", part)
-    root = np.maximum(_root(part, found["moving_variance"] + epsilon), np.finfo(float).tiny)
-    factor = found["gamma"] / root
+    root = np.maximum(_root(part, parameters["moving_variance"] + epsilon), np.finfo(float).tiny)
+    factor = parameters["gamma"] / root
     chain.notes.append(f"gamma/√(variance + epsilon) of {part}, and its product with the mean, are rounded to float64")
-    chain.scale(part, factor, found["beta"] - found["moving_mean"] * factor)
+    chain.scale(part, factor, parameters["beta"] - parameters["moving_mean"] * factor)
 
 
 def _root(part: Part, variance: Floats) -> Floats:

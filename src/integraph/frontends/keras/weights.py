@@ -48,8 +48,8 @@ class Numbered:
         said = group and group.text("name")
         if said and said != place.names[-1]:
             raise FileError(f"{self.root.name}: {path} belongs to layer {clean(said, NAME)!r}, not to {str(place)!r}")
-        found = [group.array(str(number)) if group else None for number in range(len(variables))]
-        return [_there(array, self.root, place, name) for array, name in zip(found, variables, strict=True)]
+        arrays = [group.array(str(number)) if group else None for number in range(len(variables))]
+        return [_there(array, self.root, place, name) for array, name in zip(arrays, variables, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,23 +61,23 @@ class Named:
 
     def read(self, place: Place, variables: Sequence[str]) -> list[Floats]:
         group = self.root.open(f"model_weights/{place.names[0]}")
-        found = [self._one(group, place, name) if group else None for name in variables]
+        arrays = [self._one(group, place, name) if group else None for name in variables]
         if any(_variable(path).startswith("lora_") for path in self.paths.get(place.names[0], ())):
             raise FileError(
                 f"layer {str(place)!r} has LoRA weights beside its kernel: save as .keras, which joins them"
             )
-        return [_there(array, self.root, place, name) for array, name in zip(found, variables, strict=True)]
+        return [_there(array, self.root, place, name) for array, name in zip(arrays, variables, strict=True)]
 
     def _one(self, group: Group, place: Place, name: str) -> Floats | None:
         if place.names[0] not in self.paths:
             self.paths[place.names[0]] = group.arrays()
         paths = self.paths[place.names[0]]
-        found = [path for path in paths if _variable(path) == name]
-        if len(place.names) > 1 or len(found) > 1:
-            found = [path for path in found if f"/{path}".endswith(f"/{place.names[-1]}/{path.split('/')[-1]}")]
-        if len(found) > 1:
-            raise FileError(f"{self.root.name}: several weights {name!r} of layer {str(place)!r}: {found[:4]}")
-        return group.array(found[0]) if found else None
+        matches = [path for path in paths if _variable(path) == name]
+        if len(place.names) > 1 or len(matches) > 1:
+            matches = [path for path in matches if f"/{path}".endswith(f"/{place.names[-1]}/{path.split('/')[-1]}")]
+        if len(matches) > 1:
+            raise FileError(f"{self.root.name}: several weights {name!r} of layer {str(place)!r}: {matches[:4]}")
+        return group.array(matches[0]) if matches else None
 
 
 def _variable(path: str) -> str:

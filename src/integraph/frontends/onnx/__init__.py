@@ -32,14 +32,14 @@ def read(source: Any, max_bytes: int = MAX_BYTES) -> Network:
     if len(shape) < 2 or shape[0] == 1:
         return _network(model, name, size, shape)
     try:
-        found = _network(model, name, size, (1, *shape[1:]), shape[0])
+        network = _network(model, name, size, (1, *shape[1:]), shape[0])
     except SourceError as reason:
         try:
             return _network(model, name, size, shape)
         except SourceError:
             raise reason from None
     return replace(
-        found, notes=(f"the first axis of the input, of size {shape[0]}, is read as the batch", *found.notes)
+        network, notes=(f"the first axis of the input, of size {shape[0]}, is read as the batch", *network.notes)
     )
 
 
@@ -60,5 +60,5 @@ def _network(model: Any, name: str, size: int, shape: tuple[int, ...], rows: int
     (output,) = walk.outputs(tracer.input(shape))
     if not isinstance(output, Traced):
         raise SourceError(f"the output {show(model.graph.output[0].name)} does not depend on the input")
-    found = tracer.network(output)
-    return replace(found, notes=tuple(dict.fromkeys((*walk.notes, *found.notes))))
+    network = tracer.network(output)
+    return replace(network, notes=tuple(dict.fromkeys((*walk.notes, *network.notes))))

@@ -43,10 +43,10 @@ def arithmetic(n: AnyNode[T]) -> T | Array:
             return folded
         n.notes.append(f"{n.where}: constants combined in float64")
     with np.errstate(over="ignore", invalid="ignore"):
-        found = n.checked(np.asarray(FOLD[n.operator](a, b)))
-    if found.dtype.kind == "i" and found.size and np.abs(found).max() >= 2**31:
+        value = n.checked(np.asarray(FOLD[n.operator](a, b)))
+    if value.dtype.kind == "i" and value.size and np.abs(value).max() >= 2**31:
         raise SourceError(f"{n.where} makes an integer of 2³¹ or more, which a file of 32-bit integers would wrap")
-    return found
+    return value
 
 
 def aligned(n: AnyNode[T]) -> T | Array:
@@ -112,5 +112,5 @@ def batch_normalisation(n: AnyNode[T]) -> T | Array:
     factor = scale / np.sqrt(width)
     n.notes.append(f"{n.where}: read as an affine map, its coefficients rounded to float64")
     aligned = (*units, *(1,) * (len(x.shape) - 1 - len(units)))
-    found = n.tracer.mul(x, factor.reshape(aligned), n.where)
-    return n.tracer.add(found, (shift - mean * factor).reshape(aligned), n.where)
+    scaled = n.tracer.mul(x, factor.reshape(aligned), n.where)
+    return n.tracer.add(scaled, (shift - mean * factor).reshape(aligned), n.where)

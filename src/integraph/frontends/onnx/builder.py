@@ -168,8 +168,8 @@ class Drawing(Budget):
 
     def move(self, op: str, x: Drawn, data: tuple[Any, ...], where: str) -> Drawn:
         """An operation that takes entries to other places."""
-        found = self.draw(op, x.seen, where=where, data=data)
-        return found if x.part is None else replace(found, where=x.where, part=STRUCTURE[op](x.part, data))
+        node = self.draw(op, x.seen, where=where, data=data)
+        return node if x.part is None else replace(node, where=x.where, part=STRUCTURE[op](x.part, data))
 
     def of_rows(self, op: str, x: Drawn, where: str) -> Drawn:
         """softmax, its logarithm or logsumexp over the last axis, of the entries that take part."""

@@ -88,5 +88,5 @@ def running_sum(n: GraphNode) -> Operand:
         raise SourceError(f"{n.where} is an exclusive sum or one of truth values: only plain sums are supported")
     n.room(*x.shape)
     order = np.flip(x, axis) if n.attributes.get("reverse") else x
-    found = np.cumsum(order, axis)
-    return n.checked(np.flip(found, axis) if n.attributes.get("reverse") else found)
+    sums = np.cumsum(order, axis)
+    return n.checked(np.flip(sums, axis) if n.attributes.get("reverse") else sums)

@@ -19,10 +19,10 @@ def draw(model: Any, name: str, budget: int, shape: tuple[int, ...]) -> Graph:
     walk = Walk(model, drawing, DOMAINS)
     outputs = walk.outputs(start)
     names = [show(output.name) for output in model.graph.output]
-    found = drawing.builder.graph(
+    graph = drawing.builder.graph(
         drawing.node(value, f"the output {name}") for value, name in zip(outputs, names, strict=True)
     )
     sizes = given(model.graph)[0].type.tensor_type.shape.dim
     batch = ("the first axis of the input has no size: it is read as a batch of one",)
     notes = (*(batch if len(sizes) > 1 and not sizes[0].dim_value else ()), *walk.notes)
-    return replace(found, notes=tuple(dict.fromkeys(notes)))
+    return replace(graph, notes=tuple(dict.fromkeys(notes)))

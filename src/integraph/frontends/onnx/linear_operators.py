@@ -107,5 +107,5 @@ def conv(n: NetworkNode) -> Operand:
             "whole input, without padding or groups, is a dense layer"
         )
     bias = None if n.given(2) is None else n.weights(2, "biases")
-    found = n.tracer.dense(x, W.reshape(len(W), -1), bias, n.where)
-    return n.tracer.reshape(found, (1, len(W), *(1,) * len(space)), n.where)
+    layer = n.tracer.dense(x, W.reshape(len(W), -1), bias, n.where)
+    return n.tracer.reshape(layer, (1, len(W), *(1,) * len(space)), n.where)

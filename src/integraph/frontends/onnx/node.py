@@ -70,34 +70,34 @@ class Node(Generic[T, R]):
         return self.inputs[n] if n < len(self.inputs) else None
 
     def operand(self, n: int) -> T | Array:
-        found = self.given(n)
-        if found is None:
+        value = self.given(n)
+        if value is None:
             raise SourceError(f"{self.where} has no operand {n}")
-        return found
+        return value
 
     def traced(self, n: int = 0) -> T:
-        found = self.operand(n)
-        return self.tracer.lift(found, self.where) if isinstance(found, np.ndarray) else found
+        value = self.operand(n)
+        return self.tracer.lift(value, self.where) if isinstance(value, np.ndarray) else value
 
     def constant(self, n: int, what: str) -> Array:
-        found = self.operand(n)
-        if not isinstance(found, np.ndarray):
-            raise SourceError(f"{self.where}: its {what} come from {found.where}, they must be constants of the file")
-        return found
+        value = self.operand(n)
+        if not isinstance(value, np.ndarray):
+            raise SourceError(f"{self.where}: its {what} come from {value.where}, they must be constants of the file")
+        return value
 
     def weights(self, n: int, what: str) -> Array:
         """A constant that is part of what the net computes."""
-        found = self.constant(n, what)
-        if found.dtype.kind != "f":
-            raise SourceError(f"{self.where}: its {what} are of type {found.dtype}, they must be floats")
-        return found
+        array = self.constant(n, what)
+        if array.dtype.kind != "f":
+            raise SourceError(f"{self.where}: its {what} are of type {array.dtype}, they must be floats")
+        return array
 
     def integers(self, n: int, what: str) -> list[int]:
         """Operand n as sizes or axes."""
-        found = self.constant(n, what)
-        if found.dtype.kind != "i" or found.ndim > 1 or found.size > 64:
-            raise SourceError(f"{self.where}: its {what} must be a short list of integers, got shape {found.shape}")
-        return [int(n) for n in np.atleast_1d(found)]
+        array = self.constant(n, what)
+        if array.dtype.kind != "i" or array.ndim > 1 or array.size > 64:
+            raise SourceError(f"{self.where}: its {what} must be a short list of integers, got shape {array.shape}")
+        return [int(n) for n in np.atleast_1d(array)]
 
     def number(self, name: str, default: float) -> float:
         value = float(self.attributes.get(name, default))
@@ -139,7 +139,7 @@ AnyNode = Node[T, Tracing[T]]
 def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:
     """Attributes by name. What the operator's schema does not know is refused, as is a wrong number of operands."""
     onnx = need("onnx", "onnx")
-    found = {}
+    values = {}
     schema = None
     if proto.domain in ("", "ai.onnx"):
         try:
@@ -151,7 +151,7 @@ def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:
                 f"{where} has {len(proto.input)} operands, opset {opset} says {schema.min_input} to {schema.max_input}"
             )
     for attribute in proto.attribute:
-        if attribute.name in found:
+        if attribute.name in values:
             raise SourceError(f"{where} has the attribute {show(attribute.name)} twice")
         known = schema.attributes.get(attribute.name) if schema else None
         if (schema and (known is None or int(known.type) != attribute.type)) or attribute.ref_attr_name:
@@ -159,8 +159,8 @@ def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:
                 f"{where} has an attribute {show(attribute.name)} that its operator does not have in opset {opset}"
             )
         value = onnx.helper.get_attribute_value(attribute)
-        found[attribute.name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return found
+        values[attribute.name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return values
 
 
 def show(name: str | bytes) -> str:

@@ -42,8 +42,8 @@ def power(n: GraphNode) -> Operand:
         raise SourceError(f"{n.where} has an exponent that is not finite")
     if not values.size or (values != values.flat[0]).any():
         return n.tracer.apply("variable_power", x, values, where=n.where)
-    found = n.tracer.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
-    return structure_operators.spread(n, found, broadcast(x.shape, values.shape, n.where))
+    result = n.tracer.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
+    return structure_operators.spread(n, result, broadcast(x.shape, values.shape, n.where))
 
 
 def extreme(n: GraphNode) -> Operand:
@@ -62,15 +62,15 @@ def _extreme(n: GraphNode, op: str, a: Operand, b: Operand) -> Operand:
 
 def clip(n: GraphNode) -> Operand:
     """Between two bounds; the lowest number of float32 and less is no minimum, the largest and more no maximum."""
-    found = n.operand(0)
+    value = n.operand(0)
     for k, op, name, side in ((1, "max", "min", -1.0), (2, "min", "max", 1.0)):
         given = n.attributes.get(name)
         bound = n.given(k) if given is None else np.array(given)
         if bound is not None and not (
             isinstance(bound, np.ndarray) and (side * bound >= np.finfo(np.float32).max).all()
         ):
-            found = _extreme(n, op, found, bound)
-    return found
+            value = _extreme(n, op, value, bound)
+    return value
 
 
 def _rule(rule: Rule) -> Rule:

@@ -31,9 +31,9 @@ def _product(n: GraphNode, a: Operand, b: Operand) -> Operand:
     row, column = len(a.shape) == 1, len(b.shape) == 1
     x = reshaped(n, a, (1, *a.shape)) if row else a
     y = reshaped(n, b, (*b.shape, 1)) if column else b
-    found = n.tracer.apply("matmul", x, y, where=n.where)
-    lead, (rows, columns) = found.shape[:-2], found.shape[-2:]
-    return reshaped(n, found, (*lead, *(() if row else (rows,)), *(() if column else (columns,))))
+    product = n.tracer.apply("matmul", x, y, where=n.where)
+    lead, (rows, columns) = product.shape[:-2], product.shape[-2:]
+    return reshaped(n, product, (*lead, *(() if row else (rows,)), *(() if column else (columns,))))
 
 
 def gemm(n: GraphNode) -> Operand:
@@ -42,13 +42,13 @@ def gemm(n: GraphNode) -> Operand:
     )
     if any(len(x.shape) != 2 for x in (a, b)):
         raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: both must be matrices")
-    found = _scaled(n, _product(n, a, b), n.number("alpha", 1.0))
+    total = _scaled(n, _product(n, a, b), n.number("alpha", 1.0))
     if n.given(2) is None:
-        return found
+        return total
     bias = _scaled(n, n.operand(2), n.number("beta", 1.0))
-    if broadcast(found.shape, bias.shape, n.where) != found.shape:
-        raise SourceError(f"{n.where} adds shape {bias.shape} to a product of shape {found.shape}")
-    return n.tracer.apply("add", found, bias, where=n.where)
+    if broadcast(total.shape, bias.shape, n.where) != total.shape:
+        raise SourceError(f"{n.where} adds shape {bias.shape} to a product of shape {total.shape}")
+    return n.tracer.apply("add", total, bias, where=n.where)
 
 
 def _scaled(n: GraphNode, x: Operand, factor: float) -> Operand:
@@ -65,15 +65,15 @@ def reduce(n: GraphNode) -> Operand:
     if n.operator in ("ReduceL2", "ReduceSumSquare"):
         x = n.tracer.apply("mul", x, x, where=n.where)
     if n.operator == "ReduceLogSumExp":
-        found = _log_sum_exp(n, x, axes)
+        total = _log_sum_exp(n, x, axes)
     else:
-        found = n.tracer.apply("sum", x, where=n.where, data=(tuple(axes),))
+        total = n.tracer.apply("sum", x, where=n.where, data=(tuple(axes),))
     if n.operator == "ReduceMean":
         count = np.array(float(math.prod(x.shape[axis] for axis in axes)))
-        found = n.tracer.apply("div", found, count, where=n.where)
+        total = n.tracer.apply("div", total, count, where=n.where)
     if n.operator in AFTER:
-        found = n.tracer.apply(AFTER[n.operator], found, where=n.where)
-    return reshaped(n, found, _kept(x.shape, axes)) if n.attributes.get("keepdims", 1) else found
+        total = n.tracer.apply(AFTER[n.operator], total, where=n.where)
+    return reshaped(n, total, _kept(x.shape, axes)) if n.attributes.get("keepdims", 1) else total
 
 
 def _log_sum_exp(n: GraphNode, x: Operand, axes: Sequence[int]) -> Operand:
@@ -122,15 +122,15 @@ def layer_normalisation(n: GraphNode) -> Operand:
     centred = draw.sub(x, _mean(n, x, axes), n.where)
     variance = _mean(n, draw.mul(centred, centred, n.where), axes)
     width = draw.add(variance, np.array(n.number("epsilon", EPSILON)), n.where)
-    found = draw.mul(centred, draw.draw("power", width, where=n.where, data=(Fraction(-1, 2),)), n.where)
-    found = draw.mul(found, n.operand(1), n.where)
+    value = draw.mul(centred, draw.draw("power", width, where=n.where, data=(Fraction(-1, 2),)), n.where)
+    value = draw.mul(value, n.operand(1), n.where)
     bias = n.given(2)
-    found = found if bias is None else draw.add(found, bias, n.where)
-    if found.shape != x.shape:
+    value = value if bias is None else draw.add(value, bias, n.where)
+    if value.shape != x.shape:
         raise SourceError(f"{n.where} has scales or biases that do not fit the shape {x.shape}")
-    return found
+    return value
 
 
 def _mean(n: GraphNode, x: Drawn, axes: Sequence[int]) -> Drawn:
-    found = n.tracer.found(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
-    return n.tracer.reshape(n.tracer.lift(found, n.where), _kept(x.shape, axes), n.where)
+    mean = n.tracer.found(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
+    return n.tracer.reshape(n.tracer.lift(mean, n.where), _kept(x.shape, axes), n.where)

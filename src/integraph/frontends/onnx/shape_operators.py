@@ -64,10 +64,10 @@ def axes_of(n: AnyNode[T], rank: int) -> list[int] | None:
     axes = n.integers(1, "axes") if n.given(1) is not None else n.attributes.get("axes")
     if axes is None:
         return None
-    found = [a + rank if a < 0 else a for a in axes]
-    if any(not 0 <= a < rank for a in found) or len(set(found)) < len(found):
+    positions = [a + rank if a < 0 else a for a in axes]
+    if any(not 0 <= a < rank for a in positions) or len(set(positions)) < len(positions):
         raise SourceError(f"{n.where}: axes {axes} of a tensor with {rank} axes")
-    return found
+    return positions
 
 
 def squeeze(n: AnyNode[T]) -> T | Array:

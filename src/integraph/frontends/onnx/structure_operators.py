@@ -36,10 +36,10 @@ def split(n: GraphNode) -> tuple[Operand, ...]:
         or n.attributes.get("num_outputs", n.outputs) != n.outputs
     ):
         raise SourceError(f"{n.where} splits {size} entries into {list(sizes)}, for {n.outputs} outputs")
-    found = []
+    parts = []
     for k, count in enumerate(sizes):
-        found.append(_cut(n, x, {axis: (sum(sizes[:k]), 1, count)}))
-    return tuple(found)
+        parts.append(_cut(n, x, {axis: (sum(sizes[:k]), 1, count)}))
+    return tuple(parts)
 
 
 def slices(n: GraphNode) -> Operand:
@@ -89,8 +89,8 @@ def gather(n: GraphNode) -> Operand:
     if indices.dtype.kind != "i" or ((indices < -size) | (indices >= size)).any():
         raise SourceError(f"{n.where} takes entries {indices.ravel()[:8].tolist()} of {size}: there are no such")
     n.room(*x.shape[:axis], indices.size, *x.shape[axis + 1 :])
-    found = moved(n, "take", x, (axis, tuple((indices.ravel() % size).tolist())))
-    return shape_operators.reshaped(n, found, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+    taken = moved(n, "take", x, (axis, tuple((indices.ravel() % size).tolist())))
+    return shape_operators.reshaped(n, taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 
 def expand(n: GraphNode) -> Operand:
@@ -126,9 +126,9 @@ def moved(n: GraphNode, op: str, x: Operand, data: tuple[Any, ...]) -> Operand:
     """An operation that moves entries, of constants of any type too."""
     if isinstance(x, Drawn):
         return n.tracer.move(op, x, data, n.where)
-    found = np.asarray(STRUCTURE[op](x, data))
-    n.room(*found.shape)
-    return found
+    value = np.asarray(STRUCTURE[op](x, data))
+    n.room(*value.shape)
+    return value
 
 
 def axis_of(n: GraphNode, axis: int, rank: int) -> int:

@@ -40,13 +40,13 @@ class Walk(Generic[T, R]):
 
     def _needed(self) -> list[tuple[int, Any]]:
         """The nodes that the outputs need, in order."""
-        wanted, found = {output.name for output in self.graph.output}, []
+        wanted, needed = {output.name for output in self.graph.output}, []
         for index, proto in reversed(list(enumerate(self.graph.node))):
             if not wanted.isdisjoint(proto.output):
                 wanted.update(filter(None, proto.input))
-                found.append((index, proto))
+                needed.append((index, proto))
         self.wanted = wanted
-        return found[::-1]
+        return needed[::-1]
 
     def _step(self, proto: Any, where: str) -> None:
         rules = self.rules.get(proto.domain)
@@ -66,8 +66,8 @@ class Walk(Generic[T, R]):
             raise SourceError(f"{where} has {len(proto.output)} outputs, so it is in training mode: save for inference")
         text, count = show(proto.name or proto.output[0]), len(proto.output)
         node = Node(proto.op_type, where, text, self.opset, inputs, count, options, self.tracer, self.notes)
-        found = rules[proto.op_type](node)
-        results = found if isinstance(found, tuple) else (found,)
+        produced = rules[proto.op_type](node)
+        results = produced if isinstance(produced, tuple) else (produced,)
         if not self.wanted.isdisjoint(proto.output[len(results) :]):
             raise SourceError(f"{where}: its second output is used, only the first is supported")
         self.values.update((name, value) for name, value in zip(proto.output, results, strict=False) if name)
@@ -134,5 +134,5 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _list(values: Iterable[Any]) -> str:
-    found = [show(value.name) for value in values]
-    return f"[{', '.join(found[:4])}{', …' if len(found) > 4 else ''}]"
+    names = [show(value.name) for value in values]
+    return f"[{', '.join(names[:4])}{', …' if len(names) > 4 else ''}]"

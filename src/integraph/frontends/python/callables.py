@@ -76,17 +76,17 @@ def _parameters(f: Callable[..., Any]) -> tuple[str, ...] | None:
     if isinstance(f, np.ufunc):
         return tuple(f"x{n + 1}" for n in range(f.nin)) if f.nin > 1 else ("x",)
     try:
-        found = list(inspect.signature(f).parameters.values())
+        parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):  # some functions written in C do not tell
         return ()
-    wanted = [p for p in found if p.kind == p.KEYWORD_ONLY and p.default is p.empty]
+    wanted = [p for p in parameters if p.kind == p.KEYWORD_ONLY and p.default is p.empty]
     if wanted:
         raise UsageError(
             f"{_name(f)} needs the keyword {wanted[0].name}: wrap it, as in lambda x: f(x, {wanted[0].name}=…)"
         )
-    positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     needed = tuple(p.name for p in positional if p.default is p.empty) or tuple(p.name for p in positional[:1])
-    if any(p.kind == p.VAR_POSITIONAL for p in found) and len(needed) < 2:
+    if any(p.kind == p.VAR_POSITIONAL for p in parameters) and len(needed) < 2:
         return None
     if not needed:
         raise UsageError(f"{_name(f)} takes no arguments: a function needs at least one input")

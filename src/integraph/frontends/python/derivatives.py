@@ -56,9 +56,9 @@ class Derivatives:
     def _find(self, alpha: Alpha) -> Pointwise:
         """f^(α), made and compared when it is first needed."""
         if alpha not in self.known:
-            found = self._made(alpha)
-            self.known[alpha] = found
-            self._compare(alpha, found)
+            derivative = self._made(alpha)
+            self.known[alpha] = derivative
+            self._compare(alpha, derivative)
         return self.known[alpha]
 
     def _made(self, alpha: Alpha) -> Pointwise:
@@ -71,10 +71,10 @@ class Derivatives:
                 raise UsageError(f"{name} must be a Python function, not {type(g).__name__}")
         else:
             g = self._partial(alpha)
-        found = Pointwise(g, name, self.f.variables, self.f.apart, self.f.box)
-        if found.outputs != self.f.outputs:
-            raise SourceError(f"{name} has {found.outputs} outputs, {self.f.name} has {self.f.outputs}")
-        return found
+        derivative = Pointwise(g, name, self.f.variables, self.f.apart, self.f.box)
+        if derivative.outputs != self.f.outputs:
+            raise SourceError(f"{name} has {derivative.outputs} outputs, {self.f.name} has {self.f.outputs}")
+        return derivative
 
     def _partial(self, alpha: Alpha) -> Callable[..., Any]:
         rule, order = self.rule, alpha if self.d > 1 else alpha[0]
@@ -85,14 +85,14 @@ class Derivatives:
 
         return g
 
-    def _compare(self, alpha: Alpha, found: Pointwise) -> None:
+    def _compare(self, alpha: Alpha, derivative: Pointwise) -> None:
         """A SourceError if the derivative is grossly not the slope of one below it."""
         lower = [(j, below) for j in range(self.d) if (below := _less(alpha, j)) in self.known or self._has(below)]
         for j, below in lower[:1]:
             x = interior(self.f.box, POINTS)
             width = self.f.box[1, j] - self.f.box[0, j]
             coarse, fine = (_slope(self._find(below), x, j, part * width) for part in STEPS)
-            given = found(x)
+            given = derivative(x)
             size = np.max(np.maximum(np.abs(fine), np.abs(given)), 0) + CLOSE * np.max(np.abs(self._find(below)(x)), 0)
             sure = np.abs(coarse - fine) <= SURE * size
             wrong = sure & ~(np.abs(fine - given) <= CLOSE * size)
@@ -100,7 +100,8 @@ class Derivatives:
                 row, column = (int(n) for n in np.argwhere(wrong)[0])
                 where = point(x[row], self.f.variables)
                 raise SourceError(
-                    f"{found.name} is {given[row, column]:.6g} at {where}, but differences of {self._find(below).name} "
+                    f"{derivative.name} is {given[row, column]:.6g} at {where}, but differences of "
+                    f"{self._find(below).name} "
                     f"give {fine[row, column]:.6g}: correct it, or leave derivatives out"
                 )
 
@@ -115,5 +116,5 @@ def _less(alpha: Alpha, j: int) -> Alpha:
 def _slope(f: Pointwise, x: Floats, j: int, h: float) -> Floats:
     """∂f/∂x_j by differences of order 4."""
     step = h * np.eye(x.shape[1])[j]
-    found: Floats = (8.0 * (f(x + step) - f(x - step)) - (f(x + 2 * step) - f(x - 2 * step))) / (12.0 * h)
-    return found
+    result: Floats = (8.0 * (f(x + step) - f(x - step)) - (f(x + 2 * step) - f(x - 2 * step))) / (12.0 * h)
+    return result

@@ -32,10 +32,10 @@ class Pointwise:
         if not len(x):
             return np.zeros((0, self.outputs))
         with np.errstate(all="ignore"):
-            found = self._batch(x) if self.batched else np.concatenate([self._one(row) for row in x])
-        if self.outputs and found.shape[1] != self.outputs:
-            raise SourceError(f"{self.name} has {self.outputs} outputs in one place and {found.shape[1]} in another")
-        return finite(found, x, self.name, self.variables)
+            values = self._batch(x) if self.batched else np.concatenate([self._one(row) for row in x])
+        if self.outputs and values.shape[1] != self.outputs:
+            raise SourceError(f"{self.name} has {self.outputs} outputs in one place and {values.shape[1]} in another")
+        return finite(values, x, self.name, self.variables)
 
     def _takes(self, x: Floats) -> bool:
         """Whether a batch gives an array with as many rows."""
@@ -47,11 +47,11 @@ class Pointwise:
             return False
 
     def _batch(self, x: Floats) -> Floats:
-        found = self._tried(x, x[0])
-        rows = self._rows(found, len(x))
+        returned = self._tried(x, x[0])
+        rows = self._rows(returned, len(x))
         if rows is None:
             raise SourceError(
-                f"{self.name} gives shape {np.shape(found)} for {len(x)} points: it must have as many rows"
+                f"{self.name} gives shape {np.shape(returned)} for {len(x)} points: it must have as many rows"
             )
         scale = np.max(np.abs(finite(rows, x, self.name, self.variables)), 0)
         for n in {0, len(x) - 1}:
@@ -69,12 +69,12 @@ class Pointwise:
 
     def _one(self, row: Floats) -> Floats:
         """(1, m)"""
-        found = np.atleast_1d(self._numbers(self._tried(row, row)))
-        if found.ndim != 1 or not found.size:
+        values = np.atleast_1d(self._numbers(self._tried(row, row)))
+        if values.ndim != 1 or not values.size:
             raise SourceError(
-                f"{self.name} gives shape {found.shape} at {point(row, self.variables)}: it must be a number or (m,)"
+                f"{self.name} gives shape {values.shape} at {point(row, self.variables)}: it must be a number or (m,)"
             )
-        return found[None]
+        return values[None]
 
     def _tried(self, x: Floats, where: Floats) -> Any:
         """f(x), and an exception of f as one of ours."""
@@ -95,19 +95,19 @@ class Pointwise:
         columns = x.T.copy()
         return self.f(*columns) if self.apart or len(columns) == 1 else self.f(x.copy())
 
-    def _rows(self, found: Any, count: int) -> Floats | None:
+    def _rows(self, returned: Any, count: int) -> Floats | None:
         """What f gave for `count` points, as (count, m); None if it has another shape."""
-        if isinstance(found, tuple | list):
-            columns = [self._numbers(column) for column in found]
+        if isinstance(returned, tuple | list):
+            columns = [self._numbers(column) for column in returned]
             good = bool(columns) and all(column.shape == (count,) for column in columns)
             return np.stack(columns, 1) if good else None
-        array = self._numbers(found)
+        array = self._numbers(returned)
         if array.shape == (count,):
             return array[:, None]
         return array if array.ndim == 2 and len(array) == count and array.size else None
 
-    def _numbers(self, found: Any) -> Floats:
-        return numbers(found, f"the values of {self.name}", SourceError)
+    def _numbers(self, returned: Any) -> Floats:
+        return numbers(returned, f"the values of {self.name}", SourceError)
 
 
 def interior(box: Floats, count: int) -> Floats:

@@ -28,10 +28,10 @@ def trace(torch: Any, program: Any, shape: tuple[int, ...], source: str) -> Netw
     for number, node in enumerate((n for n in program.graph.nodes if n.op not in ("placeholder", "output")), 1):
         if node in walk.needed:
             walk.visit(node, number, shape)
-    found = walk.value(output, shape)
-    if not isinstance(found, Traced):
+    value = walk.value(output, shape)
+    if not isinstance(value, Traced):
         raise SourceError(f"the output of {source} does not depend on its input")
-    network = walk.tracer.network(found)
+    network = walk.tracer.network(value)
     return replace(network, notes=(*network.notes, *dict.fromkeys(walk.notes)))
 
 
@@ -85,13 +85,13 @@ class _Walk:
         tensor = self.program.constants.get(spec.target) if stored is None else stored
         if not isinstance(tensor, self.torch.Tensor):
             raise SourceError(f"{self.source} uses {spec.target!r}, a {type(tensor).__name__}: only tensors are read")
-        found = widened(self.torch, tensor)
-        if found.is_floating_point() and not found.isfinite().all():
-            at = found.isfinite().logical_not().nonzero()[0].tolist()
+        wide = widened(self.torch, tensor)
+        if wide.is_floating_point() and not wide.isfinite().all():
+            at = wide.isfinite().logical_not().nonzero()[0].tolist()
             raise SourceError(
-                f"{spec.target!r} of {self.source} is {found[tuple(at)].item()} at {at}: weights must be finite"
+                f"{spec.target!r} of {self.source} is {wide[tuple(at)].item()} at {at}: weights must be finite"
             )
-        return found
+        return wide
 
     def visit(self, node: Any, number: int, shape: tuple[int, ...]) -> None:
         for source in node.all_input_nodes:
@@ -114,16 +114,16 @@ class _Walk:
     def _constant(self, node: Any, args: Any, kwargs: Any, where: str) -> Any:
         """What torch makes of constants. Whatever looks at their bits gives other shapes in float64, and is refused."""
         try:
-            found = node.target(*args, **kwargs)
+            value = node.target(*args, **kwargs)
         except Exception as reason:
             said = str(reason).strip().split("\n")[0]
             raise SourceError(f"{where} of constants cannot be computed in float64: {said}") from None
-        several = isinstance(found, tuple | list)
-        results = found if several else [found]
+        several = isinstance(value, tuple | list)
+        results = value if several else [value]
         for result, known in zip(results, node.meta["val"] if several else [node.meta["val"]], strict=True):
             if getattr(result, "shape", None) != getattr(known, "shape", None):
                 raise SourceError(f"{where} of constants depends on their type, {known.dtype}: it is not supported")
-        return tuple(widened(self.torch, t) for t in results) if several else widened(self.torch, found)
+        return tuple(widened(self.torch, t) for t in results) if several else widened(self.torch, value)
 
     def _traced(self, node: Any, args: Any, kwargs: Any, where: str) -> Any:
         name = _op(node)
@@ -139,8 +139,8 @@ class _Walk:
         if name == "to" and first.dtype.itemsize * 8 <= SHORT:
             self.notes.append(f"{where}: torch rounds values to {first.dtype} here, the network does not")
         call = Call(self.tracer, where, _named(node, args, kwargs), self.notes)
-        found = replace(RULES[name](call), shape=tuple(first.shape))
-        return (found,) if several else found
+        value = replace(RULES[name](call), shape=tuple(first.shape))
+        return (value,) if several else value
 
     def _arranged(self, node: Any, args: Any, kwargs: Any, where: str) -> Traced:
         """Features put elsewhere: torch says where, by doing the same to their numbers. Often all stay."""

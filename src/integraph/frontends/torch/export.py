@@ -65,9 +65,9 @@ def candidates(module: Any) -> list[int]:
     said = [getattr(m, name, None) for m in module.modules() for name in ("in_features", "num_features")]
     tensors = [*module.parameters(), *module.buffers()]
     axes = [n for t in tensors for n in (*t.shape[:0:-1], *t.shape[:1])]
-    found = list(dict.fromkeys(n for n in (*said, *axes) if isinstance(n, int) and n > 0))
+    sizes = list(dict.fromkeys(n for n in (*said, *axes) if isinstance(n, int) and n > 0))
     # one input broadcasts against any number of weights: that it works proves nothing, so 1 is tried last
-    return [n for n in found if n > 1][:TRIES] + [1] * (1 in found)
+    return [n for n in sizes if n > 1][:TRIES] + [1] * (1 in sizes)
 
 
 def dtype(torch: Any, module: Any) -> Any:

@@ -46,10 +46,10 @@ def product(call: Call, left: str = "self", right: str = "other") -> Traced:
 def add_product(call: Call, left: str, right: str) -> Traced:
     """beta·self + alpha·left@right."""
     alpha, beta = (1.0 if call[n] is None else float(call[n]) for n in ("alpha", "beta"))
-    found = product(call, left, right)
+    result = product(call, left, right)
     if alpha != 1:
-        found = call.tracer.mul(found, np.array(alpha), call.where)
-    return call.tracer.add(found, beta * call.constant("self").ravel(), call.where)
+        result = call.tracer.mul(result, np.array(alpha), call.where)
+    return call.tracer.add(result, beta * call.constant("self").ravel(), call.where)
 
 
 def _row(call: Call, x: Traced) -> Traced:

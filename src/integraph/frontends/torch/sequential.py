@@ -48,9 +48,9 @@ def plain(torch: Any, module: Any) -> bool:
 def size(module: Any) -> int | None:
     """How many inputs a plain module takes, if a layer says so before the size changes."""
     for _, layer in _flat(module, ""):
-        found = getattr(layer, "in_features", getattr(layer, "num_features", None))
-        if found is not None:
-            return int(found)
+        features = getattr(layer, "in_features", getattr(layer, "num_features", None))
+        if features is not None:
+            return int(features)
     return None
 
 
@@ -68,8 +68,8 @@ def trace(module: Any, inputs: int, source: str) -> Network:
         if takes != x.features:
             raise SourceError(f"{where} takes {takes} inputs, but {x.features} values come in: they must agree")
         args = {attribute: getattr(layer, attribute) for attribute in attributes}
-        found = RULES[rule](Call(tracer, where, {"self": x, "input": x, **args}, notes))
-        x = replace(found, shape=(1, found.features))
+        value = RULES[rule](Call(tracer, where, {"self": x, "input": x, **args}, notes))
+        x = replace(value, shape=(1, value.features))
     network = tracer.network(x)
     return replace(network, notes=(*network.notes, *dict.fromkeys(notes)))
 

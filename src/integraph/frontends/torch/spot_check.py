@@ -33,16 +33,16 @@ def trial(torch: Any, module: Any, network: Network, shape: tuple[int, ...], dty
         x = size * np.random.default_rng(0).uniform(0.1, 1.0, (ROWS, network.inputs))
         x = torch.tensor(x).to(dtype).double().numpy()  # what the module's own precision holds
         wanted = network(x.reshape(ROWS, -1))
-        found = _run(torch, double, x, shape, torch.float64)
-        if found is not None and np.isfinite(found).all():
-            _agree(found, wanted, "gives", module)
-            _agree(_run(torch, double, x, shape, torch.float64), found, "was called twice and gives", module)
-            _batch(torch, double, x, shape, found)
+        outputs = _run(torch, double, x, shape, torch.float64)
+        if outputs is not None and np.isfinite(outputs).all():
+            _agree(outputs, wanted, "gives", module)
+            _agree(_run(torch, double, x, shape, torch.float64), outputs, "was called twice and gives", module)
+            _batch(torch, double, x, shape, outputs)
             return _rounded(_run(torch, native, x, shape, dtype), wanted)
-        found = _run(torch, native, x, shape, dtype)
-        if found is not None and np.isfinite(found).all():  # it does not run in float64
-            _agree(found, wanted, "gives", module, COARSE)
-            _agree(_run(torch, native, x, shape, dtype), found, "was called twice and gives", module)
+        outputs = _run(torch, native, x, shape, dtype)
+        if outputs is not None and np.isfinite(outputs).all():  # it does not run in float64
+            _agree(outputs, wanted, "gives", module, COARSE)
+            _agree(_run(torch, native, x, shape, dtype), outputs, "was called twice and gives", module)
             return []
     return ["the module gives no finite values, or fails, where it was tried: it was not compared with the network"]
 
@@ -55,13 +55,13 @@ def _run(torch: Any, module: Any, x: Floats, shape: tuple[int, ...], dtype: Any)
     return None
 
 
-def _agree(found: Floats | None, wanted: Floats, what: str, module: Any, tolerance: float = SAME) -> None:
-    if found is None or found.shape != wanted.shape:
+def _agree(outputs: Floats | None, wanted: Floats, what: str, module: Any, tolerance: float = SAME) -> None:
+    if outputs is None or outputs.shape != wanted.shape:
         raise SourceError(f"{type(module).__name__} {what} another number of values, or fails: it is no fixed function")
-    difference = np.abs(found - wanted)
+    difference = np.abs(outputs - wanted)
     if not (difference <= tolerance * (1.0 + np.abs(wanted).max())).all():
-        row, output = np.unravel_index(np.argmax(np.where(np.isnan(difference), np.inf, difference)), found.shape)
-        values = f"{found[row, output]:.6g} at output {output}, not {wanted[row, output]:.6g} as was read from it"
+        row, output = np.unravel_index(np.argmax(np.where(np.isnan(difference), np.inf, difference)), outputs.shape)
+        values = f"{outputs[row, output]:.6g} at output {output}, not {wanted[row, output]:.6g} as was read from it"
         raise SourceError(
             f"{type(module).__name__} {what} {values}: its forward does something that its graph does not show (calls "
             "counted, random numbers, the size of the batch, custom tensors); write it as a function of its input alone"
@@ -70,19 +70,19 @@ def _agree(found: Floats | None, wanted: Floats, what: str, module: Any, toleran
 
 def _batch(torch: Any, module: Any, x: Floats, shape: tuple[int, ...], rows: Floats) -> None:
     """Rows of a batch must not see each other. A module that takes single rows only has no batch."""
-    found = None
+    outputs = None
     with contextlib.suppress(Exception):
-        found = module(torch.tensor(x)).detach().double().numpy() if len(shape) == 2 else None
-    if found is None:
+        outputs = module(torch.tensor(x)).detach().double().numpy() if len(shape) == 2 else None
+    if outputs is None:
         return
-    if found.size != rows.size or not np.allclose(found.reshape(rows.shape), rows, rtol=SAME, atol=SAME):
+    if outputs.size != rows.size or not np.allclose(outputs.reshape(rows.shape), rows, rtol=SAME, atol=SAME):
         raise SourceError(
             f"{type(module).__name__} gives other values for {ROWS} inputs at once, shape {x.shape}, than one by one: "
             "rows of a batch see each other, or the module takes one point without a batch axis"
         )
 
 
-def _rounded(found: Floats | None, wanted: Floats) -> list[str]:
-    if found is None or not np.abs(found - wanted).max() <= COARSE * (1.0 + np.abs(wanted).max()):
+def _rounded(outputs: Floats | None, wanted: Floats) -> list[str]:
+    if outputs is None or not np.abs(outputs - wanted).max() <= COARSE * (1.0 + np.abs(wanted).max()):
         return ["in its own precision the module gives other values, by more than a hundredth: rounding matters there"]
     return []

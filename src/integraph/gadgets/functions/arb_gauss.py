@@ -44,8 +44,8 @@ def _falling(A: arb, B: arb) -> arb:
         return acb.integral(lambda s, _: (-s * (2 * A + B * B * s)).exp(), 0, 1).real
     most = ranges.expm1c(-2 * A)
     known = most.union(most - B * B / (4 * A**3))
-    found = (_scaled(A / B) - (-2 * A - B * B).exp() * _scaled(B + A / B)) / (2 * B)
-    return both(found, known)
+    value = (_scaled(A / B) - (-2 * A - B * B).exp() * _scaled(B + A / B)) / (2 * B)
+    return both(value, known)
 
 
 def _scaled(x: arb) -> arb:

@@ -28,11 +28,11 @@ def value(t: arb, u: Array, m: Array, sigma: Array) -> Array:
 def while_positive(t: arb, u: Array, m: Array, sigma: Array) -> Array:
     """1 where N > 0 on all of [0, t], for every choice from the balls; 0 where that is not certain."""
     lanes, slopes = np.moveaxis(u, -2, 0), np.moveaxis(sigma, -2, 0)
-    found = np.empty(m.shape, object)
+    signs = np.empty(m.shape, object)
     for where in np.ndindex(m.shape):
         at = (slice(None), *where)
-        found[where] = ONE if _positive(t, lanes[at].tolist(), m[where], slopes[at].tolist()) else ZERO
-    return found
+        signs[where] = ONE if _positive(t, lanes[at].tolist(), m[where], slopes[at].tolist()) else ZERO
+    return signs
 
 
 def _positive(t: arb, u: Balls, m: arb, sigma: Balls) -> bool:

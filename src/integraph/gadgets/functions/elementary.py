@@ -76,8 +76,8 @@ def _by_logarithms(z: Array, e: Array, x: Array, a: Array) -> Array:
     whole = np.clip(np.rint(exponent / ln2), -FAR, FAR)
     mantissa, shift = np.frexp(z)
     rest = np.asarray(mantissa * np.exp(exponent - whole * ln2), np.float64)
-    found = np.ldexp(rest, shift + np.nan_to_num(whole).astype(np.int32))
-    return np.where((z == 0) & ~np.isnan(exponent), 0.0, found)
+    value = np.ldexp(rest, shift + np.nan_to_num(whole).astype(np.int32))
+    return np.where((z == 0) & ~np.isnan(exponent), 0.0, value)
 
 
 def log_cosh(x: Array, k: Array) -> Array:

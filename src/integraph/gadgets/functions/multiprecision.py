@@ -63,14 +63,14 @@ class Precise:
         self._float: Lifted = np.frompyfunc(float, 1, 1)
 
     def finite(self, x: Array) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = self._isfinite(x).astype(np.bool_)
-        return found
+        result: NDArray[np.bool_] = self._isfinite(x).astype(np.bool_)
+        return result
 
     def rounded(self, x: Array) -> Floats:
         """To float64; ±∞ where that does not hold it."""
         with np.errstate(all="ignore"):
-            found: Floats = self._float(x).astype(np.float64)
-        return found
+            result: Floats = self._float(x).astype(np.float64)
+        return result
 
     def logistic(self, x: Array, k: Array, *z: Array) -> tuple[Array, ...]:
         below = self.exp(-self.relu(x)) + k * self.expm1c(-self.abs(x))

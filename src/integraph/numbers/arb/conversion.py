@@ -49,10 +49,10 @@ def matrix(values: Floats) -> arb_mat:
 
 
 def hull(*balls: arb) -> arb:
-    found = balls[0]
+    union = balls[0]
     for ball in balls[1:]:
-        found = found.union(ball)
-    return found
+        union = union.union(ball)
+    return union
 
 
 def both(a: arb, b: arb) -> arb:
@@ -77,12 +77,12 @@ def above(ball: arb) -> float:
     if not ball.is_finite():
         return math.inf
     top = ball.upper()
-    found = float(top)
-    if found == -math.inf:
+    bound = float(top)
+    if bound == -math.inf:
         return -LARGEST
-    while math.isfinite(found) and not arb(found) >= top:
-        found = math.nextafter(found, math.inf)
-    return found if found == found else math.inf
+    while math.isfinite(bound) and not arb(bound) >= top:
+        bound = math.nextafter(bound, math.inf)
+    return bound if bound == bound else math.inf
 
 
 def below(ball: arb) -> float:

@@ -37,13 +37,13 @@ def coefficients(name: str, x: arb, n: int) -> Balls:
     return sharpened(RECURRENCES[name], x, n) if n else RECURRENCES[name](x, 0)
 
 
-def sharpened(found: Recurrence, x: arb, n: int) -> Balls:
+def sharpened(recurrence: Recurrence, x: arb, n: int) -> Balls:
     """The coefficients over a wide ball."""
     if thin(x):
-        return found(x, n)
-    whole = found(x, n + 1)
+        return recurrence(x, n)
+    whole = recurrence(x, n + 1)
     low, high, centre = x.lower(), x.upper(), x.mid()
-    at_low, at_high, at_centre = found(low, n), found(high, n), found(centre, n)
+    at_low, at_high, at_centre = recurrence(low, n), recurrence(high, n), recurrence(centre, n)
     for k in range(n, -1, -1):
         slope = whole[k + 1]
         if slope >= 0 or slope <= 0:
@@ -56,11 +56,11 @@ def sharpened(found: Recurrence, x: arb, n: int) -> Balls:
 
 def _cycle(signs: tuple[int, ...], pair: Balls, n: int) -> Balls:
     """Derivatives that come back: ±pair in turn, over k!."""
-    found, scale = [], ONE
+    coefficients, scale = [], ONE
     for k in range(n + 1):
-        found.append(pair[k % len(pair)] * scale * signs[k % len(signs)])
+        coefficients.append(pair[k % len(pair)] * scale * signs[k % len(signs)])
         scale = scale / (k + 1)
-    return found
+    return coefficients
 
 
 def _exp(x: arb, n: int) -> Balls:
@@ -112,9 +112,9 @@ def _root_slope(a: int, b: int, p: Fraction, value: Callable[[arb], arb], sign: 
     """F' = ±(a + b x²)^p: k q₀ s_k = (p + 1 − k) q₁ s_{k−1} + (2p + 2 − k) q₂ s_{k−2} of q = a + b (x + t)²."""
 
     def of(x: arb, n: int) -> Balls:
-        found = [value(x)]
-        if n == 0 or not found[0].is_finite():
-            return found + [UNKNOWN] * n
+        coefficients = [value(x)]
+        if n == 0 or not coefficients[0].is_finite():
+            return coefficients + [UNKNOWN] * n
         q0, q1 = a + b * ranges.square(x), 2 * b * x
         slope = [sign * power(q0, p, 0)[0]]
         for k in range(1, n):
@@ -122,7 +122,7 @@ def _root_slope(a: int, b: int, p: Fraction, value: Callable[[arb], arb], sign: 
             if k > 1:
                 term += (2 * p.numerator + p.denominator * (2 - k)) * b * slope[k - 2]
             slope.append(term / (k * p.denominator * q0))
-        return integral(found[0], slope)
+        return integral(coefficients[0], slope)
 
     return of
 
@@ -131,15 +131,15 @@ def _tangent(value: Callable[[arb], arb], slope: Callable[[arb], arb], sign: int
     """T' = 1 + sign·T²; the first slope is not left to cancellation."""
 
     def of(x: arb, n: int) -> Balls:
-        found = [value(x)]
+        coefficients = [value(x)]
         if n:
-            found.append(slope(x))
+            coefficients.append(slope(x))
         for k in range(1, n):
-            half = sum((found[j] * found[k - j] for j in range((k + 1) // 2)), ZERO) * 2
+            half = sum((coefficients[j] * coefficients[k - j] for j in range((k + 1) // 2)), ZERO) * 2
             if k % 2 == 0:
-                half += ranges.square(found[k // 2])
-            found.append(half * sign / (k + 1))
-        return found
+                half += ranges.square(coefficients[k // 2])
+            coefficients.append(half * sign / (k + 1))
+        return coefficients
 
     return of
 
@@ -158,11 +158,11 @@ _tanh = _tangent(ranges.tanh, ranges.sech2, -1)
 
 def _sigmoid(x: arb, n: int) -> Balls:
     """½ + ½ tanh(x/2)."""
-    found, scale = [ranges.sigmoid(x)], HALF
+    coefficients, scale = [ranges.sigmoid(x)], HALF
     for c in _tanh(x * HALF, n)[1:]:
         scale = scale * HALF
-        found.append(c * scale)
-    return found
+        coefficients.append(c * scale)
+    return coefficients
 
 
 def _softplus(x: arb, n: int) -> Balls:

@@ -39,19 +39,19 @@ def _ball(p: Fraction) -> arb:
 
 
 def _natural_power(x: arb, p: int, n: int) -> Balls:
-    found, choices = [], 1
+    coefficients, choices = [], 1
     for k in range(n + 1):
-        found.append(ranges.power(x, p - k) * choices if p > k else arb(choices))
+        coefficients.append(ranges.power(x, p - k) * choices if p > k else arb(choices))
         choices = choices * (p - k) // (k + 1)
-    return found
+    return coefficients
 
 
 def _powers(x: arb, value: arb, p: arb, n: int) -> Balls:
     """Of a number x ≠ 0, whose power is known."""
-    found = [value]
+    powers = [value]
     for k in range(n):
-        found.append(found[-1] * (p - k) / ((k + 1) * x))
-    return found
+        powers.append(powers[-1] * (p - k) / ((k + 1) * x))
+    return powers
 
 
 def _fractional_power(x: arb, p: Fraction, n: int) -> Balls:
@@ -64,11 +64,13 @@ def _fractional_power(x: arb, p: Fraction, n: int) -> Balls:
     return _powers(x, value, _ball(p), n)
 
 
-def _from_ends(found: Callable[[arb, int], Balls], x: arb, n: int) -> Balls:
+def _from_ends(coefficients_at: Callable[[arb, int], Balls], x: arb, n: int) -> Balls:
     """Where every coefficient is monotone."""
     if x.is_exact():
-        return found(x, n)
-    return [low.union(high) for low, high in zip(found(x.lower(), n), found(x.upper(), n), strict=True)]
+        return coefficients_at(x, n)
+    return [
+        low.union(high) for low, high in zip(coefficients_at(x.lower(), n), coefficients_at(x.upper(), n), strict=True)
+    ]
 
 
 def cbrt(x: arb, n: int) -> Balls:

@@ -122,19 +122,19 @@ class Jets:
 
     def product(self, u: Jet, v: Jet) -> Jet:
         a, b = self.monomial(0, u.value), self.monomial(0, v.value)
-        found = self.convolved([a, *u.parts], [b, *v.parts], self.n)
-        return self.jet(times(u.value, v.value), found[1:], min(u.known, v.known))
+        parts = self.convolved([a, *u.parts], [b, *v.parts], self.n)
+        return self.jet(times(u.value, v.value), parts[1:], min(u.known, v.known))
 
     def convolved(self, a: Parts, b: Parts, n: int) -> Parts:
         """The first n + 1 parts of a product."""
-        found: Parts = [arb_poly([]) if self.dense else Sparse({})] * min(len(a) + len(b) - 1, n + 1)
+        parts: Parts = [arb_poly([]) if self.dense else Sparse({})] * min(len(a) + len(b) - 1, n + 1)
         for j, left in enumerate(a):
             if left:
                 look()
                 for k, right in enumerate(b[: n + 1 - j], j):
                     if right:
-                        found[k] = found[k] + left * right
-        return found
+                        parts[k] = parts[k] + left * right
+        return parts
 
     def function(self, name: str, u: Jet) -> Jet:
         return self.composed(coefficients(name, u.value, self.degree(u)), u)
@@ -162,11 +162,11 @@ class Jets:
 
     def composed(self, F: Balls, u: Jet) -> Jet:
         """Σ F_k w^k, where w is u without its value. An F_k that is not finite hides all that it may move."""
-        found = [self.monomial(0, F[-1])]
+        parts = [self.monomial(0, F[-1])]
         for k in range(len(F) - 2, -1, -1):
-            found = [self.monomial(0, F[k]), *self.convolved(found, u.parts, self.n - k - 1)]
+            parts = [self.monomial(0, F[k]), *self.convolved(parts, u.parts, self.n - k - 1)]
         finite = next((k for k, ball in enumerate(F) if not ball.is_finite()), self.n + 1)
-        return self.jet(F[0], found[1:], min(u.known, finite))
+        return self.jet(F[0], parts[1:], min(u.known, finite))
 
 
 def negated(u: Jet) -> Jet:

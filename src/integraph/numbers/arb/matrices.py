@@ -21,18 +21,18 @@ def product(A: arb_mat, B: arb_mat) -> arb_mat:
     look()
     if rows <= some:
         return A * B
-    entries, found = A.entries(), []
+    entries, out = A.entries(), []
     for first in range(0, rows, some):
         look()
         last = min(first + some, rows)
-        found += (arb_mat(last - first, inner, entries[first * inner : last * inner]) * B).entries()
-    return arb_mat(rows, columns, found)
+        out += (arb_mat(last - first, inner, entries[first * inner : last * inner]) * B).entries()
+    return arb_mat(rows, columns, out)
 
 
 def scaled_rows(factors: Sequence[arb], A: arb_mat) -> arb_mat:
     """Every row of A times its factor."""
-    columns, entries, found = A.ncols(), A.entries(), []
+    columns, entries, out = A.ncols(), A.entries(), []
     for row, factor in enumerate(factors):
         look()
-        found += [factor * entry for entry in entries[row * columns : (row + 1) * columns]]
-    return arb_mat(A.nrows(), columns, found)
+        out += [factor * entry for entry in entries[row * columns : (row + 1) * columns]]
+    return arb_mat(A.nrows(), columns, out)

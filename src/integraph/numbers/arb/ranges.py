@@ -117,10 +117,10 @@ def _wave(f: Real, x: arb, shift: arb | int) -> arb:
     first, last = (low / arb.pi() - shift).lower().ceil(), (high / arb.pi() - shift).upper().floor()
     if not last - first < 1:
         return arb(0, 1)
-    found = f(low).union(f(high))
+    hull = f(low).union(f(high))
     if last < first:
-        return found
-    return found.union(arb.cos_pi(first))
+        return hull
+    return hull.union(arb.cos_pi(first))
 
 
 def kappa(x: arb) -> arb:
@@ -133,11 +133,11 @@ def kappa(x: arb) -> arb:
         return UNKNOWN
     if x.is_exact():
         return _kappa(x)
-    found = _kappa(x.lower()).union(_kappa(x.upper()))
+    hull = _kappa(x.lower()).union(_kappa(x.upper()))
     for turn in (TURN, -TURN):
         if x.overlaps(turn):
-            found = found.union(_kappa(turn))
-    return found
+            hull = hull.union(_kappa(turn))
+    return hull
 
 
 def _kappa(x: arb) -> arb:

@@ -42,20 +42,20 @@ def _norm(A: arb_mat, near: Floats) -> arb:
     skew = _largest(_row_sums(product(turned, Q) - arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])))
     if not skew < ONE:
         return plain
-    found = (_largest(_row_sums(product(product(turned, G), Q))) / (ONE - skew)).sqrt().upper()
-    return found if found < plain else plain
+    bound = (_largest(_row_sums(product(product(turned, G), Q))) / (ONE - skew)).sqrt().upper()
+    return bound if bound < plain else plain
 
 
 def _row_sums(A: arb_mat) -> list[arb]:
-    columns, entries, found = A.ncols(), A.entries(), []
+    columns, entries, sums = A.ncols(), A.entries(), []
     for start in range(0, len(entries), columns):
         look()
-        found.append(sum((size(ball) for ball in entries[start : start + columns]), ZERO))
-    return found
+        sums.append(sum((size(ball) for ball in entries[start : start + columns]), ZERO))
+    return sums
 
 
 def _largest(balls: list[arb]) -> arb:
-    found = ZERO
+    top = ZERO
     for ball in balls:
-        found = found.max(size(ball))
-    return found
+        top = top.max(size(ball))
+    return top

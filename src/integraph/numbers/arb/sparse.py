@@ -26,18 +26,18 @@ class Sparse:
         return Sparse({exponent: -x for exponent, x in self.terms.items()})
 
     def __add__(self, other: Sparse) -> Sparse:
-        found = dict(self.terms)
+        terms = dict(self.terms)
         for exponent, x in other.terms.items():
-            found[exponent] = found[exponent] + x if exponent in found else x
-        return Sparse(found)
+            terms[exponent] = terms[exponent] + x if exponent in terms else x
+        return Sparse(terms)
 
     def __mul__(self, other: Sparse) -> Sparse:
-        found: dict[int, arb] = {}
+        terms: dict[int, arb] = {}
         for i, x in self.terms.items():
             look()
             for j, y in other.terms.items():
-                if i + j in found:
-                    found[i + j] += x * y
+                if i + j in terms:
+                    terms[i + j] += x * y
                 else:
-                    found[i + j] = x * y
-        return Sparse(found)
+                    terms[i + j] = x * y
+        return Sparse(terms)

@@ -114,19 +114,20 @@ def depth() -> Found:
 )
 def increments() -> Found:
     m, coefficients = digits(), (5.0, 0.25, 3.0, 0.5)
-    found = {}
+    errors = {}
     for which in ("printed", "corrected"):
         lane, last, total = m.mpf(1), m.mpf(0), m.mpf(0)
         for a in coefficients:
             step = m.log(a) - (last if which == "printed" else total)
             lane = integrate([(0, -1, 0, step)], [lane])[0]
             last, total = step, total + step
-        found[which] = float(abs(lane / coefficients[-1] - 1))
+        errors[which] = float(abs(lane / coefficients[-1] - 1))
     return Found(
         f"a lane that is refilled with |a| = {', '.join(f'{a:g}' for a in coefficients)}, by Lemma 3, integrated: at "
-        f"the end it is wrong by a relative {found['printed']:.3g} as printed, {size(found['corrected'])} as corrected",
-        found["printed"] > 0.1 and found["corrected"] <= INTEGRATED,
-        found,
+        f"the end it is wrong by a relative {errors['printed']:.3g} as printed, "
+        f"{size(errors['corrected'])} as corrected",
+        errors["printed"] > 0.1 and errors["corrected"] <= INTEGRATED,
+        errors,
     )
 
 
@@ -186,13 +187,13 @@ def escape(program: Program, x: float) -> Any:
     states: list[Any] = [x, *[0] * (program.width - 1)]
     for number in range(3):
         states = integrate(written(program, number), states)
-    found = []
+    cases = []
     for register in range(program.width // 2):  # α and λ, each by itself: their equations see no other
         try:
             integrate([term for term in written(program, 3) if term[0] == register], states)
         except Escape as end:
-            found.append(end.time)
-    return min(found, default=2)
+            cases.append(end.time)
+    return min(cases, default=2)
 
 
 def _refuses(program: Program, x: float, engine: str) -> bool:

@@ -44,9 +44,9 @@ def lemma_3(w: Sequence[float], b: float) -> Equations:
 
 def ends(program: Program, starts: Floats, engine: str) -> Floats:
     """y(1) of all registers."""
-    found = program.flow(starts, engine, rtol=1e-15, states=True).check().states
-    assert found is not None
-    return found
+    states = program.flow(starts, engine, rtol=1e-15, states=True).check().states
+    assert states is not None
+    return states
 
 
 Case = tuple[Equations, Program, Floats, Sequence[Sequence[Any]]]  # as printed, our gadget, starts, true ends
@@ -60,9 +60,9 @@ def compared(cases: Sequence[Case]) -> tuple[dict[str, float], bool]:
         alike = alike and same(written(gadget), equations.terms(0))
         for engine in errors:
             some = slice(None, None, SLOW if engine == "oracle" else 1)
-            found = ends(gadget if engine == "exact" else printed, starts[some], engine)
+            states = ends(gadget if engine == "exact" else printed, starts[some], engine)
             wanted = [value for row in true[some] for value in row]
-            errors[engine] = max(errors[engine], apart(found.ravel().tolist(), wanted))
+            errors[engine] = max(errors[engine], apart(states.ravel().tolist(), wanted))
     return errors, alike
 
 
@@ -103,8 +103,8 @@ def second() -> Found:
     starts = np.concatenate([-1.0 + 2.0 ** -np.arange(1.0, 7.0), np.linspace(0.0, 3.0, 25), [99.0, 999.0]])  # ξ − 1
     xi = [1 + m.mpf(start) for start in starts.tolist()]
     true = [(m.log(x), (x - 1) / x) for x in xi]
-    found = compared([(LEMMA_2, logarithm(), np.stack([0 * starts, starts], 1), true)])
-    return told(f"{len(xi)} values ξ from 2^−6 to 1000", *found)
+    outcome = compared([(LEMMA_2, logarithm(), np.stack([0 * starts, starts], 1), true)])
+    return told(f"{len(xi)} values ξ from 2^−6 to 1000", *outcome)
 
 
 @item(
@@ -154,11 +154,11 @@ def third() -> Found:
     there = ends(lemma_3(W, B).program(), cases[0][2], "taylor")
     back = ends(lemma_3([-value for value in W], -B).program(), there, "taylor")
     returned = apart(back.ravel().tolist(), cases[0][2].ravel().tolist())
-    found = told(f"d = 3, {len(xi)} points ξ, w and −w", errors, alike)
+    outcome = told(f"d = 3, {len(xi)} points ξ, w and −w", errors, alike)
     return Found(
-        f"{found.computed}; there and back again ends {size(returned)} from where it began",
-        found.good and returned <= ACCURACY["taylor"],
-        {**found.numbers, "returned": returned},
+        f"{outcome.computed}; there and back again ends {size(returned)} from where it began",
+        outcome.good and returned <= ACCURACY["taylor"],
+        {**outcome.numbers, "returned": returned},
     )
 
 

@@ -51,8 +51,8 @@ def _sums(program: Program, number: int, y: Floats) -> Floats:
         if segment == number:
             where, index = (b, (i,)) if k == ONE else (A, (i, k)) if j == ONE else (Q, (i, j, k))
             where[index] = value
-    found: Floats = b + y @ A.T + np.einsum("ijk,nj,nk->ni", Q, y, y)
-    return found
+    result: Floats = b + y @ A.T + np.einsum("ijk,nj,nk->ni", Q, y, y)
+    return result
 
 
 @item(

@@ -41,8 +41,8 @@ def seen(program: Program, engine: str | None = None) -> float:
     """The largest error at the points, f in many digits."""
     m = digits()
     true = [m.cos(m.mpf(x) + m.mpf(y)) / 2 for x, y in POINTS.tolist()]
-    found: Floats = program(POINTS, engine)
-    return max(float(abs(m.mpf(a) - b)) for a, b in zip(found[:, 0].tolist(), true, strict=True))
+    values: Floats = program(POINTS, engine)
+    return max(float(abs(m.mpf(a) - b)) for a, b in zip(values[:, 0].tolist(), true, strict=True))
 
 
 def chosen() -> dict[str, Any]:

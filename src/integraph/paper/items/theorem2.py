@@ -35,11 +35,11 @@ def lemma_5() -> Found:
     good, parts, identity = True, [], 0.0
     for delta in DELTAS:
         starts = np.repeat(np.stack([xi, 0 * xi, 0 * xi], 1), len(CORNERS), 0) + np.tile(delta * CORNERS, (len(xi), 1))
-        found = ends(program, starts, "taylor")
+        states = ends(program, starts, "taylor")
         clean = np.repeat(xi, len(CORNERS))
-        seen = float(np.abs(found - np.stack([clean, np.tanh(clean), clean * np.tanh(clean)], 1)).max())
+        seen = float(np.abs(states - np.stack([clean, np.tanh(clean), clean * np.tanh(clean)], 1)).max())
         predicted = [value for start in starts.tolist() for value in exactly(*map(m.mpf, start))]
-        identity = max(identity, apart(found.ravel().tolist(), predicted))
+        identity = max(identity, apart(states.ravel().tolist(), predicted))
         a = 4 * m.mpf(K) + 2
         printed = float(a * m.exp(a) * delta / (a - 9 * (m.exp(a) - 1) * delta))
         tight = lemma5.tight(K, delta)
@@ -138,12 +138,12 @@ def printed_rates(network: Network, eps: float) -> tuple[list[tuple[Any, Any]], 
     m, width, depth = digits(), max(SIZES), len(SIZES) - 1
     M = max(largest(network), 1.0)
     K, a1, a2, a3, delta = constants(M, width, depth, readout(network), eps)
-    found = []
+    rate_list = []
     for _ in range(depth):
         after = a1 * delta / (a3 - a2 * delta)
-        found.append((-m.log((m.mpf(M) * width + 1) * delta / (1 + delta)), -m.log(after / (K + after))))
+        rate_list.append((-m.log((m.mpf(M) * width + 1) * delta / (1 + delta)), -m.log(after / (K + after))))
         delta = after
-    return found, float(delta * m.mpf(readout(network)))
+    return rate_list, float(delta * m.mpf(readout(network)))
 
 
 @item("Remark in Theorem 2: W and D do not depend on ε and M", "W and D are independent of ε and M")
@@ -204,8 +204,8 @@ def activations() -> Found:
         starts = (scales[:, None] * (factor * x) + shifts[:, None]).ravel()
         wanted = [truth(m.mpf(v)) for v in x.tolist()]
         for engine in ("exact", "taylor"):
-            found = recipe.gain * program(starts, engine, rtol=1e-15) + recipe.offset
-            errors[name] = max(errors.get(name, 0.0), apart(found.tolist(), wanted))
+            values = recipe.gain * program(starts, engine, rtol=1e-15) + recipe.offset
+            errors[name] = max(errors.get(name, 0.0), apart(values.tolist(), wanted))
     parts = ", ".join(f"{name} {size(error)}" for name, error in errors.items())
     return Found(
         f"{len(x)} points of [−6, 6], largest error of the closed form and of integration of the terms: {parts}",
