@@ -17,7 +17,7 @@ from integraph import Partition, Program
 from integraph.api.planning import to_task
 from integraph.bounds.paper import theorem1
 from integraph.bounds.sobolev.taylor_series import taylor
-from integraph.constructions.theorem1.fit import fitted
+from integraph.constructions.theorem1.fit import fit
 from integraph.errors import UsageError
 from integraph.numbers.multi_index import below, count, factorials
 from integraph.targets import Function
@@ -188,7 +188,7 @@ def speed() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         function, eps, box=None, method="lean", order=n, width=None, gamma=0.5, norm=None,
         variables=None, inputs=None, derivatives=None,
     )  # fmt: skip
-    a = fitted(task, n, N, chosen.c, chosen.spread).local.coefficients[..., 0]
+    a = fit(task, n, N, chosen.c, chosen.spread).local.coefficients[..., 0]
     plain = Plain(a, Partition(N, chosen.c), n)
     x = np.random.default_rng(0).random((INPUTS, 3))
     difference = np.abs(program(x)[:, 0] - plain(x)).max()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import integraph
 from integraph import Graph
 from integraph.bounds.ranges.propagation import ranges
-from integraph.constructions.graph.layout import Layout, layout
+from integraph.constructions.graph.layout import GraphLayout, layout
 from integraph.constructions.graph.rules import lower
 from integraph.targets.graph import Builder
 
@@ -18,7 +18,7 @@ SMOOTH = ("tanh", "atan", "gelu", "sigmoid", "sin", "erf", "silu")
 STEPS = ("smooth", "smooth", "affine", "add", "mul", "square", "exp", "div", "part", "join", "total", "rows", "rows")
 
 
-def laid(source: Any, free: str = "keep", box: tuple[float, float] = (0.0, 1.0)) -> Layout:
+def laid(source: Any, free: str = "keep", box: tuple[float, float] = (0.0, 1.0)) -> GraphLayout:
     graph = integraph.graph(source)
     low, high = (np.full(graph.inputs, end) for end in box)
     found = lower(graph, ranges(graph, low, high), None)

@@ -14,11 +14,11 @@ from mpmath import mp, mpf, quad
 from arb_values import holds
 from integraph.gadgets.functions import arb_gauss, arb_normaliser
 from integraph.gadgets.functions.arb import BALLS, SCALARS
-from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import Functions
 from integraph.numbers.arb.conversion import interval
 
-PRECISE = Precise(200)
+PRECISE = PreciseFunctions(200)
 BITS = (64, 160)
 REAL = st.floats(-30, 30) | st.floats(-1, 1) | st.sampled_from([0.0, -0.0, 1e-300, -1e-9, 1.0, -1.0, 300.0])
 SPREAD = st.sampled_from([0.0, 0.0, 1e-12, 1e-3, 0.5, 4.0])

@@ -15,7 +15,7 @@ from integraph import Program, Registers, View, build, gadgets
 from integraph.constructions.theorem1.lemma4 import TABLE_I, bootstrap, layout, required_bits, slopes
 from integraph.errors import EscapeError, SpecError, UsageError
 from integraph.flow.precise import advance
-from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.partition import controls, rounded
 from mp_taylor import integrate
@@ -71,7 +71,7 @@ def check(step: int, states: list[mpf], x: list[float], delta: float, N: int, c:
 )
 def test_table_1_by_closed_forms(d: int, N: int, c: float, delta: float) -> None:
     bits = required_bits(c)
-    f, p = Precise(bits + 64), program(d, N, c, delta, plus_one=False, bits=bits)
+    f, p = PreciseFunctions(bits + 64), program(d, N, c, delta, plus_one=False, bits=bits)
     with mp.workprec(2 * bits + 200):
         for x in ([0.3, 0.9][:d], [0.0, 1.0][:d], [1.0, 0.5][:d]):
             states = f.exactly(np.array([*x, *[0.0] * (p.width - d)])[:, None])
@@ -145,7 +145,7 @@ def test_at_time_1_the_halves_are_exact(N: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     lam, mu, x = rng.normal(size=(2, N + 1, 3)), rng.normal(size=(2, N, 3)), rng.normal(size=(2, 3))
     a, b = np.full((1, 1), 3.0), rng.normal(size=(N, 1))
-    f = Precise(200)
+    f = PreciseFunctions(200)
     for number, namespace, one in ((np.asarray, FLOAT, 1.0), (f.exactly, f, f.exactly(1.0))):
         l0, m0, at, slope, shift = (number(v) for v in (lam, mu, x, a, b))
         ends = gadgets.partition.closed(namespace, one, (l0, m0), (at,), {"a": slope, "b": shift}).ends

@@ -154,9 +154,9 @@ def test_paper_is_what_reproduce_gives(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_paper_fails_if_a_row_does(monkeypatch: pytest.MonkeyPatch) -> None:
     import integraph.paper
-    from integraph.paper.rows import Found, Item
+    from integraph.paper.rows import Finding, Item
 
-    monkeypatch.setattr(integraph.paper, "ITEMS", (Item("Lemma 0", "1 = 2", lambda: Found("1 ≠ 2", False)),))
+    monkeypatch.setattr(integraph.paper, "ITEMS", (Item("Lemma 0", "1 = 2", lambda: Finding("1 ≠ 2", False)),))
     said = call("paper")
     assert said.code == 1
     assert "1 ≠ 2" in said.out

@@ -114,7 +114,7 @@ def test_an_interrupt_keeps_what_is_proved_wherever_it_comes(name: str, monkeypa
 def work() -> Iterator[list[int]]:
     """How many calls there are since the last look, between two looks at most, and in all."""
     calls = [0, 0, 0]
-    look = clock.look.__code__
+    look = clock.check_deadline.__code__
 
     def count(frame: Any, event: str, _: Any) -> None:
         if event == "call" and frame.f_code is look:
@@ -166,7 +166,7 @@ def test_large_products_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(clock, "now", counted)
         assert matrices.product(A, B).overlaps(whole)
         assert counted.looks >= 8
-        with clock.within(4), pytest.raises(clock.Late):
+        with clock.deadline(4), pytest.raises(clock.DeadlineError):
             matrices.product(A, B)
         assert matrices.scaled_rows([arb(2)] * 30, A).overlaps(2 * A)
 
@@ -174,19 +174,19 @@ def test_large_products_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_shorter_of_two_budgets_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(clock, "now", lambda: now[0])
-    clock.look()
-    with clock.within(5):
-        with clock.within(1):
-            assert clock.left() == 1
-            clock.look(0.5)
-            with pytest.raises(clock.Late):
-                clock.look(1.5)
+    clock.check_deadline()
+    with clock.deadline(5):
+        with clock.deadline(1):
+            assert clock.seconds_left() == 1
+            clock.check_deadline(0.5)
+            with pytest.raises(clock.DeadlineError):
+                clock.check_deadline(1.5)
             now[0] = 1.0
-            with pytest.raises(clock.Late):
-                clock.look()
-        clock.look()
-        with clock.within(100):
-            assert clock.left() == 4
+            with pytest.raises(clock.DeadlineError):
+                clock.check_deadline()
+        clock.check_deadline()
+        with clock.deadline(100):
+            assert clock.seconds_left() == 4
     now[0] = 1e9
-    clock.look()
-    assert clock.left() == np.inf
+    clock.check_deadline()
+    assert clock.seconds_left() == np.inf

@@ -15,7 +15,7 @@ import pytest
 
 from integraph.certify.problem import Box
 from integraph.certify.search import cluster
-from integraph.certify.search.branch_and_bound import Found, search
+from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.errors import UsageError
 from toy_problems import Bumpy, Faulty, Slow, Waves
 
@@ -33,7 +33,7 @@ def scheduler() -> Iterator[str]:
         yield running.scheduler_address
 
 
-def same(found: Found, other: Found) -> bool:
+def same(found: SearchResult, other: SearchResult) -> bool:
     return dataclasses.replace(found, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
 
 

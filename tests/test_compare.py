@@ -12,7 +12,7 @@ import pytest
 
 import integraph
 from integraph import Index, Program, Registers, View, build, segment
-from integraph.api.comparison import Comparison, Row, compare
+from integraph.api.comparison import Comparison, ComparisonRow, compare
 from integraph.errors import EscapeError, IntegraphError, UsageError
 from integraph.gadgets import affine, exp, ln, ramp, tanh
 from integraph.program import Budget, Probe
@@ -199,8 +199,8 @@ def test_nan_is_the_largest_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_by_size() -> None:
-    def row(label: str, difference: float, network: float = 1.0) -> Row:
-        return Row(label, 0, "s", difference, 0, 0, network, 0.0)
+    def row(label: str, difference: float, network: float = 1.0) -> ComparisonRow:
+        return ComparisonRow(label, 0, "s", difference, 0, 0, network, 0.0)
 
     nan, inf = row("nan", math.nan), row("inf", math.inf, math.inf)
     assert Comparison((row("a", 1.0), nan, inf, row("nan again", math.nan)), 1).worst is nan

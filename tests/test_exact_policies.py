@@ -9,7 +9,7 @@ from scipy.special import ndtr
 import integraph
 from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.graph.construction import tolerance
-from integraph.constructions.graph.layout import Layout, layout, program
+from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.errors import SourceError, UsageError
 from integraph.program.box import interval
@@ -19,7 +19,7 @@ FREES = ("keep", "clean", "decay")
 CHAIN = "tanh(2*tanh(2*tanh(2*tanh(2*x+y)+y)+y)+x)"
 
 
-def laid_out(graph: Graph, free: str, box: tuple[float, float] = (-1.0, 1.0)) -> Layout:
+def laid_out(graph: Graph, free: str, box: tuple[float, float] = (-1.0, 1.0)) -> GraphLayout:
     cube = interval(box, graph.inputs)
     found = lower(graph, ranges(graph, cube.low, cube.high), None)
     return layout(found.tape, found.outputs, free)

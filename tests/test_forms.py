@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.graph.forms import Form, Materialise, Term, atom_form, constant
+from integraph.constructions.graph.forms import AtomRequired, GraphForm, Term, atom_form, constant
 from integraph.constructions.graph.layout import layout, program
-from integraph.constructions.graph.runs import Tape
+from integraph.constructions.graph.runs import RunTape
 from integraph.program import Index, View
 
 RNG = np.random.default_rng(3)
 
 
-def dense_value(form: Form, atoms: list[np.ndarray]) -> np.ndarray:
+def dense_value(form: GraphForm, atoms: list[np.ndarray]) -> np.ndarray:
     """The form from the flat registers of every atom."""
     total = np.array(np.broadcast_to(form.b, form.shape), np.float64)
     for term in form.terms:
@@ -36,7 +36,7 @@ def dense_value(form: Form, atoms: list[np.ndarray]) -> np.ndarray:
 class Pair:
     """A form, and the array that it should be."""
 
-    form: Form
+    form: GraphForm
     value: np.ndarray
 
 
@@ -68,7 +68,9 @@ STEPS = ("add", "scaled", "shifted", "product", "transposed", "sliced", "broadca
          "picked", "summed", "constant")  # fmt: skip
 
 
-def lanes_change(name: str, pair: Pair, draw: Callable[..., Any]) -> tuple[Callable[[Form], Form], np.ndarray] | None:
+def lanes_change(
+    name: str, pair: Pair, draw: Callable[..., Any]
+) -> tuple[Callable[[GraphForm], GraphForm], np.ndarray] | None:
     """A change of lanes, on forms and in numpy, if the shape allows it."""
     shape, value = pair.form.shape, pair.value
     if name == "transposed":
@@ -114,10 +116,10 @@ def fitting(atoms: Atoms, pair: Pair, draw: Callable[..., Any]) -> Pair:
     return other
 
 
-def tried(make: Callable[[], Form]) -> Form | Materialise:
+def tried(make: Callable[[], GraphForm]) -> GraphForm | AtomRequired:
     try:
         return make()
-    except Materialise as needed:
+    except AtomRequired as needed:
         return needed
 
 
@@ -137,7 +139,7 @@ def step(name: str, atoms: Atoms, pair: Pair, draw: Callable[..., Any]) -> Pair 
         if name == "add":
             return Pair(forms.add(f, other.form, f), 2 * value + other.value)
         found = tried(lambda: forms.product(f, other.form))
-        if isinstance(found, Materialise):
+        if isinstance(found, AtomRequired):
             assert found.form.degree > 1 or any(term.reads > 1 for term in found.form.terms)
             settled = atoms.settled(pair)
             found = forms.product(settled.form, settled.form if other is pair else other.form)
@@ -147,7 +149,7 @@ def step(name: str, atoms: Atoms, pair: Pair, draw: Callable[..., Any]) -> Pair 
         return None
     how, wanted = change
     found = tried(lambda: how(f))
-    if isinstance(found, Materialise):
+    if isinstance(found, AtomRequired):
         assert found.form is f
         assert name in ("reshaped", "summed")
         found = how(atoms.settled(pair).form)
@@ -184,7 +186,7 @@ def test_a_form_is_what_one_segment_computes(
     for name in names:
         found = step(name, atoms, pair, data.draw)
         pair = found if found is not None and found.value.size <= 300 else pair
-    tape = Tape()
+    tape = RunTape()
     for number, values in enumerate(atoms.flat):
         tape.input(f"x{number}", values.shape)
     held = tape.sum(pair.form, "form")
@@ -226,7 +228,7 @@ def test_what_a_form_says_of_itself() -> None:
 @pytest.mark.parametrize("weights", [RNG.normal(size=(1, 1, 1)), np.full(1, 2.0), np.full((1, 1), -1.0)])
 def test_one_number_has_one_axis(weights: np.ndarray) -> None:
     assert Term((0,), (View(0, (4, 1), (1, 1)),), weights).w.shape == (1,)
-    assert Form((4,), (), weights).b.shape == ()
+    assert GraphForm((4,), (), weights).b.shape == ()
     assert forms.squeezed(np.broadcast_to(weights, (3, 4, 5))).size == 1
 
 
@@ -240,7 +242,7 @@ def test_what_has_to_become_an_atom_first() -> None:
         lambda: forms.summed(total),
         lambda: forms.reshaped(forms.transposed(x, (1, 0)), (6,)),
     ):
-        with pytest.raises(Materialise):
+        with pytest.raises(AtomRequired):
             refused()
     assert forms.product(square, constant((), 2.0)).terms[0].w.tolist() == [2.0], "a number is no factor"
 

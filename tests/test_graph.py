@@ -17,8 +17,8 @@ from integraph import Graph
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.forms import constant
-from integraph.constructions.graph.layout import Layout, layout, program
-from integraph.constructions.graph.runs import NOBODY, Run, Tape, starts, used
+from integraph.constructions.graph.layout import GraphLayout, layout, program
+from integraph.constructions.graph.runs import NOBODY, Run, RunTape, starts, used
 from integraph.constructions.graph.schedule import timing
 from integraph.program.views import dense
 from integraph.targets.graph import Builder
@@ -28,7 +28,7 @@ X = np.random.default_rng(1).random((7, 2))
 x, y = X.T
 
 
-def run_of(chosen: Layout, atom: str) -> int:
+def run_of(chosen: GraphLayout, atom: str) -> int:
     (found,) = {a.run for a in chosen.tape.atoms if a.name == atom}
     return found
 
@@ -71,7 +71,7 @@ def test_width_and_depth(formula: str, width: int, depth: int) -> None:
     assert sizes(formula) == (width, depth)
 
 
-def critical(tape: Tape, taken: dict[int, int]) -> int:
+def critical(tape: RunTape, taken: dict[int, int]) -> int:
     """The longest path by definition: a stage takes a segment; a sum, or a load before the first stage, one more."""
     ready: dict[int, int] = defaultdict(int)  # how many segments it takes until an atom is there
     busy: dict[int, int] = defaultdict(int)
@@ -122,7 +122,7 @@ def test_what_is_used_twice_is_computed_once() -> None:
         assert sum(text == "tanh(x+y)" for text in texts) == len(once.tape.runs), formula
     assert len(laid("sin(3*x)").tape.runs) == len(laid("sin(3*x) + cos(3*x)").tape.runs) == 1, "a sine has its cosine"
     assert len(laid("sinh(x)*exp(y) + sinh(x)").tape.runs) == 2
-    tape = Tape()
+    tape = RunTape()
     a = tape.input("a", (3,))
     twice, more = forms.scaled(a, 2.0), forms.add(a, a)
     assert tape.sum(twice, "2a").atoms == tape.sum(more, "a + a").atoms != tape.sum(forms.scaled(a, 3.0), "3a").atoms
@@ -130,7 +130,7 @@ def test_what_is_used_twice_is_computed_once() -> None:
 
 
 def test_dead_runs_vanish() -> None:
-    tape = Tape()
+    tape = RunTape()
     a = tape.input("a", (2,))
     kept = tape.sum(forms.scaled(a, 2.0), "kept")
     dead = tape.sum(forms.scaled(kept, 3.0), "dead")
@@ -171,7 +171,7 @@ def test_takeover_in_place(formula: Any, in_place: bool) -> None:
 @pytest.mark.parametrize(("stages", "taken", "begin"), [(1, {}, 1), (2, {4: 0}, 2), (3, {4: 0}, 3)])
 def test_only_a_run_that_waits_anyway_runs_in_place(stages: int, taken: dict[int, int], begin: int) -> None:
     """One that reads `a` is done after two segments; what would take `a` over needs `late`."""
-    tape = Tape()
+    tape = RunTape()
     a, late = tape.input("a", ()), tape.atom("late", ())
     tape.add(Run("late", (late,), {}, frozenset(), (lambda where: (),) * stages))
     reader = tape.atom("reader", ())
@@ -189,7 +189,7 @@ def test_constants_wait_for_the_last_segment() -> None:
     assert chosen.time.load[one] == chosen.time.end[one] == chosen.time.depth - 1
     used_early = laid(["tanh(tanh(x)) + 0*y", "3"])
     assert used_early.time.depth == 2
-    tape = Tape()
+    tape = RunTape()
     a = tape.input("a", ())
     number = tape.sum(constant((), 2.0), "two")
     product = tape.sum(forms.product(a, number), "product")

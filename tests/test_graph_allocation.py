@@ -15,8 +15,8 @@ import integraph
 from integraph import Graph, build
 from integraph.constructions.graph import emit
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.graph.layout import Layout, program
-from integraph.constructions.graph.packing import Lot, gap, packed
+from integraph.constructions.graph.layout import GraphLayout, program
+from integraph.constructions.graph.packing import RegisterLot, gap, packed
 from integraph.constructions.graph.runs import INPUT
 from integraph.constructions.graph.schedule import ALWAYS
 from integraph.program.views import dense
@@ -31,7 +31,7 @@ def points(graph: Graph, count: int = 5) -> np.ndarray:
     return np.random.default_rng(2).random((count, graph.inputs))
 
 
-def held(chosen: Layout, lot: Lot, segments: int, x: np.ndarray) -> float:
+def held(chosen: GraphLayout, lot: RegisterLot, segments: int, x: np.ndarray) -> float:
     """The largest number in its registers after so many segments."""
     found = emit.segments(chosen.tape, chosen.time, chosen.allocation, chosen.free, R)[:segments]
     registers = emit.registers(chosen.tape, chosen.allocation)
@@ -197,12 +197,12 @@ def test_the_smallest_gap_that_fits(taken: list[tuple[int, int]], need: int) -> 
 def test_best_fit() -> None:
     """A hole of two and one of three: what needs two goes into the first, what needs three into the other."""
     sizes_and_lives = [(1, -1, ALWAYS), (3, 0, 1), (9, 0, ALWAYS), (2, 0, 1), (8, 0, ALWAYS), (2, 3, 4), (3, 3, 4)]
-    lots = [Lot([n], *one) for n, one in enumerate(sizes_and_lives)]
+    lots = [RegisterLot([n], *one) for n, one in enumerate(sizes_and_lives)]
     packed(lots, [True] * len(lots))
     assert (lots[6].place, lots[5].place) == (lots[1].place, lots[3].place)
     assert [lot.freed for lot in lots] == [False, True, False, True, False, False, False]
     assert max(lot.place + lot.size for lot in lots) == 1 + 3 + 9 + 2 + 8
-    early = [Lot([n], *one) for n, one in enumerate([(1, -1, 0), (2, 0, 1), (2, 2, 3)])]
+    early = [RegisterLot([n], *one) for n, one in enumerate([(1, -1, 0), (2, 0, 1), (2, 2, 3)])]
     packed(early, [True] * 3)
     assert early[2].place != early[1].place, "the segment after the last use is for freeing"
     packed(early, [False] * 3)

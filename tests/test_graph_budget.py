@@ -19,11 +19,11 @@ from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.graph import contraction, enclosure, forms
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.error_budget import bound
-from integraph.constructions.graph.layout import Layout, layout, program
+from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.constructions.theorem2.budget import Parts
 from integraph.flow.precise import advance
-from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
@@ -32,13 +32,13 @@ from integraph.targets.graph import Builder, Graph
 from random_graphs import graphs
 from transformers import to_graph, transformer
 
-PRECISE = Precise(200)
+PRECISE = PreciseFunctions(200)
 NOISE = 1e-40  # of DIGITS digits
 POLICIES = (("keep", 40.0), ("clean", 40.0), ("decay", 12.0))
 UNPROVABLE = ("haversine", "acid", "law of cosines")  # intervals do not see that an argument stays in its domain
 
 
-def budget(graph: Graph, box: Any, free: str, r: float = 40.0, k: float | None = None) -> tuple[Layout, Parts]:
+def budget(graph: Graph, box: Any, free: str, r: float = 40.0, k: float | None = None) -> tuple[GraphLayout, Parts]:
     low, high = np.broadcast_to(np.array(box, float), (graph.inputs, 2)).T
     found = lower(graph, ranges(graph, low, high), k)
     chosen = layout(found.tape, found.outputs, free)
@@ -269,7 +269,7 @@ def test_who_takes_no_part_is_not_in_the_range(monkeypatch: pytest.MonkeyPatch) 
     seen = []
 
     def ends(*args: Any) -> Any:
-        seen.append(gadget_ends.ends(*args))
+        seen.append(gadget_ends.perturbed_ends(*args))
         return seen[-1]
 
     monkeypatch.setattr("integraph.constructions.graph.error_budget.ends", ends)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import integraph
-from integraph.constructions.graph.rounding import Number, added, multiplied, roundings, total
+from integraph.constructions.graph.rounding import RoundedNumber, added, multiplied, roundings, total
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.roundoff import U
@@ -20,8 +20,8 @@ DECIMALS = st.decimals(-1000, 1000, allow_nan=False, places=3).map(Fraction) | s
 OPERATIONS = st.lists(st.tuples(st.sampled_from((added, multiplied)), DECIMALS), min_size=1, max_size=12)
 
 
-def literal(x: Fraction) -> Number:
-    return Number(np.array(float(x)), None, int(Fraction(float(x)) != x))
+def literal(x: Fraction) -> RoundedNumber:
+    return RoundedNumber(np.array(float(x)), None, int(Fraction(float(x)) != x))
 
 
 @given(first=DECIMALS, operations=OPERATIONS)
@@ -37,7 +37,7 @@ def test_numbers_are_off_by_what_they_say(first: Fraction, operations: list) -> 
 
 @given(values=st.lists(DECIMALS, min_size=2, max_size=20))
 def test_totals(values: list[Fraction]) -> None:
-    number = total(Number(np.array([float(x) for x in values]), None, 1), (len(values),))
+    number = total(RoundedNumber(np.array([float(x) for x in values]), None, 1), (len(values),))
     off = abs(Fraction(number.value.item()) - sum(values))
     assert off <= number.ops * Fraction(U) * Fraction(number.large.item()) * Fraction(1.0 + 1e-12)
 
@@ -51,10 +51,10 @@ def test_short_binary_fractions_are_exact(x: Floats | float, count: int) -> None
 
 
 def test_what_underflows_is_rounded() -> None:
-    tiny = Number(np.array(2.0**-600), None, 0)
-    assert multiplied(tiny, Number(np.array(2.0**-400), None, 0)).ops == 0
+    tiny = RoundedNumber(np.array(2.0**-600), None, 0)
+    assert multiplied(tiny, RoundedNumber(np.array(2.0**-400), None, 0)).ops == 0
     assert multiplied(tiny, tiny).ops == 1
-    assert multiplied(tiny, Number(np.array(0.0), None, 0)).ops == 0
+    assert multiplied(tiny, RoundedNumber(np.array(0.0), None, 0)).ops == 0
 
 
 @pytest.mark.parametrize(

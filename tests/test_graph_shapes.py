@@ -12,7 +12,7 @@ import pytest
 import integraph
 from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.graph import forms, rules
-from integraph.constructions.graph.forms import Form
+from integraph.constructions.graph.forms import GraphForm
 from integraph.errors import SpecError
 from integraph.targets.graph import Builder
 
@@ -106,12 +106,12 @@ def test_sums_of_products_with_what_is_constant() -> None:
 
 @pytest.mark.parametrize("wrong", ["shape", "lanes", "constant", "register"])
 def test_a_rule_that_makes_a_wrong_value_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(f: Form) -> Form:
+    def broken(f: GraphForm) -> GraphForm:
         good = forms.scaled(f, -1.0)
         if wrong == "shape":
             return forms.sliced(good, (slice(0, 1), slice(None)))
         if wrong == "lanes":
-            return Form((3, 2), good.terms, good.b)
+            return GraphForm((3, 2), good.terms, good.b)
         if wrong == "constant":
             return replace(good, b=np.ones(2))
         return replace(good, terms=tuple(replace(term, refs=(replace(term.refs[0], offset=1),)) for term in good.terms))

@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 from integraph import Index, Program, Registers, Segment, Status, build, gadgets, segment
 from integraph.flow.exact import binding
 from integraph.flow.precise import advance as advance_precisely
-from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
 from integraph.program.views import dense
@@ -153,7 +153,7 @@ def test_terms_are_the_derivative_of_the_closed_form(
     """A difference quotient of the closed form in 400 bits; and as many terms as were foretold."""
     case = drawn(seed, name, rows, n, {"p": 2, "x": reads, "t": 2 - reads})
     program, (y,) = one_step(case.block, case.registers, 1.0), starts(case, np.random.default_rng(seed), 1.0, 1)
-    f = Precise(400)
+    f = PreciseFunctions(400)
     states, h = f.exactly(y[:, None]), f.exactly(1e-40)
     before = states.copy()
     advance_precisely(f, case.block, states, h)
@@ -198,7 +198,7 @@ def test_factors_that_are_no_normal_numbers(z: float, e: float, x: list[float], 
     with mp.workdps(DIGITS):
         wanted = mpf(z) * mp.exp(mpf(e)) * mp.fprod((1 + mpf(b)) ** mpf(c) for b, c in zip(x, a, strict=True))
         assert abs(found - wanted) <= 4 * EPS * abs(wanted), (found, wanted)
-        (precise,) = Precise(200).grow_powers(*map(Precise(200).exactly, arguments))
+        (precise,) = PreciseFunctions(200).grow_powers(*map(PreciseFunctions(200).exactly, arguments))
         assert abs(precise - wanted) <= 1e-50 * abs(wanted)
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from integraph import Partition, Program, Registers, build, segment
-from integraph.constructions.theorem1.lean import Bumps, Shape, bumps, cells_of, construct
+from integraph.constructions.theorem1.lean import BumpRegisters, Shape, bumps, cells_of, construct
 from integraph.constructions.theorem1.local_polynomials import values
-from integraph.constructions.theorem1.monomials import Powers
+from integraph.constructions.theorem1.monomials import MonomialRegisters
 from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SpecError
 from integraph.gadgets import bilinear
@@ -99,7 +99,7 @@ def test_powers(d: int, n: int) -> None:
     """Every register holds its monomial, after ⌈log2(n − 1)⌉ segments; those of degree 1 hold t itself."""
     r = Registers()
     t = r.inputs("t", d)
-    powers = Powers(r, t, n)
+    powers = MonomialRegisters(r, t, n)
     assert len(powers.segments) == (math.ceil(math.log2(n - 1)) if n > 2 else 0)
     x = np.random.default_rng(2).random((20, d))
     rows = below(d, n)[1:]
@@ -113,7 +113,7 @@ def test_powers(d: int, n: int) -> None:
 
 def test_coefficients_are_shifted_to_what_is_held() -> None:
     r = Registers()
-    powers = Powers(r, r.inputs("t", 2), 3)
+    powers = MonomialRegisters(r, r.inputs("t", 2), 3)
     a = np.arange(1.0, 7.0)
     t = np.array([0.3, 0.9])
     held = np.array([1.0, *t, (t[0] - 0.5) ** 2, (t[0] - 0.5) * (t[1] - 0.5), (t[1] - 0.5) ** 2])
@@ -136,7 +136,7 @@ def test_ln_of_bumps(N: int, c: float) -> None:
     assert cells.tolist() == [list(k) for k in itertools.product(range(N + 1), repeat=2)]
     chosen = np.unique(np.random.default_rng(3).integers(0, len(cells), 30))
     found = bumps(2, N, c, cells[chosen], t, l)
-    error = Bumps.error(2, N, c)
+    error = BumpRegisters.error(2, N, c)
     assert error <= 1e-14 * (c + 4)
     with mp.workdps(60):
         x = [mpf("0.3"), mpf("0.77")]

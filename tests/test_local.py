@@ -15,9 +15,16 @@ from mpmath import mp, mpf
 
 from integraph import Partition, function
 from integraph.bounds.nodes import nodes, side
-from integraph.constructions.theorem1.a_posteriori import affordable, judged, sizes
-from integraph.constructions.theorem1.derivative_bounds import Known
-from integraph.constructions.theorem1.local_polynomials import Local, _differences, _expansion, local, newton, values
+from integraph.constructions.theorem1.a_posteriori import a_posteriori_bound, affordable, sizes
+from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds
+from integraph.constructions.theorem1.local_polynomials import (
+    LocalPolynomials,
+    _differences,
+    _expansion,
+    local,
+    newton,
+    values,
+)
 from integraph.constructions.theorem1.planner import bound
 from integraph.constructions.theorem1.samples import Samples
 from integraph.constructions.theorem1.unit_cube import UnitCube, unit_cube
@@ -182,7 +189,7 @@ def test_matrices_are_as_good_as_they_say(N: int, n: int, spread: float, centre:
 def test_coefficients_on_other_boxes(low: float, high: float, spread: float) -> None:
     """As functions of t with the stored controls; what the way back rounds is told."""
     f, cube, N, n = function("sin(2*x)"), cube_of((low, high)), 3, 4
-    samples = Samples(f, cube, Known(f, cube, None).upto(n)[0])
+    samples = Samples(f, cube, DerivativeBounds(f, cube, None).upto(n)[0])
     c, off = newton(samples, 1, (slice(0, N + 1),), N, n, spread)
     with mp.workdps(60):
         scale, shift = mpf(float(cube.scale[0])), mpf(float(cube.shift[0]))
@@ -197,10 +204,10 @@ def test_coefficients_on_other_boxes(low: float, high: float, spread: float) -> 
     assert off.max() <= 1e-11 * (1 + abs(low))
 
 
-def unit(text: str, N: int, n: int, spread: float, centre: float = 0.5) -> tuple[Samples, Local]:
+def unit(text: str, N: int, n: int, spread: float, centre: float = 0.5) -> tuple[Samples, LocalPolynomials]:
     f = function(text)
     cube = cube_of(*[(0.0, 1.0)] * f.inputs)
-    slopes = Known(f, cube, None).upto(n)[0]
+    slopes = DerivativeBounds(f, cube, None).upto(n)[0]
     samples = Samples(f, cube, slopes)
     return samples, local(samples, f.inputs, N, n, spread, centre, max(abs(centre), abs(1 - centre)))
 
@@ -261,10 +268,12 @@ def test_a_judged_bound_is_one(text: str, n: int, N: int, more: int, kappa: floa
     f = function(text)
     d = f.inputs
     cube = cube_of(*[(0.0, 1.0)] * d)
-    worst = Known(f, cube, None).upto(n + more)[0]
+    worst = DerivativeBounds(f, cube, None).upto(n + more)[0]
     samples = Samples(f, cube, worst)
     spread = 0.55
-    found = judged(sizes(samples, n, more, N, spread), n, more, N, kappa, spread, worst[count(d, n + more) :])
+    found = a_posteriori_bound(
+        sizes(samples, n, more, N, spread), n, more, N, kappa, spread, worst[count(d, n + more) :]
+    )
     fit = local(samples, d, N, n, spread, 0.5, 0.5)
     axes = [np.unique(np.r_[np.linspace(0, 1, {1: 4001, 2: 121, 3: 25}[d]), np.arange(2 * N + 1) / max(2 * N, 1)])] * d
     t = np.stack([part.ravel() for part in np.meshgrid(*axes)], -1)

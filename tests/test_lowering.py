@@ -18,7 +18,7 @@ from integraph import Index, Program, Registers, View, build, segment
 from integraph.errors import SpecError
 from integraph.gadgets import affine, decay, drain, monomial, product, ramp, raw, softmax, tanh
 from integraph.program import ONE, Block, bands, lowering
-from integraph.program.order import Nested, distinct, ordered
+from integraph.program.order import NestedOrder, distinct, ordered
 from lemma4 import slow_partition
 from random_programs import ELEMENTWISE, Maker, programs
 
@@ -344,7 +344,9 @@ def test_views_in_increasing_order(axes: list[tuple[int, int]]) -> None:
 
 def test_slices_and_transposes_need_no_list() -> None:
     group = Registers().new("g", 4, 5, 6)
-    assert all(isinstance(ordered(v), Nested) for v in (group, group[::2, ::-1], group.transpose(2, 0, 1), group[1, 2]))
+    assert all(
+        isinstance(ordered(v), NestedOrder) for v in (group, group[::2, ::-1], group.transpose(2, 0, 1), group[1, 2])
+    )
     assert not distinct(View(0, (3, 2), (2, 3)))  # 0 3 2 5 4 7: distinct, but the axes interleave
     assert distinct(Index([0, 3, 2, 5, 4, 7]))
     assert not distinct(Index([3, 3]))

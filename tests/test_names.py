@@ -24,7 +24,7 @@ from integraph.program import Probe, storage
 from integraph.program.schema import encode
 from integraph.targets import from_layers
 from integraph.targets.graph import Builder
-from integraph.text import NAME, Distinct, clean, lines
+from integraph.text import NAME, DistinctNames, clean, lines
 
 LONGEST = 1200  # characters of a line that is printed
 
@@ -90,7 +90,7 @@ def test_letters_stay_letters() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=5), max_size=20))
 def test_distinct(names: list[str]) -> None:
-    distinct = Distinct()
+    distinct = DistinctNames()
     found = [distinct(name, 12) for name in names]
     assert len(set(found)) == len(found)
     check(*found, lines=False)

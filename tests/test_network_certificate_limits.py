@@ -11,8 +11,8 @@ import scipy
 
 import integraph
 from integraph import Index, Probe, Program, Registers, build, segment
-from integraph.certify.network.difference import State
-from integraph.certify.network.form import Relax
+from integraph.certify.network.difference import NetworkState
+from integraph.certify.network.form import RelaxStep
 from integraph.gadgets import affine, product, ramp, relax, tanh
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 from network_truth import difference
@@ -146,13 +146,13 @@ def test_a_layer_in_which_no_unit_runs_leaves_no_norm(monkeypatch: pytest.Monkey
     layers = [([[1.0]], [1.0], "relu"), *[([[1.0]], [0.0], "tanh")] * 8, ([[1.0]], [0.0])]
     program = integraph.compile(layers, 1e-3)
     counts = []
-    relaxed = State.relax
+    relaxed = NetworkState.relax
 
-    def relax_and_count(self: State, step: Relax) -> None:
+    def relax_and_count(self: NetworkState, step: RelaxStep) -> None:
         relaxed(self, step)
         counts.append(len(self.norms))
 
-    monkeypatch.setattr(State, "relax", relax_and_count)
+    monkeypatch.setattr(NetworkState, "relax", relax_and_count)
     assert integraph.certify(program, layers, workers=1).status == "proved"
     assert max(counts) <= 4
 

@@ -15,7 +15,7 @@ from flint import arb
 import integraph
 from integraph.certify.network import activation_rules, linear_maps, rectifiers, slopes
 from integraph.certify.network import difference as network_difference
-from integraph.certify.network.difference import NetworkDifference, State
+from integraph.certify.network.difference import NetworkDifference, NetworkState
 from integraph.certify.problem import Box
 from integraph.numbers.arb import conversion, singular
 from integraph.numbers.arb.conversion import ZERO
@@ -110,14 +110,14 @@ def _linear(**changes: Callable[[Any], Any]) -> Patch:
 
 
 def _method(name: str, body: Callable[..., Any]) -> Patch:
-    return lambda mp: mp.setattr(State, name, body)
+    return lambda mp: mp.setattr(NetworkState, name, body)
 
 
 def _in(module: Any, name: str, change: Callable[[Any], Any]) -> Patch:
     return lambda mp: mp.setattr(module, name, change(getattr(module, name)))
 
 
-def _forgetful(self: State, step: Any) -> None:
+def _forgetful(self: NetworkState, step: Any) -> None:
     for register in step.registers.tolist():
         self.y[register] = ZERO
 

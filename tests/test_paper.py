@@ -15,7 +15,7 @@ from browser import chromium, visit
 from integraph import paper
 from integraph.errors import FileError
 from integraph.paper import ITEMS, Reproduction, reproduce
-from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Found, Item, Row, forget, shared
+from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Finding, Item, PaperRow, forget, shared
 from test_docs import PAPER, ROOT
 
 MAP = (ROOT / "docs" / "paper-map.md").read_text()
@@ -58,7 +58,7 @@ def test_rows_have_the_names_of_the_paper_map() -> None:
 
 
 def quick(good: bool = True, erratum: bool = False, **more: object) -> Item:
-    found = Found("one is 1.25e-16 " * 9, good, {"one": 1}, **more)  # type: ignore[arg-type]
+    found = Finding("one is 1.25e-16 " * 9, good, {"one": 1}, **more)  # type: ignore[arg-type]
     return Item("Lemma 9, of <b>no</b> paper & W̃", "ẏ = −y² and so on " * 7, lambda: found, "lem:none", erratum)
 
 
@@ -70,7 +70,7 @@ def test_reproduce_takes_every_item_in_turn(monkeypatch: pytest.MonkeyPatch) -> 
         calls.append("computed")
         return 1
 
-    one = Item("a", "b", lambda: Found(f"{once()}", True, {"n": once()}))
+    one = Item("a", "b", lambda: Finding(f"{once()}", True, {"n": once()}))
     monkeypatch.setattr(paper, "ITEMS", (one, quick(erratum=True), one))
     found = reproduce(calls.append)
     assert calls == ["a", "computed", quick().name, "a"]
@@ -89,13 +89,13 @@ def test_one_row_that_fails_is_enough() -> None:
 
 
 def test_what_cannot_be_computed_fails() -> None:
-    row = Item("a", "b", lambda: Found("c", 1 / 0 > 0)).row()
+    row = Item("a", "b", lambda: Finding("c", 1 / 0 > 0)).row()
     assert row.verdict == FAILS
     assert row.computed == "not computed: ZeroDivisionError: division by zero"
 
 
 def test_ctrl_c_is_no_failure() -> None:
-    def interrupted() -> Found:
+    def interrupted() -> Finding:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -107,7 +107,7 @@ def letters(text: str) -> int:
 
 
 def test_the_text_is_a_table() -> None:
-    rows = [Item(item.name, item.says, lambda: Found("3.3e-16 " * 20, True)).row() for item in ITEMS]
+    rows = [Item(item.name, item.says, lambda: Finding("3.3e-16 " * 20, True)).row() for item in ITEMS]
     rows.append(quick(table=(("", "step 0"), ("α_j", "1.5e-30"))).row())
     lines = repr(Reproduction(tuple(rows))).splitlines()
     assert max(map(letters, lines)) <= 100
@@ -137,7 +137,7 @@ def test_data_is_json() -> None:
     assert data["rows"][0]["numbers"] == {"one": 1}
     assert data["rows"][0]["table"] == [["a"], ["b"]]
     assert data["rows"][1]["verdict"] == FAILS
-    assert set(data["rows"][0]) == set(Row.__dataclass_fields__)
+    assert set(data["rows"][0]) == set(PaperRow.__dataclass_fields__)
 
 
 class Read(HTMLParser):
@@ -180,7 +180,7 @@ def test_the_page(tmp_path: Path) -> None:
 def test_the_page_in_a_browser(tmp_path: Path, width: int) -> None:
     """Drawn, quiet, and nowhere wider than the window; below 760 pixels the items stand below each other."""
     table = (("", *(f"step {n}" for n in range(8))), ("α_j", *("1.5e-30",) * 8))
-    rows = [Item(item.name, item.says, lambda: Found("is 3.3e-16 " * 20, True)).row() for item in ITEMS]
+    rows = [Item(item.name, item.says, lambda: Finding("is 3.3e-16 " * 20, True)).row() for item in ITEMS]
     path = tmp_path / "paper.html"
     Reproduction((*rows, quick(table=table).row(), quick(good=False, erratum=True).row())).save_html(path)
     with chromium() as browser, visit(browser, path, width=width, scheme="dark") as seen:

@@ -15,8 +15,9 @@ import integraph
 from integraph.api.planning import to_task
 from integraph.bounds.paper import theorem1
 from integraph.constructions.theorem1 import construction, planner, plans
-from integraph.constructions.theorem1.derivative_bounds import Known, ladder
-from integraph.constructions.theorem1.fit import Fit, fitted
+from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, ladder
+from integraph.constructions.theorem1.fit import Fit
+from integraph.constructions.theorem1.fit import fit as fitted
 from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.intervals import Interval
@@ -166,12 +167,12 @@ def test_known_derivatives() -> None:
     """sup |∂_t^α f|/α! on the cube of a box: each derivative by its widths."""
     f = integraph.function("exp(x)*sin(y)")
     cube = unit_cube(Interval(np.array([0.0, -2.0]), np.array([2.0, 2.0])))
-    worst, top, _ = Known(f, cube, None).upto(3)
+    worst, top, _ = DerivativeBounds(f, cube, None).upto(3)
     wanted = [math.exp(2) * 2.0**a * 4.0**b / math.factorial(a) / math.factorial(b) for a, b in below(2, 4).tolist()]
     assert top == 3
     assert (worst[:, 0] >= wanted).all()
     assert worst[:, 0] == pytest.approx(wanted, rel=0.1)
-    said = Known(f, cube, 5.0).upto(2)[0][:, 0]
+    said = DerivativeBounds(f, cube, 5.0).upto(2)[0][:, 0]
     assert said == pytest.approx(
         [5.0 * 2.0**a * 4.0**b / math.factorial(a) / math.factorial(b) for a, b in below(2, 3)]
     )
@@ -180,13 +181,13 @@ def test_known_derivatives() -> None:
 def test_orders_as_far_as_they_are_finite() -> None:
     """High derivatives may leave float64 where low ones do not: their orders are not used."""
     cube = unit_cube(Interval(np.zeros(1), np.ones(1)))
-    steep = Known(integraph.function("exp(690*x)"), cube, None)
+    steep = DerivativeBounds(integraph.function("exp(690*x)"), cube, None)
     found = [n for n, _ in steep.orders(None)]
     assert found == list(range(1, len(found) + 1))
     assert 1 <= len(found) <= 3
     with pytest.raises(SourceError, match=r"derivatives of order \d have no bound on the box"):
         list(steep.orders(8))
-    smooth = Known(integraph.function("sin(x)"), cube, None)
+    smooth = DerivativeBounds(integraph.function("sin(x)"), cube, None)
     assert [n for n, _ in smooth.orders(None)] == list(range(1, ladder(1)[-1] + 1))
     ((n, worst),) = smooth.orders(5)
     assert n == 5

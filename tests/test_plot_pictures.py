@@ -14,7 +14,7 @@ from integraph import Partition, Program, Registers, build, segment
 from integraph.constructions.theorem1.planner import plan
 from integraph.gadgets import decay, log_cosh, ramp
 from integraph.plot import subject
-from integraph.plot.labels import fitting
+from integraph.plot.labels import shortened_label
 from integraph.plot.layers import layers
 from integraph.plot.partition import figure, partition, read_back
 from integraph.plot.picture import Bars, Curve, Heat, Panel, Picture
@@ -226,7 +226,7 @@ def test_names_at_a_matrix_are_apart(lean: Program) -> None:
         across = np.array([at for at, _ in panel.x_ticks])
         assert across[0] == -1
         assert np.diff(across).min() >= (lean.width - 1) / 24
-        assert panel.y_ticks[-1] == (lean.width - 1, fitting(lean.registers.name(lean.width - 1), 16))
+        assert panel.y_ticks[-1] == (lean.width - 1, shortened_label(lean.registers.name(lean.width - 1), 16))
         assert panel.y_ticks[0][0] == 0
     r = Registers()
     x = r.inputs("x", 1)

@@ -16,8 +16,8 @@ import pytest
 
 from integraph.certify.problem import Box
 from integraph.certify.search import pool
-from integraph.certify.search.bisection import Job, Part, divide
-from integraph.certify.search.branch_and_bound import Found, search
+from integraph.certify.search.bisection import BoxPart, Job, divide
+from integraph.certify.search.branch_and_bound import SearchResult, search
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
@@ -32,7 +32,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
 
 
-def same(found: Found, other: Found) -> bool:
+def same(found: SearchResult, other: SearchResult) -> bool:
     """In all but the time it took."""
     return dataclasses.replace(found, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
 
@@ -165,7 +165,7 @@ def test_the_time_budget_ends_the_pool(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_once")
 def test_answers_to_jobs_that_were_given_up_are_not_those_to_others() -> None:
-    problem, part = Slow(0.01), Part(64, 64, (9.0,), None)
+    problem, part = Slow(0.01), BoxPart(64, 64, (9.0,), None)
     first, second = ([Job(UNIT, 0, (n + shift) / 99, part, (0.0,), (0.0,)) for n in range(9)] for shift in (1, 50))
     with closing(pool.Pool(problem, 2)) as shared:
         given_up = shared.run(first)

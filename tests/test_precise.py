@@ -17,7 +17,7 @@ from mpmath import mp, mpf
 from gadget_cases import CASES, Case
 from integraph import Program, Registers, Status, build, compile, gadgets, load, segment
 from integraph.errors import FileError, OverflowedError, PrecisionError, SpecError, UsageError
-from integraph.gadgets.functions.multiprecision import Precise
+from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from mp_taylor import flow
 from test_engines import moderate_program
@@ -213,7 +213,7 @@ ARGUMENTS = np.array([0.0, 1e-300, -1e-9, 0.3, -0.7, 1.0, -0.999, 5.0, -20.0, 30
 
 
 def test_functions_are_those_of_float64() -> None:
-    f = Precise(160)
+    f = PreciseFunctions(160)
     exact = f.exactly(ARGUMENTS)
     for name in UNARY:
         keep = ARGUMENTS > -1 if name.startswith("log1p") else np.isfinite(ARGUMENTS)
@@ -239,7 +239,7 @@ def test_functions_are_those_of_float64() -> None:
 
 @pytest.mark.parametrize(("a", "b", "c"), [(3.0, 1e-3, 1.0), (-9.0, 2.0, 2.0), (40.0, 1e-25, 2.0), (1e3, 8.0, 1.0)])
 def test_gauss_against_quadrature(a: float, b: float, c: float) -> None:
-    f = Precise(160)
+    f = PreciseFunctions(160)
     with mp.workdps(60):
         exponent = lambda s: -mpf(c) * (mpf(a) * s + mpf(b) ** 2 * s * s / 2)  # noqa: E731
         wanted = mp.quad(lambda s: mp.exp(exponent(s)), mp.linspace(0, 1, 60))
@@ -248,7 +248,7 @@ def test_gauss_against_quadrature(a: float, b: float, c: float) -> None:
 
 
 def test_division_by_zero_is_no_exception() -> None:
-    f = Precise(100)
+    f = PreciseFunctions(100)
     one, zero = f.exactly(1.0), f.exactly(0.0)
     assert [one / zero, -one / zero, 1.0 / zero, 3 / zero] == [math.inf, -math.inf, math.inf, math.inf]
     assert (zero / zero) != (zero / zero)

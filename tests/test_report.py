@@ -25,7 +25,7 @@ from integraph.plot.picture import Picture
 from integraph.report import page as page_module
 from integraph.report.error_summary import below
 from integraph.report.markup import Html, escaped, facts, table, tag
-from integraph.report.numbers import POINTS, digits, some
+from integraph.report.numbers import POINTS, digits, subsampled
 from integraph.report.page import Section, data, page
 from integraph.report.plotly_renderer import frames
 from integraph.text import lines
@@ -196,11 +196,11 @@ def test_what_is_no_number_is_a_gap() -> None:
 def test_long_curves_keep_their_ends_their_peaks_and_their_gaps() -> None:
     y = np.sin(np.linspace(0.0, 50.0, 100_000))
     y[12_345], y[54_321], y[77_777] = 9.0, -9.0, np.nan
-    kept = some(y)
+    kept = subsampled(y)
     assert len(kept) <= POINTS
     assert {0, 12_345, 54_321, 77_777, len(y) - 1} <= set(kept.tolist())
     assert (np.diff(kept) > 0).all()
-    assert some(y[:POINTS]).tolist() == list(range(POINTS))
+    assert subsampled(y[:POINTS]).tolist() == list(range(POINTS))
 
 
 @pytest.mark.parametrize("bound", [0.0, 1e-17, 8.185e-8, 0.1, 1 / 3, 2.0, 1e300])

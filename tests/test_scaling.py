@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import integraph
 from integraph.constructions.decay_rate import smallest
 from integraph.constructions.graph.allocation import FREES
-from integraph.constructions.graph.packing import Lot, by_size, by_time
+from integraph.constructions.graph.packing import RegisterLot, by_size, by_time
 from integraph.constructions.graph.schedule import ALWAYS
 from integraph.constructions.graph.sum_trees import LONG, balanced
 from integraph.constructions.theorem2 import construction, narrow
@@ -199,7 +199,10 @@ LOTS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 12), st.integers(0, 
 @given(LOTS, st.sampled_from([by_size, by_time]))
 def test_packed_lots_never_meet(given: Sequence[tuple[int, int, int, bool]], pack: Any) -> None:
     """By hand: in every segment a register has one lot, and nobody lies above what all together need."""
-    lots = [Lot([0], 2, -1, 3), *(Lot([0], size, first, first + long) for size, first, long, _ in given)]
+    lots = [
+        RegisterLot([0], 2, -1, 3),
+        *(RegisterLot([0], size, first, first + long) for size, first, long, _ in given),
+    ]
     until = [4, *(lot.last + 1 if can else ALWAYS for lot, (*_, can) in zip(lots[1:], given, strict=True))]
     lots[0].place = 0
     pack(lots, until)
@@ -215,7 +218,7 @@ def test_packed_lots_never_meet(given: Sequence[tuple[int, int, int, bool]], pac
 
 
 def test_packing_by_time_uses_registers_again() -> None:
-    lots = [Lot([n], 1, n, n + 1) for n in range(100)]
+    lots = [RegisterLot([n], 1, n, n + 1) for n in range(100)]
     by_time(lots, [lot.last + 1 for lot in lots])
     assert max(lot.end for lot in lots) == 3
 

@@ -15,7 +15,7 @@ from mpmath import findroot, mp, sin
 from integraph.certify.certificate.tree import Tree, leaves
 from integraph.certify.problem import Box, Point, Problem
 from integraph.certify.search.bisection import sizes, uppers
-from integraph.certify.search.branch_and_bound import Found, search
+from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
 from toy_problems import Bumpy, Cancelling, Capricious, Pole, Slow, Stated, Waves
@@ -27,7 +27,7 @@ CORNER = 2 - math.sin(3) * math.cos(4)  # sup |sin 3x cos 2y âˆ’ xy| on [0, 1] Ã
 TOLERANCE = 1e-12  # of reference values computed in floats
 
 
-def proves(found: Found, problem: Problem, box: Box) -> None:
+def proves(found: SearchResult, problem: Problem, box: Box) -> None:
     """The tree, read and evaluated anew, gives the bounds of what was found; the points give the values."""
     parts = list(leaves(found.tree, box))
     for part, leaf in parts:

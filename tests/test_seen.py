@@ -15,7 +15,7 @@ from integraph.certify.problem import Box, Point
 from integraph.certify.proof import Work, _tightened
 from integraph.certify.search.bisection import sizes
 from integraph.certify.search.branch_and_bound import search
-from integraph.certify.search.sampling import PROBES, Seen, seen
+from integraph.certify.search.sampling import PROBES, LargestSample, sample_largest
 from integraph.errors import UsageError
 from toy_problems import Bumpy, Cancelling, Pole, Stated, Waves
 
@@ -29,7 +29,7 @@ def waves(x: np.ndarray) -> float:
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e3, 1e300])
 def test_a_maximum_at_a_corner(scale: float) -> None:
-    found = seen(Waves(scale), SQUARE, 20, 64)
+    found = sample_largest(Waves(scale), SQUARE, 20, 64)
     assert found.point == (1.0, 2.0)
     assert found.low / scale == pytest.approx(CORNER, rel=1e-12)
     assert found.low <= found.high <= found.low * (1 + 1e-12)
@@ -37,7 +37,7 @@ def test_a_maximum_at_a_corner(scale: float) -> None:
 
 def test_a_maximum_inside_is_climbed() -> None:
     box = Box((0.2, -0.5), (0.8, 0.3))
-    found = seen(Waves(), box, 300, 64)
+    found = sample_largest(Waves(), box, 300, 64)
     start = np.array(box.centre)
     best = minimize(waves, start, bounds=list(zip(box.low, box.high, strict=True)), method="Nelder-Mead", tol=1e-12)
     assert found.low == pytest.approx(-best.fun, rel=1e-9)
@@ -47,7 +47,7 @@ def test_a_maximum_inside_is_climbed() -> None:
 
 
 def test_any_quantity() -> None:
-    first, second = (seen(Bumpy(), SQUARE, 200, 64, quantity) for quantity in (0, 1))
+    first, second = (sample_largest(Bumpy(), SQUARE, 200, 64, quantity) for quantity in (0, 1))
     assert first.low == pytest.approx(0.25, rel=1e-12)
     assert second.low == pytest.approx(1.583346, rel=1e-6)
 
@@ -56,8 +56,8 @@ def test_any_quantity() -> None:
 @given(st.lists(st.tuples(st.floats(-2, 2), st.floats(-2, 2)), min_size=2, max_size=2), st.integers(1, 60))
 def test_what_is_seen_is_there_and_below_what_is_proved(ends: list[tuple[float, float]], samples: int) -> None:
     box = Box(tuple(min(e) for e in ends), tuple(max(e) for e in ends))
-    found = seen(Waves(), box, samples, 64)
-    assert found == seen(Waves(), box, samples, 64)
+    found = sample_largest(Waves(), box, samples, 64)
+    assert found == sample_largest(Waves(), box, samples, 64)
     assert all(a <= x <= b for a, x, b in zip(box.low, found.point, box.high, strict=True))
     assert sizes(Waves(), found.point, 64)[0] == (found.low, found.high)
     assert found.low <= -waves(np.array(found.point)) * (1 + 1e-9) + 1e-15
@@ -67,26 +67,26 @@ def test_what_is_seen_is_there_and_below_what_is_proved(ends: list[tuple[float, 
 
 
 def test_bits_are_raised_until_values_are_known() -> None:
-    found = seen(Cancelling(), Box((-1.0,), (1.0,)), 20, 64)
+    found = sample_largest(Cancelling(), Box((-1.0,), (1.0,)), 20, 64)
     assert found.low == pytest.approx(4 / 3, rel=1e-12)
 
 
 def test_unknown_points_are_skipped_and_counted() -> None:
-    found = seen(Pole(), Box((-1.0,), (1.0,)), 50, 64)
+    found = sample_largest(Pole(), Box((-1.0,), (1.0,)), 50, 64)
     assert 50 < found.low < math.inf
     assert found.unknown == 1, "the centre"
-    blind = seen(Stated((math.nan,)), Box((0.0,), (1.0,)), 30, 64)
+    blind = sample_largest(Stated((math.nan,)), Box((0.0,), (1.0,)), 30, 64)
     assert (blind.low, blind.high) == (0.0, math.inf)
     assert blind.unknown == blind.points >= 30
 
 
 def test_nothing_to_see() -> None:
-    found = seen(Waves(0.0), SQUARE, 20, 64)
+    found = sample_largest(Waves(0.0), SQUARE, 20, 64)
     assert (found.low, found.high, found.unknown) == (0.0, 0.0, 0)
     point = Box((0.1, 0.2), (0.1, 0.2))
-    assert seen(Waves(), point, 20, 64) == Seen(*sizes(Waves(), (0.1, 0.2), 64)[0], (0.1, 0.2), 1, 0)
+    assert sample_largest(Waves(), point, 20, 64) == LargestSample(*sizes(Waves(), (0.1, 0.2), 64)[0], (0.1, 0.2), 1, 0)
     with pytest.raises(UsageError, match="samples = 0"):
-        seen(Waves(), SQUARE, 0, 64)
+        sample_largest(Waves(), SQUARE, 0, 64)
 
 
 class _Far(Waves):
@@ -103,7 +103,7 @@ class _Far(Waves):
 
 def test_samples_fill_boxes_of_many_dimensions() -> None:
     problem, d = _Far(), 12
-    seen(problem, Box((-1.0,) * d, (1.0,) * d), 400, 64)
+    sample_largest(problem, Box((-1.0,) * d, (1.0,) * d), 400, 64)
     asked = np.array(problem.asked[1 + PROBES : 408])  # after the first, and those that choose the precision
     corners = asked[np.all(np.abs(asked) == 1, axis=1)]
     assert len(corners) == len(np.unique(corners, axis=0)) == 100
@@ -116,7 +116,7 @@ def test_samples_fill_boxes_of_many_dimensions() -> None:
 @pytest.mark.parametrize(("low", "high"), [(-1.7e308, 1.7e308), (0.0, 5e-324), (1e16, 1e16 + 2)])
 def test_boxes_of_all_extents(low: float, high: float) -> None:
     problem = _Far()
-    seen(problem, Box((low, 0.0), (high, 1.0)), 50, 64)
+    sample_largest(problem, Box((low, 0.0), (high, 1.0)), 50, 64)
     assert all(low <= point[0] <= high for point in problem.asked)
 
 
@@ -138,7 +138,7 @@ class _Needle:
 def test_what_is_larger_than_a_blurred_value_is_not_the_end() -> None:
     """A value that was not seen before refutes nothing that was asked: the search goes on from there."""
     box = Box((0.0,), (1.0,))
-    before = seen(_Needle(), box, 2, 64)
+    before = sample_largest(_Needle(), box, 2, 64)
     assert (before.low, before.high) == (0.0, 5e-324)
     found, largest, blurred = _tightened(_Needle(), box, None, 0.1, before, Work(10_000, 60.0, 1, None, False))
     assert (found.stopped, found.lower, found.upper) == ("gap", (1.0,), (1.0,))

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import integraph
 from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.problem import Box, Unprovable
-from integraph.certify.search.branch_and_bound import Found, search
+from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.certify.taylor import taylor
-from integraph.certify.theorem1.difference import SmoothDifference
+from integraph.certify.theorem1.difference import Theorem1Difference
 from integraph.errors import SpecError
 from integraph.frontends import function
 from integraph.numbers.arb.conversion import precision
@@ -53,17 +53,17 @@ def compiled(name: str) -> Program:
     return integraph.compile(source, eps, **{"method": "lean"} | options)
 
 
-def proof(name: str, program: Program | None = None) -> SmoothDifference:
+def proof(name: str, program: Program | None = None) -> Theorem1Difference:
     program = compiled(name) if program is None else program
     budget = compiled(name).budget
     box = Box(tuple(budget.low.tolist()), tuple(budget.high.tolist()))
     expression = function(CASES[name][0]).expression
     assert expression is not None
-    return SmoothDifference(program, expression, box)
+    return Theorem1Difference(program, expression, box)
 
 
 @cache
-def found(name: str) -> Found:
+def found(name: str) -> SearchResult:
     problem = proof(name)
     return search(problem, problem.box, gap=0.2, boxes=400, workers=1, progress=False)
 
@@ -180,7 +180,7 @@ def test_a_pole_is_unknown() -> None:
     program = compiled("steps")
     pole = function("exp(x) + 1e-30/(x - 0.3)").expression
     assert pole is not None
-    problem = SmoothDifference(program, pole, Box((0.0,), (1.0,)))
+    problem = Theorem1Difference(program, pole, Box((0.0,), (1.0,)))
     assert problem.upper(Box((0.25,), (0.35,)), 64) == (np.inf,)
     assert problem.upper(Box((0.5,), (0.55,)), 64)[0] < 1
     assert problem.at((0.3,), 64)[0][1] == np.inf or problem.at((0.3,), 64)[0][0] > 1e-20
@@ -296,7 +296,7 @@ def test_of_any_other_program_nothing_is_proved_or_something_true(seed: int, dep
     assert expression is not None
     box = Box((0.25,) * program.inputs, (0.5,) * program.inputs)
     try:
-        problem = SmoothDifference(program, expression, box)
+        problem = Theorem1Difference(program, expression, box)
     except Unprovable:
         return
     low, high = problem.at(box.centre, 64)[0]

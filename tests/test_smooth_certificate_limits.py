@@ -10,7 +10,7 @@ import pytest
 import integraph
 from integraph import Registers, build, gadgets, segment
 from integraph.certify.problem import Box, Unprovable
-from integraph.certify.theorem1.difference import SmoothDifference
+from integraph.certify.theorem1.difference import Theorem1Difference
 from integraph.frontends import function
 from integraph.gadgets.ramp import Ramp
 from integraph.program import Block, Segment
@@ -100,6 +100,6 @@ def test_polynomials_of_absurd_degree_are_refused() -> None:
     expression = function("x^1000").expression
     assert expression is not None
     with pytest.raises(Unprovable, match="degree"):
-        SmoothDifference(program, expression, Box((0.0,), (1.0,)))
+        Theorem1Difference(program, expression, Box((0.0,), (1.0,)))
     assert integraph.certify(program, "x^1000", 1e-2).status == "refuted"  # as formulas they can be told apart
     assert integraph.certify(program, "(x^64)^64").proven == 0.0

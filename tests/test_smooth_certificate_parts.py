@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integraph.certify.problem import Unprovable
-from integraph.certify.theorem1.bumps import Bumps
+from integraph.certify.theorem1.bumps import BallBumps
 from integraph.certify.theorem1.difference import _average
 from integraph.certify.theorem1.exponents import NONE, Exponents, _sum
-from integraph.certify.theorem1.lemma4_step2 import Step, left, meant
+from integraph.certify.theorem1.lemma4_step2 import Step2Remainder, ideal_controls, remainder
 from integraph.certify.theorem1.polynomial_ranges import pieces, ranges
 from integraph.gadgets.partition import rounded
 from integraph.numbers.arb.conversion import interval, precision
@@ -24,10 +24,10 @@ from integraph.numbers.multi_index import below
 steps = st.sets(st.integers(-1000, 1000), min_size=1, max_size=5).map(
     lambda b: tuple(sorted((n / 32 for n in b), reverse=True))
 )
-parts = st.builds(Bumps, st.floats(0.5, 60), steps)
+parts = st.builds(BallBumps, st.floats(0.5, 60), steps)
 
 
-def psi(bumps: Bumps, t: float) -> list[mpmath.mpf]:
+def psi(bumps: BallBumps, t: float) -> list[mpmath.mpf]:
     """As printed, in many digits."""
     with mpmath.workdps(250):
         tanh = [mpmath.tanh(mpmath.mpf(bumps.slope) * t + b) for b in bumps.offsets]
@@ -42,7 +42,7 @@ def near(ball: arb, value: mpmath.mpf) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(parts, st.floats(-2, 2))
-def test_bumps_at_a_point_are_differences_of_tanh(bumps: Bumps, t: float) -> None:
+def test_bumps_at_a_point_are_differences_of_tanh(bumps: BallBumps, t: float) -> None:
     with precision(160):
         found = bumps.at(arb(t))
         assert all(ball.is_finite() and near(ball, value) for ball, value in zip(found, psi(bumps, t), strict=True))
@@ -51,7 +51,7 @@ def test_bumps_at_a_point_are_differences_of_tanh(bumps: Bumps, t: float) -> Non
 
 @settings(max_examples=150, deadline=None)
 @given(parts, st.floats(-1, 1), st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=9))
-def test_bumps_on_an_interval(bumps: Bumps, low: float, width: float, where: list[float]) -> None:
+def test_bumps_on_an_interval(bumps: BallBumps, low: float, width: float, where: list[float]) -> None:
     least, most = bumps.on_pieces([arb(low), arb(low + width)])
     back = bumps.on_pieces([arb(low + width), arb(low)])
     assert (least == back[0]).all()
@@ -68,7 +68,7 @@ def test_bumps_on_an_interval(bumps: Bumps, low: float, width: float, where: lis
 
 
 def test_the_range_of_a_bump_is_tight() -> None:
-    bumps = Bumps(24.0, (-6.0, -18.0))
+    bumps = BallBumps(24.0, (-6.0, -18.0))
     least, most = bumps.on_pieces([arb(0.4), arb(0.45)])
     ends = np.array([[float(v) for v in psi(bumps, t)] for t in (0.4, 0.45)])
     np.testing.assert_allclose(least[:, 0], ends.min(0), rtol=1e-12)
@@ -79,20 +79,20 @@ def test_the_range_of_a_bump_is_tight() -> None:
 
 def test_steps_out_of_order_are_no_partition() -> None:
     with pytest.raises(Unprovable, match="order"):
-        Bumps(10.0, (-5.0, -3.0))
+        BallBumps(10.0, (-5.0, -3.0))
     with pytest.raises(Unprovable, match="order"):
-        Bumps(-10.0, (-3.0, -5.0))
+        BallBumps(-10.0, (-3.0, -5.0))
 
 
 def test_steps_that_floats_cannot_tell_are_unknown() -> None:
-    least, most = Bumps(1e300, (-2.5e299, -7.5e299)).on_pieces([arb(0.25, 1e-3), arb(0.75)])
+    least, most = BallBumps(1e300, (-2.5e299, -7.5e299)).on_pieces([arb(0.25, 1e-3), arb(0.75)])
     assert (least == 0).all()
     assert (most == 1).all()
 
 
 @settings(max_examples=100, deadline=None)
 @given(parts, st.floats(-1, 1))
-def test_constants_of_logarithms(bumps: Bumps, t: float) -> None:
+def test_constants_of_logarithms(bumps: BallBumps, t: float) -> None:
     """ln ψ_k = constant ± a·t − ℓ − ℓ."""
     with precision(200):
         z = bumps.z(arb(t))
@@ -156,7 +156,7 @@ def test_ranges_of_unknown_polynomials_are_unknown() -> None:
 
 
 def test_a_form_is_the_logarithm_of_its_cell() -> None:
-    bumps = Bumps(24.0, (-6.0, -18.0))
+    bumps = BallBumps(24.0, (-6.0, -18.0))
     with precision(128):
         exponents = Exponents((bumps, bumps), [interval(0, 1)] * 2)
         columns = np.array(
@@ -186,7 +186,7 @@ def test_weights_are_not_rounded() -> None:
         _sum(np.array([1.0]), np.array([2.0**-54]))
 
 
-def step_of(bumps: Bumps, change: float = 0.0) -> Step:
+def step_of(bumps: BallBumps, change: float = 0.0) -> Step2Remainder:
     """The controls of float64, the first of A changed."""
     N, fixed = bumps.N, rounded(bumps.N)
     A, B = fixed.A.copy(), fixed.B
@@ -194,16 +194,16 @@ def step_of(bumps: Bumps, change: float = 0.0) -> Step:
     lam = [[0.0] * k + A[: N + 1 - k].tolist() + [float(fixed.b[k])] for k in range(N + 1)]
     rest = [[0.0] * k + (-B[: N + 1 - k]).tolist() + [float(fixed.kappa[k])] for k in range(1, N + 1)]
     plain = [[v * b for v in row] for row, b in zip(rest, bumps.offsets, strict=True)]
-    return Step(arb_mat(lam), arb_mat([[v * bumps.slope for v in row] for row in rest]), arb_mat(plain))
+    return Step2Remainder(arb_mat(lam), arb_mat([[v * bumps.slope for v in row] for row in rest]), arb_mat(plain))
 
 
 @pytest.mark.parametrize("change", [0.0, 1e-9, 1e-3])
 def test_what_step_2_leaves_behind(change: float) -> None:
     """Against the same ODE in mpmath, integrated by Taylor series of its matrix."""
-    bumps = Bumps(18.0, (-3.0, -9.0, -15.0))
+    bumps = BallBumps(18.0, (-3.0, -9.0, -15.0))
     step, n, t = step_of(bumps, change), 4, 0.37
     with precision(160):
-        off, rest = left(step, bumps, interval(0, 1))
+        off, rest = remainder(step, bumps, interval(0, 1))
     with mpmath.workdps(40):
         z = [mpmath.mpf(bumps.slope) * t + b for b in bumps.offsets]
         start = [mpmath.mpf(1), *map(mpmath.tanh, z), mpmath.mpf(1), *(v * mpmath.tanh(v) for v in z)]
@@ -225,10 +225,10 @@ def test_what_step_2_leaves_behind(change: float) -> None:
 
 def test_step_2_in_many_bits() -> None:
     with precision(500):
-        step = meant([40.0, 40.0], [-10.0, -30.0], 200)
+        step = ideal_controls([40.0, 40.0], [-10.0, -30.0], 200)
         assert step.lam[0, 0].contains(-arb.const_log2())
         assert step.times_x[0, 1].contains(-80 * arb.const_log2())
         assert step.plain[1, 2].contains(60 * arb.const_log2())
-        off, rest = left(step, Bumps(40.0, (-10.0, -30.0)), interval(0, 1))
+        off, rest = remainder(step, BallBumps(40.0, (-10.0, -30.0)), interval(0, 1))
         assert all(ball.is_finite() and abs(ball).upper() < arb(2) ** -190 for ball in (*off, *rest))
         assert any(abs(ball).upper() > arb(2) ** -215 for ball in off)

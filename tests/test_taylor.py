@@ -14,7 +14,7 @@ import mp_taylor
 from integraph import Registers, Status, build, segment
 from integraph.errors import UsageError
 from integraph.flow.taylor import kernel, simd
-from integraph.flow.taylor.components import Kind, components, split
+from integraph.flow.taylor.components import ComponentKind, components, split
 from integraph.flow.taylor.engine import TAYLOR
 from integraph.flow.taylor.exponentials import exponentials
 from integraph.gadgets import (
@@ -136,7 +136,7 @@ def test_divided_differences_keep_every_digit(gap: float) -> None:
     b = np.array([2.0, 0.0, 0.0, 0.0])
     p = free(0.9, A=A, b=b)
     terms = split(p, 0)
-    assert set(components(terms).kind) == {Kind.DECOUPLED}
+    assert set(components(terms).kind) == {ComponentKind.DECOUPLED}
     x = np.array([1.5, -0.5, 0.25, 1e-100])
     flow = p.flow(x[None], "taylor").check()
     assert flow.steps == 0
@@ -159,7 +159,7 @@ def test_chains_and_cycles_component_by_component(A: np.ndarray) -> None:
     b[0] = 0.5
     x = 1.0 / np.arange(1, len(A) + 1)
     p = free(0.75, A=A, b=b)
-    assert Kind.COUPLED in components(split(p, 0)).kind
+    assert ComponentKind.COUPLED in components(split(p, 0)).kind
     flow = p.flow(x[None], "taylor").check()
     assert flow.steps == 0
     assert relative(flow.outputs, reference_linear(A, b, x, mpf(0.75))) < (1e-13 if EXTENDED else 1e-11)
@@ -177,9 +177,9 @@ def test_a_linear_component_too_fast_for_a_matrix() -> None:
     """Squaring e^X 40 times would leave 8 digits: it runs out of steps, the slow rotation beside it is exact."""
     A = np.zeros((4, 4))
     A[0, 1], A[1, 0], A[2, 3], A[3, 2] = 1e6, -1e6, 2.0, -2.0
-    assert sorted(components(split(free(2.0, A=A), 0)).kind) == [Kind.COUPLED, Kind.LANES]
+    assert sorted(components(split(free(2.0, A=A), 0)).kind) == [ComponentKind.COUPLED, ComponentKind.LANES]
     assert free(2.0, A=A).flow([[1.0, 0.0, 1.0, 0.0]], "taylor", max_steps=50).status == (Status.STEP_LIMIT,)
-    assert set(components(split(free(0.5, A=A), 0)).kind) == {Kind.COUPLED}
+    assert set(components(split(free(0.5, A=A), 0)).kind) == {ComponentKind.COUPLED}
     x = np.array([1.0, 0.0, 1.0, 0.0])
     found = free(0.5, A=A).flow(x[None], "taylor").check().outputs
     exact = [mp.cos(5e5), -mp.sin(5e5), mp.cos(1), -mp.sin(1)]
@@ -195,7 +195,7 @@ def test_a_linear_component_too_large_for_a_matrix() -> None:
     n = 150
     A = np.roll(np.eye(n), 1, 1) - np.roll(np.eye(n), -1, 1)
     p = free(A=A, b=np.ones(n))
-    assert set(components(split(p, 0)).kind) == {Kind.LANES}
+    assert set(components(split(p, 0)).kind) == {ComponentKind.LANES}
     x = RNG.normal(size=(2, n))
     whole = expm(np.block([[A, np.ones((n, 1))], [np.zeros((1, n + 1))]]))
     assert np.allclose(p.flow(x, "taylor").check().outputs, x @ whole[:n, :n].T + whole[:n, n], rtol=0, atol=1e-12)

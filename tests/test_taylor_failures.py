@@ -190,10 +190,10 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_memory_stays_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    chunk = engine._Work.chunk
+    chunk = engine._TaylorRun.chunk
     monkeypatch.setattr(engine, "BUDGET", 8 * 50 * 30)
     monkeypatch.setattr(
-        engine._Work, "chunk", lambda work, piece: (sizes.append(piece[1] - piece[0]), chunk(work, piece))
+        engine._TaylorRun, "chunk", lambda work, piece: (sizes.append(piece[1] - piece[0]), chunk(work, piece))
     )
     tanh_program(10).flow(np.zeros((100, 10)), "taylor").check()  # 30 states, 20 coefficients
     assert 1 <= max(sizes) <= 50

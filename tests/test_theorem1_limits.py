@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.constructions.theorem1.derivative_bounds import Known
+from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds
 from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.intervals import Interval
@@ -19,9 +19,9 @@ from integraph.numbers.intervals import Interval
 @pytest.mark.parametrize("order", [1, 2, 5])
 def test_a_norm_up_to_the_order_says_nothing_of_higher_orders(order: int) -> None:
     f, box = integraph.function(np.sin), Interval(np.zeros(1), np.ones(1))
-    ((n, worst),) = Known(f, unit_cube(box), 1.0).orders(order)
+    ((n, worst),) = DerivativeBounds(f, unit_cube(box), 1.0).orders(order)
     assert (n, len(worst)) == (order, order + 1)  # |α| ≤ n, and none beyond
-    assert {len(worst) for _, worst in Known(f, unit_cube(box), 1.0).orders(None)} > {order + 1 + 4}
+    assert {len(worst) for _, worst in DerivativeBounds(f, unit_cube(box), 1.0).orders(None)} > {order + 1 + 4}
 
 
 def test_a_norm_that_cannot_be_right() -> None:

@@ -15,7 +15,7 @@ from scipy import special
 
 from integraph.errors import SourceError
 from integraph.frontends.affine import compose, plus, times
-from integraph.frontends.tracer import Traced, Tracer
+from integraph.frontends.tracer import TracedValue, Tracer
 from integraph.targets import ACTIVATIONS, Network
 
 SINGLE = st.floats(-8, 8, width=32).filter(lambda x: abs(x) > 0.125)
@@ -36,7 +36,7 @@ def function(name: str, x: np.ndarray) -> np.ndarray:
     return formulas[name](x)
 
 
-def start(features: int = 3) -> tuple[Tracer, Traced]:
+def start(features: int = 3) -> tuple[Tracer, TracedValue]:
     tracer = Tracer("test")
     return tracer, tracer.input((1, features))
 
@@ -76,7 +76,7 @@ def test_any_chain_is_what_numpy_computes(steps: list[str], seed: int, short: bo
     agree(tracer.network(x), z, X)
 
 
-def by_erf(t: Tracer, x: Traced, root: float) -> list[Traced]:
+def by_erf(t: Tracer, x: TracedValue, root: float) -> list[TracedValue]:
     inner = t.unary("erf", t.div(x, np.array(root), "div"), "erf")
     one = np.array(1.0)
     half = np.array(0.5)
@@ -89,7 +89,7 @@ def by_erf(t: Tracer, x: Traced, root: float) -> list[Traced]:
     ]
 
 
-def by_tanh(t: Tracer, x: Traced, root: float) -> list[Traced]:
+def by_tanh(t: Tracer, x: TracedValue, root: float) -> list[TracedValue]:
     one, half, cubic, scale = (np.array(c) for c in (1.0, 0.5, 0.044715, root))
     cube = t.mul(cubic, t.power(x, 3, "x³"), "·")
     inner = t.unary("tanh", t.mul(scale, t.add(x, cube, "+"), "·"), "tanh")
@@ -297,7 +297,7 @@ def test_normalisation_of_many_inputs_is_no_matrix_until_the_end() -> None:
     assert np.array_equal(tracer.network(start()[1]).layers[0].A, np.eye(3))
 
 
-BAD: dict[str, tuple[Callable[[Tracer, Traced], Any], str]] = {
+BAD: dict[str, tuple[Callable[[Tracer, TracedValue], Any], str]] = {
     "residual": (lambda t, x: t.add(x, t.dense(x, np.eye(3), None, "W"), "n"), "n combines two computed tensors"),
     "gate": (
         lambda t, x: t.mul(t.dense(x, np.eye(3), None, "A"), t.dense(x, np.eye(3), None, "B"), "n"),

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from integraph.certify.certificate.tree import Leaf, Split, Tree, leaves
 from integraph.certify.problem import Box, Point
 from integraph.certify.search import bar
-from integraph.certify.search.bisection import Job, Part, better, divide, more, settled, sizes
+from integraph.certify.search.bisection import BoxPart, Job, better, divide, more, settled, sizes
 from integraph.certify.search.branch_and_bound import search, urgency
-from integraph.certify.search.search_tree import Node, harvest, middle, over
+from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
 from integraph.numbers.arb.conversion import MOST
 from toy_problems import Cancelling, Stated, Waves
 
@@ -85,19 +85,19 @@ def test_the_relatively_widest_axis_is_halved() -> None:
     assert middle(Box((0.0, 1.0), (5e-324, 1.5)), Box((0.0, 1.0), (5e-324, 100.0))) == Split(1, 1.25)
 
 
-def part(*bounds: float, bits: int = 64) -> Part:
-    return Part(bits, bits, bounds, None)
+def part(*bounds: float, bits: int = 64) -> BoxPart:
+    return BoxPart(bits, bits, bounds, None)
 
 
 def test_divisions_that_bring_nothing_are_left_out() -> None:
     halves = Box((0.0,), (0.5,)), Box((0.5,), (1.0,))
     quarters = halves[0].split(0, 0.25)
 
-    def grown(root: Part, low: Part, high: Part, *deeper: Part) -> list[Node]:
-        nodes = [Node(UNIT, root, (HALF, 1, 2)), Node(halves[0], low), Node(halves[1], high)]
+    def grown(root: BoxPart, low: BoxPart, high: BoxPart, *deeper: BoxPart) -> list[SearchNode]:
+        nodes = [SearchNode(UNIT, root, (HALF, 1, 2)), SearchNode(halves[0], low), SearchNode(halves[1], high)]
         if deeper:
             nodes[1].halves = Split(0, 0.25), 3, 4
-            nodes += [Node(quarters[0], deeper[0]), Node(quarters[1], deeper[1])]
+            nodes += [SearchNode(quarters[0], deeper[0]), SearchNode(quarters[1], deeper[1])]
         return nodes
 
     assert harvest(grown(part(2.0), part(1.0), part(1.5))) == (HALF, Leaf(64, (1.0,)), Leaf(64, (1.5,)))
@@ -131,10 +131,10 @@ def test_the_most_urgent_is_farthest_from_its_goal() -> None:
 
 
 def test_precisions_to_try() -> None:
-    assert more(Part(64, 64, (1.0,), None)) == 128
-    assert more(Part(64, 512, (1.0,), None)) == 1024
-    assert more(Part(64, MOST, (1.0,), None)) == 128
-    assert more(Part(MOST, MOST, (1.0,), None)) is None
+    assert more(BoxPart(64, 64, (1.0,), None)) == 128
+    assert more(BoxPart(64, 512, (1.0,), None)) == 1024
+    assert more(BoxPart(64, MOST, (1.0,), None)) == 128
+    assert more(BoxPart(MOST, MOST, (1.0,), None)) is None
     assert better((0.9,), (1.0,), (0.0,))
     assert better((0.9,), (INF,), (0.0,))
     assert not better((0.995,), (1.0,), (0.0,))

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from integraph.certify.search import bar
-from integraph.progress import undisturbed
+from integraph.progress import signals_blocked
 
 
 class Terminal(io.StringIO):
@@ -44,7 +44,7 @@ def test_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_thread_of_a_bar_leaves_ctrl_c_to_the_main_thread() -> None:
     """Else a main thread that sleeps would not hear of it."""
     found = []
-    with undisturbed():
+    with signals_blocked():
         thread = threading.Thread(target=lambda: found.append(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
         thread.start()
     thread.join()

@@ -13,7 +13,7 @@ from exact_formulas import DIGITS, FORMULAS, reference
 from integraph import Registers, build, gadgets, segment
 from integraph.certify.formula import symbolic_flow as writing
 from integraph.certify.formula import symbolic_rules, symbols
-from integraph.certify.formula.symbols import Book, Symbol, literal
+from integraph.certify.formula.symbols import Symbol, SymbolTable, literal
 from integraph.certify.problem import Unprovable
 from written_truth import flow, of_tape, written
 
@@ -176,7 +176,7 @@ def test_too_large_programs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("value", ["1", "-3", "0.1", "5e-324", "1.7976931348623157e308", "-2.5e-200"])
 def test_numbers_are_what_is_stored(value: str) -> None:
     exact = Fraction(float(value))
-    book = Book(["x"])
+    book = SymbolTable(["x"])
     step = literal(book.tape, exact)
     (text,) = [s.text for s in book.tape.steps if s.op == "number"]
     assert Fraction(text) == exact
@@ -186,7 +186,7 @@ def test_numbers_are_what_is_stored(value: str) -> None:
 
 
 def test_symbols_fold() -> None:
-    book = Book(["x"])
+    book = SymbolTable(["x"])
     (x,) = book.inputs
     count = len(book.tape.steps)
     zero, one = book.symbol(0), book.symbol(1)

@@ -16,7 +16,7 @@ from exact_formulas import DIGITS, FORMULAS
 from expression_trees import BOX, VARIABLES, Undefined, trees, value
 from expression_trees import written as text_of
 from integraph.certify.formula import algebra, normal_bound, normal_distance, normal_form
-from integraph.certify.formula.difference import WrittenDifference
+from integraph.certify.formula.difference import FormulaDifference
 from integraph.certify.problem import Box, Unprovable
 from integraph.certify.search.bisection import uppers
 from integraph.errors import IntegraphError
@@ -27,7 +27,7 @@ SLACK = 1e-40
 HUGE = 1e30
 
 
-def apart(program: integraph.Program, problem: WrittenDifference, x: np.ndarray) -> tuple[float, float] | None:
+def apart(program: integraph.Program, problem: FormulaDifference, x: np.ndarray) -> tuple[float, float] | None:
     """The difference at a point by mpmath, and what that can be off; None where one of both does not exist."""
     found, wanted = flow(program, problem.expression.variables, x), target(problem.expression, x)
     with mp.workdps(DIGITS):
@@ -37,7 +37,7 @@ def apart(program: integraph.Program, problem: WrittenDifference, x: np.ndarray)
         return float(max(abs(a - b) for a, b in zip(found, wanted, strict=True))), SLACK * (1 + size)
 
 
-def faults(program: integraph.Program, problem: WrittenDifference, points: np.ndarray, box: object) -> list[str]:
+def faults(program: integraph.Program, problem: FormulaDifference, points: np.ndarray, box: object) -> list[str]:
     """Bounds that are not true."""
     wrong = []
     for x in points:
@@ -305,10 +305,10 @@ BREAKS = {
         normal_distance.Constants, "_group", lambda self, same: (self.algebra.constant({}), next(iter(same)), [])
     ),
     "a difference of functions that is lost": (
-        normal_distance.OnBox, "_arguments", lambda self, x, y: normal_distance.ZERO
+        normal_distance.BoxEvaluation, "_arguments", lambda self, x, y: normal_distance.ZERO
     ),
     "a difference of exponents that is lost": (
-        normal_distance.OnBox, "_factors", lambda self, a, b: normal_distance.ZERO
+        normal_distance.BoxEvaluation, "_factors", lambda self, a, b: normal_distance.ZERO
     ),
     "e^a·e^b = e^a": (algebra.Algebra, "exp", lambda self, f: self.function("sin", f)),
     "|x| = x": (normal_form.CONDITIONAL, "abs", lambda n, f, sign: f),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.bounds.perturbation.gadget_ends import GRAPH_WRONG, ends
+from integraph.bounds.perturbation.gadget_ends import GRAPH_WRONG, perturbed_ends
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 from wrong_starts import PRECISE, STARTS, Numbers, check, disturbed, inside, run
@@ -117,10 +117,10 @@ def loose(name: str, ranges: Mapping[str, Interval], right: Numbers, tensors: Nu
     for role in right:
         off = {**nothing, role: np.full(nothing[role].shape, size)}
         worst = corners(name, right, off, tensors)
-        for end, promised in ends(name, ranges, off, tensors).items():
+        for end, promised in perturbed_ends(name, ranges, off, tensors).items():
             assert (worst[end] <= promised.off * (1 + 1e-12)).all(), (role, end)
     off = {role: np.full(value.shape, size) for role, value in right.items()}
-    bounds, worst = ends(name, ranges, off, tensors), corners(name, right, off, tensors)
+    bounds, worst = perturbed_ends(name, ranges, off, tensors), corners(name, right, off, tensors)
     assert all((worst[role] <= end.off).all() for role, end in bounds.items())
     return max(float(bounds[role].off.max() / worst[role].max()) for role in bounds)
 
@@ -165,7 +165,7 @@ def test_softmax_is_not_far_from_tight() -> None:
         exact = {role: PRECISE.exactly(value) for role, value in right.items()}
         found = loose("softmax", {"a": Interval(h, h), "s": Interval(scores, scores)}, exact, {}, 1e-8)
         assert found < 20, s
-    wide = ends(
+    wide = perturbed_ends(
         "softmax",
         {"a": Interval(h, h), "s": Interval(np.array([[0.0, -500, -500, -500]]), np.array([[0.0, 500, 500, 500]]))},
         {role: np.full(value.shape, 1e-12) for role, value in right.items()},
@@ -193,7 +193,7 @@ def test_a_known_end_makes_the_bound_narrower() -> None:
     ranges = {"z": d, "p": p, "x": Interval(np.zeros((1, 4, 0)), np.zeros((1, 4, 0)))}
     off = {"z": np.zeros((1, 4)), "p": np.full((1, 1), 1e-9), "x": np.zeros((1, 4, 0))}
     known = {"z": Interval(np.full((1, 4), -2.0), np.full((1, 4), 2.0))}
-    apart, together = (ends("powers", ranges, off, {"a": np.array([-0.5])}, k)["z"] for k in ({}, known))
+    apart, together = (perturbed_ends("powers", ranges, off, {"a": np.array([-0.5])}, k)["z"] for k in ({}, known))
     assert apart.right.high.max() == pytest.approx(300.0)
     assert together.right.high.max() == 2.0
     assert together.off.max() == pytest.approx(apart.off.max() / 150)
@@ -204,7 +204,9 @@ def test_what_starts_right_ends_right() -> None:
     for name in STARTS:
         gadget = operation(name)
         roles = (*gadget.targets, *gadget.operands)
-        found = ends(name, {r: Interval(x, x) for r in roles}, {r: np.zeros(3) for r in roles}, {"k": np.array(3.0)})
+        found = perturbed_ends(
+            name, {r: Interval(x, x) for r in roles}, {r: np.zeros(3) for r in roles}, {"k": np.array(3.0)}
+        )
         assert all((end.off == 0).all() for end in found.values()), name
 
 
@@ -221,6 +223,6 @@ def test_what_is_not_known_has_no_bound(name: str) -> None:
     for bad in (np.nan, np.inf):
         off = {role: np.full(zero[role].shape, bad) for role in roles}
         starts = {r: Interval(v, v) for r, v in {**zero, "h": np.full((2, 3), 0.25)}.items()}
-        for role, end in ends(name, starts, off, tensors).items():
+        for role, end in perturbed_ends(name, starts, off, tensors).items():
             assert not np.isfinite(end.off).any(), role
             assert not np.isnan(end.off).any(), role

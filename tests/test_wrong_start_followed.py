@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph.bounds.perturbation.gadget_ends import ends
+from integraph.bounds.perturbation.gadget_ends import perturbed_ends
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 from wrong_starts import OFF, PRECISE, SIDE, STARTS, check, disturbed, inside
@@ -53,7 +53,7 @@ def test_following_helps(name: str) -> None:
     ranges = dict.fromkeys(roles, Interval(np.array([-3.0, 0, 3]), np.array([-3.0, 0, 3])))
     off, own = dict.fromkeys(roles, np.full(3, 0.01)), dict.fromkeys(roles, zero)
     tensors = {"k": np.array(2.0)} if name == "relu" else {}
-    loose, close = ends(name, ranges, off, tensors), ends(name, ranges, off, tensors, own=own)
+    loose, close = perturbed_ends(name, ranges, off, tensors), perturbed_ends(name, ranges, off, tensors, own=own)
     assert all((close[role].off <= loose[role].off).all() for role in loose)
     assert any((close[role].off < 0.9 * loose[role].off).any() for role in loose)
 
@@ -151,7 +151,9 @@ def test_one_start_of_a_sum_of_exponentials(role: str) -> None:
         wrong["s"], off["s"] = PRECISE.exactly(np.array([[0, 0, 4.0]])), np.array([[0, 0, 4.0]])
     ranges = {r: Interval(value.astype(float), value.astype(float)) for r, value in right.items()}
     check("log_sum_exp", {**ranges, "h": Interval(h, h)}, right, wrong, off, {})
-    assert role == "u" or ends("log_sum_exp", {**ranges, "h": Interval(h, h)}, off)["l"].off == pytest.approx(size)
+    assert role == "u" or perturbed_ends("log_sum_exp", {**ranges, "h": Interval(h, h)}, off)["l"].off == pytest.approx(
+        size
+    )
 
 
 @pytest.mark.parametrize("skew", [-0.2, -0.05, 0.05, 0.2])

@@ -12,9 +12,9 @@ from mpmath import mp, mpf
 import integraph
 from exact_formulas import DIGITS
 from expression_trees import FUNCTIONS
-from integraph.certify.formula.difference import WrittenDifference
-from integraph.certify.formula.symbolic_flow import Written, write
-from integraph.certify.formula.symbols import Book
+from integraph.certify.formula.difference import FormulaDifference
+from integraph.certify.formula.symbolic_flow import OutputFormulas, output_formulas
+from integraph.certify.formula.symbols import SymbolTable
 from integraph.certify.problem import Box
 from integraph.frontends import function
 from integraph.numbers.arrays import Floats
@@ -66,9 +66,9 @@ def _step(step: Step, args: Sequence[mpf], x: dict[str, mpf]) -> mpf:
     return FUNCTIONS[step.op](args[0])
 
 
-def written(program: integraph.Program, variables: Sequence[str]) -> tuple[Book, Written]:
-    book = Book(variables)
-    return book, write(program, book)
+def written(program: integraph.Program, variables: Sequence[str]) -> tuple[SymbolTable, OutputFormulas]:
+    book = SymbolTable(variables)
+    return book, output_formulas(program, book)
 
 
 def flow(program: integraph.Program, variables: Sequence[str], x: Point) -> list[mpf] | None:
@@ -85,12 +85,12 @@ def target(expression: Expression, x: Point) -> list[mpf]:
 
 def difference(
     program: integraph.Program, source: str, box: Sequence[Point], variables: Sequence[str] | None = None
-) -> WrittenDifference:
+) -> FormulaDifference:
     """What certify solves."""
     expression = function(source, variables=variables).expression
     assert expression is not None
     low, high = np.array(box, float).T
-    return WrittenDifference(program, expression, Box(tuple(low.tolist()), tuple(high.tolist())))
+    return FormulaDifference(program, expression, Box(tuple(low.tolist()), tuple(high.tolist())))
 
 
 def boxes_around(x: Floats, box: Sequence[Point]) -> Iterator[Box]:

@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import strategies as st
 from mpmath import mp
 
-from integraph.bounds.perturbation.gadget_ends import ends
-from integraph.gadgets.functions.multiprecision import Precise
+from integraph.bounds.perturbation.gadget_ends import perturbed_ends
+from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 
-PRECISE = Precise(256)
+PRECISE = PreciseFunctions(256)
 with mp.workdps(70):
     ROOT_PI, ROOT_TWO_PI, LN2 = (PRECISE.exactly(v) for v in (mp.sqrt(mp.pi), mp.sqrt(2 * mp.pi), mp.ln(2)))
 
@@ -64,7 +64,7 @@ def check(
 ) -> None:
     """`right` and `wrong` are starts and operands: the ends are where `ends` says, and as far apart at most. The wrong
     one runs with the tensors `stored`, if they are others."""
-    promised = ends(name, ranges, off, tensors, **more)
+    promised = perturbed_ends(name, ranges, off, tensors, **more)
     gadget = operation(name)
     assert set(promised) == set(gadget.targets)
     if "a" in tensors and name in STARTS:  # an affine operand, which the engine computes

@@ -17,12 +17,12 @@ now = time.monotonic
 _end: ContextVar[float] = ContextVar("the end of the time budget", default=inf)
 
 
-class Late(Exception):
+class DeadlineError(Exception):
     """The time is over; nothing is known that was not known before."""
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
+def deadline(seconds: float) -> Iterator[None]:
     """What is inside ends with `Late` after so long, or earlier if that was said around it."""
     before = _end.set(min(now() + seconds, _end.get()))
     try:
@@ -31,12 +31,12 @@ def within(seconds: float) -> Iterator[None]:
         _end.reset(before)
 
 
-def left() -> float:
+def seconds_left() -> float:
     """Seconds, at least 0."""
     return max(_end.get() - now(), 0.0)
 
 
-def look(ahead: float = 0.0) -> None:
+def check_deadline(ahead: float = 0.0) -> None:
     """Raises `Late` if the time is over, or will be after a step of about so many seconds that cannot be divided."""
     if now() + ahead >= _end.get():
-        raise Late
+        raise DeadlineError

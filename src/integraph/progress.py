@@ -12,7 +12,7 @@ LARGE = 5_000_000  # steps from which a bar is shown
 
 
 @contextmanager
-def watched(total: int, what: str) -> Iterator[Callable[[int], None]]:
+def progress_bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """`with watched(n, "checking") as advance: … advance(steps)`."""
     if total < LARGE or sys.stderr is None or not sys.stderr.isatty():
         yield lambda steps: None
@@ -20,15 +20,15 @@ def watched(total: int, what: str) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with shown(Progress(console=Console(stderr=True), transient=True)) as bar:
+    with drawn_bar(Progress(console=Console(stderr=True), transient=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda steps: bar.advance(task, steps)
 
 
 @contextmanager
-def shown(bar: Any) -> Iterator[Any]:
+def drawn_bar(bar: Any) -> Iterator[Any]:
     """A bar of rich that is drawn by a thread of its own."""
-    with undisturbed():
+    with signals_blocked():
         bar.start()
     try:
         yield bar
@@ -37,7 +37,7 @@ def shown(bar: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def signals_blocked() -> Iterator[None]:
     """Threads that are started inside leave Ctrl-C to the main thread: a system may give it to any thread that takes
     it, and a main thread that sleeps would not hear of it."""
     if not hasattr(signal, "pthread_sigmask"):

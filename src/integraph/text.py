@@ -56,7 +56,7 @@ def _visible(letter: str) -> str:
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}"
 
 
-class Distinct:
+class DistinctNames:
     """Names that are clean, and each another one: the second `a` is `a #2`."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Distinct:
         self._taken.add(label)
         return label
 
-    def copy(self) -> Distinct:
-        other = Distinct()
+    def copy(self) -> DistinctNames:
+        other = DistinctNames()
         other._taken, other._counts = set(self._taken), dict(self._counts)
         return other

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from integraph.api.origin import is_exact
 from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
-from integraph.clock import Late, look
+from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.files import FilePath
 from integraph.frontends import graph as read_graph
@@ -109,7 +109,7 @@ def enclose(
     too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
     """
     from integraph.certify.enclosure.closed_forms import enclose as run
-    from integraph.certify.imprecise import Imprecise
+    from integraph.certify.imprecise import PrecisionTooLow
 
     _is_program(program)
     if engine not in ENGINES:
@@ -124,7 +124,7 @@ def enclose(
     try:
         low, high = run(program, domain.low, domain.high, engine, bits)
     except Unprovable as why:
-        wide = "; divide the box" if isinstance(why, Imprecise) and domain.low != domain.high else ""
+        wide = "; divide the box" if isinstance(why, PrecisionTooLow) and domain.low != domain.high else ""
         raise UsageError(f"the outputs are not known: {why}{wide}") from None
     return np.asarray(low), np.asarray(high)
 
@@ -198,7 +198,7 @@ def _starts(program: Program, target: Network | Function, box: Box) -> list[tupl
             x = np.concatenate([best, np.clip(near.reshape(-1, len(low)), 0.0, 1.0)])
     except IntegraphError:
         pass  # one of them does not exist somewhere: the proof will say so
-    except Late:
+    except DeadlineError:
         pass  # what was seen by now is where to look
     return starts
 
@@ -209,7 +209,7 @@ def _parts(points: Floats, most: int) -> list[Floats]:
 
 def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Floats:
     """By how much, in float64."""
-    look()
+    check_deadline()
     with np.errstate(all="ignore"):
         distances: Floats = np.abs(program(x) - values(x)).max(1)
     return distances

@@ -35,7 +35,7 @@ NEURON = {NETWORK: "neuron", SOURCE: "output"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """The largest difference in one layer, or at the outputs: one neuron at one input. NaN is larger than any other.
 
     `network` is the value of the source, whatever it is; where it is no network, `neuron` counts its outputs.
@@ -61,7 +61,7 @@ class Row:
 class Comparison:
     """A row for each layer that can be seen, the outputs last; of anything but a network the outputs alone."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     inputs: int
     notes: tuple[str, ...] = ()
     promised: float = 0.0  # the program's own bound of its error at the outputs, 0 if it has none
@@ -69,7 +69,7 @@ class Comparison:
     kind: str = NETWORK  # of the source
 
     @property
-    def worst(self) -> Row:
+    def worst(self) -> ComparisonRow:
         """Where source and program are farthest apart."""
         return max(self.rows, key=lambda row: row.size)
 
@@ -79,7 +79,7 @@ class Comparison:
         return self.worst.difference
 
     @property
-    def origin(self) -> Row:
+    def origin(self) -> ComparisonRow:
         """Where the difference grows most, from row to row and from what is promised: the first place to look at."""
         if not math.isfinite(self.largest):
             return self.worst  # the first of its kind
@@ -101,7 +101,7 @@ class Comparison:
         return "\n".join([sentence + begins, *table, *self.notes])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ComparisonRow) -> tuple[str, ...]:
     where = f"{row.segment} {row.segment_label!r}" if row.segment >= 0 else "none"
     values = (f"{value:.10g}" for value in (row.network, row.program))
     return (row.label, where, f"{row.difference:.3g}", str(row.input), str(row.neuron), *values)
@@ -144,14 +144,14 @@ def _other(kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Discrepancy:
     """What the promise is held against: the largest difference of the outputs inside its box, and rounding there."""
 
     difference: float
     noise: float
 
 
-Found = tuple[list[Row], _Judged | None, list[str]]  # rows, what is judged if anything is, notes
+Found = tuple[list[ComparisonRow], _Discrepancy | None, list[str]]  # rows, what is judged if anything is, notes
 
 
 def _inside(program: Program, x: Floats) -> NDArray[np.bool_]:
@@ -175,7 +175,7 @@ def _values(program: Program, target: Target, x: Floats, flow: Flow) -> Found:
         if len(inside):
             worst = _row(program, "output", program.depth - 1, wanted[inside], flow.outputs[inside], 0)
             parts = _parts(_way(program, target), x[inside[worst.input]], abs(worst.network))
-            judged = _Judged(worst.difference, ROUNDING * parts)
+            judged = _Discrepancy(worst.difference, ROUNDING * parts)
     return [row], judged, []
 
 
@@ -200,7 +200,7 @@ def _layers(program: Program, net: Network, x: Floats, given: Floats, flow: Flow
     """Every layer that a probe shows, and the outputs."""
     probes = _probes(program, net)
     stages = list(_stages(program, probes))
-    worst_rows: list[Row] = []
+    worst_rows: list[ComparisonRow] = []
     inside, differences, noise = _inside(program, x), [], 1.0
     size = max(1, MEMORY // (3 * program.width + 2 * sum(net.sizes)))
     for first in range(0, len(x), size):
@@ -220,7 +220,7 @@ def _layers(program: Program, net: Network, x: Floats, given: Floats, flow: Flow
         worst_rows = (
             [max(pair, key=lambda row: row.size) for pair in zip(worst_rows, rows, strict=True)] if worst_rows else rows
         )
-    judged = _Judged(float(np.max(differences)), ROUNDING * noise) if differences else None
+    judged = _Discrepancy(float(np.max(differences)), ROUNDING * noise) if differences else None
     return worst_rows, judged, list(_hidden(program, net, probes))
 
 
@@ -285,13 +285,13 @@ def _check(program: Program, flow: Flow, segment: int, first: int) -> Floats:
     return replace(flow, failures=tuple(failures)).check().outputs
 
 
-def _row(program: Program, label: str, segment: int, wanted: Floats, got: Floats, first: int) -> Row:
+def _row(program: Program, label: str, segment: int, wanted: Floats, got: Floats, first: int) -> ComparisonRow:
     """The largest of |wanted − got|, (B, neurons) each; the inputs begin at number `first`."""
     difference = np.abs(wanted - got)
     n, neuron = (int(k) for k in np.unravel_index(np.argmax(difference), difference.shape))  # a NaN, if there is one
     name = program.segments[segment].label if segment >= 0 else ""
     size, net, own = (float(array[n, neuron]) for array in (difference, wanted, got))
-    return Row(label, segment, name, size, n + first, neuron, net, own)
+    return ComparisonRow(label, segment, name, size, n + first, neuron, net, own)
 
 
 def _terms(layer: Layer, z: Floats) -> float:
@@ -313,7 +313,7 @@ def _hidden(program: Program, net: Network, probes: list[Seen]) -> Iterator[str]
         yield f"not a layer of the network, so not compared: {', '.join(others)}"
 
 
-def _promise(program: Program, kind: str, x: Floats, judged: _Judged | None) -> tuple[bool, list[str]]:
+def _promise(program: Program, kind: str, x: Floats, judged: _Discrepancy | None) -> tuple[bool, list[str]]:
     """Whether the promise is broken, and how that is said."""
     budget = program.budget
     if budget is None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from integraph.certify.as_stored import form
 from integraph.certify.problem import Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.gadgets import (
     Elementwise,
     affine,
@@ -76,7 +76,7 @@ def exact_segment(program: Program, number: int, strict: bool = False) -> None:
             _check_products(segment, block)
     stored = program.segment_terms(number)
     for band in bands(segment.blocks, BATCH):
-        look()
+        check_deadline()
         with np.errstate(all="ignore"):  # what overflows is not exact
             pieces = [_lowered(*part, strict) for part in band]
             terms = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
@@ -182,7 +182,7 @@ def _summed(segment: Segment, pieces: Iterable[Terms]) -> Terms:
     counts = np.diff(starts, append=len(t))
     value = t.value[starts]
     for position in range(1, int(counts.max())):
-        look()
+        check_deadline()
         more = np.flatnonzero(counts > position)
         value[more], fine = summed(value[more], t.value[starts[more] + position])
         _none_lost(segment, t[starts[more]], fine)

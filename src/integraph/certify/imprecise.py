@@ -5,5 +5,5 @@ from __future__ import annotations
 from integraph.certify.problem import Unprovable
 
 
-class Imprecise(Unprovable):
+class PrecisionTooLow(Unprovable):
     """Not proved at this precision, for this box."""

@@ -12,9 +12,11 @@ from integraph import clock
 from integraph.certify.certificate.certificate import Certificate, rounded
 from integraph.certify.certificate.tree import Leaf
 from integraph.certify.problem import Box, Point, Problem, Unprovable
-from integraph.certify.search.branch_and_bound import Found, search
-from integraph.certify.search.sampling import Seen, seen
-from integraph.certify.statement import assumed, digests, problem
+from integraph.certify.search.branch_and_bound import SearchResult, search
+from integraph.certify.search.sampling import LargestSample
+from integraph.certify.search.sampling import sample_largest as seen
+from integraph.certify.statement import assumptions as assumed
+from integraph.certify.statement import digests, problem
 from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
 from integraph.program.notebook import table
@@ -128,17 +130,17 @@ def prove(
         return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, reason)
 
     try:
-        with clock.within(LOOKING * work.seconds):
+        with clock.deadline(LOOKING * work.seconds):
             near = starts()
-        with clock.within(max(begun + work.seconds - clock.now(), LAST * work.seconds)):
+        with clock.deadline(max(begun + work.seconds - clock.now(), LAST * work.seconds)):
             solved = problem(program, target, box)
             hashes = digests(program, target)
             samples = SAMPLES if near else MORE
-            largest = seen(solved, box, samples, FIRST, starts=near, seconds=LOOKING * clock.left())
+            largest = seen(solved, box, samples, FIRST, starts=near, seconds=LOOKING * clock.seconds_left())
             result, largest, blurred = _tightened(solved, box, eps, gap, largest, work)
     except Unprovable as why:
         return nothing(str(why))
-    except clock.Late:
+    except clock.DeadlineError:
         return nothing(ENDS["seconds"])
     except KeyboardInterrupt:
         return nothing(ENDS["interrupted"])
@@ -157,8 +159,8 @@ def prove(
 
 
 def _tightened(
-    solved: Problem, box: Box, eps: float | None, gap: float | None, largest: Seen, work: Work
-) -> tuple[Found, Seen, bool]:
+    solved: Problem, box: Box, eps: float | None, gap: float | None, largest: LargestSample, work: Work
+) -> tuple[SearchResult, LargestSample, bool]:
     """The search, the largest difference before it, and whether that is blurred: known to within more than the gap.
 
     No box around such a point can be bounded by less than what is not known of it, which then is the goal. A value
@@ -171,7 +173,7 @@ def _tightened(
         if gap is not None and blurred:
             goal, closer = min((1 + gap) * largest.high, math.inf if eps is None else eps), None
         result = search(
-            solved, box, goal=goal, gap=closer, boxes=work.boxes - boxes, seconds=clock.left() or SOON,
+            solved, box, goal=goal, gap=closer, boxes=work.boxes - boxes, seconds=clock.seconds_left() or SOON,
             workers=work.workers, scheduler=work.scheduler, progress=work.progress, known=[largest.point],
         )  # fmt: skip
         boxes += result.boxes
@@ -186,7 +188,7 @@ def _tightened(
         largest = seen(solved, Box(point, point), 1, FIRST)
 
 
-def _reason(result: Found, certificate: Certificate, blurred: Seen | None) -> str:
+def _reason(result: SearchResult, certificate: Certificate, blurred: LargestSample | None) -> str:
     """Why the search ended where it did, if that needs a reason."""
     parts = []
     if blurred is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 
 from integraph.certify.digest import digest
-from integraph.certify.formula.difference import WrittenDifference
+from integraph.certify.formula.difference import FormulaDifference
 from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.problem import Box, Problem, Unprovable
-from integraph.certify.theorem1.difference import SmoothDifference
+from integraph.certify.theorem1.difference import Theorem1Difference
 from integraph.program import Program
 from integraph.program.engine import DOUBLE
 from integraph.targets import Function, Network
@@ -33,20 +33,20 @@ def _of_formula(program: Program, expression: Expression, box: Box) -> Problem:
     """A program of Theorem 1 is read as its polynomials and bumps, any other one as a formula. Polynomials alone can be
     either: they are a formula if they are this one."""
     if any(block.op.name in BUMPS for segment in program.segments for block in segment.blocks):
-        return SmoothDifference(program, expression, box)
+        return Theorem1Difference(program, expression, box)
     try:
-        written = WrittenDifference(program, expression, box)
+        written = FormulaDifference(program, expression, box)
     except Unprovable as why:
         with suppress(Unprovable):
-            return SmoothDifference(program, expression, box)
+            return Theorem1Difference(program, expression, box)
         raise why
     if not written.alike:
         with suppress(Unprovable):
-            return SmoothDifference(program, expression, box)
+            return Theorem1Difference(program, expression, box)
     return written
 
 
-def assumed(program: Program, target: Network | Function) -> tuple[str, ...]:
+def assumptions(program: Program, target: Network | Function) -> tuple[str, ...]:
     """What a proof takes for granted."""
     assumptions = [ARB, REAL]
     if program.bits > DOUBLE:

@@ -48,7 +48,7 @@ class Answer:
     hint: str = ""  # what a person may want to do next
 
 
-class Word(TyperCommand):
+class Command(TyperCommand):
     """A word whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -79,7 +79,7 @@ def command(
         typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
-        app.command(name, cls=Word, rich_help_panel=panel)(run)
+        app.command(name, cls=Command, rich_help_panel=panel)(run)
         return word
 
     return register

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """What is written: under which suffixes (the first unless one is given), and by what our own files are known, the
     only ones that may go. Without a mark, a file that is named goes."""
 
@@ -29,10 +29,10 @@ class Kind:
         return 0 <= start.find(self.mark) <= self.before
 
 
-PROGRAM = Kind("a program", (".integraph", ".safetensors"), b'{"__metadata__":{"format":"integraph program"', 8)
-PROOF = Kind("a proof", (".json",), b'{"format":"integraph certificate"')
-PAGE = Kind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
-TABLE = Kind("a table", (".csv", ".npy"))
+PROGRAM = FileKind("a program", (".integraph", ".safetensors"), b'{"__metadata__":{"format":"integraph program"', 8)
+PROOF = FileKind("a proof", (".json",), b'{"format":"integraph certificate"')
+PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
+TABLE = FileKind("a table", (".csv", ".npy"))
 NETWORKS = (".onnx", ".keras", ".h5", ".hdf5")
 START = 1024  # bytes of a file by which it is known
 
@@ -80,7 +80,7 @@ def proof_beside(program: Path) -> Path:
     return program.with_suffix(".proof.json")
 
 
-def output(path: Path, kind: Kind, option: str, inputs: Iterable[Path | None] = ()) -> Path:
+def output(path: Path, kind: FileKind, option: str, inputs: Iterable[Path | None] = ()) -> Path:
     """Where to write, with a suffix; or a UsageError: a name for other things, or in the place of something else."""
     if not path.name:
         raise UsageError(f"{option} {path}: this is a folder, name a file in it")

@@ -77,14 +77,14 @@ def waiting(what: str, total: float | None = None) -> Iterator[Bar]:
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from integraph.progress import undisturbed
+    from integraph.progress import signals_blocked
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     drawn = Progress(*columns, console=console(stderr=True), transient=True)
     task = drawn.add_task(what, total=total)
     timer = threading.Timer(PATIENCE, drawn.start)
     timer.daemon = True
-    with undisturbed():
+    with signals_blocked():
         timer.start()
     try:
         yield Bar(lambda steps: drawn.advance(task, steps), lambda text: drawn.update(task, description=lines(text)))

@@ -16,7 +16,7 @@ FORGET = 40.0  # e^−40 = 4e−18
 GUESSES, NEAR = 4, 2e-3  # how often, and how near to the guess it is looked
 
 
-class Rates:
+class RateSearch:
     """What is known of a budget that falls with the rate: too much at `low`, within `eps` at `high`."""
 
     def __init__(self, error: Callable[[float], Parts], eps: float) -> None:
@@ -65,7 +65,7 @@ class Rates:
 
 def smallest(error: Callable[[float], Parts], eps: float) -> tuple[float, Parts] | None:
     """The rate, to a hundredth, and the whole budget there, which is at most ε; None if there is none."""
-    rates, low, high = Rates(error, eps), 0.0, FORGET
+    rates, low, high = RateSearch(error, eps), 0.0, FORGET
     while not rates.within(high):
         if high >= LARGEST_RATE:
             return None

@@ -50,7 +50,7 @@ def diagnose(program: Program, work: Work, inputs: Floats, first: int) -> Diagno
         if states.shape[1] == 0:
             break
         before = states.copy()
-        bad: dict[int, Bad] = {}
+        bad: dict[int, BadInput] = {}
         with np.errstate(all="ignore"):
             for block in blocks:
                 _examine(block, advance(block, states, segment.tau), states, bad)
@@ -77,7 +77,7 @@ def _outside(program: Program, states: Floats, first: int) -> list[Failure]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class BadInput:
     """What went wrong with one input."""
 
     status: Status
@@ -86,7 +86,7 @@ class Bad:
     role: str  # whose quantity stopped being positive; none for an overflow
 
 
-def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[int, Bad]) -> None:
+def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[int, BadInput]) -> None:
     """The first thing wrong in each column, from what a block left behind."""
     for role, ref in zip(block.op.targets, block.targets, strict=True):
         registers = ref.indices().reshape(-1)
@@ -100,10 +100,10 @@ def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[i
             for column, register in zip(columns.tolist(), registers[lanes].tolist(), strict=True):
                 known = bad.get(column)
                 if known is None or (known.status is Status.OVERFLOWED and status is Status.ESCAPED):
-                    bad[column] = Bad(status, register, block, what)
+                    bad[column] = BadInput(status, register, block, what)
 
 
-def _when(program: Program, number: int, bad: Bad, before: Floats) -> float:
+def _when(program: Program, number: int, bad: BadInput, before: Floats) -> float:
     """When it stops: bisection on the quantity that must stay positive, or on the register's being a float."""
     segment = program.segments[number]
     low, high = 0.0, segment.duration

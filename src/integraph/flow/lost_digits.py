@@ -23,7 +23,7 @@ LOST = "float64 loses the digits of this input on the way, more digits carry it 
 BOX = "compile on a smaller box, where values differ less in size"
 
 
-def explained(program: Program, x: Floats, failures: Sequence[Failure]) -> tuple[Failure, ...]:
+def with_precision_hint(program: Program, x: Floats, failures: Sequence[Failure]) -> tuple[Failure, ...]:
     """The same failures; the first of them know whether they are rounding."""
     first = list(failures[:FEW])
     waiting = [n for n, failure in enumerate(first) if failure.status is not Status.STEP_LIMIT]

@@ -36,7 +36,7 @@ class Oracle:
         failures, steps = [], 0
         with np.errstate(all="ignore"):
             for index, point in enumerate(x):
-                walk = _Walk(program, terms, options, point)
+                walk = _OracleRun(program, terms, options, point)
                 failure = walk.run(index)
                 steps += walk.steps
                 if failure is None:
@@ -54,7 +54,7 @@ class Oracle:
         )
 
 
-class _Walk:
+class _OracleRun:
     """One input on its way."""
 
     def __init__(self, program: Program, terms: list[Terms], options: Options, point: Floats) -> None:

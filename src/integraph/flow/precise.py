@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.flow.diagnosis import Bad
+from integraph.flow.diagnosis import BadInput
 from integraph.flow.exact.plan import make
 from integraph.gadgets import Gadget
-from integraph.gadgets.functions.multiprecision import Precise as Functions
+from integraph.gadgets.functions.multiprecision import PreciseFunctions as Functions
 from integraph.gadgets.gadget import arguments
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Block, Failure, Flow, Options, Program, Status
@@ -32,7 +32,7 @@ CHUNK = 64  # inputs
 TIMED, HALVINGS = 32, 60  # failures whose time is worth finding, and how: each takes so many closed forms
 
 
-class Precise:
+class PreciseEngine:
     """Ignores `rtol`, `max_steps` and `threads`: a closed form has no step, and mpmath runs in Python, on one core."""
 
     name = "precise"
@@ -49,7 +49,7 @@ class Precise:
         failures: list[Failure] = []
         for first in range(0, count, CHUNK):
             piece = slice(first, first + CHUNK)
-            run = _Run(program, work, x[piece], options, outputs[piece], final[piece], path[piece])
+            run = _PreciseRun(program, work, x[piece], options, outputs[piece], final[piece], path[piece])
             failures += run.settle(first)
         for failure in failures:
             outputs[failure.input] = final[failure.input] = path[failure.input] = np.nan
@@ -61,12 +61,12 @@ class Precise:
         """Which inputs reach the end in that many bits."""
         outputs, final = np.empty((len(x), program.outputs)), np.empty((len(x), program.width))
         path, work = np.empty((len(x), 0, program.width)), make(program, False).work()
-        run = _Run(replace(program, bits=bits), work, x, Options(), outputs, final, path, timed=0)
+        run = _PreciseRun(replace(program, bits=bits), work, x, Options(), outputs, final, path, timed=0)
         return ~np.isin(np.arange(len(x)), [failure.input for failure in run.run(0, GUARDS[0])])
 
 
 @dataclass(slots=True, eq=False)
-class _Run:
+class _PreciseRun:
     """A chunk: the blocks that count, and where to write. Inputs that fail are dropped on the way."""
 
     program: Program
@@ -119,7 +119,7 @@ class _Run:
         failures: list[Failure] = []
         for number, (segment, blocks) in enumerate(zip(program.segments, self.work, strict=True)):
             before = states.copy()
-            bad: dict[int, Bad] = {}
+            bad: dict[int, BadInput] = {}
             tau = f.exactly(segment.duration) * segment.rate
             for block in blocks:
                 _examine(f, block, advance(f, block, states, tau), states, bad)
@@ -175,7 +175,7 @@ def advance(f: Functions, block: Block, states: States, t: Any) -> dict[str, Any
     return dict(closed.alive)
 
 
-def _examine(f: Functions, block: Block, alive: dict[str, Any], states: States, bad: dict[int, Bad]) -> None:
+def _examine(f: Functions, block: Block, alive: dict[str, Any], states: States, bad: dict[int, BadInput]) -> None:
     """The first thing wrong in each column, from what a block left behind."""
     for role, ref in zip(block.op.targets, block.targets, strict=True):
         registers = ref.indices().reshape(-1)
@@ -187,10 +187,10 @@ def _examine(f: Functions, block: Block, alive: dict[str, Any], states: States, 
             for column in np.flatnonzero(~fine.all(0)).tolist():
                 known = bad.get(column)
                 if known is None or (known.status is Status.OVERFLOWED and status is Status.ESCAPED):
-                    bad[column] = Bad(status, int(registers[np.argmin(fine[:, column])]), block, what)
+                    bad[column] = BadInput(status, int(registers[np.argmin(fine[:, column])]), block, what)
 
 
-def _when(f: Functions, bad: Bad, before: States, duration: float, rate: float) -> float:
+def _when(f: Functions, bad: BadInput, before: States, duration: float, rate: float) -> float:
     """When it stops, since the segment began: bisection on what must stay positive, or finite."""
     low, high = 0.0, duration
     for _ in range(HALVINGS):
@@ -202,4 +202,4 @@ def _when(f: Functions, bad: Bad, before: States, duration: float, rate: float) 
     return high
 
 
-PRECISE = Precise()
+PRECISE = PreciseEngine()

@@ -47,7 +47,7 @@ PATTERNS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value:
+class ElementwiseValue:
     """q(x)·f(p(x)) + r(x); polynomials are (4, units) arrays of coefficients, and f None means r alone."""
 
     r: Floats
@@ -63,7 +63,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class ActivationForm:
     """s·f(a x + b) + t with f one of our activations."""
 
     f: str
@@ -79,28 +79,28 @@ def degree(p: Floats) -> int:
     return max((n for n in range(DEGREE + 1) if p[n].any()), default=0)
 
 
-def argument(units: int) -> Value:
+def argument(units: int) -> ElementwiseValue:
     """x itself."""
     r = np.zeros((DEGREE + 1, units))
     r[1] = 1.0
-    return Value(r, np.zeros_like(r))
+    return ElementwiseValue(r, np.zeros_like(r))
 
 
-def apply(f: str, x: Value, slope: float | Floats) -> Value:
+def apply(f: str, x: ElementwiseValue, slope: float | Floats) -> ElementwiseValue:
     """f of a polynomial."""
     q = np.zeros_like(x.r)
     q[0] = 1.0
-    return Value(np.zeros_like(q), q, f, x.r, slope, x.notes)
+    return ElementwiseValue(np.zeros_like(q), q, f, x.r, slope, x.notes)
 
 
-def greater(x: Value, c: Floats) -> Value:
+def greater(x: ElementwiseValue, c: Floats) -> ElementwiseValue:
     """Whether x > c; no activation by itself."""
     p = x.r.copy()
     p[0] -= c
     return apply("greater", replace(x, r=p), 0.0)
 
 
-def choose(condition: Value, x: Value, y: Value, where: str) -> Value:
+def choose(condition: ElementwiseValue, x: ElementwiseValue, y: ElementwiseValue, where: str) -> ElementwiseValue:
     """x where the condition holds, else y. Known is one case: softplus, and its argument where that is above 20."""
     if condition.f == "greater" and x.f is None and y.f == "softplus" and condition.p is not None and y.p is not None:
         lowest = -condition.p[0]  # of the argument
@@ -112,7 +112,7 @@ def choose(condition: Value, x: Value, y: Value, where: str) -> Value:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def add(x: Value, y: Value, where: str) -> Value:
+def add(x: ElementwiseValue, y: ElementwiseValue, where: str) -> ElementwiseValue:
     if x.f is not None and y.f is not None and not _same(x, y):
         raise SourceError(f"{where} adds two activations, {x.f} and {y.f}: a unit of a feedforward net has one")
     one = x if x.f is not None else y
@@ -122,7 +122,7 @@ def add(x: Value, y: Value, where: str) -> Value:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def mul(x: Value, y: Value, where: str) -> Value:
+def mul(x: ElementwiseValue, y: ElementwiseValue, where: str) -> ElementwiseValue:
     if x.f is not None and y.f is not None:
         raise SourceError(f"{where} multiplies two activations, {x.f} and {y.f}: only x·f(x) is an activation")
     one, other = (x, y) if x.f is not None else (y, x)
@@ -132,15 +132,15 @@ def mul(x: Value, y: Value, where: str) -> Value:
     return replace(one, r=r, q=q, notes=notes)
 
 
-def constant(c: Floats) -> Value:
+def constant(c: Floats) -> ElementwiseValue:
     """One number for each unit."""
     r = np.zeros((DEGREE + 1, len(c)))
     r[0] = c
-    return Value(r, np.zeros_like(r))
+    return ElementwiseValue(r, np.zeros_like(r))
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def form(x: Value, where: str) -> Form:
+def form(x: ElementwiseValue, where: str) -> ActivationForm:
     """The activation that a value is, or a SourceError."""
     form_ = _direct(x) or _gaussian(x, where) or next(filter(None, (_match(x, p, where) for p in PATTERNS)), None)
     if form_ is None:
@@ -153,17 +153,17 @@ def form(x: Value, where: str) -> Form:
     return form_
 
 
-def _direct(x: Value) -> Form | None:
+def _direct(x: ElementwiseValue) -> ActivationForm | None:
     zero, one = np.zeros(x.r.shape[1]), np.ones(x.r.shape[1])
     if x.f is None:
-        return Form("identity", 0.0, x.r[1], zero, one, x.r[0], x.notes) if degree(x.r) <= 1 else None
+        return ActivationForm("identity", 0.0, x.r[1], zero, one, x.r[0], x.notes) if degree(x.r) <= 1 else None
     assert x.p is not None
     if degree(x.q) or degree(x.r) or degree(x.p) > 1:
         return None
-    return Form(x.f, x.slope, x.p[1], x.p[0], x.q[0], x.r[0], x.notes)
+    return ActivationForm(x.f, x.slope, x.p[1], x.p[0], x.q[0], x.r[0], x.notes)
 
 
-def _gaussian(x: Value, where: str) -> Form | None:
+def _gaussian(x: ElementwiseValue, where: str) -> ActivationForm | None:
     """exp(−(a x)²)."""
     if x.f != "exp" or x.p is None or degree(x.q) or degree(x.r) or x.p[[0, 1, 3]].any() or (x.p[2] >= 0).any():
         return None
@@ -171,10 +171,10 @@ def _gaussian(x: Value, where: str) -> Form | None:
     square = times(a, a)
     exact = square is not None and np.array_equal(square, -x.p[2])
     notes = () if exact else (f"{where}: exp(−k·x²) read as a Gaussian of √k·x, √k rounded to float64",)
-    return Form("gaussian", 0.0, a, np.zeros_like(a), x.q[0], x.r[0], x.notes + notes)
+    return ActivationForm("gaussian", 0.0, a, np.zeros_like(a), x.q[0], x.r[0], x.notes + notes)
 
 
-def _match(x: Value, pattern: Pattern, where: str) -> Form | None:
+def _match(x: ElementwiseValue, pattern: Pattern, where: str) -> ActivationForm | None:
     if x.f != pattern.f or x.p is None or x.p[[0, 2]].any() or not x.p[1].all():
         return None
     q, r = x.q[1], x.r[1]
@@ -193,14 +193,14 @@ def _match(x: Value, pattern: Pattern, where: str) -> Form | None:
     exact = exact and np.array_equal(r, q if pattern.shifted else 0.0 * q)
     why = "1/k rounded to float64" if plain else f"its constants matched within {TOLERANCE:g}"
     notes = () if exact else (f"{where}: read as {pattern.activation}(k·x)/k, {why}",)
-    return Form(pattern.activation, 0.0, a, np.zeros_like(a), s, x.r[0], (x.notes if plain else ()) + notes)
+    return ActivationForm(pattern.activation, 0.0, a, np.zeros_like(a), s, x.r[0], (x.notes if plain else ()) + notes)
 
 
 def _close(coefficients: Floats, wanted: Floats) -> bool:
     return bool((np.abs(coefficients - wanted) <= TOLERANCE * np.abs(wanted)).all())
 
 
-def _same(x: Value, y: Value) -> bool:
+def _same(x: ElementwiseValue, y: ElementwiseValue) -> bool:
     return (
         x.f == y.f
         and x.p is not None
@@ -210,7 +210,7 @@ def _same(x: Value, y: Value) -> bool:
     )
 
 
-def _joint(x: Value, y: Value) -> tuple[str, ...]:
+def _joint(x: ElementwiseValue, y: ElementwiseValue) -> tuple[str, ...]:
     """The notes of both, only the first where there are very many: a value stays small however long its graph is."""
     notes = tuple(dict.fromkeys(x.notes + y.notes))
     return notes if len(notes) <= MANY else (*notes[:MANY], "and more of the same")
@@ -228,7 +228,7 @@ def _product(p: Floats, q: Floats, where: str) -> tuple[Floats, bool]:
     return product, exact
 
 
-def _words(x: Value) -> str:
+def _words(x: ElementwiseValue) -> str:
     """A value as one would say it."""
     r = _polynomial(x.r)
     if x.f is None or x.p is None:

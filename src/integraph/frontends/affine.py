@@ -21,7 +21,7 @@ FULL = 1 << 26  # entries of all elementwise maps that have to be stored as laye
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class ActivationLayer:
     """An activation between maps."""
 
     name: str
@@ -73,9 +73,9 @@ def compose(second: Map, first: Map) -> Map | None:
     return None if A is None or b is None else (A, b)
 
 
-def layers(parts: Iterable[Map | Function], inputs: int) -> list[Layer]:
+def layers(parts: Iterable[Map | ActivationLayer], inputs: int) -> list[Layer]:
     """Maps and functions in order as layers. Maps that do not join exactly stay, with the identity as activation."""
-    stack: list[Map | Function] = []
+    stack: list[Map | ActivationLayer] = []
     for part in parts:
         if isinstance(part, tuple) and _is_identity(part):
             continue
@@ -89,7 +89,7 @@ def layers(parts: Iterable[Map | Function], inputs: int) -> list[Layer]:
     return _layers(stack or [(np.ones(inputs), np.zeros(inputs))])
 
 
-def _layers(stack: Sequence[Map | Function]) -> list[Layer]:
+def _layers(stack: Sequence[Map | ActivationLayer]) -> list[Layer]:
     alone = [_units(part) for before, part in pairwise([None, *stack]) if _stands_alone(before, part)]
     if sum(n**2 for n in alone) > FULL:
         raise SourceError(
@@ -98,7 +98,7 @@ def _layers(stack: Sequence[Map | Function]) -> list[Layer]:
         )
     chain, waiting = [], None
     for part in stack:
-        if isinstance(part, Function):
+        if isinstance(part, ActivationLayer):
             A, b = waiting or (np.ones(part.units), np.zeros(part.units))
             chain.append(Layer(_matrix(A), b, part.name, part.slope))
             waiting = None
@@ -111,15 +111,15 @@ def _layers(stack: Sequence[Map | Function]) -> list[Layer]:
     return chain
 
 
-def _stands_alone(before: Map | Function | None, part: Map | Function | None) -> bool:
+def _stands_alone(before: Map | ActivationLayer | None, part: Map | ActivationLayer | None) -> bool:
     """Whether a part becomes a square matrix that the source does not have."""
-    if isinstance(part, Function):
+    if isinstance(part, ActivationLayer):
         return not isinstance(before, tuple)
     return part is not None and part[0].ndim == 1
 
 
-def _units(part: Map | Function | None) -> int:
-    return part.units if isinstance(part, Function) else len(part[0]) if part else 0
+def _units(part: Map | ActivationLayer | None) -> int:
+    return part.units if isinstance(part, ActivationLayer) else len(part[0]) if part else 0
 
 
 def _is_identity(part: Map) -> bool:

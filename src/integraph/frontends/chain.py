@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import Function, layers
+from integraph.frontends.affine import ActivationLayer, layers
 from integraph.numbers.arrays import Floats, numbers
 from integraph.targets import Layer, Network
 from integraph.targets.affine_maps import Map
 
-Step = Map | Function
+Step = Map | ActivationLayer
 
 
 def dense(A: Floats, b: Floats, where: str) -> Map:
@@ -40,7 +40,9 @@ def network(steps: Sequence[Step], inputs: int, source: str, notes: Sequence[str
         raise SourceError("there is no weight matrix and no activation: nothing that is a network")
     width = inputs
     for step in steps:
-        takes, gives = (step.units, step.units) if isinstance(step, Function) else (step[0].shape[-1], len(step[0]))
+        takes, gives = (
+            (step.units, step.units) if isinstance(step, ActivationLayer) else (step[0].shape[-1], len(step[0]))
+        )
         if takes != width:
             raise SourceError(f"a layer takes {takes} values, but {width} come in: they must agree")
         width = gives

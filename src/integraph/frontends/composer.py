@@ -14,13 +14,13 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends import activation_patterns
-from integraph.frontends.activation_patterns import PATTERNS, Value, argument, constant
+from integraph.frontends.activation_patterns import PATTERNS, ElementwiseValue, argument, constant
 from integraph.targets.graph import Builder
 
 ANCHORS = 8  # earlier nodes that a node is known as a function of, the last: GELU is six steps from x
 INNER = {pattern.f for pattern in PATTERNS}
 
-Views = dict[int, Value]  # by the number of the node that is x
+Views = dict[int, ElementwiseValue]  # by the number of the node that is x
 
 
 class Composer(Builder):
@@ -69,7 +69,7 @@ class Composer(Builder):
                     continue  # no function of that form
         return patterns
 
-    def _constant(self, number: int) -> Value | None:
+    def _constant(self, number: int) -> ElementwiseValue | None:
         """A node that is one number everywhere."""
         value = self.nodes[number].value
         if self.nodes[number].op != "constant" or value is None or not value.size or not (value == value.flat[0]).all():
@@ -77,7 +77,7 @@ class Composer(Builder):
         return constant(value.reshape(-1)[:1])
 
 
-def _rule(op: str, data: tuple[Any, ...]) -> Callable[..., Value] | None:
+def _rule(op: str, data: tuple[Any, ...]) -> Callable[..., ElementwiseValue] | None:
     if op in RULES:
         return RULES[op]
     if op in INNER:
@@ -85,21 +85,21 @@ def _rule(op: str, data: tuple[Any, ...]) -> Callable[..., Value] | None:
     return POWERS.get(data[0]) if op == "power" else None
 
 
-def _applied(f: str, x: Value) -> Value:
+def _applied(f: str, x: ElementwiseValue) -> ElementwiseValue:
     if x.f is not None:
         raise SourceError(f"{f} of {x.f}")
     return activation_patterns.apply(f, x, 0.0)
 
 
-def _mul(x: Value, y: Value) -> Value:
+def _mul(x: ElementwiseValue, y: ElementwiseValue) -> ElementwiseValue:
     return activation_patterns.mul(x, y, "")
 
 
-def _sub(x: Value, y: Value) -> Value:
+def _sub(x: ElementwiseValue, y: ElementwiseValue) -> ElementwiseValue:
     return activation_patterns.add(x, _mul(y, MINUS), "")
 
 
-def _div(x: Value, y: Value) -> Value:
+def _div(x: ElementwiseValue, y: ElementwiseValue) -> ElementwiseValue:
     """By a constant."""
     if y.f is not None or y.r[1:].any() or not y.r[0, 0]:
         raise SourceError("division by what is no constant")
@@ -108,11 +108,14 @@ def _div(x: Value, y: Value) -> Value:
 
 
 MINUS = constant(np.array([-1.0]))
-RULES: dict[str, Callable[..., Value]] = {
+RULES: dict[str, Callable[..., ElementwiseValue]] = {
     "add": lambda x, y: activation_patterns.add(x, y, ""),
     "sub": _sub,
     "mul": _mul,
     "div": _div,
     "neg": lambda x: _mul(x, MINUS),
 }
-POWERS: dict[Any, Callable[[Value], Value]] = {2: lambda x: _mul(x, x), 3: lambda x: _mul(_mul(x, x), x)}
+POWERS: dict[Any, Callable[[ElementwiseValue], ElementwiseValue]] = {
+    2: lambda x: _mul(x, x),
+    3: lambda x: _mul(_mul(x, x), x),
+}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import Function, times
+from integraph.frontends.affine import ActivationLayer, times
 from integraph.frontends.chain import Step, dense, network, scaling
 from integraph.numbers.arrays import Floats
 from integraph.targets import Network
@@ -65,7 +65,7 @@ def _perceptron(net: Any, notes: list[str]) -> list[Step]:
             raise SourceError(f"layer {number} of {_name(net)} has the unknown activation {kind!r}")
         steps.append(dense(np.transpose(W), b, f"layer {number} of {_name(net)}"))
         name = ACTIVATIONS[kind]
-        steps += [] if name is None else [Function(name, 0.0, len(b))]
+        steps += [] if name is None else [ActivationLayer(name, 0.0, len(b))]
     return steps
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends import activation_patterns
-from integraph.frontends.activation_patterns import Form, Value
-from integraph.frontends.affine import Function, layers, times
+from integraph.frontends.activation_patterns import ActivationForm, ElementwiseValue
+from integraph.frontends.affine import ActivationLayer, layers, times
 from integraph.numbers.arrays import Floats, numbers
 from integraph.targets import Network
 from integraph.targets.affine_maps import Map
@@ -31,18 +31,18 @@ MOST = 1 << 20  # inputs of a network
 class Anchor:
     """The input, or A·source + b; A is a matrix, or a vector for one factor for each unit."""
 
-    source: Traced | None
-    form: Form | None  # what activation the source is
+    source: TracedValue | None
+    form: ActivationForm | None  # what activation the source is
     A: Floats
     b: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Traced:
+class TracedValue:
     """A tensor that depends on the input, for a batch of one: its features are all its entries in order."""
 
     anchor: Anchor
-    value: Value
+    value: ElementwiseValue
     shape: tuple[int, ...]
     where: str
 
@@ -51,10 +51,10 @@ class Traced:
         return math.prod(self.shape)
 
 
-Operand = Traced | np.ndarray[Any, Any]
+Operand = TracedValue | np.ndarray[Any, Any]
 
 
-class Budget:
+class TraceBudget:
     """How many numbers may still be made."""
 
     def __init__(self, numbers: int) -> None:
@@ -69,7 +69,7 @@ class Budget:
             )
 
 
-class Tracer(Budget):
+class Tracer(TraceBudget):
     """Builds a network from nodes in order. Notes say what was rounded."""
 
     masks = False  # whether a constant may hold −∞
@@ -78,27 +78,29 @@ class Tracer(Budget):
         super().__init__(budget)
         self.source = source
         self._rows = rows  # of the batch that the graph is written for; more than one must stay where they are
-        self._linked: dict[int, tuple[Value, Anchor]] = {}  # values that became anchors; the value keeps its id alive
+        self._linked: dict[
+            int, tuple[ElementwiseValue, Anchor]
+        ] = {}  # values that became anchors; the value keeps its id alive
 
-    def lift(self, x: np.ndarray[Any, Any], where: str) -> Traced:
+    def lift(self, x: np.ndarray[Any, Any], where: str) -> TracedValue:
         raise SourceError(f"{where} acts on a constant: only on what depends on the input")
 
     def fold(self, op: str, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], where: str) -> None:
         """A network has its constants combined in float64, and a note says so."""
 
-    def input(self, shape: tuple[int, ...]) -> Traced:
+    def input(self, shape: tuple[int, ...]) -> TracedValue:
         """What the network takes; the batch axis, if there is one, is first and 1."""
         units = math.prod(shape)
         if not 1 <= units <= MOST:
             raise SourceError(f"the input has shape {tuple(shape)}: a network takes 1 to {MOST} numbers")
-        return Traced(
+        return TracedValue(
             Anchor(None, None, np.ones(units), np.zeros(units)),
             activation_patterns.argument(units),
             tuple(shape),
             "the input",
         )
 
-    def dense(self, x: Traced, W: Any, b: Any, where: str) -> Traced:
+    def dense(self, x: TracedValue, W: Any, b: Any, where: str) -> TracedValue:
         """W x + b, W of shape (units, features). If the features were the last axis of x, so are the units."""
         A = _finite(W, "weights", where)
         if A.ndim != 2 or A.shape[1] != x.features or not len(A):
@@ -109,28 +111,28 @@ class Tracer(Budget):
         self.spend(A.size, where)
         lead = x.shape[:-1] if x.shape and x.shape[-1] == x.features else (1,)
         anchor = _anchor(x, A, np.broadcast_to(bias.ravel(), (len(A),)))
-        return Traced(anchor, activation_patterns.argument(len(A)), (*lead, len(A)), where)
+        return TracedValue(anchor, activation_patterns.argument(len(A)), (*lead, len(A)), where)
 
-    def add(self, a: Operand, b: Operand, where: str) -> Traced:
-        if isinstance(a, Traced) and isinstance(b, Traced):
+    def add(self, a: Operand, b: Operand, where: str) -> TracedValue:
+        if isinstance(a, TracedValue) and isinstance(b, TracedValue):
             a, b = self._together(a, b, where)
             return self._elementwise(a, activation_patterns.add(a.value, b.value, where), where)
         x, c = self._with_constant(a, b, where)
         return self._shift(x, c, where)
 
-    def sub(self, a: Operand, b: Operand, where: str) -> Traced:
-        return self.add(a, self.neg(b, where) if isinstance(b, Traced) else -_finite(b, "constants", where), where)
+    def sub(self, a: Operand, b: Operand, where: str) -> TracedValue:
+        return self.add(a, self.neg(b, where) if isinstance(b, TracedValue) else -_finite(b, "constants", where), where)
 
-    def mul(self, a: Operand, b: Operand, where: str) -> Traced:
-        if isinstance(a, Traced) and isinstance(b, Traced):
+    def mul(self, a: Operand, b: Operand, where: str) -> TracedValue:
+        if isinstance(a, TracedValue) and isinstance(b, TracedValue):
             a, b = self._together(a, b, where)
             return self._elementwise(a, activation_patterns.mul(a.value, b.value, where), where)
         x, c = self._with_constant(a, b, where)
         return self._elementwise(x, activation_patterns.mul(x.value, activation_patterns.constant(c), where), where)
 
-    def div(self, a: Operand, b: Operand, where: str) -> Traced:
+    def div(self, a: Operand, b: Operand, where: str) -> TracedValue:
         """a / b as a · (1/b), and a note if 1/b is rounded."""
-        if isinstance(b, Traced):
+        if isinstance(b, TracedValue):
             raise SourceError(f"{where} divides by a computed tensor: only division by constants is a layer")
         c = _finite(b, "constants", where)
         if not c.all():
@@ -145,10 +147,10 @@ class Tracer(Budget):
         what = f"{some:.17g}" if (c == some).all() else f"{c.size} constants"
         return _noted(quotient, f"division by {what} at {where}: 1/{'c' if c.size > 1 else what} rounded to float64")
 
-    def neg(self, a: Traced, where: str) -> Traced:
+    def neg(self, a: TracedValue, where: str) -> TracedValue:
         return self.mul(a, np.array(-1.0), where)
 
-    def power(self, a: Traced, n: float, where: str) -> Traced:
+    def power(self, a: TracedValue, n: float, where: str) -> TracedValue:
         if n not in (1, 2, 3):
             raise SourceError(f"{where} takes the power {n}: 2 and 3 are supported, as parts of activations")
         x = result = self._polynomial(a)
@@ -156,7 +158,7 @@ class Tracer(Budget):
             result = self.mul(result, x, where)
         return replace(result, where=where)
 
-    def unary(self, name: str, a: Traced, where: str, slope: Any = 0.0) -> Traced:
+    def unary(self, name: str, a: TracedValue, where: str, slope: Any = 0.0) -> TracedValue:
         """An activation; `slope`, of leaky_relu, is a number or an array that broadcasts to the shape of a."""
         leak: float | Floats = 0.0
         if name == "leaky_relu":
@@ -167,18 +169,18 @@ class Tracer(Budget):
         x = self._polynomial(a)
         return self._elementwise(x, activation_patterns.apply(name, x.value, leak), where)
 
-    def greater(self, a: Traced, b: Any, where: str) -> Traced:
+    def greater(self, a: TracedValue, b: Any, where: str) -> TracedValue:
         """Whether a > b, a constant: a condition for `choose`, and nothing else."""
         x, c = self._with_constant(self._polynomial(a), b, where)
         return self._elementwise(x, activation_patterns.greater(x.value, c), where)
 
-    def choose(self, condition: Traced, a: Traced, b: Traced, where: str) -> Traced:
+    def choose(self, condition: TracedValue, a: TracedValue, b: TracedValue, where: str) -> TracedValue:
         """a where the condition holds, else b: torch writes its softplus so."""
         if not condition.anchor is a.anchor is b.anchor or not condition.shape == a.shape == b.shape:
             raise SourceError(f"{where} chooses between tensors that are not of one layer: that is no activation")
         return self._elementwise(b, activation_patterns.choose(condition.value, a.value, b.value, where), where)
 
-    def reshape(self, a: Traced, shape: Sequence[int], where: str) -> Traced:
+    def reshape(self, a: TracedValue, shape: Sequence[int], where: str) -> TracedValue:
         """The same features in the same order; one size may be −1."""
         wanted = [int(n) for n in shape]
         rest = math.prod(n for n in wanted if n != -1)
@@ -191,7 +193,7 @@ class Tracer(Budget):
         self._keeps_rows(not wanted or wanted[0] == 1, where)
         return replace(a, shape=tuple(wanted), where=where)
 
-    def transpose(self, a: Traced, perm: Sequence[int], where: str) -> Traced:
+    def transpose(self, a: TracedValue, perm: Sequence[int], where: str) -> TracedValue:
         """Axes in another order. If that changes the order of the features it is a matrix, 0 and 1, exact."""
         order = [int(n) for n in perm]
         if sorted(order) != list(range(len(a.shape))):
@@ -210,15 +212,15 @@ class Tracer(Budget):
         if self._rows > 1 and not kept:
             raise SourceError(f"{where} moves the {self._rows} rows of the batch that the graph is written for")
 
-    def network(self, output: Traced) -> Network:
+    def network(self, output: TracedValue) -> Network:
         """The layers from the input to that value."""
-        parts: list[Map | Function] = []
+        parts: list[Map | ActivationLayer] = []
         notes: list[tuple[str, ...]] = []  # of the last layer first
         x, form = output, activation_patterns.form(output.value, output.where)
         while True:
             parts.append((form.s, form.t))
             if form.f != "identity":
-                parts.append(Function(form.f, form.slope, len(form.a)))
+                parts.append(ActivationLayer(form.f, form.slope, len(form.a)))
             parts.append((form.a, form.b))
             notes.append(form.notes)
             anchor = x.anchor
@@ -229,7 +231,7 @@ class Tracer(Budget):
         said = dict.fromkeys(note for some in reversed(notes) for note in some)
         return Network(tuple(layers(reversed(parts), x.features)), self.source, tuple(said))
 
-    def _polynomial(self, a: Traced) -> Traced:
+    def _polynomial(self, a: TracedValue) -> TracedValue:
         """The value as a polynomial of its anchor: what went through an activation becomes an anchor itself."""
         if a.value.f is None:
             return a
@@ -238,11 +240,11 @@ class Tracer(Budget):
             self._linked[id(a.value)] = a.value, _anchor(a, one, 0.0 * one)
         return replace(a, anchor=self._linked[id(a.value)][1], value=activation_patterns.argument(a.features))
 
-    def _elementwise(self, x: Traced, value: Value, where: str) -> Traced:
+    def _elementwise(self, x: TracedValue, value: ElementwiseValue, where: str) -> TracedValue:
         self.spend(value.r.size + value.q.size, where)
         return replace(x, value=value, where=where)
 
-    def _together(self, a: Traced, b: Traced, where: str) -> tuple[Traced, Traced]:
+    def _together(self, a: TracedValue, b: TracedValue, where: str) -> tuple[TracedValue, TracedValue]:
         """Two values over one anchor and with one shape."""
         if a.anchor is not b.anchor:
             a, b = (self._polynomial(x) if id(x.value) in self._linked else x for x in (a, b))
@@ -256,10 +258,10 @@ class Tracer(Budget):
             raise SourceError(f"{where} combines shapes {a.shape} and {b.shape}: that repeats features")
         return replace(a, shape=shape), replace(b, shape=shape)
 
-    def _with_constant(self, a: Operand, b: Operand, where: str) -> tuple[Traced, Floats]:
+    def _with_constant(self, a: Operand, b: Operand, where: str) -> tuple[TracedValue, Floats]:
         """The traced operand, and the other as one number for each of its features."""
-        x, other = (a, b) if isinstance(a, Traced) else (b, a)
-        if not isinstance(x, Traced):
+        x, other = (a, b) if isinstance(a, TracedValue) else (b, a)
+        if not isinstance(x, TracedValue):
             raise SourceError(f"{where} has only constants: nothing to trace")
         c = _finite(other, "constants", where)
         shape = broadcast(x.shape, c.shape, where)
@@ -272,7 +274,7 @@ class Tracer(Budget):
             x = self.dense(x, np.ones((size, 1)), None, where)
         return replace(x, shape=shape), np.broadcast_to(c, shape).ravel()
 
-    def _shift(self, x: Traced, c: Floats, where: str) -> Traced:
+    def _shift(self, x: TracedValue, c: Floats, where: str) -> TracedValue:
         """x + c. Of an affine value it is an anchor, so that polynomials of it are written in x + c, unexpanded."""
         if not c.any():
             return replace(x, where=where)
@@ -286,12 +288,12 @@ class Tracer(Budget):
         return self._elementwise(replace(x, anchor=anchor), activation_patterns.argument(x.features), where)
 
 
-def _anchor(x: Traced, A: Floats, b: Floats) -> Anchor:
+def _anchor(x: TracedValue, A: Floats, b: Floats) -> Anchor:
     """A map of a value that is complete: from here on it is an input of the next layer."""
     return Anchor(x, activation_patterns.form(x.value, x.where), A, b)
 
 
-def _noted(x: Traced, note: str) -> Traced:
+def _noted(x: TracedValue, note: str) -> TracedValue:
     return replace(x, value=replace(x.value, notes=(*x.value.notes, note)))
 
 

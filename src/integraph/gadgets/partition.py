@@ -29,7 +29,7 @@ EXTENDED = 160  # bits: enough to round every control of N < 2^60 correctly but 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Controls:
+class PartitionControls:
     """What step 2 is controlled with, fixed by N: coefficients of S^m in A and B, and b_k, κ_k; m and k are 0 … N."""
 
     A: Array
@@ -38,7 +38,7 @@ class Controls:
     kappa: Array
 
 
-def controls(N: int, bits: int) -> Controls:
+def controls(N: int, bits: int) -> PartitionControls:
     """To `bits` bits, as object arrays of mpmath numbers.
 
     B_m = 2I_m, I_m = ∫_0^1 x^m/(1 + x) dx = 1/m − I_{m−1}; counted from the end, b is I and κ is −2y with
@@ -57,17 +57,17 @@ def controls(N: int, bits: int) -> Controls:
     logarithm = [-integrals[0], *(context.mpf(-1) / m for m in range(1, N + 1))]
     context.prec = bits
     rows = (logarithm, [2 * i for i in integrals], integrals[::-1], [-2 * y for y in sums[::-1]])
-    return Controls(*(np.array([+value for value in row], object) for row in rows))
+    return PartitionControls(*(np.array([+value for value in row], object) for row in rows))
 
 
 @lru_cache(maxsize=64)
-def rounded(N: int) -> Controls:
+def rounded(N: int) -> PartitionControls:
     """To float64: the controls that are stored in eq. (1)."""
     exact = controls(N, EXTENDED)
-    return Controls(*(row.astype(np.float64) for row in (exact.A, exact.B, exact.b, exact.kappa)))
+    return PartitionControls(*(row.astype(np.float64) for row in (exact.A, exact.B, exact.b, exact.kappa)))
 
 
-class Partition(Gadget):
+class PartitionGadget(Gadget):
     name = "partition"
     targets = ("lam", "mu")
     operands = ("x",)
@@ -168,5 +168,5 @@ def _from_fixed_point(coefficients: Sequence[Any], unit: Any) -> Array:
     return np.array(series[::-1])[:, None]
 
 
-partition = Partition()
+partition = PartitionGadget()
 register(partition)

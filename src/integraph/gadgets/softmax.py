@@ -96,7 +96,7 @@ class Softmax(Gadget):
         )
 
 
-class Row(NamedTuple):
+class ScoreRow(NamedTuple):
     """What rows of scores have in common at the end."""
 
     gap: Array  # σt − M
@@ -107,12 +107,12 @@ class Row(NamedTuple):
     alive: Array  # positive if N is, all the way
 
 
-def divided(f: Functions, t: float, u: Array, m: Array, s: Array, c: Array) -> Row:
+def divided(f: Functions, t: float, u: Array, m: Array, s: Array, c: Array) -> ScoreRow:
     gap, top = f.gaps(t, s, c, u)
     sigma, grown = s + c, f.grow(u, gap)
     n, alive = f.normaliser(t, u, m, sigma, top, grown)
     slope = (m - f.sum(u, -2)) * f.exp(-top)[..., 0, :] + f.sum(grown, -2)
-    return Row(gap, top, n, grown / spread(n), slope / n, alive)
+    return ScoreRow(gap, top, n, grown / spread(n), slope / n, alive)
 
 
 def spread(x: Array) -> Array:

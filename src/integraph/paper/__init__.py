@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from integraph.paper.items import errata, errata_theorem2, lemma4, lemmas, model, theorem1, theorem2
 from integraph.paper.reproduction import Reproduction
-from integraph.paper.rows import Item, Row, forget
+from integraph.paper.rows import Item, PaperRow, forget
 
-__all__ = ["ITEMS", "Reproduction", "Row", "reproduce"]
+__all__ = ["ITEMS", "Reproduction", "PaperRow", "reproduce"]
 
 ITEMS: tuple[Item, ...] = (
     *model.ITEMS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.files import FilePath, atomic, check_path
 from integraph.paper.items.lemma4 import FIGURE
-from integraph.paper.rows import FAILS, Row
+from integraph.paper.rows import FAILS, PaperRow
 from integraph.paper.table1 import shown
 from integraph.plot.partition import figure
 from integraph.report.markup import Html, table, tag
@@ -60,7 +60,7 @@ def sections(reproduction: Reproduction) -> list[Section]:
     return [section for section in parts if section.parts]
 
 
-def _table_1(row: Row) -> list[str]:
+def _table_1(row: PaperRow) -> list[str]:
     head, *errors = row.table
     return [
         "What the registers of Lemma 4 should hold after each step, with γ = c(x − (2k − 1)/2N).",
@@ -70,11 +70,11 @@ def _table_1(row: Row) -> list[str]:
     ]
 
 
-def _rows(rows: Iterable[Row], caption: str) -> Html:
+def _rows(rows: Iterable[PaperRow], caption: str) -> Html:
     """A table where there is room for one, else one item below the other."""
     cells = [(row.item, row.says, UNBROKEN.sub("\\1\u2060", row.computed), _verdict(row)) for row in rows]
     return tag("div", table(HEAD, cells, caption), class_="rows")
 
 
-def _verdict(row: Row) -> Html:
+def _verdict(row: PaperRow) -> Html:
     return tag("span", row.verdict, class_="fails" if row.verdict == FAILS else "good")

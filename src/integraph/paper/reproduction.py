@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from integraph.files import FilePath
-from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Cells, Row
+from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Cells, PaperRow
 
 COLUMNS = (("item", 22), ("the paper says", 34), ("computed", 40))  # and two spaces between them: 100
 
@@ -18,7 +18,7 @@ COLUMNS = (("item", 22), ("the paper says", 34), ("computed", 40))  # and two sp
 class Reproduction:
     """A row for every item and every erratum, in the order of the paper. Printed, it is the table."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
 
     @property
     def holds(self) -> bool:
@@ -48,7 +48,7 @@ class Reproduction:
         return "\n".join([*lines, self.verdict])
 
 
-def _data(row: Row) -> dict[str, Any]:
+def _data(row: PaperRow) -> dict[str, Any]:
     return {
         "item": row.item,
         "label": row.label,

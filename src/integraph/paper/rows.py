@@ -17,7 +17,7 @@ Cells = tuple[tuple[str, ...], ...]  # a table, its head first
 
 
 @dataclass(frozen=True)
-class Found:
+class Finding:
     """What a computation says: in words, whether all of it is as it should be, and its numbers by name."""
 
     computed: str
@@ -27,7 +27,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """One line of the reproduction; `label` is that of the paper's source, where it has one."""
 
     item: str
@@ -46,27 +46,27 @@ class Item:
 
     name: str
     says: str
-    compute: Callable[[], Found]
+    compute: Callable[[], Finding]
     label: str = ""
     erratum: bool = False
 
-    def row(self) -> Row:
+    def row(self) -> PaperRow:
         try:
             outcome = self.compute()
         except Exception as error:  # what cannot be computed is not reproduced
-            outcome = Found(f"not computed: {type(error).__name__}: {error}", False)
+            outcome = Finding(f"not computed: {type(error).__name__}: {error}", False)
         verdict = (MISPRINT if self.erratum else HOLDS) if outcome.good else FAILS
-        return Row(
+        return PaperRow(
             self.name, self.says, outcome.computed, verdict, self.label, self.erratum, outcome.numbers, outcome.table
         )
 
 
-def item(name: str, says: str, label: str = "", *, erratum: bool = False) -> Callable[[Callable[[], Found]], Item]:
+def item(name: str, says: str, label: str = "", *, erratum: bool = False) -> Callable[[Callable[[], Finding]], Item]:
     """`@item("Lemma 1, tanh", "…", "lem:tanh")` on the function that computes it."""
     return lambda compute: Item(name, says, compute, label, erratum)
 
 
-def erratum(name: str, says: str) -> Callable[[Callable[[], Found]], Item]:
+def erratum(name: str, says: str) -> Callable[[Callable[[], Finding]], Item]:
     return item(name, says, erratum=True)
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from integraph.plot.labels import fitting
+from integraph.plot.labels import shortened_label
 from integraph.plot.picture import DASHED, POINTS, STEPS, Bars, Curve, Heat, Mark, Panel, Span, Tick
 from integraph.text import clean
 
@@ -144,7 +144,7 @@ def _ticks(axis: Any, ticks: tuple[Tick, ...]) -> None:
     """Words at an axis; below it, slanted if they are many or long."""
     if not ticks:
         return
-    labels = [clean(fitting(name, 24)) for _, name in ticks]
+    labels = [clean(shortened_label(name, 24)) for _, name in ticks]
     axis.set_ticks([at for at, _ in ticks], labels, fontsize=7.5)
     slanted = axis.axis_name == "x" and sum(map(len, labels)) > LETTERS // 6
     for text in axis.get_ticklabels():
@@ -164,8 +164,8 @@ def _span_names(spans: tuple[Span, ...], axes: Axes) -> None:
     for span in spans[::every]:
         at = (0.5 * (span.start + span.end), 1.0)
         text = axes.annotate(
-            clean(fitting(span.label, 26)), at, (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
-            va="bottom", fontsize=7.5, color="#444444", annotation_clip=False, **turn,
+            clean(shortened_label(span.label, 26)), at, (0, 3), xycoords=("data", "axes fraction"),
+            textcoords="offset points", va="bottom", fontsize=7.5, color="#444444", annotation_clip=False, **turn,
         )  # fmt: skip
         plain(text)
 
@@ -179,7 +179,7 @@ def _legend(panel: Panel, axes: Axes) -> None:
     if len(entries) < (1 if panel.spans else 2):
         return
     names = list(entries)[:LEGEND]
-    labels = [clean(fitting(name)) for name in names]
+    labels = [clean(shortened_label(name)) for name in names]
     if len(entries) > LEGEND:
         labels[-1] = f"… and {len(entries) - LEGEND + 1} more"
     beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(labels) > 3 else {"loc": "best"}

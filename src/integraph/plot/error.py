@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.numbers.arrays import Floats
-from integraph.plot.labels import bounds, fitting, of, point, rounding
+from integraph.plot.labels import bounds, point, part_of, rounding, shortened_label
 from integraph.plot.picture import DASHED, Curve, Frame, Heat, Level, Panel, Picture
-from integraph.plot.places import Place, influential, moving
+from integraph.plot.places import Slice, influential, moving
 from integraph.plot.subject import EPSILON, Subject
 from integraph.program.summary import above
 
@@ -65,7 +65,7 @@ class _Values:
         return int((gap if self.wanted is None else gap | np.isnan(self.wanted)).sum())
 
 
-def _values(place: Place, output: int) -> _Values:
+def _values(place: Slice, output: int) -> _Values:
     return _Values(place.got[:, output], None if place.wanted is None else place.wanted[:, output])
 
 
@@ -79,7 +79,7 @@ def _outputs(s: Subject) -> tuple[list[int], int]:
     return chosen, chosen.index(s.seen.output) if s.seen.output in chosen else 0
 
 
-def _curves(s: Subject, place: Place, values: _Values) -> tuple[Panel, ...]:
+def _curves(s: Subject, place: Slice, values: _Values) -> tuple[Panel, ...]:
     name, t = s.variables[place.axes[0]], place.sides[0]
     curves = [] if values.wanted is None else [Curve(t, values.wanted, "source")]
     curves.append(Curve(t, values.got, "program", 1, DASHED if curves else "line"))
@@ -102,10 +102,10 @@ def _slices(s: Subject) -> Picture:
     slices = [_values(place, output) for place in s.places]
     frames = []
     for place, values in zip(s.places, slices, strict=True):
-        names = " and ".join(fitting(s.variables[axis], 12) for axis in place.axes)
+        names = " and ".join(shortened_label(s.variables[axis], 12) for axis in place.axes)
         frames.append(Frame(f"{names}, {place.rest}", _map(s, place, values)))
     varied, (chosen, among) = len(moving(s)), influential(s)
-    shown = [f"Slices: two inputs vary, {of(math.comb(len(chosen), 2), math.comb(varied, 2), 'pair')}"]
+    shown = [f"Slices: two inputs vary, {part_of(math.comb(len(chosen), 2), math.comb(varied, 2), 'pair')}"]
     if len(chosen) < varied:
         looked = "" if among == varied else f" the first {among:,} of"
         shown.append(f"of the {len(chosen)} inputs that move the output most, among{looked} the {varied:,} there are")
@@ -121,7 +121,7 @@ def _top(values: _Values) -> float:
     return float(np.nanmax(values.difference))
 
 
-def _map(s: Subject, place: Place, values: _Values) -> tuple[Panel, ...]:
+def _map(s: Subject, place: Slice, values: _Values) -> tuple[Panel, ...]:
     across, up = (s.variables[axis] for axis in place.axes)
     x, y = place.sides
     square = (len(y), len(x))
@@ -143,7 +143,7 @@ def _map(s: Subject, place: Place, values: _Values) -> tuple[Panel, ...]:
 def _chosen(outputs: list[int], s: Subject) -> str:
     if len(outputs) == s.program.outputs:
         return ""
-    return f"{of(len(outputs), s.program.outputs, 'output')}, those that differ most."
+    return f"{part_of(len(outputs), s.program.outputs, 'output')}, those that differ most."
 
 
 def _picture(

@@ -10,7 +10,7 @@ NAME = 30  # characters of a name in a legend
 SIDES = 4  # coordinates of a point that are written out
 
 
-def fitting(name: str, most: int = NAME) -> str:
+def shortened_label(name: str, most: int = NAME) -> str:
     """A name, without its middle if it is long."""
     if len(name) <= most:
         return name
@@ -20,18 +20,18 @@ def fitting(name: str, most: int = NAME) -> str:
 
 def point(x: Floats, names: tuple[str, ...]) -> str:
     """`x = 0.5, y = 1`, or the first coordinates of many."""
-    some = [f"{fitting(name, 12)} = {value:.4g}" for name, value in zip(names, x.tolist(), strict=True)]
+    some = [f"{shortened_label(name, 12)} = {value:.4g}" for name, value in zip(names, x.tolist(), strict=True)]
     return ", ".join([*some[:SIDES], *(["…"] if len(some) > SIDES else [])])
 
 
-def at(x: Floats, names: tuple[str, ...], label: str) -> str:
+def point_label(x: Floats, names: tuple[str, ...], label: str) -> str:
     """A point with what it is: the label alone says more than many coordinates."""
     if label and len(x) > SIDES:
         return label
     return ", ".join(filter(None, (point(x, names), label)))
 
 
-def of(some: int, all_of_them: int, noun: str) -> str:
+def part_of(some: int, all_of_them: int, noun: str) -> str:
     """`60 of 3,080 registers`, `all 12 registers`, `the register`."""
     if all_of_them == 1:
         return f"the {noun}"

@@ -32,21 +32,21 @@ DPI = 160
 PANEL, STACKED, MARGIN = (5.4, 4.2), (9.0, 2.7), 0.9  # inches: of a panel in a row, in a stack; for titles
 
 
-class Drawing(Figure):
+class FigureHandle(Figure):
     """A figure that a notebook shows without pyplot."""
 
     def _repr_png_(self) -> bytes:
         return _bytes(self, "png")
 
 
-def draw(picture: Picture, frame: int | None = None) -> Drawing:
+def draw(picture: Picture, frame: int | None = None) -> FigureHandle:
     """The picture at one position of its slider, by default the most telling one."""
     shown = _frame(picture, frame)
     many = len(shown.panels)
     width, height = STACKED if picture.stacked else PANEL
     size = (width, height * many + MARGIN) if picture.stacked else (width * many, height + MARGIN)
     with _styled():
-        figure = Drawing(figsize=size, layout="constrained")
+        figure = FigureHandle(figsize=size, layout="constrained")
         plain(figure.suptitle(clean(_title(picture, shown)), x=0.01, ha="left", fontsize=11))
         shape = (many, 1) if picture.stacked else (1, many)
         axes = figure.subplots(*shape, squeeze=False, sharex=picture.stacked).ravel()

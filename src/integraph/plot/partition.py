@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from integraph.bounds.paper.partition_of_unity import Partition
-from integraph.plot.labels import of, subscript
+from integraph.plot.labels import part_of, subscript
 from integraph.plot.picture import DASHED, Curve, Level, Panel, Picture, alone
 from integraph.plot.subject import Subject
 from integraph.program import Block, Program
@@ -58,7 +58,7 @@ def figure(partition: Partition) -> Picture:
     levels = (Level(partition.delta, f"δ(c) = {partition.delta:.4g}"),) if partition.delta > SMALL else ()
     below = Panel("", "x", "ψₖ(x), logarithmic", curves, levels=levels, log_y=True, legend=False)
     says = (
-        f"{of(len(curves), partition.N + 1, 'function').capitalize()}, ψₖ near 1 around x = k/N and small elsewhere: "
+        f"{part_of(len(curves), partition.N + 1, 'function').capitalize()}, ψₖ near 1 around x = k/N and small elsewhere: "
         f"outside of its support [(k − 1)/N, (k + 1)/N] at most δ(c) = {partition.delta:.4g}. Values below "
         f"{SMALL:g} are not drawn."
     )

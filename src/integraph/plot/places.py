@@ -20,7 +20,7 @@ MEMORY = 5_000_000  # coordinates of all points of slices: 40 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Slice:
     """Points (B, d) of the box in which one or two inputs vary, row by row, with program and source there."""
 
     axes: tuple[int, ...]  # the inputs that vary
@@ -37,7 +37,7 @@ def moving(s: Subject) -> list[int]:
     return result
 
 
-def places(s: Subject) -> list[Place]:
+def places(s: Subject) -> list[Slice]:
     """What the picture of the error shows; nothing if the box is a point."""
     axes = moving(s)
     if not axes:
@@ -49,7 +49,7 @@ def places(s: Subject) -> list[Place]:
     return _slices(s)
 
 
-def _slices(s: Subject) -> list[Place]:
+def _slices(s: Subject) -> list[Slice]:
     """Pairs of the inputs that matter most vary; the others are at the centre, or where the difference is largest."""
     chosen, _ = influential(s)
     rests = [("the rest at the centre", s.landmarks[0])]
@@ -75,11 +75,11 @@ def influential(s: Subject) -> tuple[list[int], int]:
     return sorted(tried[n] for n in np.argsort(-change, kind="stable")[:VARIED]), len(tried)
 
 
-def _place(s: Subject, axes: tuple[int, ...], x: Floats, side: int, rest: str = "") -> Place:
+def _place(s: Subject, axes: tuple[int, ...], x: Floats, side: int, rest: str = "") -> Slice:
     t = np.linspace(0.0, 1.0, side)
     sides = tuple(s.box.low[axis] * (1 - t) + s.box.high[axis] * t for axis in axes)  # high − low may overflow
     points = np.repeat(x[None], side ** len(axes), 0)
     points[:, axes[0]] = np.tile(sides[0], side ** (len(axes) - 1))
     if len(axes) == 2:
         points[:, axes[1]] = np.repeat(sides[1], side)
-    return Place(axes, sides, points, s.run(points), s.wanted(points), rest)
+    return Slice(axes, sides, points, s.run(points), s.wanted(points), rest)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from integraph.numbers.arrays import Floats, Int32
-from integraph.plot.labels import fitting, of
+from integraph.plot.labels import part_of, shortened_label
 from integraph.plot.picture import POINTS, Curve, Frame, Heat, Mark, Panel, Picture, Tick
 from integraph.plot.subject import Subject
 from integraph.program import Program, Terms
@@ -51,7 +51,7 @@ def sparsity(s: Subject) -> Picture | str:
         frames.append(Frame(f"{number} {program.segments[number].label}, {terms}", panels))
     says = DOTTED if dotted else COUNTED
     if len(numbers) < program.depth:
-        says += f" {of(len(numbers), program.depth, 'segment')} are shown."
+        says += f" {part_of(len(numbers), program.depth, 'segment')} are shown."
     changed = [_changed(program, number) for number in numbers]
     first = changed.index(max(changed))
     slider = "segment" if len(frames) > 1 else ""
@@ -88,7 +88,7 @@ def _ticks(program: Program) -> tuple[Tick, ...]:
             if (not shown or offset >= shown[-1] + last / APART) and offset < last * (1 - 1 / APART):
                 shown.append(offset)
         shown.append(last)
-    return tuple((float(n), fitting(program.registers.name(n), 16)) for n in shown)
+    return tuple((float(n), shortened_label(program.registers.name(n), 16)) for n in shown)
 
 
 def _dots(program: Program, number: int) -> tuple[Panel, Panel]:
@@ -124,8 +124,8 @@ def _rows(terms: Terms) -> Iterator[tuple[int, int, int, float]]:
 
 def _term(i: int, j: int, k: int, value: float, names: list[str]) -> str:
     """`u' = 3·x·v`, one term of it."""
-    factors = (fitting(names[n]) for n in (j, k) if n != ONE)
-    return f"{fitting(names[i])}' = {right_side([('', value, *factors)], '')} …"
+    factors = (shortened_label(names[n]) for n in (j, k) if n != ONE)
+    return f"{shortened_label(names[i])}' = {right_side([('', value, *factors)], '')} …"
 
 
 def _offsets(pairs: Terms) -> Floats:

@@ -19,7 +19,7 @@ from integraph.api.planning import Variables
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from integraph.plot.places import Place, places
+from integraph.plot.places import Slice, places
 from integraph.program import Program
 from integraph.program.box import where
 from integraph.program.engine import first_able
@@ -37,7 +37,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class SampledError:
     """Points of the box (B, d), and |source − program| there, (B, outputs); NaN where either has no value."""
 
     points: Floats
@@ -135,21 +135,21 @@ class Subject:
         return np.abs(wanted - self.run(x))
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[Slice]:
         """Where the error is drawn."""
         return places(self)
 
     @cached_property
-    def seen(self) -> Seen | None:
+    def seen(self) -> SampledError | None:
         """The sample, and all that is drawn: the largest difference is that of everything that was looked at."""
         if self.sample is None:
             return None
         drawn = [(place.points, np.abs(place.wanted - place.got)) for place in self.places if place.wanted is not None]
         points, difference = zip((self.sample.points, self.sample.difference), *drawn, strict=True)
-        return Seen(np.concatenate(points), np.concatenate(difference))
+        return SampledError(np.concatenate(points), np.concatenate(difference))
 
     @cached_property
-    def sample(self) -> Seen | None:
+    def sample(self) -> SampledError | None:
         """The centre, some corners and random points of the box, with the differences there."""
         if self.values is None:
             return None
@@ -157,7 +157,7 @@ class Subject:
         low, high = self.box.low, self.box.high
         share = np.random.default_rng(SEED).uniform(size=(max(count - len(self.landmarks), 1), len(low)))
         x = np.concatenate([self.landmarks, low * (1 - share) + high * share])
-        return Seen(x, self.difference(x))
+        return SampledError(x, self.difference(x))
 
     @cached_property
     def landmarks(self) -> Floats:

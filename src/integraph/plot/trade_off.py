@@ -166,7 +166,7 @@ def _exact(s: Subject) -> Picture | str:
         return f"a graph of {nodes:,} nodes is not laid out again: at most {NODES:,}"
     box = np.stack([s.box.low, s.box.high], 1) if s.program.inputs else None
     try:
-        alternatives = layouts(s.target, s.promised if "smoothed" in s.program.source else None, box=box).found
+        alternatives = layouts(s.target, s.promised if "smoothed" in s.program.source else None, box=box).choices
     except IntegraphError as error:
         return str(error)
     return alone(

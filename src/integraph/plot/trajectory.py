@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats, Indices
-from integraph.plot.labels import at, fitting, of
+from integraph.plot.labels import point_label, part_of, shortened_label
 from integraph.plot.picture import Curve, Frame, Panel, Picture, Span
 from integraph.plot.subject import Subject
 from integraph.program.dynamics import grid, switches
@@ -27,7 +27,7 @@ STILL = 1e-3  # of the most that an output moves on any way: less is not seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Way:
+class _Path:
     """One input, and its path: states (times, registers)."""
 
     label: str
@@ -56,7 +56,7 @@ def trajectory(s: Subject, x: ArrayLike | None = None) -> Picture | str:
         flow = program.flow(s.units(start[None]), times=times)
         if flow.ok:
             assert flow.path is not None
-            ways.append(_Way(at(start, s.variables, label), flow.path[0]))
+            ways.append(_Path(point_label(start, s.variables, label), flow.path[0]))
         else:
             failures.append(f"{label or 'the input'}: {flow.failures[0]}")
     if not ways:
@@ -86,7 +86,7 @@ def _groups(s: Subject) -> tuple[list[str], Indices]:
     return list(sizes), np.repeat(np.arange(len(sizes)), list(sizes.values()))
 
 
-def _registers(s: Subject, ways: list[_Way], group: Indices) -> Indices:
+def _registers(s: Subject, ways: list[_Path], group: Indices) -> Indices:
     """All, or those that are read out, and of each group those that move most; in order."""
     if s.program.width <= REGISTERS:
         return np.arange(s.program.width)
@@ -109,10 +109,10 @@ def _panels(sizes: dict[str, float]) -> list[tuple[float, list[str]]]:
     return panels
 
 
-def _picture(s: Subject, times: Floats, ways: list[_Way], failures: list[str]) -> Picture:
+def _picture(s: Subject, times: Floats, ways: list[_Path], failures: list[str]) -> Picture:
     kinds, kind = _groups(s)
     chosen = _registers(s, ways, kind)
-    names = [fitting(s.program.registers.name(register)) for register in chosen.tolist()]
+    names = [shortened_label(s.program.registers.name(register)) for register in chosen.tolist()]
     groups = [kinds[n] for n in kind[chosen].tolist()]
     size = np.max([np.abs(way.states[:, chosen]).max(0) for way in ways], 0)
     sizes: dict[str, float] = {}
@@ -133,7 +133,7 @@ def _picture(s: Subject, times: Floats, ways: list[_Way], failures: list[str]) -
             of_size = f"value, |y| ≤ {above(largest)}" if len(parts) > 1 else "value"
             panels.append(Panel("", "time", of_size, curves, spans))
         frames.append(Frame(way.label, tuple(panels)))
-    shown = of(len(chosen), s.program.width, "register")
+    shown = part_of(len(chosen), s.program.width, "register")
     which = ": those that are read out, and of each group those that move most" if len(chosen) < len(kind) else ""
     says = f"{shown[0].upper()}{shown[1:]}{which}, through {counted(len(spans), 'segment')}."
     if failures:
@@ -145,7 +145,7 @@ def _picture(s: Subject, times: Floats, ways: list[_Way], failures: list[str]) -
     return Picture("trajectory", title, says, tuple(frames), slider, True, _telling(s, ways, chosen))
 
 
-def _telling(s: Subject, ways: list[_Way], chosen: Indices) -> int:
+def _telling(s: Subject, ways: list[_Path], chosen: Indices) -> int:
     """The way on which most outputs move, and of those the one on which most registers do: where f is 0 an output is
     flat, and at the centre, where polynomials are expanded, many registers stay at 0."""
     outputs = np.stack([np.ptp(way.states @ s.program.readout.T, axis=0) for way in ways])

@@ -14,7 +14,7 @@ import numpy as np
 from integraph.errors import SpecError
 from integraph.numbers.arrays import Indices
 from integraph.program.block import Block
-from integraph.program.order import Listed, Nested, ordered
+from integraph.program.order import ListedOrder, NestedOrder, ordered
 
 MAX_ROW = 1 << 24  # terms of one register: they are sorted together, in about 1 GB
 
@@ -27,7 +27,7 @@ class _Writer:
 
     block: Block
     role: int
-    order: Nested | Listed
+    order: NestedOrder | ListedOrder
     reached: int | Indices  # cost of each lane, or of all lanes before it
 
     def cost(self, first: int, last: int) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from integraph.errors import SpecError
 from integraph.numbers.arrays import Indices, numbers
-from integraph.program.plugins import GADGETS, plugged
+from integraph.program.plugins import GADGETS, load_layer
 from integraph.program.terms import Terms
 from integraph.program.views import Ref
 
@@ -68,7 +68,7 @@ def register(op: Op) -> Op:
 
 def operation(name: str) -> Op:
     """The operation of that name."""
-    plugged(GADGETS)
+    load_layer(GADGETS)
     if name not in _OPS:
         raise SpecError(f"unknown operation {name!r}: known are {', '.join(sorted(_OPS))}")
     return _OPS[name]
@@ -76,7 +76,7 @@ def operation(name: str) -> Op:
 
 def operations() -> Iterator[Op]:
     """All that are registered, in order."""
-    plugged(GADGETS)
+    load_layer(GADGETS)
     yield from _OPS.values()
 
 

@@ -44,7 +44,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
     if set(top) - {"bits", "domain"} != set(KEYS):
         raise FileError(f"the document has the keys {_show(sorted(top))}, needs {', '.join(KEYS)}")
     registers = _registers(top["registers"], limits.registers)
-    reader = _Reader(tensors, registers.width, limits.terms)
+    reader = _Decoder(tensors, registers.width, limits.terms)
     segments = tuple(reader.segment(n, part) for n, part in enumerate(checked(list, top["segments"], "segments")))
     readout = reader.readout(top["readout"])
     scales = None if top["scales"] is None else reader.tensor(top["scales"], np.float64)
@@ -70,7 +70,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
 
 
 @dataclass(slots=True)
-class _Reader:
+class _Decoder:
     tensors: Mapping[str, Tensor]
     width: int
     terms_left: int

@@ -11,7 +11,7 @@ import numpy as np
 
 from integraph.errors import EscapeError, FlowError, OverflowedError, PrecisionError, StepLimitError, UsageError
 from integraph.numbers.arrays import Floats, numbers
-from integraph.program.plugins import FLOW, plugged
+from integraph.program.plugins import FLOW, load_layer
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -124,14 +124,14 @@ _BITS: dict[str, float] = {}
 
 def plug(engine: Engine, bits: float = DOUBLE) -> Engine:
     """Make an engine known by name; `bits` is the highest precision that it works in. Ours come first."""
-    plugged(FLOW)
+    load_layer(FLOW)
     _ENGINES[engine.name], _BITS[engine.name] = engine, bits
     return engine
 
 
 def able(program: Program) -> list[Engine]:
     """The engines that can run the program, in the order in which they were plugged in."""
-    plugged(FLOW)
+    load_layer(FLOW)
     return [engine for engine in _ENGINES.values() if _BITS[engine.name] >= program.bits and engine.can(program)]
 
 
@@ -146,9 +146,9 @@ def first_able(program: Program) -> Engine:
     return engines[0]
 
 
-def named(program: Program, name: str) -> Engine:
+def engine_named(program: Program, name: str) -> Engine:
     """The engine asked for, if it exists and can run the program."""
-    plugged(FLOW)
+    load_layer(FLOW)
     if not isinstance(name, str) or name not in _ENGINES:
         raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}")
     engine, others = _ENGINES[name], " or ".join(repr(e.name) for e in able(program))

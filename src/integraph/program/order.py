@@ -15,7 +15,7 @@ from integraph.program.views import Ref, View, row_major
 
 
 @dataclass(frozen=True, slots=True)
-class Nested:
+class NestedOrder:
     """Registers and lanes as two views of one shape, the first increasing."""
 
     registers: View
@@ -39,7 +39,7 @@ class Nested:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listed:
+class ListedOrder:
     """Registers and lanes one by one."""
 
     registers: Indices
@@ -52,7 +52,7 @@ class Listed:
         return self.lanes[first:last]
 
 
-def ordered(ref: Ref) -> Nested | Listed:
+def ordered(ref: Ref) -> NestedOrder | ListedOrder:
     """For a reference that `distinct` accepts."""
     if isinstance(ref, View):
         order = nested(ref)
@@ -60,10 +60,10 @@ def ordered(ref: Ref) -> Nested | Listed:
         return order
     registers = ref.registers.reshape(-1)
     lanes = np.argsort(registers, kind="stable")
-    return Listed(registers[lanes], lanes)
+    return ListedOrder(registers[lanes], lanes)
 
 
-def nested(view: View) -> Nested | None:
+def nested(view: View) -> NestedOrder | None:
     """None where no order of the axes will do: some register comes twice, or the axes interleave."""
     offset, lane = view.offset, 0
     axes: list[tuple[int, int, int]] = []
@@ -80,7 +80,9 @@ def nested(view: View) -> Nested | None:
             return None
         reach += (n - 1) * s
     shape = tuple(n for _, n, _ in axes)
-    return Nested(View(offset, shape, tuple(s for s, _, _ in axes)), View(lane, shape, tuple(t for _, _, t in axes)))
+    return NestedOrder(
+        View(offset, shape, tuple(s for s, _, _ in axes)), View(lane, shape, tuple(t for _, _, t in axes))
+    )
 
 
 def distinct(ref: Ref) -> bool:

@@ -9,6 +9,6 @@ from typing import Any
 FLOW, GADGETS, PLOT, REPORT = "flow", "gadgets", "plot", "report"
 
 
-def plugged(layer: str) -> Any:
+def load_layer(layer: str) -> Any:
     """The package of a layer, loaded: whatever it registers is registered then."""
     return importlib.import_module(f"integraph.{layer}")

@@ -17,8 +17,8 @@ from integraph.errors import SpecError, UsageError
 from integraph.numbers.arrays import Floats
 from integraph.program import dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Domain, Probe
-from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, first_able, named
-from integraph.program.plugins import PLOT, REPORT, plugged
+from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, engine_named, first_able
+from integraph.program.plugins import PLOT, REPORT, load_layer
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
@@ -189,7 +189,7 @@ class Program:
         `rtol` is relative to each register, and not finer than rounding whatever it says."""
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
         dynamics.check_options(self, options)
-        chosen = self._engine if engine is None else named(self, engine)
+        chosen = self._engine if engine is None else engine_named(self, engine)
         return chosen.run(self, batch_of(x, self.inputs), options)
 
     @cached_property
@@ -245,11 +245,11 @@ class Program:
     ) -> Any:
         """A picture as a matplotlib figure, and as a PNG, SVG or PDF file if there is a path: the trajectory of `x`, or
         "error", "sparsity" …; an unknown name lists all. `source` is what was compiled."""
-        return plugged(PLOT).plot(self, what, path, source=source, x=x, box=box)
+        return load_layer(PLOT).plot(self, what, path, source=source, x=x, box=box)
 
     def report(self, path: str | os.PathLike[str] = "report.html", source: Any = None, **options: Any) -> Path:
         """All pictures and numbers in one HTML file, with the options of `integraph.report`; returns its path."""
-        page: Path = plugged(REPORT).report(self, path, source, **options)
+        page: Path = load_layer(REPORT).report(self, path, source, **options)
         return page
 
     def __repr__(self) -> str:

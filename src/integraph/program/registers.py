@@ -10,7 +10,7 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.program.views import Ref, View, dense
-from integraph.text import Distinct, joined
+from integraph.text import DistinctNames, joined
 
 SHOWN = 100  # groups that a message names
 MAX_WIDTH = 2**31 - 2  # indices of terms are int32
@@ -30,7 +30,7 @@ class Registers:
     def __init__(self) -> None:
         self._groups: list[Group] = []
         self._given: dict[str, int] = {}  # names as they were given → groups
-        self._distinct = Distinct()
+        self._distinct = DistinctNames()
         self._starts: list[int] = []
         self._closed = False
         self.width = 0

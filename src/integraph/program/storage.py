@@ -24,7 +24,7 @@ from integraph.program.document import Limits, decode
 from integraph.program.lowering import digest
 from integraph.program.program import Program
 from integraph.program.schema import encode
-from integraph.progress import watched
+from integraph.progress import progress_bar
 
 FORMAT, VERSION = "integraph program", 1
 METADATA = {"format", "version", "digest", "seal", "program"}
@@ -170,7 +170,7 @@ def _lower(program: Program, what: str) -> str:
     """Lower all blocks once; the program then knows its digest and how many terms it has."""
     terms = 0
     total = sum(bound(block) for s in program.segments for block in s.blocks)
-    with watched(total, f"{what} {total:.2g} terms") as advance:
+    with progress_bar(total, f"{what} {total:.2g} terms") as advance:
 
         def progress(count: int) -> None:
             nonlocal terms

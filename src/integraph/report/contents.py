@@ -13,7 +13,7 @@ from integraph.plot.subject import Subject
 from integraph.program.box import where
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import named_box, sizes
-from integraph.report.error_summary import card, known
+from integraph.report.error_summary import card, error_section
 from integraph.report.markup import code, details, facts, tag
 from integraph.report.page import Section
 
@@ -36,7 +36,13 @@ def contents(
     subject: Subject, gallery: Mapping[str, Picture | str], proof: Proof | Certificate | None
 ) -> list[Section]:
     """The sections of a report; the gallery is every picture by name, or why there is none."""
-    return [_compiled(subject), known(subject, proof), _pictures(gallery), _segments(subject), _again(subject, proof)]
+    return [
+        _compiled(subject),
+        error_section(subject, proof),
+        _pictures(gallery),
+        _segments(subject),
+        _again(subject, proof),
+    ]
 
 
 def _compiled(subject: Subject) -> Section:

@@ -25,7 +25,7 @@ COORDINATES = 8  # of a point that is written out
 CANNOT = "cannot: it proves formulas, and networks compiled by Theorem 2. integraph.enclose bounds the outputs."
 
 
-def known(subject: Subject, proof: Proof | Certificate | None) -> Section:
+def error_section(subject: Subject, proof: Proof | Certificate | None) -> Section:
     """Three cards, and the proof if there is one."""
     cards = tag("div", _promised(subject), _proven(subject, proof), _seen(subject), class_="cards wide")
     return Section("How far it can be off", [cards] if proof is None else [cards, _proof(proof)])

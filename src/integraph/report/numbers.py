@@ -28,7 +28,7 @@ def _short(x: float) -> float | int:
     return int(x) if x.is_integer() and abs(x) < 1e6 else x
 
 
-def some(y: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def subsampled(y: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Which points of a curve are drawn: all, or of every stretch its lowest, its highest and one gap."""
     if len(y) <= POINTS:
         return np.arange(len(y))
@@ -44,6 +44,6 @@ def some(y: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     return np.array(sorted(kept))
 
 
-def every(size: int) -> slice:
+def stride(size: int) -> slice:
     """Which rows or columns of a heat map are drawn."""
     return slice(None, None, max(1, math.ceil(size / SIDE)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from integraph.plot.picture import DASHED, LINE, POINTS, STEPS, Bars, Frame, Heat, Mark, Panel, Picture
 from integraph.report import colours
-from integraph.report.numbers import digits, every, some
+from integraph.report.numbers import digits, stride, subsampled
 from integraph.report.panel_layout import SPAN, layout, words
 
 LINES: dict[str, dict[str, Any]] = {
@@ -63,7 +63,7 @@ def _trace(mark: Mark, panel: Panel) -> dict[str, Any]:
     if isinstance(mark, Bars):
         bars = {"type": "bar", "x": list(range(len(mark.names))), "y": digits(mark.values), "marker": {"color": colour}}
         return bars | named | {"hovertext": [words(name) for name in mark.names], "hoverinfo": "text+y+name"}
-    kept = np.arange(len(mark.y)) if mark.style == POINTS else some(mark.y)
+    kept = np.arange(len(mark.y)) if mark.style == POINTS else subsampled(mark.y)
     look = DOTS if panel.matrix and mark.style == POINTS else LINES[mark.style]
     trace = {"type": "scatter", "x": digits(mark.x[kept]), "y": digits(mark.y[kept]), **_coloured(look, colour)} | named
     if mark.text:
@@ -77,7 +77,7 @@ def _coloured(look: dict[str, Any], colour: str) -> dict[str, Any]:
 
 
 def _heat(mark: Heat) -> dict[str, Any]:
-    rows, columns = every(len(mark.y)), every(len(mark.x))
+    rows, columns = stride(len(mark.y)), stride(len(mark.x))
     trace = {
         "type": "heatmap",
         "x": digits(mark.x[columns]),

@@ -11,7 +11,7 @@ from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.targets import float_arithmetic
 from integraph.targets.expression import Expression
-from integraph.text import Distinct, clean
+from integraph.text import DistinctNames, clean
 
 Alpha = tuple[int, ...]
 
@@ -41,7 +41,7 @@ class Function:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))
-        object.__setattr__(self, "variables", tuple(map(Distinct(), self.variables)))
+        object.__setattr__(self, "variables", tuple(map(DistinctNames(), self.variables)))
 
     def __repr__(self) -> str:
         kind = "formula " if self.expression else "" if self.table else "function "

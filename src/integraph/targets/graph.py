@@ -42,7 +42,7 @@ from integraph.targets import folding, graph_rows
 from integraph.targets.entrywise_power import entrywise_power
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_evaluation import compute
-from integraph.text import NAME, Distinct, clean
+from integraph.text import NAME, DistinctNames, clean
 
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
 ROWS = ("softmax", "log_softmax", "logsumexp")
@@ -88,7 +88,7 @@ class Graph:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))
-        object.__setattr__(self, "variables", tuple(map(Distinct(), self.variables)))
+        object.__setattr__(self, "variables", tuple(map(DistinctNames(), self.variables)))
         object.__setattr__(self, "notes", tuple(map(clean, self.notes)))
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ STEP = 8  # c/N is a multiple of 1/8, so that c and c·γ_k are exact in float64
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class PaperBound:
     """What the theorem chooses for order n in d dimensions."""
 
     d: int
@@ -35,7 +35,7 @@ class Paper:
         return UP * _constant(self.d, self.n) * (inside + outside)
 
 
-def paper(d: int, n: int, eps: float, gamma: float = 0.5) -> Paper:
+def paper(d: int, n: int, eps: float, gamma: float = 0.5) -> PaperBound:
     """N = ⌈(n!/d^n · γε/2^d)^{−1/n}⌉, δ = n!/d^n (1 − γ)ε/((N+1)^d − 2^d), c = 2N artanh(1 − 2δ), rounded up."""
     if not 0 < gamma < 1:
         raise UsageError(f"gamma = {gamma}: the share of the tolerance must be between 0 and 1")
@@ -50,7 +50,7 @@ def paper(d: int, n: int, eps: float, gamma: float = 0.5) -> Paper:
     delta = min((1 - gamma) * eps / (constant * others), 0.25) if others else 0.25
     kappa = max(steepness(N, delta) / N, FLATTEST)
     c = N * math.ceil(STEP * kappa * (1 + 1e-12)) / STEP
-    return Paper(d, n, N, delta, c)
+    return PaperBound(d, n, N, delta, c)
 
 
 def _constant(d: int, n: int) -> float:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class DecayRates:
     """r₁ and r₃ of one layer, and ln δ behind it."""
 
     r1: float
@@ -25,7 +25,7 @@ class Rates:
     log_delta: float
 
 
-def rates(M: float, width: int, depth: int, size: float, readout: float, eps: float) -> tuple[Rates, ...]:
+def rates(M: float, width: int, depth: int, size: float, readout: float, eps: float) -> tuple[DecayRates, ...]:
     """One pair for each of `depth` layers; `readout` is ‖c‖₁, `size` is R."""
     M, size = max(M, 1.0), max(size, 1.0)
     K = M * (width * size + 1.0)
@@ -39,7 +39,7 @@ def rates(M: float, width: int, depth: int, size: float, readout: float, eps: fl
         after = log_a1 + log_delta - (log_a3 + math.log1p(-math.exp(log_a2 + log_delta - log_a3)))
         r1 = _add(math.log(size), log_delta) - (math.log(M * width + 1.0) + log_delta)
         r3 = _add(math.log(K), after) - after
-        rate_list.append(Rates(max(r1, 0.0), r3, after))
+        rate_list.append(DecayRates(max(r1, 0.0), r3, after))
         log_delta = after
     return tuple(rate_list)
 

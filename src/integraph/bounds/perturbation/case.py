@@ -23,7 +23,7 @@ from integraph.numbers.roundoff import UP
 Ranges = Mapping[str, Interval]
 
 
-class End(NamedTuple):
+class PerturbedEnd(NamedTuple):
     """The range of a register's right end, and how far it can end from there; ∞ where nothing can be said."""
 
     right: Interval
@@ -36,7 +36,7 @@ class End(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class PerturbedStart:
     starts: Ranges
     off: Sizes
     tensors: Mapping[str, Floats]
@@ -51,9 +51,9 @@ class Case:
             x, off = mul(point(self.tensors["a"]), x), times(np.abs(self.tensors["a"]), off)
         return (add(x, point(self.tensors["b"])) if "b" in self.tensors else x), off
 
-    def end(self, role: str, right: Interval, off: Floats) -> End:
+    def end(self, role: str, right: Interval, off: Floats) -> PerturbedEnd:
         off = np.broadcast_to(off, np.broadcast_shapes(np.shape(off), right.low.shape))
-        return End(self.right(role, right), np.where(off >= 0, UP * off, np.inf))
+        return PerturbedEnd(self.right(role, right), np.where(off >= 0, UP * off, np.inf))
 
     def right(self, role: str, ideal: Interval) -> Interval:
         return both(ideal, self.known[role]) if role in self.known else ideal

@@ -30,7 +30,7 @@ import numpy as np
 from integraph.bounds.paper.lemma5 import BEND
 from integraph.bounds.perturbation import activation_errors
 from integraph.bounds.perturbation.activation_errors import Sizes, over
-from integraph.bounds.perturbation.case import Case, End, point, times
+from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, point, times
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, even, rising, turning
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -38,7 +38,7 @@ from integraph.numbers.range_arithmetic import add, mul, power
 from integraph.numbers.roundoff import UP, U
 from integraph.targets.activations import ACTIVATIONS, steepest_slope
 
-Ends = dict[str, End]
+Ends = dict[str, PerturbedEnd]
 LN2, ROOT_PI, ROOT_TWO_PI = math.log(2.0), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 MOMENT = 0.4289  # > sup |x| e^(−x²)
 ARC = 0.4024  # > sup ln(1 + x²)/(2|x|)
@@ -57,13 +57,13 @@ def _log_cosh(x: Floats) -> Floats:
 log_cosh_range = even(rising(_log_cosh, least=0.0))
 
 
-def _seen(case: Case, name: str = "x") -> tuple[Interval, Floats, Interval, Sizes]:
+def _seen(case: PerturbedStart, name: str = "x") -> tuple[Interval, Floats, Interval, Sizes]:
     """x, δ, the range of M, and what `perturbation` wants to know."""
     x, off = case.argument() if name == "x" else (case.starts[name], case.off[name])
     return x, off, x.widened(off), {**case.off, name: off, **case.own}
 
 
-def _main(name: str, case: Case, role: str, right: Interval | None = None) -> End:
+def _main(name: str, case: PerturbedStart, role: str, right: Interval | None = None) -> PerturbedEnd:
     """The register that holds the function itself."""
     x, off, M, rho = _seen(case)
     wrong, _ = activation_errors.WRONG[name](M, rho)
@@ -72,24 +72,24 @@ def _main(name: str, case: Case, role: str, right: Interval | None = None) -> En
     )
 
 
-def _lam(case: Case, role: str) -> End:
+def _lam(case: PerturbedStart, role: str) -> PerturbedEnd:
     x, off, M, rho = _seen(case)
     sech = 1.0 / np.cosh(np.minimum(M.distance, 350.0))
     bend = np.minimum(BEND, 2.0 * M.size)
     return case.end(role, x_tanh_x(x), over(rho[role] * sech * sech, rho[role]) + bend * off)
 
 
-def tanh(case: Case) -> Ends:
+def tanh(case: PerturbedStart) -> Ends:
     return {"alpha": _main("tanh", case, "alpha"), "lam": _lam(case, "lam")}
 
 
-def log_cosh(case: Case) -> Ends:
+def log_cosh(case: PerturbedStart) -> Ends:
     x, off, M, rho = _seen(case)
     wrong = rho["l"] + over(rho["m"], rho["m"]) + np.tanh(M.size) * off
     return {"m": _lam(case, "m"), "l": case.end("l", add(case.starts["l"], log_cosh_range(x)), wrong)}
 
 
-def sigmoid(case: Case) -> Ends:
+def sigmoid(case: PerturbedStart) -> Ends:
     x, off, M, rho = _seen(case)
     half = np.maximum(0.5 * M.distance, 1e-9)
     small = (rho["s"] + 0.5 * rho["x"]) * np.tanh(half) / half
@@ -98,17 +98,17 @@ def sigmoid(case: Case) -> Ends:
     return {"s": _main("silu", case, "s"), "g": case.end("g", FUNCTIONS["sigmoid"](x), wrong + steep * off)}
 
 
-def silu(case: Case) -> Ends:
+def silu(case: PerturbedStart) -> Ends:
     return {"s": _main("silu", case, "s")}
 
 
-def softplus(case: Case) -> Ends:
+def softplus(case: PerturbedStart) -> Ends:
     x, *_ = _seen(case)
     grown = add(FUNCTIONS["softplus"](x), point(np.array(-LN2)).widened(U))
     return {"s": _main("silu", case, "s"), "y": _main("softplus", case, "y", add(case.starts["y"], grown))}
 
 
-def relu(case: Case) -> Ends:
+def relu(case: PerturbedStart) -> Ends:
     """x·sigmoid(kx)."""
     x, off, M, rho = _seen(case)
     k = np.asarray(case.tensors["k"])
@@ -118,7 +118,7 @@ def relu(case: Case) -> Ends:
     return {"s": case.end("s", right, wrong + steepest_slope(ACTIVATIONS["silu"], scaled) * off)}
 
 
-def _gauss(case: Case, rate: float, scale: float, turn: float) -> Ends:
+def _gauss(case: PerturbedStart, rate: float, scale: float, turn: float) -> Ends:
     """w and h of erf and gelu: F = scale·x·e^(−rate·x²/2), h falls by e^(−rate·w₀) more."""
     x, off, M, rho = _seen(case)
     grown = np.expm1(rate * rho["w"])
@@ -130,26 +130,26 @@ def _gauss(case: Case, rate: float, scale: float, turn: float) -> Ends:
     return {"w": _square(case), "h": case.end("h", h, wrong)}
 
 
-def _square(case: Case) -> End:
+def _square(case: PerturbedStart) -> PerturbedEnd:
     x, off, M, rho = _seen(case)
     return case.end("w", power(x, Fraction(2)), rho["w"] + times(2.0 * M.size, off))
 
 
-def erf(case: Case) -> Ends:
+def erf(case: PerturbedStart) -> Ends:
     x, *_ = _seen(case)
     y = _main("erf", case, "y", add(case.starts["y"], FUNCTIONS["erf"](x)))
     return {**_gauss(case, 2.0, 2.0 / ROOT_PI, math.sqrt(0.5)), "y": y}
 
 
-def gelu(case: Case) -> Ends:
+def gelu(case: PerturbedStart) -> Ends:
     return {**_gauss(case, 1.0, 1.0 / ROOT_TWO_PI, 1.0), "z": _main("gelu", case, "z")}
 
 
-def gaussian(case: Case) -> Ends:
+def gaussian(case: PerturbedStart) -> Ends:
     return {"w": _square(case), "y": _main("gaussian", case, "y")}
 
 
-def _inverse(case: Case, imaginary: str) -> tuple[Ends, Floats]:
+def _inverse(case: PerturbedStart, imaginary: str) -> tuple[Ends, Floats]:
     """ζ/(1 + ζ) from ζ = w + ix, and the smallest |1 + ζ'|."""
     x, off = case.starts[imaginary], case.off[imaginary]
     near = np.maximum(x.distance - off, 0.0)
@@ -159,7 +159,7 @@ def _inverse(case: Case, imaginary: str) -> tuple[Ends, Floats]:
     return {imaginary: case.end(imaginary, v, moved), "w": case.end("w", circle(x), moved)}, actual
 
 
-def arctan(case: Case) -> Ends:
+def arctan(case: PerturbedStart) -> Ends:
     x, off, M, rho = _seen(case, "v")
     wrong, _ = activation_errors.arctan(M, rho)
     y = case.end(
@@ -168,7 +168,7 @@ def arctan(case: Case) -> Ends:
     return {**_inverse(case, "v")[0], "y": y}
 
 
-def asinh(case: Case) -> Ends:
+def asinh(case: PerturbedStart) -> Ends:
     """|1 + ζs|² ≥ a² + u²s² with a = 1 − |w₀|: by v, y grows by asinh(u/a)/u at most, by u and w by
     |v|·ln(1 + (u/a)²)/(2u²), and |v| ≤ |u| + what both are off."""
     x, rho = case.starts["u"], case.off
@@ -184,7 +184,7 @@ def asinh(case: Case) -> Ends:
     return {**ends, **own}
 
 
-def sinh_cosh(case: Case) -> Ends:
+def sinh_cosh(case: PerturbedStart) -> Ends:
     x, off, M, rho = _seen(case)
     (sinh, cosh), (s, c) = ((FUNCTIONS[n](z) for n in ("sinh", "cosh")) for z in (x, M))
     u, v = case.starts["u"], case.starts["v"]
@@ -200,7 +200,7 @@ def sinh_cosh(case: Case) -> Ends:
     }
 
 
-def expm1(case: Case) -> Ends:
+def expm1(case: PerturbedStart) -> Ends:
     x, off, M, rho = _seen(case)
     z, grown = case.starts["z"], FUNCTIONS["exp"](M).high
     one = add(z, point(np.array(1.0)))
@@ -208,7 +208,7 @@ def expm1(case: Case) -> Ends:
     return {"z": case.end("z", right, times(grown, rho["z"]) + times(times(grown, one.size), off))}
 
 
-WRONG: dict[str, Callable[[Case], Ends]] = {
+WRONG: dict[str, Callable[[PerturbedStart], Ends]] = {
     "tanh": tanh,
     "log_cosh": log_cosh,
     "sigmoid": sigmoid,

@@ -18,27 +18,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from integraph.bounds.perturbation.case import Case, End, point, times
+from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, point, times
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, rising
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.numbers.range_arithmetic import add, both, mul, power, sub, total
 from integraph.numbers.roundoff import UP
 
-Ends = dict[str, End]
+Ends = dict[str, PerturbedEnd]
 FLAT = 0.2163  # > sup of −p L'(p) for p ≥ 0
 
 inverted = rising(lambda p: p / (1.0 + p), (-1.0, math.inf), most=1.0)  # 1 − 1/ξ
 
 
-def _base(case: Case) -> tuple[Floats, Floats]:
+def _base(case: PerturbedStart) -> tuple[Floats, Floats]:
     """The smallest right ξ, and ρ/ξ, at least 1 where the actual one may be no longer positive."""
     low = np.maximum(1.0 + case.starts["p"].low, 0.0)
     share = np.where(case.off["p"] == 0, np.where(low > 0, 0.0, 1.0), UP * case.off["p"] / low)
     return low, np.minimum(share, UP * case.off["share"]) if "share" in case.off else share
 
 
-def _p(case: Case) -> End:
+def _p(case: PerturbedStart) -> PerturbedEnd:
     low, share = _base(case)
     return case.end("p", inverted(case.starts["p"]), _over(share / low, share))
 
@@ -52,12 +52,12 @@ def _log(share: Floats) -> Floats:
     return np.where(share < 1, -np.log1p(-np.minimum(share, 1.0)), np.inf)
 
 
-def ln(case: Case) -> Ends:
+def ln(case: PerturbedStart) -> Ends:
     right = add(case.starts["z"], FUNCTIONS["log1p"](case.starts["p"]))
     return {"p": _p(case), "z": case.end("z", right, case.off["z"] + _log(_base(case)[1]))}
 
 
-def _form(case: Case, weights: str, role: str, bias: str) -> tuple[Interval, Floats]:
+def _form(case: PerturbedStart, weights: str, role: str, bias: str) -> tuple[Interval, Floats]:
     """Σ w x + b, and how far it is off."""
     x, b = case.starts[role], np.asarray(case.tensors.get(bias, 0.0))
     if weights not in case.tensors or not x.low.shape[-1]:
@@ -70,7 +70,7 @@ def _form(case: Case, weights: str, role: str, bias: str) -> tuple[Interval, Flo
     return add(total(mul(point(w), x), (-1,)), point(b)).widened(lost), off
 
 
-def _growth(case: Case) -> tuple[Interval, Floats]:
+def _growth(case: PerturbedStart) -> tuple[Interval, Floats]:
     """e^ℓ and d."""
     exponent, off = _form(case, "w", "x", "b")
     if "p" in case.starts:
@@ -83,7 +83,7 @@ def _growth(case: Case) -> tuple[Interval, Floats]:
     return FUNCTIONS["exp"](exponent), off
 
 
-def _grows(case: Case, grown: Interval, d: Floats) -> End:
+def _grows(case: PerturbedStart, grown: Interval, d: Floats) -> PerturbedEnd:
     """z, which grows by e^ℓ. Where z starts away from 0, a known end bounds e^ℓ too."""
     z = case.starts["z"]
     right = case.right("z", mul(z, grown))
@@ -97,16 +97,16 @@ def _unless_nothing(off: Floats, d: Floats, nothing: Floats) -> Floats:
     return np.where(np.isfinite(d) | nothing, off, np.inf)
 
 
-def powers(case: Case) -> Ends:
+def powers(case: PerturbedStart) -> Ends:
     return {"p": _p(case), "z": _grows(case, *_growth(case))}
 
 
-def monomial(case: Case) -> Ends:
+def monomial(case: PerturbedStart) -> Ends:
     exponent, off = _form(case, "w", "l", "b")
     return {"z": _grows(case, FUNCTIONS["exp"](exponent), off)}
 
 
-def spiral(case: Case) -> Ends:
+def spiral(case: PerturbedStart) -> Ends:
     grown, d = _growth(case)
     angle, delta = _form(case, "c", "t", "d")
     sin, cos = FUNCTIONS["sin"](angle), FUNCTIONS["cos"](angle)
@@ -126,7 +126,7 @@ def spiral(case: Case) -> Ends:
     return ends | ({"p": _p(case)} if "p" in case.starts else {})
 
 
-def variable_power(case: Case) -> Ends:
+def variable_power(case: PerturbedStart) -> Ends:
     """A start for the role y, the range of the exponent, makes the bound narrower: then |q| ≤ |y||p|."""
     q, rho = case.starts["q"], case.off
     low, share = _base(case)
@@ -148,7 +148,7 @@ def _slowest(p: Floats) -> Floats:
     return UP * np.where(small, 1.0, np.log1p(p) / np.where(small, 1.0, p))
 
 
-WRONG: dict[str, Callable[[Case], Ends]] = {
+WRONG: dict[str, Callable[[PerturbedStart], Ends]] = {
     "ln": ln,
     "variable_power": variable_power,
     "powers": powers,

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from integraph.bounds.perturbation.activation_errors import over
-from integraph.bounds.perturbation.case import Case, End, point, times
+from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, point, times
 from integraph.bounds.ranges.interval_functions import logsumexp, others
 from integraph.bounds.ranges.interval_functions import softmax as softmax_range
 from integraph.numbers.arrays import Floats
@@ -44,7 +44,7 @@ from integraph.numbers.roundoff import UP, U
 LOST = -1e-12  # others() from below
 
 
-class Rows(NamedTuple):
+class ScoreRows(NamedTuple):
     """What softmax and ln Σ exp have in common; `largest` is max δ of each row, κ has an axis of lanes, of length 1."""
 
     kappa: Floats
@@ -56,11 +56,11 @@ class Rows(NamedTuple):
     held: Floats  # the largest a for the actual scores
     moved: Floats  # what these change a by
     sigma: Interval
-    u: End
-    m: End
+    u: PerturbedEnd
+    m: PerturbedEnd
 
 
-def softmax(case: Case) -> dict[str, End]:
+def softmax(case: PerturbedStart) -> dict[str, PerturbedEnd]:
     """The right start of a holds h: 1/n for the n entries of a row that take part, 0 for the others. With a tensor c it
     is rounded, and does not sum up to 1; with a register c it is what it should be, and `off` knows of the rounding."""
     row = _rows(case, case.starts.get("h", case.starts["a"]).high)
@@ -68,7 +68,7 @@ def softmax(case: Case) -> dict[str, End]:
     return {"a": case.end("a", row.right, a), "u": row.u, "m": row.m}
 
 
-def log_softmax(case: Case) -> dict[str, End]:
+def log_softmax(case: PerturbedStart) -> dict[str, PerturbedEnd]:
     """starts["h"] holds h, which is in no register."""
     h = case.starts["h"].high
     row = _rows(case, h)
@@ -78,7 +78,7 @@ def log_softmax(case: Case) -> dict[str, End]:
     return {"y": case.end("y", right, off), "u": row.u, "m": row.m}
 
 
-def log_sum_exp(case: Case) -> dict[str, End]:
+def log_sum_exp(case: PerturbedStart) -> dict[str, PerturbedEnd]:
     """starts["h"] holds h, which is in no register."""
     h, rho = case.starts["h"].high, case.off
     row = _rows(case, h)
@@ -89,13 +89,13 @@ def log_sum_exp(case: Case) -> dict[str, End]:
     return {"l": case.end("l", add(case.starts["l"], grown), off), "u": row.u, "m": row.m}
 
 
-def _log_n(row: Rows, h: Floats) -> Interval:
+def _log_n(row: ScoreRows, h: Floats) -> Interval:
     """ln N from the right start."""
     weight = np.log(h)
     return logsumexp(Interval(row.sigma.low + weight, row.sigma.high + weight), h > 0)
 
 
-def _rows(case: Case, h: Floats) -> Rows:
+def _rows(case: PerturbedStart, h: Floats) -> ScoreRows:
     rho, s = case.off, case.starts["s"]
     taking, delta, alike = h > 0, rho["s"], np.zeros(1)
     sigma, rounded = s, 2.0 * h.shape[-1] * U
@@ -127,7 +127,7 @@ def _rows(case: Case, h: Floats) -> Rows:
     m = over(times(far, kappa[..., 0]) + start + times(most, eta).sum(-1), kappa[..., 0])
     m = m + np.where(taking, shift, 0.0).sum(-1) + (largest + alike)[..., 0]
     ends = case.end("u", mul(sigma, right), u), case.end("m", span, m)
-    return Rows(kappa, largest, alike, skew, most, right, held, moved, sigma, *ends)
+    return ScoreRows(kappa, largest, alike, skew, most, right, held, moved, sigma, *ends)
 
 
 def _ratios(sigma: Interval, h: Floats, taking: Any, mean: Floats, reach: Floats) -> tuple[Floats, Floats, Floats]:

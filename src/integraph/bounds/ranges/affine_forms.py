@@ -29,16 +29,16 @@ POSITIVE = {"sub": "add", "neg": "abs"}  # what an operation is to sizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class AffineForm:
     rows: Floats
     size: Floats
     lost: Floats
 
 
 @quiet
-def forms(graph: Graph, box: Interval) -> dict[int, Form]:
+def forms(graph: Graph, box: Interval) -> dict[int, AffineForm]:
     """The nodes that are affine maps of the inputs, if these are few and their box is bounded."""
-    known: dict[int, Form] = {}
+    known: dict[int, AffineForm] = {}
     floor = TINY * (1.0 + box.size.sum())  # more than coefficients lose below the smallest numbers
     if graph.inputs > INPUTS or not np.isfinite(floor):
         return known
@@ -52,7 +52,7 @@ def forms(graph: Graph, box: Interval) -> dict[int, Form]:
 
 
 @quiet
-def span(form: Form, box: Interval) -> Interval:
+def span(form: AffineForm, box: Interval) -> Interval:
     """The values of a form on the box."""
     A, b = form.rows[:-1], form.rows[-1]
     first, last = (end.reshape(-1, *(1,) * b.ndim) for end in (box.low, box.high))
@@ -61,14 +61,14 @@ def span(form: Form, box: Interval) -> Interval:
     return interval(b + (A * low).sum(0) - lost, b + (A * high).sum(0) + lost)
 
 
-def _input(node: Node, box: Interval) -> Form:
+def _input(node: Node, box: Interval) -> AffineForm:
     rows, numbers = np.zeros((len(box.low) + 1, node.size)), np.arange(node.size)
     own = node.data[0] + numbers
     rows[own, numbers] = 1.0
-    return Form(rows.reshape(-1, *node.shape), box.size[own].reshape(node.shape), np.zeros(node.shape))
+    return AffineForm(rows.reshape(-1, *node.shape), box.size[own].reshape(node.shape), np.zeros(node.shape))
 
 
-def _form(graph: Graph, node: Node, forms_of: dict[int, Form], floor: float) -> Form | None:
+def _form(graph: Graph, node: Node, forms_of: dict[int, AffineForm], floor: float) -> AffineForm | None:
     fixed = [graph.nodes[n].op == "constant" for n in node.args]
     scaled = node.op in SCALING and sum(fixed) == 1 and (node.op != "div" or fixed[1])
     known = all(f or n in forms_of for f, n in zip(fixed, node.args, strict=True))
@@ -81,19 +81,21 @@ def _form(graph: Graph, node: Node, forms_of: dict[int, Form], floor: float) -> 
     positive = replace(node, op=POSITIVE.get(node.op, node.op))
     size = compute(positive, [x.size for x in operands])
     lost = compute(positive, [x.lost for x in operands]) + 2.0 * (_terms(node, operands) + 8) * U * size + floor
-    return Form(_rows(node, [x.rows for x in operands]), size, lost)
+    return AffineForm(_rows(node, [x.rows for x in operands]), size, lost)
 
 
-def _constant(node: Node, count: int, factor: bool) -> Form:
+def _constant(node: Node, count: int, factor: bool) -> AffineForm:
     """A summand is a form without coefficients; a factor multiplies every row and both bounds."""
     assert node.value is not None
     size = np.abs(node.value)
     if factor:
-        return Form(np.broadcast_to(node.value, (count, *node.shape)), size, size)
-    return Form(np.concatenate([np.zeros((count - 1, *node.shape)), node.value[None]]), size, np.zeros(node.shape))
+        return AffineForm(np.broadcast_to(node.value, (count, *node.shape)), size, size)
+    return AffineForm(
+        np.concatenate([np.zeros((count - 1, *node.shape)), node.value[None]]), size, np.zeros(node.shape)
+    )
 
 
-def _terms(node: Node, operands: Sequence[Form]) -> int:
+def _terms(node: Node, operands: Sequence[AffineForm]) -> int:
     """How many numbers a number of the result sums up."""
     if node.op == "matmul":
         return int(operands[0].size.shape[-1])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.bounds.sobolev.singularities import trouble
+from integraph.bounds.sobolev.singularities import first_singularity
 from integraph.bounds.sobolev.supremum import cover
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
@@ -58,7 +58,7 @@ def derivative_bounds(function: Function, n: int, low: Floats, high: Floats, *, 
         seen = _seen(function, n, low, high)
         return Sobolev(n, low, high, below(len(low), n + 1), seen, np.full_like(seen, np.inf), NO_FORMULA)
     suprema = cover(function.expression, n, low, high, loose)
-    why = "" if suprema.dead is None else trouble(function.expression, *suprema.dead, n + 1)
+    why = "" if suprema.dead is None else first_singularity(function.expression, *suprema.dead, n + 1)
     alphas, factor = below(len(low), n + 1), factorials(len(low), n + 1)[:, None]
     with np.errstate(over="ignore"):
         lower, upper = suprema.lower * factor * (1 - ROUNDED), suprema.upper * factor * (1 + ROUNDED)
@@ -70,7 +70,7 @@ def explain(function: Function, low: Floats, high: Floats, n: int) -> str:
     if function.expression is None:
         return NO_FORMULA
     suprema = cover(function.expression, n, np.asarray(low, float), np.asarray(high, float), np.inf)
-    return "" if suprema.dead is None else trouble(function.expression, *suprema.dead, n + 1)
+    return "" if suprema.dead is None else first_singularity(function.expression, *suprema.dead, n + 1)
 
 
 def _seen(function: Function, n: int, low: Floats, high: Floats) -> Floats:

@@ -20,7 +20,7 @@ ZERO = 1e-9  # what is told as 0
 CORNERS = 6  # dimensions whose corners are tried
 
 
-class _Watch(SeriesArithmetic):
+class _SingularityWatch(SeriesArithmetic):
     """Notes the first step that makes something unknown of what is known, and whether its value is."""
 
     step: Step | None = None
@@ -39,10 +39,10 @@ class _Watch(SeriesArithmetic):
         return at_point and bool(super().apply(step, centres).ball.finite.all())
 
 
-def trouble(expression: Expression, low: Floats, high: Floats, n: int) -> str:
+def first_singularity(expression: Expression, low: Floats, high: Floats, n: int) -> str:
     """Why the coefficients of degree < n are unknown over the box, or at a point of it; "" if they are not."""
     for at_low, at_high, word in _candidates(expression, low, high, n):
-        watch = _Watch(len(low), n)
+        watch = _SingularityWatch(len(low), n)
         box = hull(at_low[:, None], at_high[:, None])
         evaluate(expression, watch, [variable(len(low), n, i, box[i]) for i in range(len(low))])
         if watch.step is not None:

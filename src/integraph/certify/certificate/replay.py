@@ -17,7 +17,7 @@ from integraph.certify.certificate.certificate import Certificate
 from integraph.certify.certificate.tree import leaves
 from integraph.certify.certificate.validity import fault
 from integraph.certify.problem import Problem, Unprovable
-from integraph.certify.statement import assumed, digests, problem
+from integraph.certify.statement import assumptions, digests, problem
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.program import Program
 from integraph.program.summary import above, named_box
@@ -46,7 +46,7 @@ class Checked:
         return f"the certificate {verdict} ({self.boxes} box{'es' * (self.boxes != 1)}, {self.seconds:.2g} s)"
 
 
-class Broken(Exception):
+class CertificateFault(Exception):
     """What does not hold."""
 
 
@@ -59,7 +59,7 @@ def check(certificate: Certificate, program: Program, target: Network | Function
     try:
         _check(certificate, program, target, count)
         reason = ""
-    except (Broken, Unprovable, ArithmeticError, MemoryError) as broken:
+    except (CertificateFault, Unprovable, ArithmeticError, MemoryError) as broken:
         reason = str(broken) or type(broken).__name__
     status = "unknown" if reason else certificate.status
     return Checked(not reason, status, claim(certificate), reason, count[0], time.monotonic() - begun)
@@ -80,7 +80,7 @@ def _check(certificate: Certificate, program: Program, target: Network | Functio
     of_program, of_target = digests(program, target)
     _need(certificate.program == of_program, "it speaks of another program")
     _need(certificate.target == of_target, "it speaks of another target")
-    _need(certificate.assumed == assumed(program, target), "what it assumes is not what such a proof assumes")
+    _need(certificate.assumed == assumptions(program, target), "what it assumes is not what such a proof assumes")
     box = certificate.box
     _need(len(box.low) == program.inputs, f"its box is not one of {program.inputs} inputs")
     solved = problem(program, target, box)
@@ -103,9 +103,9 @@ def _point(certificate: Certificate, solved: Problem) -> None:
         if certificate.lower <= low:
             return
         bits *= 2
-    raise Broken(f"at its point the difference is not shown to be {certificate.lower!r}")
+    raise CertificateFault(f"at its point the difference is not shown to be {certificate.lower!r}")
 
 
 def _need(holds: bool, otherwise: str) -> None:
     if not holds:
-        raise Broken(otherwise)
+        raise CertificateFault(otherwise)

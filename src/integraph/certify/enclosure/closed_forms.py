@@ -17,7 +17,7 @@ from flint import arb
 from integraph.certify.as_stored import form
 from integraph.certify.controls import exact_program
 from integraph.certify.enclosure import taylor_step
-from integraph.certify.imprecise import Imprecise
+from integraph.certify.imprecise import PrecisionTooLow
 from integraph.certify.problem import Point, Unprovable
 from integraph.certify.readout import read_out
 from integraph.gadgets import Closed, Gadget
@@ -47,7 +47,7 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
             with precision(bits):
                 ends = flow(program, box(low, high))
                 least, most = tuple(map(below, ends)), tuple(map(above, ends))
-        except Imprecise:
+        except PrecisionTooLow:
             failed += 1
             if enclosure is None and (2 * bits > limit or (low != high and failed >= TRIES)):
                 raise
@@ -114,4 +114,4 @@ def _examine(program: Program, segment: Segment, block: Block, end: Closed, stat
             name = program.registers.name(int(registers[np.argmin(good)]))
             cause = "may escape" if not alive.all() else "is not known"
             domain = f" ({block.op.domain})" if isinstance(block.op, Gadget) and block.op.domain else ""
-            raise Imprecise(f"segment {segment.label!r}: {name} {cause} for some input of the box{domain}")
+            raise PrecisionTooLow(f"segment {segment.label!r}: {name} {cause} for some input of the box{domain}")

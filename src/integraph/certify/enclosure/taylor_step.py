@@ -15,7 +15,7 @@ from flint import arb, ctx
 
 from integraph.certify.enclosure.majorant import balanced, majorant, sizes
 from integraph.certify.enclosure.systems import Entries, System, systems
-from integraph.certify.imprecise import Imprecise
+from integraph.certify.imprecise import PrecisionTooLow
 from integraph.certify.problem import Unprovable
 from integraph.certify.readout import read_out
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, largest, precision, size, symmetric
@@ -80,7 +80,7 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple
     s = balanced(majorant_sizes, s)
     limit = majorant(majorant_sizes, s, largest(left), flow.rough)
     if limit is None:
-        raise Imprecise("a rate of change is not finite: the solution may escape")
+        raise PrecisionTooLow("a rate of change is not finite: the solution may escape")
     order = 4 + ctx.prec * 2 // 5
     longest, k = limit.best(order, _goal(y, slope, radii, s, left))
     if not (longest > shortest or left <= longest):
@@ -100,14 +100,14 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple
             value = value * h + c
         ends.append(value + symmetric(size(tail * scale) + radius))
     if not all(ball.is_finite() for ball in ends):
-        raise Imprecise("a register is not known: the solution may escape")
+        raise PrecisionTooLow("a register is not known: the solution may escape")
     return ends, s, h
 
 
 def _trouble(y: Balls, what: str) -> Unprovable:
     """Balls that have become wide may be the cause, and nothing else that can be helped."""
     if any(ball.rel_accuracy_bits() < KNOWN for ball in y if not ball.is_zero()):
-        return Imprecise(f"{what}: the solution may escape")
+        return PrecisionTooLow(f"{what}: the solution may escape")
     return Unprovable(f"{what}: it is too stiff for this engine, or escapes")
 
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import comb
 
 from integraph.certify.problem import Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 
 Product = tuple[tuple[int, Fraction], ...]
 Sum = dict[Product, Fraction]
@@ -30,7 +30,7 @@ SUM, EXP, NUMBER = "sum", "exp", "number"
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class AlgebraAtom:
     """`op` is a function, SUM, EXP, NUMBER, "pi", or "variable" with the number of an input as its argument."""
 
     op: str
@@ -40,17 +40,17 @@ class Atom:
 class Algebra(ABC):
     def __init__(self, splits: bool = True) -> None:
         self.splits = splits
-        self.atoms: list[Atom] = []
+        self.atoms: list[AlgebraAtom] = []
         self.sums: list[Sum] = []
         self.fixed: list[bool] = []  # atoms that no variable has a part in
         self.positive: dict[int, None] = {}  # numbers of sums, in the order in which they were needed
         self.multiples: dict[int, list[tuple[int, Fraction]]] = {}  # sums that are a factor times others
         self._work = 0
-        self._atoms: dict[Atom, int] = {}
+        self._atoms: dict[AlgebraAtom, int] = {}
         self._sums: dict[frozenset[tuple[Product, Fraction]], int] = {}
 
     def atom(self, op: str, arg: int = -1) -> int:
-        key = Atom(op, arg)
+        key = AlgebraAtom(op, arg)
         number = self._atoms.get(key)
         if number is None:
             number = self._atoms[key] = len(self.atoms)
@@ -220,7 +220,7 @@ class Algebra(ABC):
         return self.function(EXP, f) if f else {UNIT: ONE}
 
     def _worked(self, terms: int) -> None:
-        look()
+        check_deadline()
         self._work += terms
         if self._work > WORK:
             raise Unprovable(f"a normal form takes more than {WORK} operations")

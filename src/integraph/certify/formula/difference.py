@@ -22,11 +22,11 @@ from math import inf
 import numpy as np
 from flint import arb
 
-from integraph.bounds.sobolev.singularities import trouble
+from integraph.bounds.sobolev.singularities import first_singularity
 from integraph.certify.formula.normal_bound import NormalBound
-from integraph.certify.formula.normal_form import Normal
-from integraph.certify.formula.symbolic_flow import write
-from integraph.certify.formula.symbols import Book
+from integraph.certify.formula.normal_form import NormalForms
+from integraph.certify.formula.symbolic_flow import output_formulas
+from integraph.certify.formula.symbols import SymbolTable
 from integraph.certify.problem import Box, Point, Unprovable
 from integraph.certify.taylor import taylor
 from integraph.certify.theorem1.cells import monomials
@@ -47,13 +47,13 @@ WIDE = "the box is too wide for one bound, and is divided only to reach an eps o
 
 
 @dataclass(eq=False)
-class WrittenDifference:
+class FormulaDifference:
     """`box` is where f and the program are looked at."""
 
     program: Program
     expression: Expression
     box: Box
-    _both: _Both | None = field(default=None, repr=False)
+    _both: _FormulaPair | None = field(default=None, repr=False)
 
     quantities = 1
 
@@ -62,7 +62,7 @@ class WrittenDifference:
         if formula != (self.program.inputs, self.program.outputs):
             raise Unprovable("the formula and the program have different numbers of inputs or outputs")
         try:
-            self._both = _Both(self.program, self.expression, self.box)
+            self._both = _FormulaPair(self.program, self.expression, self.box)
         except RecursionError:
             raise Unprovable("functions of functions are nested too deep") from None
 
@@ -70,9 +70,9 @@ class WrittenDifference:
         return {"program": self.program, "expression": self.expression, "box": self.box, "_both": None}
 
     @property
-    def both(self) -> _Both:
+    def both(self) -> _FormulaPair:
         if self._both is None:
-            self._both = _Both(self.program, self.expression, self.box)
+            self._both = _FormulaPair(self.program, self.expression, self.box)
         return self._both
 
     @property
@@ -89,12 +89,12 @@ class WrittenDifference:
             return (self.both.at(point),)
 
 
-class _Both:
+class _FormulaPair:
     """Formula and program on one tape. The expression `gaps` has f − f̂, and then what has to be > 0."""
 
     def __init__(self, program: Program, expression: Expression, box: Box) -> None:
         self.expression, self.box = expression, box
-        book, place = Book(expression.variables), list[int]()
+        book, place = SymbolTable(expression.variables), list[int]()
         for step in expression.steps:
             place.append(book.tape.add(step.op, *(place[n] for n in step.args), text=step.text))
         self.steps = tuple(book.tape.steps)
@@ -103,8 +103,8 @@ class _Both:
         with precision(FIRST):
             values = self._values(balls(box.low, box.high))
         signs = {step: 1 if ball > 0 else -1 for step, ball in enumerate(values) if ball > 0 or ball < 0}
-        written = write(program, book)
-        self.normal = NormalBound(Normal(book, signs), len(self.steps), self.wanted, written)
+        written = output_formulas(program, book)
+        self.normal = NormalBound(NormalForms(book, signs), len(self.steps), self.wanted, written)
         gaps = [_difference(book, a, b) for a, b in zip(self.wanted, written.outputs, strict=True)]
         self.outputs = len(gaps)
         self.gaps = book.tape.expression([*gaps, *written.alive])
@@ -126,7 +126,7 @@ class _Both:
     def undefined(self) -> str:
         """Where the formula may have no value, of the whole box: parts of it have none for the same reason."""
         ends = np.array(self.box.low), np.array(self.box.high)
-        return next((why for n in (1, 2) if (why := trouble(self.expression, *ends, n))), UNDEFINED)
+        return next((why for n in (1, 2) if (why := first_singularity(self.expression, *ends, n))), UNDEFINED)
 
     def _values(self, box: Balls) -> Balls:
         """Ranges of all steps of f, not finite where one may not be defined somewhere."""
@@ -164,7 +164,7 @@ class _Both:
         return max(map(smallest, sizes)), max(map(largest, sizes))
 
 
-def _difference(book: Book, a: int, b: int) -> int:
+def _difference(book: SymbolTable, a: int, b: int) -> int:
     """f − f̂; of equal steps 0·f, which is not known where f is not."""
     if a == b:
         return book.tape.add("mul", a, book.symbol(0).step)

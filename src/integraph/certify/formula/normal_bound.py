@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from integraph.certify.formula.normal_distance import UNBOUNDED, Constants, OnBox
-from integraph.certify.formula.normal_form import Normal
-from integraph.certify.formula.symbolic_flow import Written
+from integraph.certify.formula.normal_distance import UNBOUNDED, BoxEvaluation, Constants
+from integraph.certify.formula.normal_form import NormalForms
+from integraph.certify.formula.symbolic_flow import OutputFormulas
 from integraph.certify.problem import Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO, Balls, both, size
 
 
@@ -25,7 +25,7 @@ class NormalBound:
 
     pairs: list[tuple[int, int]] | None  # of outputs; None without normal forms
 
-    def __init__(self, normal: Normal, first: int, wanted: Sequence[int], written: Written) -> None:
+    def __init__(self, normal: NormalForms, first: int, wanted: Sequence[int], written: OutputFormulas) -> None:
         self.normal, self.first = normal, first
         try:
             outputs = list(zip(map(self._number, wanted), map(self._number, written.outputs), strict=True))
@@ -68,15 +68,15 @@ class NormalBound:
 
     def _bound(self, pairs: Sequence[tuple[int, int]], box: Balls, values: Sequence[arb], bits: int) -> arb:
         constants = self._constants.setdefault(bits, Constants(self.normal))
-        on: dict[int, OnBox] = {}
+        on: dict[int, BoxEvaluation] = {}
 
-        def knowing(count: int) -> OnBox:
+        def knowing(count: int) -> BoxEvaluation:
             if count not in on:
                 known: dict[int, arb] = {}
                 for step, number in self.steps[:count]:
-                    look()
+                    check_deadline()
                     known[number] = both(values[step], known.get(number, values[step]))
-                on[count] = OnBox(constants, box, known, self.partners(count))
+                on[count] = BoxEvaluation(constants, box, known, self.partners(count))
             return on[count]
 
         if not all(knowing(count).range(number) > 0 for number, count in self.positive):

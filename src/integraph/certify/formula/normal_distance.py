@@ -14,8 +14,8 @@ from fractions import Fraction
 from flint import arb
 
 from integraph.certify.formula.algebra import ONE, SUM, Product, Sum
-from integraph.certify.formula.shapes import Key, Shaped
-from integraph.clock import look
+from integraph.certify.formula.shapes import Key, ShapeAlgebra
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO, Balls, both, size, symmetric
 from integraph.numbers.arb.jet_functions import coefficients
 from integraph.numbers.arb.jet_powers import power
@@ -28,7 +28,7 @@ Groups = list[tuple[arb, Product, list[tuple[arb, Product]]]]
 class Constants:
     """What a difference needs of the normal forms on every box, at one precision."""
 
-    def __init__(self, algebra: Shaped) -> None:
+    def __init__(self, algebra: ShapeAlgebra) -> None:
         self.algebra = algebra
         self._values: dict[int, list[tuple[arb, Product]]] = {}
         self._groups: dict[tuple[int, int], Groups] = {}
@@ -60,7 +60,7 @@ class Constants:
         return self.algebra.constant(total), first, [(self.algebra.constant(c), product) for product, c in others]
 
 
-class OnBox:
+class BoxEvaluation:
     """Ranges and differences on one box. `known` are ranges of sums, by number, `partners` those numbers by shape."""
 
     def __init__(self, constants: Constants, box: Balls, known: Mapping[int, arb], partners: Mapping[int, int]) -> None:
@@ -90,7 +90,7 @@ class OnBox:
         return total
 
     def _product(self, product: Product) -> arb:
-        look()
+        check_deadline()
         factor = arb(1)
         for atom, e in product:
             factor = times(factor, self._factor(atom, e))
@@ -125,7 +125,7 @@ class OnBox:
 
     def _products(self, a: Product, b: Product) -> arb:
         """|Π a − Π b| of products of one shape."""
-        look()
+        check_deadline()
         pairs = list(zip(self._sorted(a), self._sorted(b), strict=True))
         moved = [self._factors(*pair) for pair in pairs]
         largest = [self._factor(*x).union(self._factor(*y)) for x, y in pairs]

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from integraph.certify.formula.algebra import ONE, UNIT, Product, Sum
-from integraph.certify.formula.shapes import Shaped
-from integraph.certify.formula.symbols import Book, Symbol
+from integraph.certify.formula.shapes import ShapeAlgebra
+from integraph.certify.formula.symbols import Symbol, SymbolTable
 from integraph.certify.problem import Unprovable
 from integraph.numbers.balls import rational
 from integraph.targets.expression import NUMBER, VARIABLE, Step
 
 HALF = Fraction(1, 2)
 ROUNDS = 200  # of a long division
-Rule = Callable[[Shaped, Sum], Sum]
+Rule = Callable[[ShapeAlgebra, Sum], Sum]
 
 
-class Normal(Shaped):
+class NormalForms(ShapeAlgebra):
     """Normal forms of the steps of a book, found when they are asked for."""
 
-    def __init__(self, book: Book, signs: Mapping[int, int] | None = None) -> None:
+    def __init__(self, book: SymbolTable, signs: Mapping[int, int] | None = None) -> None:
         """`signs` are those that some steps seem to have, +1 or −1: where they matter they will have to be shown.
         Without them a normal form needs nothing to be shown."""
         super().__init__(splits=signs is not None)
@@ -161,36 +161,36 @@ class Normal(Shaped):
         return inner if op in ("sum", "number") else inner.function(op)
 
 
-def _sine(n: Shaped, f: Sum) -> Sum:
+def _sine(n: ShapeAlgebra, f: Sum) -> Sum:
     return n.odd("sin", f)
 
 
-def _cosine(n: Shaped, f: Sum) -> Sum:
+def _cosine(n: ShapeAlgebra, f: Sum) -> Sum:
     return n.odd("cos", f, 1)
 
 
-def _shifted(n: Shaped, f: Sum, c: Fraction = ONE) -> Sum:
+def _shifted(n: ShapeAlgebra, f: Sum, c: Fraction = ONE) -> Sum:
     return n.add(f, {UNIT: c})
 
 
-def _asin(n: Shaped, f: Sum, sign: int | None = None) -> Sum:
+def _asin(n: ShapeAlgebra, f: Sum, sign: int | None = None) -> Sum:
     """atan(x (1 − x²)^−½), for |x| < 1."""
     rest = _shifted(n, n.scaled(n.multiply(f, f), -ONE))
     n.positive[n.number(rest)] = None
     return n.odd("atan", n.multiply(f, n.power(rest, -HALF)))
 
 
-def _acos(n: Shaped, f: Sum, sign: int | None) -> Sum:
+def _acos(n: ShapeAlgebra, f: Sum, sign: int | None) -> Sum:
     return n.add(n.scaled(n.single(n.atom("pi")), HALF), n.scaled(_asin(n, f), -ONE))
 
 
-def _acosh(n: Shaped, f: Sum) -> Sum:
+def _acosh(n: ShapeAlgebra, f: Sum) -> Sum:
     """2 asinh √((x − 1)/2)."""
     half = n.scaled(_shifted(n, f, -ONE), HALF)
     return n.scaled(n.odd("asinh", n.power(half, HALF)), Fraction(2))
 
 
-def _atanh(n: Shaped, f: Sum) -> Sum:
+def _atanh(n: ShapeAlgebra, f: Sum) -> Sum:
     above, below = n.ln(_shifted(n, f)), n.ln(_shifted(n, n.scaled(f, -ONE)))
     return n.scaled(n.add(above, n.scaled(below, -ONE)), HALF)
 
@@ -199,20 +199,20 @@ def _logarithm(base: int) -> Rule:
     return lambda n, f: n.multiply(n.ln(f), n.power(n.ln({UNIT: Fraction(base)}), -ONE))
 
 
-def _cbrt(n: Shaped, f: Sum, sign: int | None) -> Sum:
+def _cbrt(n: ShapeAlgebra, f: Sum, sign: int | None) -> Sum:
     """−(−x)^⅓ of a negative x; for either sign it has no other name."""
     if sign is None:
         return n.odd("cbrt", f)
     return n.scaled(n.power(_size(n, f, sign), Fraction(1, 3)), Fraction(sign))
 
 
-def _abs(n: Shaped, f: Sum, sign: int | None) -> Sum:
+def _abs(n: ShapeAlgebra, f: Sum, sign: int | None) -> Sum:
     if sign is None:
         raise Unprovable("abs has no normal form where its argument can have either sign")
     return _size(n, f, sign)
 
 
-def _size(n: Shaped, f: Sum, sign: int) -> Sum:
+def _size(n: ShapeAlgebra, f: Sum, sign: int) -> Sum:
     """|f| of a known sign."""
     size = n.scaled(f, Fraction(sign))
     n.positive[n.number(size)] = None
@@ -240,7 +240,9 @@ RULES: dict[str, Rule] = {
     "sigmoid": lambda n, f: n.function("sigmoid", f),
     "softplus": lambda n, f: n.function("softplus", f),
 }
-CONDITIONAL: dict[str, Callable[[Shaped, Sum, int | None], Sum]] = {  # of a domain, or by the sign of the argument
+CONDITIONAL: dict[
+    str, Callable[[ShapeAlgebra, Sum, int | None], Sum]
+] = {  # of a domain, or by the sign of the argument
     "asin": _asin,
     "acos": _acos,
     "cbrt": _cbrt,

@@ -20,7 +20,7 @@ from integraph.bounds.sobolev.taylor_series import taylor as float_taylor
 from integraph.certify.problem import Box, Point
 from integraph.certify.search.branch_and_bound import search
 from integraph.certify.taylor import taylor
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, both, box, largest, precision, smallest
 from integraph.numbers.arb.ranges import square
@@ -61,7 +61,7 @@ class Partials:
         bounds = []
         for over, at in zip(over_box, at_centre, strict=True):
             for alpha in self.alphas:
-                look()
+                check_deadline()
                 here, line = _term(alpha, 0, at, monomials), _term(alpha, 1, at, monomials)
                 mean = here + _term(alpha, 1, over, monomials)
                 curved = here + line + _term(alpha, 2, over, monomials)

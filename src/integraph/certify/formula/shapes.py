@@ -15,7 +15,7 @@ from functools import lru_cache
 from flint import arb
 
 from integraph.certify.formula.algebra import NUMBER, ONE, SUM, UNIT, Algebra, Product, Sum
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import precision
 from integraph.numbers.arb.jet_functions import coefficients
 from integraph.numbers.arb.jet_powers import power
@@ -26,7 +26,7 @@ BITS = 192  # with which constants are rounded
 Key = tuple[tuple[int, str], ...]
 
 
-class Shaped(Algebra):
+class ShapeAlgebra(Algebra):
     def __init__(self, splits: bool = True) -> None:
         super().__init__(splits)
         self._shapes: dict[Hashable, int] = {}
@@ -67,7 +67,7 @@ class Shaped(Algebra):
         return total
 
     def _value(self, atom: int) -> arb:
-        look()
+        check_deadline()
         op, arg = self.atoms[atom].op, self.atoms[atom].arg
         if op == "pi":
             return arb.pi()
@@ -76,7 +76,7 @@ class Shaped(Algebra):
 
     def _sizes(self, f: Sum) -> dict[Product, float]:
         """The coefficients, roughly; terms that are nothing beside others are left out."""
-        look()
+        check_deadline()
         with precision(BITS):
             sizes = {product: float(self.constant(c).mid()) for product, c in self.grouped(f).items()}
         most = max((abs(c) for c in sizes.values() if math.isfinite(c)), default=0.0)

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from integraph.certify.controls import exact_program
-from integraph.certify.formula.normal_form import Normal
+from integraph.certify.formula.normal_form import NormalForms
 from integraph.certify.formula.symbolic_rules import RULES
-from integraph.certify.formula.symbols import Book, Symbol
+from integraph.certify.formula.symbols import Symbol, SymbolTable
 from integraph.certify.problem import Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.gadgets import Gadget
 from integraph.gadgets.gadget import arguments
 from integraph.program import Block, Program, Segment
@@ -34,14 +34,14 @@ GENERIC = (  # closed forms that are formulas from every start
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OutputFormulas:
     """Numbers of steps of the book."""
 
     outputs: tuple[int, ...]
     alive: tuple[int, ...]
 
 
-def write(program: Program, book: Book) -> Written:
+def output_formulas(program: Program, book: SymbolTable) -> OutputFormulas:
     """The outputs, on the tape of the book; raises Unprovable where they are no formula that can be written."""
     if program.bits > DOUBLE:
         raise Unprovable(f"the flow needs {program.bits} bits, and float64 stores its controls to {DOUBLE}")
@@ -49,7 +49,7 @@ def write(program: Program, book: Book) -> Written:
     if size > TERMS:
         raise Unprovable(f"{size} terms or registers are more than {TERMS}, as many as are written as a formula")
     exact_program(program)
-    normal, alive = Normal(book), dict[int, None]()
+    normal, alive = NormalForms(book), dict[int, None]()
     scales = [Fraction(1)] * program.width if program.scales is None else [Fraction(s) for s in program.scales.tolist()]
     states = np.full((program.width, 1), book.symbol(0), object)
     for register, x in enumerate(book.inputs):
@@ -57,22 +57,22 @@ def write(program: Program, book: Book) -> Written:
     for segment in program.segments:
         t = Fraction(segment.duration) * Fraction(segment.rate)
         for block in segment.blocks:
-            look()
+            check_deadline()
             for symbol in _advance(normal, segment, block, t, states):
                 if symbol.number is None:
                     alive[symbol.step] = None
                 elif symbol.number <= 0:
                     raise Unprovable(f"segment {segment.label!r}: {block.op.name} escapes, whatever the input is")
     ends = [state / scale for state, scale in zip(states[:, 0].tolist(), scales, strict=True)]
-    return Written(tuple(_read_out(program, ends, book)), tuple(alive))
+    return OutputFormulas(tuple(_read_out(program, ends, book)), tuple(alive))
 
 
-def _advance(normal: Normal, segment: Segment, block: Block, t: Fraction, states: Any) -> Sequence[Symbol]:
+def _advance(normal: NormalForms, segment: Segment, block: Block, t: Fraction, states: Any) -> Sequence[Symbol]:
     """Writes the end values; returns what has to be > 0."""
     op, book = block.op, normal.book
     start, operands, tensors = arguments(block, states)
     if isinstance(op, Gadget) and op.name in GENERIC:
-        closed = op.closed(Symbolic(book), t, start, operands, tensors)  # type: ignore[arg-type]
+        closed = op.closed(SymbolFunctions(book), t, start, operands, tensors)  # type: ignore[arg-type]
         ends, alive = closed.ends, [s for value in closed.alive.values() for s in np.ravel(value).tolist()]
     elif op.name in RULES:
         lanes = np.broadcast_arrays(*start, *operands, *([tensors["k"]] if "k" in tensors else []))
@@ -95,7 +95,7 @@ def _advance(normal: Normal, segment: Segment, block: Block, t: Fraction, states
     return [book.symbol(symbol) for symbol in alive]
 
 
-def _read_out(program: Program, states: Sequence[Symbol], book: Book) -> list[int]:
+def _read_out(program: Program, states: Sequence[Symbol], book: SymbolTable) -> list[int]:
     matrix = program.readout
     outputs = []
     for first, last in zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True):
@@ -106,10 +106,10 @@ def _read_out(program: Program, states: Sequence[Symbol], book: Book) -> list[in
     return outputs
 
 
-class Symbolic:
+class SymbolFunctions:
     """The functions of closed forms (`gadgets.functions`), on symbols."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: SymbolTable) -> None:
         self.book = book
 
     def _each(self, function: Any, *arrays: Any) -> Any:

@@ -16,7 +16,7 @@ STEPS = 20_000  # of a tape
 LONG = 16_384  # bits of a fraction
 
 
-class Book:
+class SymbolTable:
     """The tape on which symbols are written."""
 
     def __init__(self, variables: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ class Symbol:
 
     __slots__ = ("book", "value")
 
-    def __init__(self, book: Book, value: Fraction | int) -> None:
+    def __init__(self, book: SymbolTable, value: Fraction | int) -> None:
         if isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG:
             raise Unprovable(f"a number of the program has more than {LONG} bits")
         self.book, self.value = book, value

@@ -42,7 +42,7 @@ Range = Callable[[arb], arb]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ActivationRule:
     """Ranges of f and of f' over a ball, as the registers have f, and the bracket."""
 
     value: Range
@@ -193,21 +193,21 @@ def _erf_mean(M: arb) -> arb:
     return hull(*(ONE if x == 0 else arb.const_sqrt_pi() / 2 * x.erf() / x for x in (near, far)))
 
 
-RULES: dict[str, Rule] = {
-    "identity": Rule(lambda x: x, lambda x: ONE, lambda M, eta: (ZERO, ZERO, {})),
-    "tanh": Rule(ranges.tanh, ranges.sech2, tanh_wrong),
-    "softplus": Rule(lambda x: ranges.softplus(x) - arb.const_log2(), ranges.sigmoid, softplus_wrong),
-    "silu": Rule(silu, lambda x: turning(_silu_slope, x, (-SILU_BEND, SILU_BEND)), silu_wrong),
-    "arctan": Rule(ranges.atan, lorentz, arctan_wrong),
-    "sin": Rule(ranges.sin, ranges.cos, sin_wrong),
-    "exp": Rule(ranges.exp, ranges.exp, exp_wrong),
-    "gaussian": Rule(
+RULES: dict[str, ActivationRule] = {
+    "identity": ActivationRule(lambda x: x, lambda x: ONE, lambda M, eta: (ZERO, ZERO, {})),
+    "tanh": ActivationRule(ranges.tanh, ranges.sech2, tanh_wrong),
+    "softplus": ActivationRule(lambda x: ranges.softplus(x) - arb.const_log2(), ranges.sigmoid, softplus_wrong),
+    "silu": ActivationRule(silu, lambda x: turning(_silu_slope, x, (-SILU_BEND, SILU_BEND)), silu_wrong),
+    "arctan": ActivationRule(ranges.atan, lorentz, arctan_wrong),
+    "sin": ActivationRule(ranges.sin, ranges.cos, sin_wrong),
+    "exp": ActivationRule(ranges.exp, ranges.exp, exp_wrong),
+    "gaussian": ActivationRule(
         ranges.gaussian,
         lambda x: turning(lambda y: -2 * y * (-y * y).exp(), x, (-(0.5**0.5), 0.5**0.5)),
         gaussian_wrong,
     ),
-    "erf": Rule(ranges.erf, lambda x: 2 / arb.const_sqrt_pi() * ranges.gaussian(x), erf_wrong),
-    "gelu": Rule(
+    "erf": ActivationRule(ranges.erf, lambda x: 2 / arb.const_sqrt_pi() * ranges.gaussian(x), erf_wrong),
+    "gelu": ActivationRule(
         lambda x: turning(lambda y: y * _normal(y), x, (-GELU_TURN,)),
         lambda x: turning(_gelu_slope, x, (-(2.0**0.5), 2.0**0.5)),
         gelu_wrong,

@@ -15,16 +15,16 @@ from dataclasses import dataclass, field
 
 from flint import arb, arb_mat
 
-from integraph.certify.network.activation_rules import Rule, positive
-from integraph.certify.network.form import Form, Load, Ramp, Relax, read
-from integraph.certify.network.linear_maps import Linear, elapsed, prepare
+from integraph.certify.network.activation_rules import ActivationRule, positive
+from integraph.certify.network.form import LoadStep, NetworkForm, RampStep, RelaxStep, read
+from integraph.certify.network.linear_maps import LayerMaps, elapsed, prepare
 from integraph.certify.network.network_tangent import Tangent
 from integraph.certify.network.rectifiers import bend, leaky, steps
-from integraph.certify.network.roles import Activate
-from integraph.certify.network.slopes import Slopes, dot, known
+from integraph.certify.network.roles import ActivationStep
+from integraph.certify.network.slopes import Slopes, dot, has_slopes
 from integraph.certify.problem import Box, Point
 from integraph.certify.readout import output_weights
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import (
     ONE,
     ZERO,
@@ -54,8 +54,8 @@ class NetworkDifference:
 
     program: Program
     network: Network
-    form: Form = field(init=False, repr=False)
-    prepared: dict[int, tuple[Linear, ...]] = field(default_factory=dict, init=False, repr=False)
+    form: NetworkForm = field(init=False, repr=False)
+    prepared: dict[int, tuple[LayerMaps, ...]] = field(default_factory=dict, init=False, repr=False)
 
     quantities = 1
 
@@ -76,7 +76,7 @@ class NetworkDifference:
         """Program minus network, for each output: as it comes, and by its mean value."""
         with precision(bits):
             x = balls(low, high)
-            if low == high or len(x) > AXES or not known(self.form):
+            if low == high or len(x) > AXES or not has_slopes(self.form):
                 return self.run(x, bits)
             middle = [ball.mid() for ball in x]
             at, slopes = self.run(middle, bits), Slopes(self.program.width, len(x))
@@ -91,23 +91,23 @@ class NetworkDifference:
             self.prepared[bits] = prepare(self.program, self.form, self.network)
         maps = iter(self.prepared[bits])
         map = next(maps)
-        state = State(self.program.width, x, slopes)
+        state = NetworkState(self.program.width, x, slopes)
         for step in self.form.steps:
-            look()
+            check_deadline()
             match step:
-                case Ramp():
+                case RampStep():
                     state.ramp(step)
-                case Relax():
+                case RelaxStep():
                     state.relax(step)
-                case Load():
+                case LoadStep():
                     state.load(step, map)
-                case Activate():
+                case ActivationStep():
                     state.activate(step, map)
                     map = next(maps)
         return state.read_out(self.program, map)
 
 
-class State:
+class NetworkState:
     """What is known of the registers on the way: y of all, z and e of those that hold a layer."""
 
     def __init__(self, width: int, x: Balls, slopes: Slopes | None = None) -> None:
@@ -118,13 +118,13 @@ class State:
         self.tangent = Tangent(x) if len(x) <= AXES else None
         self.norms: list[tuple[frozenset[int], arb]] = []  # of registers together, where more is known than of each
 
-    def ramp(self, step: Ramp) -> None:
+    def ramp(self, step: RampStep) -> None:
         tau = elapsed(step.time)
         for register, b in zip(step.registers.tolist(), step.b.tolist(), strict=True):
             self.y[register] += arb(b) * tau
         self._forget_norms(step.registers.tolist())
 
-    def relax(self, step: Relax) -> None:
+    def relax(self, step: RelaxStep) -> None:
         tau = elapsed(step.time)
         falls = {r: (-arb(r) * tau).exp() for r in set(step.r.tolist())}
         for register, r, c in zip(step.registers.tolist(), step.r.tolist(), step.c.tolist(), strict=True):
@@ -138,7 +138,7 @@ class State:
         if len(falls) == 1 and not step.c.any():
             self.norms += [(group, (norm * next(iter(falls.values()))).upper()) for group, norm in inside]
 
-    def load(self, step: Load, map: Linear) -> None:
+    def load(self, step: LoadStep, map: LayerMaps) -> None:
         """M, δ, and how far the other roles are from what they should be for M + δ."""
         registers = map.registers.tolist()
         start = [self.y[r] for r in registers]
@@ -181,7 +181,7 @@ class State:
         constant = euclidean(map.b.entries()) + euclidean(map.shift.entries())
         self.reach = map.norm * euclidean(held) + constant + start_norm
 
-    def activate(self, step: Activate, map: Linear) -> None:
+    def activate(self, step: ActivationStep, map: LayerMaps) -> None:
         """z, e and the norm of e of the layer, and what its other registers hold."""
         registers = {role: step.roles[role].tolist() for role in step.roles}
         shifts = {role: arb(shift) for role, (_, shift) in step.recipe.starts.items()}
@@ -194,7 +194,7 @@ class State:
         z, e, near, slopes = ([ZERO] * count for _ in range(4))
         reached, brackets = [], []
         for lane, (unit, rule) in enumerate(zip(step.units.tolist(), map.rules, strict=True)):
-            look()
+            check_deadline()
             M, delta = self.M[unit], self.delta[unit]
             actual = M + delta
             slope = rule.slope(hull(M, actual))
@@ -240,7 +240,7 @@ class State:
         for register, a, b in zip(self.held, z, e, strict=True):
             self.y[register] = a + b
 
-    def read_out(self, program: Program, map: Linear) -> Balls:
+    def read_out(self, program: Program, map: LayerMaps) -> Balls:
         """C y − (A z + b), where the columns of C that hold the last layer are W."""
         held = set(self.held)
         rounded = (product(map.lost, column(self.z)) + map.shift).entries()
@@ -251,7 +251,7 @@ class State:
             self.slopes.read_out(program, map, self.held)
         return outputs
 
-    def _through(self, map: Linear) -> Balls:
+    def _through(self, map: LayerMaps) -> Balls:
         """W e."""
         each = product(map.W, column(self.e)).entries()
         return [limited(ball, row * self.norm) for ball, row in zip(each, map.rows, strict=True)]
@@ -283,7 +283,7 @@ def euclidean(values: Balls) -> arb:
     return total.upper().sqrt().upper() if total.is_finite() else arb.pos_inf()
 
 
-def moved(rule: Rule, value: arb, actual: arb, by_slope: arb) -> arb:
+def moved(rule: ActivationRule, value: arb, actual: arb, by_slope: arb) -> arb:
     """f(M̂) − f(M): by the slope, and where the difference is so large that it may say more, by subtracting."""
     return both(by_slope, rule.value(actual) - value) if by_slope.rad() > LARGE else by_slope
 

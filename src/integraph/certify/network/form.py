@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.certify import controls
-from integraph.certify.network.roles import Activate, activation, lanes
+from integraph.certify.network.roles import ActivationStep, activation, lanes
 from integraph.certify.problem import Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.constructions.recipes import RECIPES
 from integraph.gadgets.drain import drain
 from integraph.numbers.arrays import Floats, Indices
@@ -26,7 +26,7 @@ Time = tuple[float, float]  # duration and rate, whose product is τ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ramp:
+class RampStep:
     """y gains b·τ."""
 
     registers: Indices
@@ -35,7 +35,7 @@ class Ramp:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Relax:
+class RelaxStep:
     """y' = c − r y; a decay has c = 0. Stored is c = r·v, rounded."""
 
     registers: Indices
@@ -45,7 +45,7 @@ class Relax:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Load:
+class LoadStep:
     """The rows gain w·z + b for the values z of the layer before, in the registers `source`: exactly τ(w·z + b) if the
     source is frozen (r = 0), else the source decays, w' = r/(1 − e^(−r))·w is what is stored, and the rows gain
     w'(1 − e^(−rτ))/r·z + τb."""
@@ -58,18 +58,18 @@ class Load:
     time: Time
 
 
-Step = Ramp | Relax | Load | Activate
+Step = RampStep | RelaxStep | LoadStep | ActivationStep
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class NetworkForm:
     """The steps in order, and the registers that hold the last layer's values."""
 
     steps: tuple[Step, ...]
     hidden: tuple[Layer, ...]
 
 
-def read(program: Program, network: Network) -> Form:
+def read(program: Program, network: Network) -> NetworkForm:
     """The steps of a program that should be this network."""
     if (program.inputs, program.outputs) != (network.inputs, network.outputs):
         sizes = f"{program.inputs} → {program.outputs}, the network {network.inputs} → {network.outputs}"
@@ -88,16 +88,16 @@ def read(program: Program, network: Network) -> Form:
     if len(np.unique(np.stack([rows, program.readout.indices]), axis=1).T) < program.readout.nnz:
         raise Unprovable("the read-out names a register twice")
     controls.exact_program(program)
-    reader = _Reader(program, hidden)
+    reader = _NetworkReader(program, hidden)
     for number, segment in enumerate(program.segments):
-        look()
+        check_deadline()
         reader.segment(number, segment)
-    if reader.layer != len(hidden) or sum(isinstance(step, Load) for step in reader.steps) != len(hidden):
+    if reader.layer != len(hidden) or sum(isinstance(step, LoadStep) for step in reader.steps) != len(hidden):
         raise Unprovable("the program does not load and run every layer")
-    return Form(tuple(reader.steps), tuple(hidden))
+    return NetworkForm(tuple(reader.steps), tuple(hidden))
 
 
-class _Reader:
+class _NetworkReader:
     def __init__(self, program: Program, hidden: tuple[Layer, ...]) -> None:
         self.program, self.hidden = program, hidden
         self.steps: list[Step] = []
@@ -143,13 +143,13 @@ class _Reader:
             raise Unprovable(f"segment {segment.label!r}: {block.op.name} changes a value that is still needed")
 
         if block.op.name == "ramp":
-            self.steps.append(Ramp(registers, lanes(block, "b"), _time(segment)))
+            self.steps.append(RampStep(registers, lanes(block, "b"), _time(segment)))
         else:
             r = lanes(block, "r")
             c = r * lanes(block, "v") if block.op.name == "relax" else np.zeros_like(r)
-            self.steps.append(Relax(registers, r, c, _time(segment)))
+            self.steps.append(RelaxStep(registers, r, c, _time(segment)))
 
-    def _load(self, blocks: list[Block], segment: Segment) -> Load:
+    def _load(self, blocks: list[Block], segment: Segment) -> LoadStep:
         """One map of the held values from all blocks; every register is written by one of them."""
         where = f"segment {segment.label!r}"
         if not blocks:
@@ -165,7 +165,7 @@ class _Reader:
             [lanes(block, "b") if "b" in block.tensors else np.zeros(block.targets[0].size) for block in blocks]
         )
         self.busy = written
-        return Load(self.held, written, np.concatenate([w for w, _ in weights]), b, weights[0][1], _time(segment))
+        return LoadStep(self.held, written, np.concatenate([w for w, _ in weights]), b, weights[0][1], _time(segment))
 
     def _weights(self, block: Block) -> tuple[Floats, float]:
         """Rows of weights of the held registers, in their order."""
@@ -188,7 +188,7 @@ class _Reader:
             return weights, r
         raise Unprovable(f"layer {self.layer + 1} reads a register twice")
 
-    def _activate(self) -> Activate:
+    def _activate(self) -> ActivationStep:
         """From the blocks of the stages: which registers have which role."""
         layer, probe = self.hidden[self.layer], self.program.probes[self.layer]
         out = probe.ref.indices().reshape(-1)

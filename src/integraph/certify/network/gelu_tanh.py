@@ -13,13 +13,13 @@ from collections.abc import Mapping
 
 from flint import arb
 
-from integraph.certify.network.activation_rules import RULES, Roles, Rule, Wrong, sigmoid, turning
+from integraph.certify.network.activation_rules import RULES, ActivationRule, Roles, Wrong, sigmoid, turning
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import ONE, hull
 from integraph.targets.activations import GELU_TANH_BEND, GELU_TANH_TURN
 
 
-def gelu_tanh(weights: Mapping[str, arb]) -> Rule:
+def gelu_tanh(weights: Mapping[str, arb]) -> ActivationRule:
     """With the stored weights a, c₁, c₃, c₅, c₆."""
     root, cubic = (2 / arb.pi()).sqrt(), arb("0.044715")
     a, c1, c3, c5, c6 = (weights[name] for name in ("square", "linear", "cubic", "half", "last"))
@@ -48,7 +48,7 @@ def gelu_tanh(weights: Mapping[str, arb]) -> Rule:
         alpha = t + steep * fixed + off
         return near, c6 * M * off + eta["z"], {"x": M, "q": q, "u": actual, "alpha": alpha, "lam": ends["lam"]}
 
-    return Rule(
+    return ActivationRule(
         lambda x: turning(value, x, (-GELU_TANH_TURN,)),
         lambda x: turning(slope, x, (-GELU_TANH_BEND, GELU_TANH_BEND)),
         wrong,

@@ -14,12 +14,12 @@ import numpy as np
 from flint import arb, arb_mat
 
 from integraph.certify.network import rectifiers
-from integraph.certify.network.activation_rules import RULES, Rule
-from integraph.certify.network.form import Form, Load, Time
+from integraph.certify.network.activation_rules import RULES, ActivationRule
+from integraph.certify.network.form import LoadStep, NetworkForm, Time
 from integraph.certify.network.gelu_tanh import gelu_tanh
-from integraph.certify.network.roles import RECTIFIERS, Activate, slopes
+from integraph.certify.network.roles import RECTIFIERS, ActivationStep, slopes
 from integraph.certify.problem import Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO, Balls, column, matrix
 from integraph.numbers.arb.matrices import scaled_rows
 from integraph.numbers.arb.singular import norm
@@ -31,7 +31,7 @@ HALVES = (("softplus", "s"), ("silu", "s"), ("gelu", "z"))  # roles that start f
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Other:
+class StoredMap:
     """A role that starts at scale times the argument: W_role − scale·W (None where that is 0), and the same of b."""
 
     registers: Indices
@@ -42,7 +42,7 @@ class Other:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class LayerMaps:
     """A z + b is what should be computed, W z + … what is."""
 
     A: arb_mat
@@ -55,21 +55,21 @@ class Linear:
     kappa: Balls
     fall: arb  # what is left of the source
     registers: Indices  # of the arguments
-    others: dict[str, Other]  # of the roles besides that are loaded
+    others: dict[str, StoredMap]  # of the roles besides that are loaded
     spare: tuple[list[int], arb_mat, Balls] | None  # registers that are loaded too, and what they gain
-    rules: list[Rule]  # of the units that run
-    joint: Rule  # of all of them together
+    rules: list[ActivationRule]  # of the units that run
+    joint: ActivationRule  # of all of them together
 
 
-def prepare(program: Program, form: Form, network: Network) -> tuple[Linear, ...]:
+def prepare(program: Program, form: NetworkForm, network: Network) -> tuple[LayerMaps, ...]:
     """Of all layers, then of the read-out."""
     return tuple(_maps(program, form, network))
 
 
-def _maps(program: Program, form: Form, network: Network) -> Iterator[Linear]:
+def _maps(program: Program, form: NetworkForm, network: Network) -> Iterator[LayerMaps]:
     gain, offset = arb(1), ZERO
-    loads = [step for step in form.steps if isinstance(step, Load)]
-    runs = [step for step in form.steps if isinstance(step, Activate)]
+    loads = [step for step in form.steps if isinstance(step, LoadStep)]
+    runs = [step for step in form.steps if isinstance(step, ActivationStep)]
     for layer, load, run in zip(form.hidden, loads, runs, strict=True):
         A, b = _folded(layer, gain, offset)
         if layer.activation == "sigmoid":
@@ -103,7 +103,7 @@ def _folded(layer: Layer, gain: arb, offset: arb) -> tuple[arb_mat, arb_mat]:
     return A * gain, A * column([offset] * A.ncols()) + b
 
 
-def _load(layer: Layer, load: Load, run: Activate, A: arb_mat, b: arb_mat) -> Linear:
+def _load(layer: Layer, load: LoadStep, run: ActivationStep, A: arb_mat, b: arb_mat) -> LayerMaps:
     row = {register: n for n, register in enumerate(load.registers.tolist())}
     argument, still = run.out.copy(), np.ones(len(run.out), np.bool_)
     still[run.units] = False
@@ -117,7 +117,7 @@ def _load(layer: Layer, load: Load, run: Activate, A: arb_mat, b: arb_mat) -> Li
     W = matrix(w) * reach
     kappa = [arb(1)] * len(rows)
     for unit in np.flatnonzero(still).tolist():
-        look()
+        check_deadline()
         kappa[unit] = arb(_nearest(slopes(layer)[unit], _row(W, unit), _row(A, unit)))
     lost, short = W - A, shift - b
     if still.any():
@@ -145,18 +145,18 @@ def _load(layer: Layer, load: Load, run: Activate, A: arb_mat, b: arb_mat) -> Li
 
 def _linear(
     A: arb_mat, b: arb_mat, W: arb_mat, lost: arb_mat, shift: arb_mat, near: Floats, kappa: Balls, fall: arb,
-    registers: Indices, others: dict[str, Other], spare: tuple[list[int], arb_mat, Balls] | None, rules: list[Rule],
-    joint: Rule,
-) -> Linear:  # fmt: skip
+    registers: Indices, others: dict[str, StoredMap], spare: tuple[list[int], arb_mat, Balls] | None,
+    rules: list[ActivationRule], joint: ActivationRule,
+) -> LayerMaps:  # fmt: skip
     columns, entries, rows = W.ncols(), W.entries(), []
     for n in range(0, len(entries), columns):
-        look()
+        check_deadline()
         rows.append(sum((entry * entry for entry in entries[n : n + columns]), ZERO).sqrt().upper())
-    return Linear(A, b, W, lost, shift, rows, norm(W, near), kappa, fall, registers, others, spare, rules, joint)
+    return LayerMaps(A, b, W, lost, shift, rows, norm(W, near), kappa, fall, registers, others, spare, rules, joint)
 
 
 def _other(
-    load: Load,
+    load: LoadStep,
     registers: Indices,
     arguments: Indices,
     places: Indices,
@@ -164,7 +164,7 @@ def _other(
     scales: Balls,
     reach: arb,
     tau: arb,
-) -> Other:
+) -> StoredMap:
     """How far what a role gains is from scale times what the argument gains."""
     mine, theirs = load.w[places], load.w[rows]
     b = [
@@ -173,13 +173,13 @@ def _other(
     ]
     flat: Balls = []
     for left, right, scale in zip(mine.tolist(), theirs.tolist(), scales, strict=True):
-        look()
+        check_deadline()
         flat += [arb(x) - scale * arb(y) for x, y in zip(left, right, strict=True)]
     lost = None if all(entry == 0 for entry in flat) else arb_mat(len(mine), mine.shape[1], flat) * reach
-    return Other(registers, arguments, scales, lost, b)
+    return StoredMap(registers, arguments, scales, lost, b)
 
 
-def _scales(run: Activate, role: str) -> Balls:
+def _scales(run: ActivationStep, role: str) -> Balls:
     """scale of the start scale·x + shift, as an exact number rather than the float of the recipe."""
     if run.name == "erf":
         return [2 / arb.const_sqrt_pi()] * len(run.units)
@@ -192,7 +192,7 @@ def _scales(run: Activate, role: str) -> Balls:
     raise Unprovable(f"there is no rule for the start of {role} in {run.name}")
 
 
-def _rules(run: Activate) -> tuple[list[Rule], Rule]:
+def _rules(run: ActivationStep) -> tuple[list[ActivationRule], ActivationRule]:
     if run.name in RECTIFIERS and len(run.units):
         return rectifiers.lanes({name: values.tolist() for name, values in run.parameters.items()})
     if run.name == "gelu_tanh":

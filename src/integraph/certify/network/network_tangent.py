@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flint import arb, arb_mat
 
-from integraph.certify.network.linear_maps import Linear
+from integraph.certify.network.linear_maps import LayerMaps
 from integraph.certify.network.rectifiers import leaky
-from integraph.certify.network.roles import Activate
+from integraph.certify.network.roles import ActivationStep
 from integraph.numbers.arb.conversion import Balls, both, column
 from integraph.numbers.arb.matrices import product, scaled_rows
 
@@ -20,14 +20,14 @@ class Tangent:
         self.move = column([ball - middle for ball, middle in zip(x, self.values, strict=True)])
         self.J = arb_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
 
-    def load(self, map: Linear, M: Balls) -> Balls:
+    def load(self, map: LayerMaps, M: Balls) -> Balls:
         """M, narrower where this knows an end better."""
         self.values = (product(map.A, column(self.values)) + map.b).entries()
         self.J = product(map.A, self.J)
         moved = (self.J * self.move).entries()
         return [both(ball, value + move) for ball, value, move in zip(M, self.values, moved, strict=True)]
 
-    def activate(self, step: Activate, map: Linear, slopes: Balls) -> None:
+    def activate(self, step: ActivationStep, map: LayerMaps, slopes: Balls) -> None:
         self.J = scaled_rows(slopes, self.J)
         running = dict(zip(step.units.tolist(), map.rules, strict=True))
         self.values = [

@@ -14,14 +14,14 @@ from collections.abc import Mapping
 
 from flint import arb
 
-from integraph.certify.network.activation_rules import Roles, Rule, Wrong, positive, turning
+from integraph.certify.network.activation_rules import ActivationRule, Roles, Wrong, positive, turning
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import ONE, ZERO, hull
 
 PEAK = 1.2784645427610738  # where g is largest
 
 
-def rectifier(p: arb, k: arb, l: arb, c: arb) -> Rule:
+def rectifier(p: arb, k: arb, l: arb, c: arb) -> ActivationRule:
     """Of one unit, or with hulls of the controls of several."""
     P = p / k
     D = positive(P * P / 4 - l / k)
@@ -37,7 +37,7 @@ def rectifier(p: arb, k: arb, l: arb, c: arb) -> Rule:
         near -= side * turning(_g, (2 * abs(k) * root * size).nonnegative_part(), (PEAK,)) / abs(k)
         return near, eta["s"] * stretch, {"x": M}
 
-    return Rule(lambda x: leaky(x, c), lambda x: steps(x, c), wrong)
+    return ActivationRule(lambda x: leaky(x, c), lambda x: steps(x, c), wrong)
 
 
 def leaky(x: arb, c: arb) -> arb:
@@ -69,7 +69,7 @@ def bend(x: arb, kappa: arb, c: arb) -> arb:
     return hull(ZERO, (kappa - 1) * x.upper(), (kappa - c) * x.lower())
 
 
-def lanes(parameters: Mapping[str, list[float]]) -> tuple[list[Rule], Rule]:
+def lanes(parameters: Mapping[str, list[float]]) -> tuple[list[ActivationRule], ActivationRule]:
     """One rule for each unit that runs, and one that covers all of them."""
     columns = [[arb(v) for v in parameters[name]] for name in ("p", "k", "l", "c")]
     return [rectifier(*row) for row in zip(*columns, strict=True)], rectifier(*(hull(*column) for column in columns))

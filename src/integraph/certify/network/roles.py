@@ -17,7 +17,7 @@ RECTIFIERS = ("relu", "leaky_relu")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Activate:
+class ActivationStep:
     """An activation of `units` units of layer `number` (from 0): the registers of each role, and its parameters."""
 
     number: int
@@ -38,7 +38,7 @@ class Activate:
 Read = tuple[dict[str, Indices], dict[str, Floats], Indices, Recipe]
 
 
-def activation(number: int, layer: Layer, blocks: list[Block], out: Indices) -> Activate:
+def activation(number: int, layer: Layer, blocks: list[Block], out: Indices) -> ActivationStep:
     """What the blocks of a layer's stages do, if it is the layer's activation."""
     name = "tanh" if layer.activation == "sigmoid" else layer.activation
     if name == "identity":
@@ -52,7 +52,7 @@ def activation(number: int, layer: Layer, blocks: list[Block], out: Indices) -> 
     else:
         read = _plain(blocks, name, RECIPES[layer.activation], out)
     roles, parameters, units, recipe = read
-    return Activate(number, name, recipe, units, roles, out, slopes(layer), parameters)
+    return ActivationStep(number, name, recipe, units, roles, out, slopes(layer), parameters)
 
 
 def slopes(layer: Layer) -> Floats:

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 from flint import arb, arb_mat
 
-from integraph.certify.network.form import Form, Relax
-from integraph.certify.network.linear_maps import Linear
-from integraph.certify.network.roles import Activate
+from integraph.certify.network.form import NetworkForm, RelaxStep
+from integraph.certify.network.linear_maps import LayerMaps
+from integraph.certify.network.roles import ActivationStep
 from integraph.certify.readout import output_weights
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, hull, symmetric
 from integraph.numbers.arb.matrices import product, scaled_rows
@@ -30,9 +30,9 @@ KNOWN = ("tanh", "identity")
 TURNING = symmetric(arb(0.385))  # τ'
 
 
-def known(form: Form) -> bool:
+def has_slopes(form: NetworkForm) -> bool:
     """Whether all layers have such derivatives."""
-    return all(step.name in KNOWN for step in form.steps if isinstance(step, Activate))
+    return all(step.name in KNOWN for step in form.steps if isinstance(step, ActivationStep))
 
 
 class Slopes:
@@ -44,11 +44,11 @@ class Slopes:
         self.e = arb_mat(d, d)
         self.y: list[Balls] = [*rows(self.z), *([ZERO] * d for _ in range(width - d))]
 
-    def relax(self, step: Relax, falls: dict[float, arb]) -> None:
+    def relax(self, step: RelaxStep, falls: dict[float, arb]) -> None:
         for register, r in zip(step.registers.tolist(), step.r.tolist(), strict=True):
             self.y[register] = [falls[r] * slope for slope in self.y[register]]
 
-    def load(self, map: Linear, held: Sequence[int]) -> None:
+    def load(self, map: LayerMaps, held: Sequence[int]) -> None:
         registers = map.registers.tolist()
         start = arb_mat([self.y[register] for register in registers])
         self.M = product(map.A, self.z)
@@ -62,14 +62,14 @@ class Slopes:
         for register, row in zip(held, rows((self.z + self.e) * map.fall), strict=True):
             self.y[register] = row
 
-    def activate(self, step: Activate, M: Balls, delta: Balls, starts: dict[str, Balls], slopes: Balls) -> None:
+    def activate(self, step: ActivationStep, M: Balls, delta: Balls, starts: dict[str, Balls], slopes: Balls) -> None:
         """`slopes` are those of the activation on hull(M, M̂)."""
         moved, off = rows(self.M), rows(self.delta)
         if step.name == "tanh":
             alpha, lam = ([self.y[r] for r in step.roles[role].tolist()] for role in ("alpha", "lam"))
             derivatives = []
             for unit, (m, d) in enumerate(zip(M, delta, strict=True)):
-                look()
+                check_deadline()
                 by, ends = _partials(m, d, starts["alpha"][unit], starts["lam"][unit])
                 parts = (moved[unit], off[unit], alpha[unit], lam[unit])
                 derivatives.append(_sum(by, parts))
@@ -81,7 +81,7 @@ class Slopes:
         for register, row in zip(step.out.tolist(), rows(self.z + self.e), strict=True):
             self.y[register] = row
 
-    def read_out(self, program: Program, map: Linear, held: Sequence[int]) -> None:
+    def read_out(self, program: Program, map: LayerMaps, held: Sequence[int]) -> None:
         """`outputs`, one row for each."""
         slopes, inside = rows(product(map.W, self.e) + product(map.lost, self.z)), set(held)
         for number, row in enumerate(output_weights(program)):

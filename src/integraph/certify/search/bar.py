@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from integraph.certify.search.bisection import Values
-from integraph.progress import shown
+from integraph.progress import drawn_bar as shown
 
 Show = Callable[[Values, Values, int], None]
 AFTER = 1.0  # seconds

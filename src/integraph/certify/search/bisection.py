@@ -13,7 +13,7 @@ from math import inf
 from typing import Protocol
 
 from integraph.certify.problem import Box, Point, Problem, Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import MOST
 
 Values = tuple[float, ...]
@@ -21,7 +21,7 @@ BETTER = 0.99  # a bound this much smaller is worth its bits
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BoxPart:
     """What is known of one box: bounds with `bits`, no better ones with up to `tried`, values at its centre."""
 
     bits: int
@@ -37,15 +37,15 @@ class Job:
     box: Box
     axis: int
     at: float
-    part: Part
+    part: BoxPart
     enough: Values
     floor: Values
 
 
 @dataclass(frozen=True, slots=True)
-class Halves:
-    lower: Part
-    upper: Part
+class BisectionResult:
+    lower: BoxPart
+    upper: BoxPart
     boxes: int  # evaluated for this
     why: str  # the reason of the first bound that was refused
 
@@ -53,7 +53,7 @@ class Halves:
 class Workers(Protocol):
     """Who divides."""
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+    def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
         """In the order of the jobs; `Late` when the time is over."""
 
     def close(self) -> None: ...
@@ -75,7 +75,7 @@ def better(new: Values, old: Values, enough: Values) -> bool:
 
 def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
     """Bounds, and why there are none."""
-    look()
+    check_deadline()
     try:
         bounds = problem.upper(box, bits)
     except (Unprovable, ArithmeticError) as error:
@@ -87,7 +87,7 @@ def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
 
 def sizes(problem: Problem, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
     """Enclosures of the sizes at a point; (0, ∞) where nothing is known or what is said cannot be."""
-    look()
+    check_deadline()
     try:
         bounds = problem.at(point, bits)
     except (Unprovable, ArithmeticError):
@@ -104,12 +104,12 @@ def centre(problem: Problem, box: Box, bits: int, above: Values, floor: Values) 
     return tuple(low for low, _ in sizes(problem, box.centre, bits))
 
 
-def more(part: Part) -> int | None:
+def more(part: BoxPart) -> int | None:
     """The next precision to try: twice what was tried, and from the beginning when all were."""
     return next((bits for bits in (2 * part.tried, 2 * part.bits) if bits <= MOST), None)
 
 
-def divide(problem: Problem, job: Job) -> Halves:
+def divide(problem: Problem, job: Job) -> BisectionResult:
     old, bits = job.part, more(job.part)
     boxes = job.box.split(job.axis, job.at)
     measured = [uppers(problem, box, old.bits) for box in boxes]
@@ -123,5 +123,5 @@ def divide(problem: Problem, job: Job) -> Halves:
             reasons.append(why)
             if better(again, bounds, job.enough):
                 bounds, used = again, bits
-        parts.append(Part(used, tried, bounds, centre(problem, box, used, bounds, job.floor)))
-    return Halves(parts[0], parts[1], evaluated, next(filter(None, reasons), ""))
+        parts.append(BoxPart(used, tried, bounds, centre(problem, box, used, bounds, job.floor)))
+    return BisectionResult(parts[0], parts[1], evaluated, next(filter(None, reasons), ""))

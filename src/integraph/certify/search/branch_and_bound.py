@@ -19,9 +19,9 @@ from integraph.certify.certificate.tree import Leaf, Split, Tree
 from integraph.certify.problem import Box, Point, Problem
 from integraph.certify.search.bar import Show, search_bar
 from integraph.certify.search.bisection import (
-    Halves,
+    BisectionResult,
+    BoxPart,
     Job,
-    Part,
     Values,
     Workers,
     better,
@@ -31,7 +31,7 @@ from integraph.certify.search.bisection import (
     uppers,
 )
 from integraph.certify.search.pool import Pool
-from integraph.certify.search.search_tree import Node, harvest, middle, over
+from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
 
@@ -42,7 +42,7 @@ TIGHT = 1.01  # high/low of a value that more bits would not tell more of
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """For each quantity lower ≤ sup |q| ≤ upper; the tree proves `upper`, the points prove `lower`."""
 
     upper: Values
@@ -68,7 +68,7 @@ def search(
     scheduler: str | None = None,
     progress: bool = True,
     known: Iterable[Point] = (),
-) -> Found:
+) -> SearchResult:
     """Bounds of sup |q| over the box: at most `goal`, then within a factor 1 + `gap` of a value; with neither, one box.
 
     A value above the goal refutes it. `known` are points of the box where values are large. The first second is spent
@@ -78,22 +78,22 @@ def search(
     known = tuple(known)
     _valid(box, goal, gap, boxes, seconds, workers, known)
     begun = clock.now()
-    run = _Run(problem, box, goal, gap, boxes)
+    run = _Search(problem, box, goal, gap, boxes)
     stopped = "interrupted"
     try:
         with (
-            clock.within(seconds),
+            clock.deadline(seconds),
             closing(_workers(problem, workers, scheduler)) as team,
             search_bar(progress, boxes, seconds) as show,
         ):
             stopped = run.root(known) or run.grow(team, show)
-    except clock.Late:
+    except clock.DeadlineError:
         stopped = "seconds"
     except KeyboardInterrupt:
         pass  # what is done is done
     tree = harvest(run.nodes)
     ends = [node for node in tree if isinstance(node, Leaf)]
-    return Found(
+    return SearchResult(
         over([leaf.uppers for leaf in ends]),
         run.lower,
         tuple(point for _, point in run.best),
@@ -106,12 +106,12 @@ def search(
     )
 
 
-class _Run:
+class _Search:
     """The state of a search; at any moment `nodes` is a tree that covers the box."""
 
     def __init__(self, problem: Problem, box: Box, goal: float | None, gap: float | None, budget: int) -> None:
         self.problem, self.box, self.goal, self.gap, self.budget = problem, box, goal, gap, budget
-        self.nodes = [Node(box, Part(FIRST, FIRST, (inf,) * problem.quantities, None))]
+        self.nodes = [SearchNode(box, BoxPart(FIRST, FIRST, (inf,) * problem.quantities, None))]
         self.best: list[tuple[float, Point | None]] = [(0.0, None)] * problem.quantities
         self.boxes, self.why = 0, ""
         self.phase = "one box" if goal is None and gap is None else "gap" if goal is None else "goal"
@@ -146,7 +146,7 @@ class _Run:
             self.boxes, self.why = self.boxes + 1, self.why or why
             old = self.nodes[0].part.uppers
             if bits == FIRST or better(bounds, old, self.enough):
-                self.nodes[0].part = Part(bits, bits, bounds, None)
+                self.nodes[0].part = BoxPart(bits, bits, bounds, None)
             elif max(old) < inf:
                 break
             if reached(bounds, self.enough):
@@ -235,11 +235,11 @@ class _Run:
                     splits.append((number, split))
         return splits
 
-    def _take(self, number: int, split: Split, halves: Halves) -> None:
+    def _take(self, number: int, split: Split, halves: BisectionResult) -> None:
         node, count = self.nodes[number], len(self.nodes)
         self.boxes, self.why = self.boxes + halves.boxes, self.why or halves.why
         for box, part in zip(node.box.split(split.axis, split.at), (halves.lower, halves.upper), strict=True):
-            self.nodes.append(Node(box, part))
+            self.nodes.append(SearchNode(box, part))
             if part.centre is not None:
                 self._learn(box.centre, part.centre)
         node.halves = split, count, count + 1  # last and at once: an interrupt leaves it whole or divided

@@ -15,8 +15,8 @@ from math import inf
 from typing import Any
 
 from integraph.certify.problem import Problem
-from integraph.certify.search.bisection import Halves, Job, divide
-from integraph.clock import left, look, within
+from integraph.certify.search.bisection import BisectionResult, Job, divide
+from integraph.clock import check_deadline, deadline, seconds_left
 from integraph.errors import UsageError
 
 ANSWER = 5.0  # seconds that a scheduler and its first worker may take to answer
@@ -38,7 +38,7 @@ class Cluster:
         self._sent: Any = None
         self._there = True  # does the scheduler still answer?
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+    def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
         """In the order of the jobs; `Late` when the time is over."""
         size = -(-len(jobs) // (BATCHES * self._threads()))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
@@ -52,8 +52,8 @@ class Cluster:
                     if tried:
                         self._sent = None  # it may have been lost with the batch
                         asked[number] = self._ask(batch)
-                    look()
-                    if asked[number] is not None and (answer := _answer(asked[number], left())) is not None:
+                    check_deadline()
+                    if asked[number] is not None and (answer := _answer(asked[number], seconds_left())) is not None:
                         break
                 yield from map(self._here, batch) if answer is None else answer
         finally:
@@ -61,7 +61,7 @@ class Cluster:
                 with suppress(Exception):
                     self._client.cancel([future for future in asked if future is not None])
 
-    def _here(self, job: Job) -> Halves:
+    def _here(self, job: Job) -> BisectionResult:
         return divide(self._problem, job)
 
     def _threads(self) -> int:
@@ -78,7 +78,7 @@ class Cluster:
         try:
             if self._sent is None:
                 self._sent = self._client.scatter(self._problem, broadcast=True, hash=False)
-            return self._client.submit(divided, self._sent, batch, left(), pure=False)
+            return self._client.submit(divided, self._sent, batch, seconds_left(), pure=False)
         except Exception as error:
             self._leave(error)
             return None
@@ -93,16 +93,16 @@ class Cluster:
             self._client.close()
 
 
-def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[Halves]:
+def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[BisectionResult]:
     """Done by a worker, which stops when nobody waits any more."""
-    with _one_at_a_time, within(seconds):
+    with _one_at_a_time, deadline(seconds):
         return [divide(problem, job) for job in batch]
 
 
-def _answer(future: Any, seconds: float) -> list[Halves] | None:
+def _answer(future: Any, seconds: float) -> list[BisectionResult] | None:
     """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
     try:
-        halves: list[Halves] = future.result(timeout=None if seconds == inf else seconds)
+        halves: list[BisectionResult] = future.result(timeout=None if seconds == inf else seconds)
     except Exception:
         return None
     return halves

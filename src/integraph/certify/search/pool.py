@@ -29,8 +29,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from integraph.certify.problem import Problem
-from integraph.certify.search.bisection import Halves, Job, divide
-from integraph.clock import left, look
+from integraph.certify.search.bisection import BisectionResult, Job, divide
+from integraph.clock import check_deadline, seconds_left
 
 PATIENCE = 1.0  # seconds before processes are started
 WORTH = 5e-4  # seconds that a job takes if it is worth sending
@@ -61,7 +61,7 @@ class Pool:
     def pids(self) -> list[int | None]:
         return [worker.process.pid for worker in self._team]
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+    def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
         """In the order of the jobs; `Late` when the time is over."""
         for number, job in enumerate(jobs):
             now = time.monotonic()
@@ -81,12 +81,12 @@ class Pool:
         self._admit([worker.pipe for worker in self._team if worker.pipe.poll()])
         return any(worker.ready for worker in self._team)
 
-    def _shared(self, jobs: Sequence[Job]) -> Iterator[Halves]:
+    def _shared(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
         size = -(-len(jobs) // (BATCHES * self._wanted))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         waiting = deque(range(len(batches)))
         busy: dict[Any, tuple[_Worker, int]] = {}  # by pipe
-        done: dict[int, list[Halves]] = {}
+        done: dict[int, list[BisectionResult]] = {}
         try:
             for number in range(len(batches)):
                 while number not in done:
@@ -96,7 +96,7 @@ class Pool:
                         if self._tell(worker, batches[batch]):
                             waiting.remove(batch)
                             busy[worker.pipe] = worker, batch
-                    look()
+                    check_deadline()
                     if not self._team and self._losses > LOSSES:
                         waiting.remove(number)
                         done[number] = [divide(self._problem, job) for job in batches[number]]
@@ -145,9 +145,9 @@ class Pool:
             return False
         return True
 
-    def _hear(self, worker: _Worker) -> list[Halves] | None:
+    def _hear(self, worker: _Worker) -> list[BisectionResult] | None:
         try:
-            answer: list[Halves] | str = worker.pipe.recv()
+            answer: list[BisectionResult] | str = worker.pipe.recv()
         except (EOFError, OSError):
             self._lose(worker)
             return None
@@ -181,7 +181,7 @@ class Pool:
 
 def _patience() -> float | None:
     """Seconds to wait, None if that is as long as it takes."""
-    seconds = left()
+    seconds = seconds_left()
     return None if seconds == inf else seconds
 
 

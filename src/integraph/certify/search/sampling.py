@@ -13,7 +13,7 @@ from math import inf
 
 from integraph.certify.problem import Box, Point, Problem
 from integraph.certify.search.bisection import sizes
-from integraph.clock import Late, within
+from integraph.clock import DeadlineError, deadline
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import MOST
 
@@ -24,7 +24,7 @@ TIGHT = 1.01  # high/low of a value that is known well enough
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LargestSample:
     """low ≤ |q(point)| ≤ high; of the points that were tried, `unknown` have no value."""
 
     low: float
@@ -34,7 +34,7 @@ class Seen:
     unknown: int
 
 
-def seen(
+def sample_largest(
     problem: Problem,
     box: Box,
     samples: int,
@@ -42,7 +42,7 @@ def seen(
     quantity: int = 0,
     starts: Iterable[Point] = (),
     seconds: float = inf,
-) -> Seen:
+) -> LargestSample:
     """The largest |q| at so many samples, `starts` first, and at most as many points above them.
 
     With at least so many bits: more where they do not suffice to tell the values from 0. What is not known after
@@ -51,10 +51,10 @@ def seen(
     if samples < 1:
         raise UsageError(f"samples = {samples} must be at least 1")
     places = list(islice(dict.fromkeys([*starts, *_places(box, samples)]), samples))
-    look = _Look(problem, quantity, bits)
+    look = _Sampler(problem, quantity, bits)
     look(places[0])  # what a problem prepares when it is first asked, once for all, is not part of `seconds`
     first = look.known
-    with within(seconds):
+    with deadline(seconds):
         look.bits = _enough(problem, places[:PROBES], bits, quantity)
         look.known = {} if look.bits > bits else first
         for place in places:
@@ -63,16 +63,16 @@ def seen(
         return _climbed(look, box, samples)
 
 
-def _climbed(look: _Look, box: Box, samples: int) -> Seen:
+def _climbed(look: _Sampler, box: Box, samples: int) -> LargestSample:
     if not look.known:
-        return Seen(0.0, inf, box.centre, 0, 0)
+        return LargestSample(0.0, inf, box.centre, 0, 0)
     best = sorted(look.known, key=lambda place: -look.known[place][0])[:CLIMBS]
     point = max([_climb(look, box, place, samples // CLIMBS) for place in best], key=lambda place: look.known[place][0])
     low, high = look.known[point]
-    return Seen(low, high, point, len(look.known), sum(not high < inf for _, high in look.known.values()))
+    return LargestSample(low, high, point, len(look.known), sum(not high < inf for _, high in look.known.values()))
 
 
-class _Look:
+class _Sampler:
     """Values, each point once; what is not known is (0, ∞), and so is all that is asked for when it is late."""
 
     def __init__(self, problem: Problem, quantity: int, bits: int) -> None:
@@ -83,7 +83,7 @@ class _Look:
         if point not in self.known and not self.late:
             try:
                 self.known[point] = sizes(self.problem, point, self.bits)[self.quantity]
-            except Late:
+            except DeadlineError:
                 self.late = True
         return self.known.get(point, (0.0, inf))[0]
 
@@ -94,7 +94,7 @@ def _enough(problem: Problem, places: list[Point], bits: int, quantity: int) -> 
     while tried <= MOST:
         try:
             bounds = [sizes(problem, place, tried)[quantity] for place in places]
-        except Late:
+        except DeadlineError:
             break
         finite = [high for _, high in bounds if high < inf]
         if finite and max(finite) <= TIGHT * max(low for low, _ in bounds):
@@ -123,7 +123,7 @@ def _between(low: float, high: float, share: float) -> float:
     return min(max(low * (1 - share) + high * share, low), high)
 
 
-def _climb(look: _Look, box: Box, place: Point, points: int) -> Point:
+def _climb(look: _Sampler, box: Box, place: Point, points: int) -> Point:
     steps = [high / 8 - low / 8 for low, high in zip(box.low, box.high, strict=True)]
     last, halved = len(look.known) + points, 0
     while halved < HALVINGS:

@@ -7,13 +7,13 @@ from math import isfinite
 
 from integraph.certify.certificate.tree import Leaf, Split, Tree
 from integraph.certify.problem import Box
-from integraph.certify.search.bisection import Part, Values
+from integraph.certify.search.bisection import BoxPart, Values
 
 
 @dataclass(slots=True)
-class Node:
+class SearchNode:
     box: Box
-    part: Part
+    part: BoxPart
     halves: tuple[Split, int, int] | None = None  # numbers of the halves, which are larger than its own
 
     @property
@@ -44,7 +44,7 @@ def over(bounds: list[Values]) -> Values:
     return tuple(max(column) for column in zip(*bounds, strict=True))
 
 
-def harvest(nodes: list[Node]) -> Tree:
+def harvest(nodes: list[SearchNode]) -> Tree:
     """The smallest tree that proves as much: a division that brought nothing is left out."""
     bounds = [node.part.uppers for node in nodes]
     kept = [node.halves for node in nodes]

@@ -23,13 +23,13 @@ import numpy as np
 from flint import arb
 
 from integraph.certify.problem import Unprovable
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import FIRST, ONE, Balls, above, below, precision
 from integraph.numbers.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Bumps:
+class BallBumps:
     """ψ_0 … ψ_N of one variable; without offsets, the one function 1."""
 
     slope: float
@@ -53,7 +53,7 @@ class Bumps:
 
     def at(self, t: arb) -> Balls:
         """ψ_0 … ψ_N at a number; of a wide ball they would be wide."""
-        look()
+        check_deadline()
         if not self.offsets:
             return [ONE]
         rising = [1 / (1 + (-2 * z).exp()) for z in self.z(t)]

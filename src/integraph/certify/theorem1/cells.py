@@ -18,8 +18,8 @@ from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from integraph.certify.problem import Unprovable
-from integraph.certify.theorem1.bumps import Bumps
-from integraph.clock import look
+from integraph.certify.theorem1.bumps import BallBumps
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, above
 from integraph.numbers.arb.matrices import product
 from integraph.numbers.arrays import Floats
@@ -38,7 +38,7 @@ def larger(balls: Objects) -> Floats:
     sizes = np.empty(balls.size)
     for number, ball in enumerate(balls.reshape(-1)):
         if number % SOME == 0:
-            look()
+            check_deadline()
         sizes[number] = above(abs(ball))
     return sizes.reshape(balls.shape)
 
@@ -47,7 +47,7 @@ def larger(balls: Objects) -> Floats:
 class Cells:
     scale: Balls
     shift: Balls
-    bumps: tuple[Bumps, ...]
+    bumps: tuple[BallBumps, ...]
     centre: Balls
     order: int  # |m| < order
     coefficients: Objects  # (outputs, N_1 + 1, …, N_d + 1, M)
@@ -98,7 +98,7 @@ class Cells:
         n, (rows, columns, m, alpha) = self.order, _pairs(self.d, self.order)
         values: Any = ONE
         for j, (at, scale) in enumerate(zip(y, scales, strict=True)):
-            look()
+            check_deadline()
             powers, units = _powers(at, n), _powers(scale, n)
             one = np.full((n, n), ZERO, object)
             for degree in range(n):
@@ -136,8 +136,8 @@ def monomials(x: Balls, n: int) -> Balls:
 
 
 def cells(
-    scale: Balls, shift: Balls, bumps: tuple[Bumps, ...], centre: Balls, terms: list[dict[tuple[int, ...], Objects]],
-    box: Balls,
+    scale: Balls, shift: Balls, bumps: tuple[BallBumps, ...], centre: Balls,
+    terms: list[dict[tuple[int, ...], Objects]], box: Balls,
 ) -> Cells:  # fmt: skip
     """From tables {m: C_km}, one for each output, that broadcast to the cells; `box` is where |P_k| is bounded."""
     d, grid = len(bumps), tuple(b.N + 1 for b in bumps)

@@ -23,7 +23,7 @@ from integraph.certify.taylor import taylor
 from integraph.certify.theorem1 import lean_form, printed_form
 from integraph.certify.theorem1.cells import Cells, Objects, Range, monomials
 from integraph.certify.theorem1.polynomial_ranges import pieces, ranges
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import FIRST, Balls, above, below, precision, symmetric
 from integraph.numbers.arb.conversion import box as balls
 from integraph.numbers.arb.matrices import product
@@ -41,7 +41,7 @@ SHARE = 1e-3  # of the bound that all others may be
 
 
 @dataclass(eq=False)
-class SmoothDifference:
+class Theorem1Difference:
     """`box` is where the program is looked at; its parts can be asked about."""
 
     program: Program
@@ -102,10 +102,10 @@ def _upper(form: Cells, expression: Expression, box: Box) -> float:
     most = [high.max(1) for _, high in bumps]
     if any(b.wide(abs(side[-1] - side[0])) for b, side in sides):
         return _crude(form, expression, box, most)
-    off = _Off(form, expression, box, middle, half)
+    off = _Offset(form, expression, box, middle, half)
     bound = inf
     for least in MATTERS:
-        look()
+        check_deadline()
         near = form.near(most, least)
         some = [(b, slice(*ends)) for b, ends in zip(bumps, near, strict=True)]
         low, high = (_products([b[side][cells] for b, cells in some]) for side in (0, 1))
@@ -133,7 +133,7 @@ def _products(rows: list[Floats]) -> Floats:
     return products
 
 
-class _Off:
+class _Offset:
     """f − P_k on a box, whose points are middle + half·[−1, 1]^d."""
 
     def __init__(self, form: Cells, expression: Expression, box: Box, middle: Balls, half: Balls) -> None:

@@ -14,9 +14,9 @@ from flint import arb
 
 from integraph.certify.controls import summed
 from integraph.certify.problem import Unprovable
-from integraph.certify.theorem1.bumps import Bumps
+from integraph.certify.theorem1.bumps import BallBumps
 from integraph.certify.theorem1.cells import Objects
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO, Balls, above, symmetric
 from integraph.numbers.arrays import Floats, Indices
 
@@ -25,7 +25,7 @@ LARGEST = 1 << 26  # numbers in a table of lanes and registers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lanes:
+class ExponentLanes:
     """φ_k e^δ."""
 
     cells: Indices  # (lanes, d)
@@ -35,7 +35,7 @@ class Lanes:
 class Exponents:
     """Columns are t_1, ℓ_11 … ℓ_1N, t_2, ℓ_21 …; `cube` is the box of t."""
 
-    def __init__(self, bumps: tuple[Bumps, ...], cube: Balls) -> None:
+    def __init__(self, bumps: tuple[BallBumps, ...], cube: Balls) -> None:
         self.bumps = bumps
         self.first = np.concatenate([[0], np.cumsum([1 + b.N for b in bumps])])
         self.constants = [np.array(b.constants(), object) for b in bumps]
@@ -45,11 +45,11 @@ class Exponents:
         """That of t_j, k = 0, or of ℓ_jk."""
         return int(self.first[j]) + k
 
-    def ones(self, lanes: int) -> Lanes:
+    def ones(self, lanes: int) -> ExponentLanes:
         """e^0."""
-        return Lanes(np.full((lanes, len(self.bumps)), NONE, np.int64), np.full(lanes, ZERO, object))
+        return ExponentLanes(np.full((lanes, len(self.bumps)), NONE, np.int64), np.full(lanes, ZERO, object))
 
-    def grown(self, old: Lanes, columns: Indices, weights: Floats, b: Floats) -> Lanes:
+    def grown(self, old: ExponentLanes, columns: Indices, weights: Floats, b: Floats) -> ExponentLanes:
         """Lanes that were multiplied by e^{Σ w·column + b}; columns and weights are (lanes, reads)."""
         lanes = len(columns)
         if lanes * int(self.first[-1]) > LARGEST:
@@ -63,10 +63,10 @@ class Exponents:
         delta = old.delta + self._constant(old.cells) + b.astype(object) - self._constant(cells)
         rest = np.abs(_sum(form, -self._form(cells)))
         for lane in np.flatnonzero(rest.any(1)).tolist():
-            look()
+            check_deadline()
             far = sum((arb(w) * most for w, most in zip(rest[lane].tolist(), self.most, strict=True) if w), ZERO)
             delta[lane] += symmetric(far.abs_upper())
-        return Lanes(cells, delta)
+        return ExponentLanes(cells, delta)
 
     def _form(self, cells: Indices) -> Floats:
         """The weights of ln φ_k."""

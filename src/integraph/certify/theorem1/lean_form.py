@@ -14,11 +14,11 @@ from flint import arb
 
 from integraph.certify.problem import Unprovable
 from integraph.certify.readout import output_weights
-from integraph.certify.theorem1.bumps import Bumps
+from integraph.certify.theorem1.bumps import BallBumps
 from integraph.certify.theorem1.cells import Cells, Objects, cells
 from integraph.certify.theorem1.entry import checked, entry, form, registers, weighted
-from integraph.certify.theorem1.exponents import NONE, Exponents, Lanes
-from integraph.clock import look
+from integraph.certify.theorem1.exponents import NONE, ExponentLanes, Exponents
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Block, Program
@@ -30,10 +30,10 @@ HALF = arb(0.5)
 
 def read(program: Program, box: Balls) -> Cells:
     """The normal form, for inputs in the box."""
-    return _Reader(program, box).run()
+    return _LeanReader(program, box).run()
 
 
-class _Reader:
+class _LeanReader:
     def __init__(self, program: Program, box: Balls) -> None:
         self.program, self.box, self.d = program, box, program.inputs
         self.entry = entry(program)
@@ -47,7 +47,7 @@ class _Reader:
     def run(self) -> Cells:
         for _, segment in checked(self.program, self.entry.segments):
             for block in segment.blocks:
-                look()
+                check_deadline()
                 rule = getattr(self, f"_{block.op.name}", None)
                 if rule is None:
                     raise Unprovable(f"segment {segment.label!r}: there is no rule for {block.op.name}")
@@ -83,7 +83,7 @@ class _Reader:
         return np.full((1,) * self.d, value, object)
 
     def _into(self, total: Sum, part: Sum, weight: Any) -> None:
-        look()
+        check_deadline()
         for m, table in part.items():
             total[m] = total[m] + weight * table if m in total else weight * table
 
@@ -173,7 +173,7 @@ class _Reader:
         self.logs.update({register: (self.variable[t], slope, offset) for register, t, slope, offset in steps})
 
     @property
-    def bumps(self) -> tuple[Bumps, ...]:
+    def bumps(self) -> tuple[BallBumps, ...]:
         return self.exponents.bumps
 
     @property
@@ -185,7 +185,9 @@ class _Reader:
                 steps = [(a, b) for i, a, b in self.logs.values() if i == j]
                 if len({a for a, _ in steps}) > 1:
                     raise Unprovable("the steps of one variable are not equally steep")
-                rows.append(Bumps(steps[0][0] if steps else 1.0, tuple(sorted((b for _, b in steps), reverse=True))))
+                rows.append(
+                    BallBumps(steps[0][0] if steps else 1.0, tuple(sorted((b for _, b in steps), reverse=True)))
+                )
             e = self.entry
             cube = [s * x + h for s, x, h in zip(e.scale, self.box, e.shift, strict=True)]
             self._exponents = Exponents(tuple(rows), cube)
@@ -204,7 +206,7 @@ class _Reader:
         columns = {int(register): self._column(int(register)) for register in np.unique(reads)}
         z = registers(block)[0]
         old = [self._started(register) for register in z]
-        before = Lanes(np.array([cell for _, cell, _ in old]), np.array([delta for *_, delta in old], object))
+        before = ExponentLanes(np.array([cell for _, cell, _ in old]), np.array([delta for *_, delta in old], object))
         now = self.exponents.grown(before, np.vectorize(columns.__getitem__, [np.int64])(reads), w, b)
         for register, (c, _, _), cell, delta in zip(z, old, now.cells, now.delta, strict=True):
             self.bump[register] = c, cell, delta
@@ -213,7 +215,7 @@ class _Reader:
 
     def _started(self, register: int) -> tuple[arb, Indices, arb]:
         """A bump, or the number that it starts from."""
-        look()
+        check_deadline()
         if register in self.bump:
             return self.bump[register]
         held = self.sum_in(register)
@@ -224,5 +226,5 @@ class _Reader:
 
 
 def _risen(c: arb, delta: arb) -> arb:
-    look()
+    check_deadline()
     return c * delta.exp()

@@ -15,9 +15,9 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from integraph.certify.problem import Unprovable
-from integraph.certify.theorem1.bumps import Bumps
+from integraph.certify.theorem1.bumps import BallBumps
 from integraph.certify.theorem1.cells import Objects
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.gadgets.partition import controls
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, matrix, size, symmetric
 from integraph.program import ONE as CONSTANT
@@ -28,7 +28,7 @@ COST, USUAL, GROWTH = 1.2e-7, 192, 1.3  # seconds that an exponential takes per 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class Step2Remainder:
     """Columns λ_0 … λ_N and 1. Rows are λ_0' … λ_N', and of μ_1' … μ_N' what is times x, and what is not."""
 
     lam: arb_mat
@@ -36,7 +36,7 @@ class Step:
     plain: arb_mat
 
 
-def stored(terms: Terms, duration: float, lam: list[int], mu: list[int], x: int) -> Step:
+def stored_controls(terms: Terms, duration: float, lam: list[int], mu: list[int], x: int) -> Step2Remainder:
     """From the terms of eq. (1)."""
     place = {register: column for column, register in enumerate(lam)}
     row = {register: number for registers in (lam, mu) for number, register in enumerate(registers)}
@@ -51,10 +51,10 @@ def stored(terms: Terms, duration: float, lam: list[int], mu: list[int], x: int)
         if len(factors) > 1 or not place.keys() >= set(factors):
             raise Unprovable("the controls of step 2 of Lemma 4 are not of its form")
         parts[part][row[i], place[factors[0]] if factors else len(lam)] = value
-    return Step(*(matrix(part) * arb(duration) for part in parts))
+    return Step2Remainder(*(matrix(part) * arb(duration) for part in parts))
 
 
-def meant(a: list[float], b: list[float], bits: int) -> Step:
+def ideal_controls(a: list[float], b: list[float], bits: int) -> Step2Remainder:
     """From the formulas with z_k = a_k x + b_k, to so many bits, however products with a_k or b_k are rounded."""
     N, fixed = len(a), controls(len(a), bits)
     around = ONE + symmetric(arb((1, 1 - bits)))
@@ -62,7 +62,7 @@ def meant(a: list[float], b: list[float], bits: int) -> Step:
     lam = [[ZERO] * k + A[: N + 1 - k] + [bias[k]] for k in range(N + 1)]
     rest = [[ZERO] * k + [-v for v in B[: N + 1 - k]] + [kappa[k]] for k in range(1, N + 1)]
     parts = [[[v * factor for v in row] for row, factor in zip(rest, factors, strict=True)] for factors in (a, b)]
-    return Step(arb_mat(lam), *map(arb_mat, parts))
+    return Step2Remainder(arb_mat(lam), *map(arb_mat, parts))
 
 
 def _exactly(number: Any) -> arb:
@@ -71,7 +71,7 @@ def _exactly(number: Any) -> arb:
     return (-1 if sign else 1) * arb((int(mantissa), int(exponent)))
 
 
-def left(step: Step, bumps: Bumps, t: arb) -> tuple[Balls, Balls]:
+def remainder(step: Step2Remainder, bumps: BallBumps, t: arb) -> tuple[Balls, Balls]:
     """Balls around λ_k(1) − ψ_k, k = 0 … N, and around μ_k(1), k = 1 … N, for all t of a ball."""
     n = bumps.N + 1
     flow = arb_mat(2 * n + 1, 2 * n + 1)  # of λ, of 1, and of ∫λ
@@ -79,7 +79,7 @@ def left(step: Step, bumps: Bumps, t: arb) -> tuple[Balls, Balls]:
         flow[n + 1 + k, k] = ONE
         for column in range(n + 1):
             flow[k, column] = step.lam[k, column]
-    look(COST * float(2 * n + 1) ** 3 * (ctx.prec / USUAL) ** GROWTH)
+    check_deadline(COST * float(2 * n + 1) ** 3 * (ctx.prec / USUAL) ** GROWTH)
     ends = np.array(flow.exp().tolist(), object)[:, : n + 1]
     psi, integral = ends[:n].copy(), ends[n + 1 :]
     for k in range(n):

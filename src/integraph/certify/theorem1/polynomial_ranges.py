@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 from flint import arb_mat
 
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ONE, above, matrix, symmetric
 from integraph.numbers.arb.matrices import product
 from integraph.numbers.arrays import Floats
@@ -55,7 +55,7 @@ def ranges(polynomials: arb_mat, d: int, n: int) -> tuple[Floats, Floats]:
     rows, M = polynomials.nrows(), polynomials.ncols()
     entries, middles = polynomials.entries(), np.empty((rows, M))
     for row in range(rows):
-        look()
+        check_deadline()
         middles[row] = [float(ball.mid()) for ball in entries[row * M : (row + 1) * M]]
     middles[~(np.abs(middles) < HUGE)] = 0.0  # and all of the ball is lost
     lost = product(polynomials - matrix(middles), arb_mat(M, 1, [symmetric(ONE)] * M)).entries()
@@ -66,7 +66,7 @@ def ranges(polynomials: arb_mat, d: int, n: int) -> tuple[Floats, Floats]:
     low, high = np.empty((2, many, rows))
     step = max(1, CHUNK // (many * M))
     for first in range(0, rows, step):
-        look()
+        check_deadline()
         some = slice(first, first + step)
         local = (middles[some] @ moves.reshape(M, -1)).reshape(-1, many, M)
         around = np.abs(local[..., 1:]).sum(-1).T + error[some]

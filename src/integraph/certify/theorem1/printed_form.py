@@ -18,12 +18,20 @@ from flint import arb
 
 from integraph.certify.problem import Unprovable
 from integraph.certify.readout import output_weights
-from integraph.certify.theorem1.bumps import Bumps
+from integraph.certify.theorem1.bumps import BallBumps
 from integraph.certify.theorem1.cells import Cells, Objects, cells
 from integraph.certify.theorem1.entry import checked, entry, form, registers, weighted
-from integraph.certify.theorem1.lemma4_step2 import left, meant, stored
-from integraph.certify.theorem1.register_contents import Content, Lane, Log, Number, Share, Tanh, Value
-from integraph.clock import look
+from integraph.certify.theorem1.lemma4_step2 import ideal_controls, remainder, stored_controls
+from integraph.certify.theorem1.register_contents import (
+    Content,
+    Lane,
+    Log,
+    NumberContent,
+    Share,
+    TanhContent,
+    ValueContent,
+)
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, size, symmetric
 from integraph.program import Block, Program
 from integraph.program.engine import DOUBLE
@@ -34,17 +42,17 @@ Term = tuple[tuple[int, ...], tuple[int, ...], arb]  # n, k and a; k_j = −1 is
 
 def read(program: Program, box: Balls) -> Cells:
     """The normal form, for inputs in the box."""
-    return _Reader(program, box).run()
+    return _PrintedReader(program, box).run()
 
 
-class _Reader:
+class _PrintedReader:
     def __init__(self, program: Program, box: Balls) -> None:
         self.program, self.box, self.d, self.entry = program, box, program.inputs, entry(program)
         e = self.entry
         self.cube = [s * x + h for s, x, h in zip(e.scale, box, e.shift, strict=True)]
-        self.held: dict[int, Content] = {t: Value(j) for j, t in enumerate(e.t)}
+        self.held: dict[int, Content] = {t: ValueContent(j) for j, t in enumerate(e.t)}
         self.lost = set(range(program.inputs)) - set(e.t)
-        self.bumps: list[Bumps | None] = [None] * self.d
+        self.bumps: list[BallBumps | None] = [None] * self.d
         self.sigma: dict[tuple[int, int | None], arb] = {}  # of (j, k); Δ_j of (j, None)
         self.sums: dict[int, list[Term]] = {}
 
@@ -66,18 +74,18 @@ class _Reader:
         return cells(self.entry.scale, self.entry.shift, bumps, centre, tables, self.box)
 
     def _holds(self, register: int) -> Content:
-        look()
+        check_deadline()
         if register in self.lost or register in self.sums:
             raise Unprovable(f"{self.program.registers.name(register)} is read after it was used up")
-        return self.held.get(register, Number(ZERO))
+        return self.held.get(register, NumberContent(ZERO))
 
     def _ramp(self, block: Block, number: int) -> None:
         (z,), b = registers(block), np.broadcast_to(block.tensors["b"], block.targets[0].shape)
         for register, value in zip(z, b.reshape(-1).tolist(), strict=True):
             held = self._holds(register)
-            if isinstance(held, Number):
-                self.held[register] = Number(held.ball + value)
-            elif isinstance(held, Value | Share):
+            if isinstance(held, NumberContent):
+                self.held[register] = NumberContent(held.ball + value)
+            elif isinstance(held, ValueContent | Share):
                 self.held[register] = replace(held, plus=held.plus + value)
             else:
                 raise Unprovable("a constant is added to what is not a number")
@@ -86,10 +94,10 @@ class _Reader:
         alpha, lam, x = registers(block)
         for one, two, of, a, b in zip(alpha, lam, x, *(part.tolist() for part in form(block)), strict=True):
             value, start = self._holds(of), (self._holds(one), self._holds(two))
-            fresh = all(isinstance(s, Number) and s.ball == 0 for s in start)
-            if not (fresh and isinstance(value, Value) and value.is_input):
+            fresh = all(isinstance(s, NumberContent) and s.ball == 0 for s in start)
+            if not (fresh and isinstance(value, ValueContent) and value.is_input):
                 raise Unprovable("tanh does not start from 0, or is not taken of an input")
-            self.held[one], self.held[two] = Tanh(value.j, a, b, False), Tanh(value.j, a, b, True)
+            self.held[one], self.held[two] = TanhContent(value.j, a, b, False), TanhContent(value.j, a, b, True)
 
     def _partition(self, block: Block, number: int) -> None:
         (lam, mu), (x,) = block.targets, block.operands
@@ -104,35 +112,37 @@ class _Reader:
         )
         for row, cleared, of, slopes, offsets in rows:
             value = self._holds(of)
-            if not (isinstance(value, Value) and value.is_input):
+            if not (isinstance(value, ValueContent) and value.is_input):
                 raise Unprovable("step 2 of Lemma 4 is not that of an input")
             bumps = self._steps(row, cleared, value.j)
             if self.program.bits > DOUBLE:
-                step = meant(slopes, offsets, self.program.bits)
+                step = ideal_controls(slopes, offsets, self.program.bits)
             else:
-                step = stored(terms, self.program.segments[number].duration, row, cleared, of)
-            off, rest = left(step, bumps, self.cube[value.j])
+                step = stored_controls(terms, self.program.segments[number].duration, row, cleared, of)
+            off, rest = remainder(step, bumps, self.cube[value.j])
             for k, (register, ball) in enumerate(zip(row, off, strict=True)):
-                self.held[register] = Value(value.j, k, ZERO, ball)
-            self.held.update({register: Number(ball) for register, ball in zip(cleared, rest, strict=True)})
+                self.held[register] = ValueContent(value.j, k, ZERO, ball)
+            self.held.update({register: NumberContent(ball) for register, ball in zip(cleared, rest, strict=True)})
 
-    def _steps(self, lam: list[int], mu: list[int], j: int) -> Bumps:
+    def _steps(self, lam: list[int], mu: list[int], j: int) -> BallBumps:
         """λ is 1 and tanh z_1 … tanh z_N, μ is z_1 tanh z_1 …: which z."""
         first, *others = (self._holds(register) for register in lam)
         last = [self._holds(register) for register in mu]
-        if not (isinstance(first, Number) and first.ball == 1 and self.bumps[j] is None):
+        if not (isinstance(first, NumberContent) and first.ball == 1 and self.bumps[j] is None):
             raise Unprovable("step 2 of Lemma 4 does not start from 1 and tanh")
         steps = []
         for one, two in zip(others, last, strict=True):
-            if not (isinstance(one, Tanh) and one.j == j and not one.times_z and two == replace(one, times_z=True)):
+            if not (
+                isinstance(one, TanhContent) and one.j == j and not one.times_z and two == replace(one, times_z=True)
+            ):
                 raise Unprovable("step 2 of Lemma 4 does not start from 1 and tanh")
             steps.append((one.a, one.b))
         if len({a for a, _ in steps}) != 1:
             raise Unprovable("the steps of one variable are not equally steep")
-        self.bumps[j] = bumps = Bumps(steps[0][0], tuple(b for _, b in steps))
+        self.bumps[j] = bumps = BallBumps(steps[0][0], tuple(b for _, b in steps))
         return bumps
 
-    def _least(self, value: Value) -> arb:
+    def _least(self, value: ValueContent) -> arb:
         """A number > 0 that 1 + value is not below in the box, without what is off."""
         t = self.cube[value.j]
         if value.k is None:
@@ -149,7 +159,7 @@ class _Reader:
     def _ln(self, block: Block, number: int) -> None:
         for p, z in zip(*registers(block), strict=True):
             of, start = self._holds(p), self._holds(z)
-            if not (isinstance(of, Value) and isinstance(start, Number)):
+            if not (isinstance(of, ValueContent) and isinstance(start, NumberContent)):
                 raise Unprovable("a logarithm is not that of an input or of a bump")
             known = self.sigma.setdefault((of.j, of.k), 1 + of.plus)
             if not known == 1 + of.plus:
@@ -199,7 +209,7 @@ class _Reader:
 
     def _fresh(self, register: int) -> list[Term]:
         held = self._holds(register)
-        if not (isinstance(held, Number) and held.ball == 0):
+        if not (isinstance(held, NumberContent) and held.ball == 0):
             raise Unprovable("a sum of products does not start from 0")
         self.held.pop(register, None)
         return self.sums.setdefault(register, [])
@@ -224,7 +234,7 @@ class _Reader:
                 raise Unprovable("a product is not one of powers of inputs and one bump for each")
         return tuple(n), tuple(k), arb(weight) * lane.start * (lane.b + eta).exp()
 
-    def _table(self, bumps: tuple[Bumps, ...], terms: list[Term]) -> dict[tuple[int, ...], Objects]:
+    def _table(self, bumps: tuple[BallBumps, ...], terms: list[Term]) -> dict[tuple[int, ...], Objects]:
         """{n: coefficients of the cells}, by the sum of the ψ_l."""
         tables: dict[tuple[int, ...], Objects] = {}
         grid = tuple(b.N + 2 for b in bumps)
@@ -232,7 +242,7 @@ class _Reader:
             table = tables.setdefault(n, np.full(grid, ZERO, object))
             table[k] += a
         for n, table in tables.items():
-            look()
+            check_deadline()
             for j, b in enumerate(bumps):
                 sigma = np.array([self.sigma.get((j, k), ZERO) for k in range(b.N + 1)] + [ONE], object)
                 shared = np.expand_dims(np.tensordot(table, sigma, (j, 0)), j)

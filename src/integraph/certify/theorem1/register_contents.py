@@ -14,14 +14,14 @@ from integraph.numbers.arb.conversion import ZERO
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberContent:
     """A number of the ball."""
 
     ball: arb
 
 
 @dataclass(frozen=True, slots=True)
-class Tanh:
+class TanhContent:
     """tanh z of z = a·t_j + b, or z tanh z."""
 
     j: int
@@ -31,7 +31,7 @@ class Tanh:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ValueContent:
     """t_j + plus, or ψ_k(t_j) + plus + off; what a logarithm is taken of is 1 more."""
 
     j: int
@@ -49,7 +49,7 @@ class Value:
 class Log:
     """left + ln(1 + of), which is eta more than ln(t_j + plus + 1) or ln(ψ_k + plus + 1)."""
 
-    of: Value
+    of: ValueContent
     left: arb
     eta: arb
 
@@ -58,7 +58,7 @@ class Log:
 class Share:
     """of/(1 + of), until it is times e^log = (1 + of)e^left, and 1 is added."""
 
-    of: Value
+    of: ValueContent
     left: arb | None = None
     plus: arb = ZERO
 
@@ -72,4 +72,4 @@ class Lane:
     b: arb = ZERO
 
 
-Content = Number | Tanh | Value | Log | Share | Lane
+Content = NumberContent | TanhContent | ValueContent | Log | Share | Lane

@@ -97,7 +97,7 @@ class Rival:
     run: Callable[[Floats], Floats]
     expected: float  # seconds for one input, about
     best: dict[int, float] = field(default_factory=dict)  # batch → seconds
-    found: Floats | None = None  # the outputs at the first inputs
+    outputs: Floats | None = None  # the outputs at the first inputs
 
 
 def _subject(
@@ -173,7 +173,7 @@ def _run(rivals: list[Rival], x: Floats, seconds: float) -> None:
             rival.best[batch] = min(best[rival.name], again.get(rival.name, math.inf))
             rival.expected = rival.best[batch] / batch
             if batch <= AGREE:
-                rival.found = rival.run(part)
+                rival.outputs = rival.run(part)
 
 
 def _facts(rival: Rival, rivals: list[Rival]) -> dict[str, Any]:
@@ -183,9 +183,9 @@ def _facts(rival: Rival, rivals: list[Rival]) -> dict[str, Any]:
     first, last = rivals[0], rivals[-1] if rivals[-1].name == SOURCE else rivals[0]
     ratios = {batch: time / last.best[batch] for batch, time in rival.best.items() if batch in last.best}
     at, apart = 0, math.nan
-    if rival.found is not None and first.found is not None:
-        at = min(len(rival.found), len(first.found))
-        apart = float(np.max(np.abs(rival.found[:at] - first.found[:at]), initial=0.0))
+    if rival.outputs is not None and first.outputs is not None:
+        at = min(len(rival.outputs), len(first.outputs))
+        apart = float(np.max(np.abs(rival.outputs[:at] - first.outputs[:at]), initial=0.0))
     return {
         "name": rival.name, "seconds": rival.best, "ratio": ratios, "against": last.name, "difference": apart,
         "from": first.name, "at": at,

@@ -18,14 +18,14 @@ SHOWN = 4  # inputs and outputs that are written out
 
 
 @dataclass(frozen=True)
-class Centre:
+class SpotValue:
     """What was seen there, as data and in words."""
 
     data: dict[str, Any]
     text: str
 
 
-def centre(program: Program, target: Target | None, box: Interval) -> Centre:
+def centre(program: Program, target: Target | None, box: Interval) -> SpotValue:
     """Both values and their difference; or why there is none."""
     import numpy as np
 
@@ -38,12 +38,12 @@ def centre(program: Program, target: Target | None, box: Interval) -> Centre:
         text = f"{where}: {_some([repr(value) for value in own.tolist()])}"
         wanted = data["source"] = None if target is None else _value(target, x)
     except IntegraphError as error:
-        return Centre(data, f"{where}: no value: {error}")
+        return SpotValue(data, f"{where}: no value: {error}")
     if wanted is None:
-        return Centre(data, text)
+        return SpotValue(data, text)
     data["difference"] = float(np.abs(own - wanted).max(initial=0.0))
     there = _some([repr(value) for value in wanted.tolist()])
-    return Centre(data, f"{text}\n{' ' * (len(where) - 6)}source: {there}, difference {data['difference']:.2g}")
+    return SpotValue(data, f"{text}\n{' ' * (len(where) - 6)}source: {there}, difference {data['difference']:.2g}")
 
 
 def _value(target: Target, x: Floats) -> Floats | None:

@@ -69,9 +69,9 @@ def flow_of(program: Program, x: Floats, engine: str | None, rtol: float) -> Flo
     """One flow, computed in pieces so that a bar can move."""
     import numpy as np
 
-    from integraph.program.engine import first_able, named
+    from integraph.program.engine import engine_named, first_able
 
-    chosen = (first_able(program) if engine is None else named(program, engine)).name
+    chosen = (first_able(program) if engine is None else engine_named(program, engine)).name
     size = max(1, WORK.get(chosen, SLOW) // max(program.terms, 1))
     parts = []
     with waiting(f"evaluating, engine {chosen}", len(x)) as bar:

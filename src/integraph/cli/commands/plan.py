@@ -111,7 +111,7 @@ def _exact(given: Any, formula: Any, eps: float | None, options: dict[str, Any])
 
     source = formula if isinstance(formula, Graph | Network) else given
     layouts = integraph.layouts(source, eps, **options)
-    rows = [{"free": one.free, "width": one.width, "depth": one.depth} for one in layouts.found]
+    rows = [{"free": one.free, "width": one.width, "depth": one.depth} for one in layouts.choices]
     return {"layouts": rows}, f"exactly\n{layouts}"
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.constructions.graph.forms import Form
-from integraph.constructions.graph.packing import Lot, packed, side_by_side
-from integraph.constructions.graph.runs import NOBODY, Start, Tape
-from integraph.constructions.graph.schedule import ALWAYS, Timing, uses
+from integraph.constructions.graph.forms import GraphForm
+from integraph.constructions.graph.packing import RegisterLot, packed, side_by_side
+from integraph.constructions.graph.runs import NOBODY, RunTape, Start
+from integraph.constructions.graph.schedule import ALWAYS, Schedule, uses
 from integraph.program.views import dense
 
 KEEP, CLEAN, DECAY = FREES = ("keep", "clean", "decay")
@@ -27,13 +27,13 @@ LARGEST = 1e4  # a constant in a sum, as a mask is, that would leave more than 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
-    lots: tuple[Lot, ...]
+    lots: tuple[RegisterLot, ...]
     place: tuple[int, ...]  # of each atom
     width: int
     left: dict[int, tuple[Start, ...]]  # what an atom holds in the end, where it can be cleaned
 
 
-def allocate(tape: Tape, time: Timing, outputs: Collection[int], free: str) -> Allocation:
+def allocate(tape: RunTape, time: Schedule, outputs: Collection[int], free: str) -> Allocation:
     lots, owner = _lots(tape, time, frozenset(outputs))
     left = _cleanable(tape, time, lots, owner) if free == CLEAN else {}
     if free == KEEP:
@@ -45,10 +45,10 @@ def allocate(tape: Tape, time: Timing, outputs: Collection[int], free: str) -> A
     return Allocation(tuple(lots), place, max((lot.place + lot.size for lot in lots), default=0), left)
 
 
-def _lots(tape: Tape, time: Timing, outputs: frozenset[int]) -> tuple[list[Lot], dict[int, int]]:
+def _lots(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> tuple[list[RegisterLot], dict[int, int]]:
     """Lots in the order of their first atoms, and the lot of each atom."""
     readers = uses(tape, time)
-    lots: list[Lot] = []
+    lots: list[RegisterLot] = []
     owner: dict[int, int] = {}
     for number, atom in enumerate(tape.atoms):
         if atom.run == NOBODY:
@@ -63,11 +63,13 @@ def _lots(tape: Tape, time: Timing, outputs: frozenset[int]) -> tuple[list[Lot],
             lots[owner[number]].last = last
         else:
             owner[number] = len(lots)
-            lots.append(Lot([number], max(int(np.prod(atom.shape)), 1), first, last))
+            lots.append(RegisterLot([number], max(int(np.prod(atom.shape)), 1), first, last))
     return lots, owner
 
 
-def _cleanable(tape: Tape, time: Timing, lots: list[Lot], owner: dict[int, int]) -> dict[int, tuple[Start, ...]]:
+def _cleanable(
+    tape: RunTape, time: Schedule, lots: list[RegisterLot], owner: dict[int, int]
+) -> dict[int, tuple[Start, ...]]:
     """What each atom is in the end as a polynomial of others; these then have to stay until it is clean."""
     replaced = set(time.taken.values())
     starts: dict[int, tuple[Start, ...]] = {}
@@ -95,5 +97,5 @@ def _sources(left: tuple[Start, ...]) -> frozenset[int]:
     return frozenset().union(*(start.form.atoms for start in left))
 
 
-def _whole(form: Form, shape: tuple[int, ...]) -> tuple[Start, ...]:
+def _whole(form: GraphForm, shape: tuple[int, ...]) -> tuple[Start, ...]:
     return (Start(dense(0, shape), form),)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from integraph.constructions.graph.forms import Form, constant
+from integraph.constructions.graph.forms import GraphForm, constant
 from integraph.constructions.graph.rounding import CONSTANT
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
@@ -16,7 +16,7 @@ from integraph.numbers.roundoff import U
 HALF = 2.0**-26  # of the digits of float64
 
 
-def relative(form: Form) -> int | None:
+def relative(form: GraphForm) -> int | None:
     """Roundings of a number, each of them relative to it; none if half of its digits have cancelled."""
     if form.size is None:
         return form.ops
@@ -24,7 +24,7 @@ def relative(form: Form) -> int | None:
     return math.ceil(np.max(lost / np.abs(form.b))) if (lost * U < HALF * np.abs(form.b)).all() else None
 
 
-def power_of_number(x: Form, base: Floats, a: Fraction, text: str) -> Form | None:
+def power_of_number(x: GraphForm, base: Floats, a: Fraction, text: str) -> GraphForm | None:
     """base^a, where base is a form x without terms, or |x|; none if its digits cancelled: how far it is off is then not
     known relative to it."""
     known = relative(x)

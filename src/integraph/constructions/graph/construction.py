@@ -12,8 +12,8 @@ from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.decay_rate import FORGET, LARGEST_RATE
 from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
 from integraph.constructions.graph.error_budget import bound, residue
-from integraph.constructions.graph.layout import Layout, layout, program
-from integraph.constructions.graph.rules import Lowered, lower
+from integraph.constructions.graph.layout import GraphLayout, layout, program
+from integraph.constructions.graph.rules import LoweredGraph, lower
 from integraph.constructions.graph.sum_trees import balanced
 from integraph.constructions.theorem2.budget import Parts
 from integraph.errors import UsageError
@@ -36,11 +36,11 @@ class Layouts:
     """The same graph on registers that are kept, cleaned and decayed."""
 
     name: str
-    found: tuple[Layout, ...]
+    choices: tuple[GraphLayout, ...]
 
     def __str__(self) -> str:
         lines = [f"{self.name}: width against depth", f"{'free':<8}{'W':>10}{'D':>8}"]
-        lines += [f"{one.free:<8}{one.width:>10,}{one.depth:>8,}" for one in self.found]
+        lines += [f"{one.free:<8}{one.width:>10,}{one.depth:>8,}" for one in self.choices]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -97,12 +97,12 @@ def tolerance(eps: float | None) -> float | None:
     return value
 
 
-def _asked(chosen: Layout, eps: float | None) -> bool:
+def _asked(chosen: GraphLayout, eps: float | None) -> bool:
     """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
     return eps is not None or max(chosen.width, len(chosen.tape.runs)) <= SMALL
 
 
-def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
+def _lowered(graph: Graph, cube: Interval, eps: float | None) -> LoweredGraph:
     """With rectifiers so steep that they cost at most half of the tolerance."""
     graph = balanced(graph)
     known = ranges(graph, cube.low, cube.high)
@@ -121,7 +121,7 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> Lowered:
     return lowered
 
 
-def _rate(chosen: Layout, lowered: Lowered, cube: Interval, eps: float | None) -> float | None:
+def _rate(chosen: GraphLayout, lowered: LoweredGraph, cube: Interval, eps: float | None) -> float | None:
     """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
     without a tolerance, and the rate is one for large registers; with a tolerance there is no rate."""
     if chosen.free != DECAY or not _asked(chosen, eps):

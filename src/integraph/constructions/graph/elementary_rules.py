@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.constructions.graph import fusion, gadget_runs
-from integraph.constructions.graph.forms import Form, add, scaled, shifted
+from integraph.constructions.graph.forms import GraphForm, add, scaled, shifted
 from integraph.constructions.graph.translation import Reader, Rule, Value
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 from integraph.targets.graph import Node
@@ -63,14 +63,14 @@ def _root(a: Fraction) -> Rule:
     return rule
 
 
-def _arc(r: Reader, number: int, text: str) -> Form:
+def _arc(r: Reader, number: int, text: str) -> GraphForm:
     """asin x = atan(x (1 − x²)^−½)."""
     r.inside(number, text, -1.0, 1.0)
     x, name = r.form(number), r.text(number)
     x = x if x.single else r.tape.sum(x, text)
     square = shifted(scaled(r.multiply(x, x, text), -1.0), 1.0)
     slope = r.times(x, fusion.power(square, Fraction(-1, 2), 0.0, 1.0, f"1 − ({name})²"), text)
-    assert isinstance(slope, fusion.Fused)
+    assert isinstance(slope, fusion.FusedProduct)
     return r.flow("atan", r.run(slope, text), text)
 
 

@@ -12,20 +12,20 @@ import scipy
 
 from integraph import gadgets
 from integraph.constructions.graph.allocation import DECAY, Allocation
-from integraph.constructions.graph.forms import Form, Shape, Term
+from integraph.constructions.graph.forms import GraphForm, Shape, Term
 from integraph.constructions.graph.packing import tenants
-from integraph.constructions.graph.runs import INPUT, Start, Tape, Where
-from integraph.constructions.graph.schedule import Timing
+from integraph.constructions.graph.runs import INPUT, RunTape, Start, Where
+from integraph.constructions.graph.schedule import Schedule
 from integraph.constructions.graph.vectorisation import joined, merged
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Index, Ref, Registers, Segment, View, segment
 from integraph.program.views import dense
-from integraph.text import Distinct, shortened
+from integraph.text import DistinctNames, shortened
 
 LABEL = 72  # characters
 
 
-def places(tape: Tape, allocation: Allocation) -> Where:
+def places(tape: RunTape, allocation: Allocation) -> Where:
     """Where the registers of an atom are."""
 
     def where(atom: int, ref: Ref | None) -> Ref:
@@ -39,9 +39,9 @@ def places(tape: Tape, allocation: Allocation) -> Where:
     return where
 
 
-def registers(tape: Tape, allocation: Allocation) -> Registers:
+def registers(tape: RunTape, allocation: Allocation) -> Registers:
     """Named after those who live there: the first and the last, where there are many. Inputs keep their names."""
-    file, distinct = Registers(), Distinct()
+    file, distinct = Registers(), DistinctNames()
     for atom in (atom for atom in tape.atoms if atom.run == INPUT):
         file.inputs(distinct(atom.name), max(math.prod(atom.shape), 1))
     lots = sorted(allocation.lots, key=lambda lot: lot.first)
@@ -75,7 +75,7 @@ def _side_by_side(terms: Sequence[Term], shape: Shape) -> Floats:
     return np.concatenate([np.broadcast_to(term.w, (*shape, term.reads)) for term in terms], -1)
 
 
-def segments(tape: Tape, time: Timing, allocation: Allocation, free: str, r: float) -> tuple[Segment, ...]:
+def segments(tape: RunTape, time: Schedule, allocation: Allocation, free: str, r: float) -> tuple[Segment, ...]:
     where = places(tape, allocation)
     blocks: dict[int, list[Block]] = defaultdict(list)
     labels: dict[int, dict[str, None]] = defaultdict(dict)
@@ -103,7 +103,7 @@ def _label(texts: dict[str, None]) -> str:
     return shortened("; ".join(filter(None, texts)) or "constant", LABEL)
 
 
-def readout(where: Where, outputs: Sequence[Form], one: int | None, width: int) -> scipy.sparse.csr_array:
+def readout(where: Where, outputs: Sequence[GraphForm], one: int | None, width: int) -> scipy.sparse.csr_array:
     """C: every output is a linear form of registers; its constant is carried by the register that holds 1."""
     rows, columns, values, first = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)], 0
     for form in outputs:

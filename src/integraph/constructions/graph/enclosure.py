@@ -14,7 +14,7 @@ import numpy as np
 
 from integraph.bounds.perturbation.case import point, times
 from integraph.constructions.graph.contraction import compact, contract, shared
-from integraph.constructions.graph.forms import Form, Term
+from integraph.constructions.graph.forms import GraphForm, Term
 from integraph.constructions.graph.runs import Where
 from integraph.constructions.theorem2.budget import SMALLEST
 from integraph.numbers.arrays import Floats
@@ -34,7 +34,7 @@ class Enclosure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class RegisterState:
     """Of every register the range of its right values, and how far it can be off: in all, from what it should be given
     the actual values of what it was loaded from, and, for p, relative to 1 + p, where that is known better."""
 
@@ -48,13 +48,13 @@ class State:
         return Interval(ref.of(self.low), ref.of(self.high))
 
 
-def empty(width: int) -> State:
+def empty(width: int) -> RegisterState:
     low, high, off, own = np.zeros((4, width))
-    return State(low, high, off, own, np.full(width, np.inf))
+    return RegisterState(low, high, off, own, np.full(width, np.inf))
 
 
 @quiet
-def enclose(form: Form, where: Where, state: State, rounding: bool) -> Enclosure:
+def enclose(form: GraphForm, where: Where, state: RegisterState, rounding: bool) -> Enclosure:
     """`rounding`: whether that of numbers counts. The range of right values always allows for it."""
     size = np.abs(form.b) if form.size is None else form.size
     lost = np.broadcast_to(form.ops * (U * size + SMALLEST), form.shape)
@@ -68,7 +68,7 @@ def enclose(form: Form, where: Where, state: State, rounding: bool) -> Enclosure
     return Enclosure(widened, UP * (off + lost if rounding else off), lost if rounding else np.zeros(form.shape))
 
 
-def squares(form: Form, where: Where, state: State) -> Floats | None:
+def squares(form: GraphForm, where: Where, state: RegisterState) -> Floats | None:
     """Σ w·off² of a form Σ w x² + b with w ≥ 0 and b > −1: by Cauchy and Schwarz, 1 + it is off by at most
     2·√(1 + it)·√(Σ w·off²) + Σ w·off²."""
     large = np.abs(form.b) if form.size is None else form.size
@@ -88,7 +88,7 @@ def _square(term: Term) -> bool:
     return term.atoms[0] == term.atoms[-1] and term.refs[0] == term.refs[-1]
 
 
-def _term(term: Term, lanes: tuple[int, ...], where: Where, state: State) -> Enclosure:
+def _term(term: Term, lanes: tuple[int, ...], where: Where, state: RegisterState) -> Enclosure:
     shape = (*lanes, term.reads)
     refs = [where(atom, ref) for atom, ref in zip(term.atoms, term.refs, strict=True)]
     right, off = [state.right(ref) for ref in refs], [ref.of(state.off) for ref in refs]

@@ -14,14 +14,14 @@ from collections import defaultdict
 import numpy as np
 
 from integraph.bounds.perturbation.activation_errors import RELU
-from integraph.bounds.perturbation.gadget_ends import GRAPH_WRONG, ends
+from integraph.bounds.perturbation.gadget_ends import GRAPH_WRONG, perturbed_ends
 from integraph.bounds.ranges.interval_functions import relu
 from integraph.constructions.graph.allocation import DECAY
 from integraph.constructions.graph.enclosure import empty, enclose, squares
-from integraph.constructions.graph.forms import Form
-from integraph.constructions.graph.layout import Layout
-from integraph.constructions.graph.packing import Lot
-from integraph.constructions.graph.rules import Lowered
+from integraph.constructions.graph.forms import GraphForm
+from integraph.constructions.graph.layout import GraphLayout
+from integraph.constructions.graph.packing import RegisterLot
+from integraph.constructions.graph.rules import LoweredGraph
 from integraph.constructions.graph.runs import INPUT, Run, Start
 from integraph.constructions.theorem2.budget import Parts
 from integraph.numbers.arrays import Floats
@@ -34,33 +34,33 @@ from integraph.program.views import dense, mark
 
 
 @quiet
-def bound(chosen: Layout, lowered: Lowered, cube: Interval, r: float) -> Parts:
+def bound(chosen: GraphLayout, lowered: LoweredGraph, cube: Interval, r: float) -> Parts:
     """What the outputs of the flow of the stored controls can differ from the source on the box; infinite where nothing
     can be said. A cause is charged with what it adds to those before it."""
     smooth = _smooth(chosen, lowered, cube)
-    left = _Walk(chosen, cube, r, rounding=False).worst() if chosen.free == DECAY else smooth
-    whole = _Walk(chosen, cube, r, rounding=True).worst()
+    left = _ErrorWalk(chosen, cube, r, rounding=False).worst() if chosen.free == DECAY else smooth
+    whole = _ErrorWalk(chosen, cube, r, rounding=True).worst()
     return Parts(smooth, _more(left, smooth), _more(whole, left))
 
 
 @quiet
-def residue(chosen: Layout, lowered: Lowered, cube: Interval, r: float) -> float:
+def residue(chosen: GraphLayout, lowered: LoweredGraph, cube: Interval, r: float) -> float:
     """That part of the bound alone."""
-    return _more(_Walk(chosen, cube, r, rounding=False).worst(), _smooth(chosen, lowered, cube))
+    return _more(_ErrorWalk(chosen, cube, r, rounding=False).worst(), _smooth(chosen, lowered, cube))
 
 
-def _smooth(chosen: Layout, lowered: Lowered, cube: Interval) -> float:
-    return _Walk(chosen, cube, math.inf, rounding=False).worst() if lowered.smoothed else 0.0
+def _smooth(chosen: GraphLayout, lowered: LoweredGraph, cube: Interval) -> float:
+    return _ErrorWalk(chosen, cube, math.inf, rounding=False).worst() if lowered.smoothed else 0.0
 
 
 def _more(x: float, y: float) -> float:
     return max(x - y, 0.0) if math.isfinite(x) else math.inf
 
 
-class _Walk:
+class _ErrorWalk:
     """One pass through the segments, with some of the causes: r = ∞ leaves nothing behind."""
 
-    def __init__(self, chosen: Layout, cube: Interval, r: float, rounding: bool) -> None:
+    def __init__(self, chosen: GraphLayout, cube: Interval, r: float, rounding: bool) -> None:
         self.chosen, self.r, self.rounding = chosen, r, rounding
         self.where, self.state = chosen.where, empty(chosen.allocation.width)
         self.before: dict[int, Floats] = {}  # what the registers of an atom held when it was loaded
@@ -76,7 +76,7 @@ class _Walk:
         time, tape = self.chosen.time, self.chosen.tape
         loads: dict[int, list[Run]] = defaultdict(list)
         stages: dict[int, list[tuple[Run, int]]] = defaultdict(list)
-        frees: dict[int, list[Lot]] = defaultdict(list)
+        frees: dict[int, list[RegisterLot]] = defaultdict(list)
         for number, run in enumerate(tape.runs):
             loads[time.load[number]].append(run)
             for s in range(len(run.stages)):
@@ -155,7 +155,7 @@ class _Walk:
             own = {role: ref.of(self.state.own) for role, ref in roles.items()}
             if any(run.reads <= run.sources(atom) for atom in run.atoms):
                 own["x"] = np.zeros(roles["x"].shape)
-        outcome = ends(block.op.name, starts, off, block.tensors, self._known(run, block), lost, own)
+        outcome = perturbed_ends(block.op.name, starts, off, block.tensors, self._known(run, block), lost, own)
         for role, end in outcome.items():
             right, wrong = end
             if block.op.name == "relu":
@@ -176,7 +176,7 @@ class _Walk:
                 ranges[role] = own.widened(UP * run.near) if run.near else own
         return ranges
 
-    def _free(self, lot: Lot) -> None:
+    def _free(self, lot: RegisterLot) -> None:
         ref, atom = dense(lot.place, (lot.size,)), lot.atoms[-1]
         if self.chosen.free == DECAY:
             held = self.state.right(ref).size + ref.of(self.state.off)
@@ -192,7 +192,7 @@ class _Walk:
         (start,) = self.chosen.allocation.left[atom]
         return enclose(start.form, self.where, self.state, self.rounding).off
 
-    def _output(self, form: Form) -> Floats:
+    def _output(self, form: GraphForm) -> Floats:
         """The constant of an output is carried by a register that should hold 1."""
         off = enclose(form, self.where, self.state, self.rounding).off
         if form.b.any():
@@ -200,7 +200,7 @@ class _Walk:
             off = off + np.abs(form.b) * self.where(self.chosen.one, None).of(self.state.off)
         return UP * (off + self._merged(form)) if self.rounding else off
 
-    def _merged(self, form: Form) -> Floats | float:
+    def _merged(self, form: GraphForm) -> Floats | float:
         """Weights of one register that the read-out adds up."""
         columns = [self.where(term.atoms[0], term.refs[0]).indices() for term in form.terms]
         if not columns:

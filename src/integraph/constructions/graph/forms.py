@@ -33,10 +33,10 @@ COPY = 1 << 22  # weights that may be copied for a new order of lanes
 _ANCHOR = np.zeros(1, np.int8)  # never read, as in program.views
 
 
-class Materialise(Exception):
+class AtomRequired(Exception):
     """A form that must become an atom before this can be done with it."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: GraphForm) -> None:
         super().__init__()
         self.form = form
 
@@ -74,7 +74,7 @@ def _name(ref: Ref) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class GraphForm:
     """Σ terms + b; `b` broadcasts to the lanes' shape, and has no axis if it is one number."""
 
     shape: Shape
@@ -130,15 +130,15 @@ def _bytes(size: Floats | None) -> bytes:
     return b"" if size is None else size.tobytes()
 
 
-def atom_form(atom: int, shape: Shape) -> Form:
+def atom_form(atom: int, shape: Shape) -> GraphForm:
     """All of an atom."""
-    return Form(shape, (Term((atom,), (dense(0, (*shape, 1)),), np.ones(1)),), np.zeros(()))
+    return GraphForm(shape, (Term((atom,), (dense(0, (*shape, 1)),), np.ones(1)),), np.zeros(()))
 
 
-def constant(shape: Shape, value: Any, ops: int | None = None) -> Form:
+def constant(shape: Shape, value: Any, ops: int | None = None) -> GraphForm:
     """`ops`: how many roundings the value has behind it, if that is not to be guessed."""
     b = np.asarray(value, np.float64)
-    return Form(shape, (), squeezed(np.broadcast_to(b, shape)), None, roundings(b) if ops is None else ops)
+    return GraphForm(shape, (), squeezed(np.broadcast_to(b, shape)), None, roundings(b) if ops is None else ops)
 
 
 def change(ref: Ref, how: Change) -> Ref:
@@ -161,7 +161,7 @@ def squeezed(w: Floats) -> Floats:
     return short.reshape(short.shape[lead:])
 
 
-def lanes(form: Form, shape: Shape, how: Change) -> Form:
+def lanes(form: GraphForm, shape: Shape, how: Change) -> GraphForm:
     """The form with its lanes rearranged: `how` acts on an array whose axes are the lanes and one more, which stays."""
     terms = []
     for term in form.terms:
@@ -171,7 +171,7 @@ def lanes(form: Form, shape: Shape, how: Change) -> Form:
         terms.append(Term(term.atoms, refs, w, size, term.ops))
     b, size = (None if x is None else _moved_lanes(x, form.shape, how) for x in (form.b, form.size))
     assert b is not None
-    return Form(shape, tuple(terms), b, size, form.ops)
+    return GraphForm(shape, tuple(terms), b, size, form.ops)
 
 
 def _moved(w: Floats | None, shape: Shape, how: Change) -> Floats | None:
@@ -182,23 +182,23 @@ def _moved_lanes(b: Floats, shape: Shape, how: Change) -> Floats:
     return squeezed(how(np.broadcast_to(b[..., None], (*shape, 1)))[..., 0]) if b.ndim else b
 
 
-def transposed(form: Form, order: Iterable[int]) -> Form:
+def transposed(form: GraphForm, order: Iterable[int]) -> GraphForm:
     axes = tuple(axis % len(form.shape) for axis in order)
     return lanes(form, tuple(form.shape[a] for a in axes), lambda a: a.transpose(*axes, len(axes)))
 
 
-def sliced(form: Form, key: tuple[slice, ...]) -> Form:
+def sliced(form: GraphForm, key: tuple[slice, ...]) -> GraphForm:
     shape = np.broadcast_to(_ANCHOR, form.shape)[key].shape if form.shape else ()
     return lanes(form, shape, lambda a: a[(*key, slice(None))])
 
 
-def broadcast(form: Form, shape: Shape) -> Form:
+def broadcast(form: GraphForm, shape: Shape) -> GraphForm:
     if shape == form.shape:
         return form
     return lanes(form, shape, lambda a: np.broadcast_to(_aligned(a, len(shape)), (*shape, a.shape[-1])))
 
 
-def inserted(form: Form, axis: int) -> Form:
+def inserted(form: GraphForm, axis: int) -> GraphForm:
     """With a new axis of length 1."""
     key = (slice(None),) * axis + (None,)
     return lanes(form, (*form.shape[:axis], 1, *form.shape[axis:]), lambda a: a[key])
@@ -209,7 +209,7 @@ def _aligned(a: Any, axes: int) -> Any:
     return a[(None,) * (axes + 1 - a.ndim)]
 
 
-def reshaped(form: Form, shape: Shape) -> Form:
+def reshaped(form: GraphForm, shape: Shape) -> GraphForm:
     if shape == form.shape:
         return form
 
@@ -219,21 +219,21 @@ def reshaped(form: Form, shape: Shape) -> Form:
     try:
         return lanes(form, shape, how)
     except ValueError:
-        raise Materialise(form) from None
+        raise AtomRequired(form) from None
 
 
-def taken(form: Form, axis: int, indices: tuple[int, ...]) -> Form:
+def taken(form: GraphForm, axis: int, indices: tuple[int, ...]) -> GraphForm:
     """Lanes in any order along one axis."""
     return _gathered(form, lambda a: np.take(a, indices, axis))
 
 
-def picked(form: Form, indices: Any) -> Form:
+def picked(form: GraphForm, indices: Any) -> GraphForm:
     """One lane of each row, along the last axis: `indices` has the shape of the rows."""
     where = indices[..., None, None]
     return _gathered(form, lambda a: np.take_along_axis(a, where, -2))
 
 
-def _gathered(form: Form, how: Change) -> Form:
+def _gathered(form: GraphForm, how: Change) -> GraphForm:
     """Lanes by index arrays; the last axis, of terms, stays."""
     terms = []
     for term in form.terms:
@@ -249,10 +249,10 @@ def _gathered(form: Form, how: Change) -> Form:
     )
     assert b is not None
     small = form.b if form.b.size == 1 else b
-    return Form(b.shape, tuple(terms), small, form.size if form.b.size == 1 else size, form.ops)
+    return GraphForm(b.shape, tuple(terms), small, form.size if form.b.size == 1 else size, form.ops)
 
 
-def add(*forms: Form) -> Form:
+def add(*forms: GraphForm) -> GraphForm:
     """The sum; equal terms become one."""
     shape = np.broadcast_shapes(*(form.shape for form in forms))
     terms: dict[Any, Term] = {}
@@ -262,37 +262,41 @@ def add(*forms: Form) -> Form:
         terms[key] = (
             term if known is None else Term(known.atoms, known.refs, *rounding.added(_number(known), _number(term)))
         )
-    b = rounding.Number(forms[0].b, forms[0].size, forms[0].ops)
+    b = rounding.RoundedNumber(forms[0].b, forms[0].size, forms[0].ops)
     for form in forms[1:]:
-        b = rounding.added(b, rounding.Number(form.b, form.size, form.ops))
+        b = rounding.added(b, rounding.RoundedNumber(form.b, form.size, form.ops))
     kept = tuple(term for term in terms.values() if term.w.any() or (term.ops and term.size is not None))
-    return Form(shape, kept, *b)
+    return GraphForm(shape, kept, *b)
 
 
-def _number(term: Term) -> rounding.Number:
-    return rounding.Number(term.w, term.size, term.ops)
+def _number(term: Term) -> rounding.RoundedNumber:
+    return rounding.RoundedNumber(term.w, term.size, term.ops)
 
 
-def scaled(form: Form, factor: Any, ops: int | None = None, size: Floats | None = None) -> Form:
+def scaled(form: GraphForm, factor: Any, ops: int | None = None, size: Floats | None = None) -> GraphForm:
     """Lane by lane times numbers, with `ops` roundings of numbers as large as `size` behind them."""
     factor = np.asarray(factor, np.float64)
-    by = rounding.Number(factor, size, roundings(factor) if ops is None else ops)
+    by = rounding.RoundedNumber(factor, size, roundings(factor) if ops is None else ops)
     shape = np.broadcast_shapes(form.shape, factor.shape)
     wide = broadcast(form, shape)
     along = (
-        by if not factor.ndim else rounding.Number(factor[..., None], None if size is None else size[..., None], by.ops)
+        by
+        if not factor.ndim
+        else rounding.RoundedNumber(factor[..., None], None if size is None else size[..., None], by.ops)
     )
     terms = tuple(Term(term.atoms, term.refs, *rounding.multiplied(_number(term), along)) for term in wide.terms)
-    b = rounding.multiplied(rounding.Number(wide.b, wide.size, wide.ops), by)
-    return Form(shape, terms if factor.ndim or factor or (by.ops and size is not None) else (), *b)
+    b = rounding.multiplied(rounding.RoundedNumber(wide.b, wide.size, wide.ops), by)
+    return GraphForm(shape, terms if factor.ndim or factor or (by.ops and size is not None) else (), *b)
 
 
-def shifted(form: Form, by: float | Floats, ops: int | None = None) -> Form:
-    other = rounding.Number(np.asarray(by), None, roundings(np.asarray(by)) if ops is None else ops)
-    return Form(form.shape, form.terms, *rounding.added(rounding.Number(form.b, form.size, form.ops), other))
+def shifted(form: GraphForm, by: float | Floats, ops: int | None = None) -> GraphForm:
+    other = rounding.RoundedNumber(np.asarray(by), None, roundings(np.asarray(by)) if ops is None else ops)
+    return GraphForm(
+        form.shape, form.terms, *rounding.added(rounding.RoundedNumber(form.b, form.size, form.ops), other)
+    )
 
 
-def product(f: Form, g: Form) -> Form:
+def product(f: GraphForm, g: GraphForm) -> GraphForm:
     """Every term of one times every term of the other, of degree two at most."""
     shape = np.broadcast_shapes(f.shape, g.shape)
     if not f.terms or not g.terms:
@@ -300,32 +304,34 @@ def product(f: Form, g: Form) -> Form:
         return scaled(broadcast(other, shape), number.b, number.ops, number.size)
     for form, other in ((f, g), (g, f)):
         if form.degree > 1 or (form.terms and any(t.reads > 1 for t in form.terms) and other.degree):
-            raise Materialise(form)
+            raise AtomRequired(form)
     f, g = broadcast(f, shape), broadcast(g, shape)
     pairs = tuple(
         Term((*s.atoms, *t.atoms), (*s.refs, *t.refs), *rounding.multiplied(_number(s), _number(t)))
         for s in f.terms
         for t in g.terms
     )
-    linear = [Form(shape, h.terms, np.zeros(())) for h in (f, g)]
-    both = rounding.multiplied(*(rounding.Number(h.b, h.size, h.ops) for h in (f, g)))
-    parts = [Form(shape, pairs, *both)]
+    linear = [GraphForm(shape, h.terms, np.zeros(())) for h in (f, g)]
+    both = rounding.multiplied(*(rounding.RoundedNumber(h.b, h.size, h.ops) for h in (f, g)))
+    parts = [GraphForm(shape, pairs, *both)]
     parts += [
         scaled(h, o.b, o.ops, o.size) for h, o in zip(linear, (g, f), strict=True) if o.b.any() or o.size is not None
     ]
     return add(*parts)
 
 
-def summed(form: Form) -> Form:
+def summed(form: GraphForm) -> GraphForm:
     """The sum over the last axis of lanes."""
     shape, n = form.shape[:-1], form.shape[-1]
     terms = []
     for term in form.terms:
         if term.reads > 1 and n > 1:
-            raise Materialise(form)
+            raise AtomRequired(form)
         keep: Change = (lambda a: a[..., 0]) if term.reads == 1 else (lambda a: a[..., 0, :])
         refs = tuple(change(ref, keep) for ref in term.refs)
         w, size = (_moved(x, (*form.shape, term.reads), keep) for x in (term.w, term.size))
         assert w is not None
         terms.append(Term(term.atoms, refs, w, size, term.ops))
-    return Form(shape, tuple(terms), *rounding.total(rounding.Number(form.b, form.size, form.ops), form.shape))
+    return GraphForm(
+        shape, tuple(terms), *rounding.total(rounding.RoundedNumber(form.b, form.size, form.ops), form.shape)
+    )

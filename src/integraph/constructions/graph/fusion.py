@@ -20,9 +20,9 @@ import numpy as np
 from integraph import gadgets
 from integraph.constructions.graph import forms
 from integraph.constructions.graph.constant_forms import relative
-from integraph.constructions.graph.forms import Form, Materialise, Shape, atom_form, constant, scaled, shifted
-from integraph.constructions.graph.rounding import Number, multiplied, powers_of_two
-from integraph.constructions.graph.runs import Run, Start, Tape, Where, ones, reading, starts
+from integraph.constructions.graph.forms import AtomRequired, GraphForm, Shape, atom_form, constant, scaled, shifted
+from integraph.constructions.graph.rounding import RoundedNumber, multiplied, powers_of_two
+from integraph.constructions.graph.runs import Run, RunTape, Start, Where, ones, reading, starts
 from integraph.constructions.graph.vectorisation import joined
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
@@ -39,10 +39,10 @@ MANY = 64  # registers that an exponent may read through an index array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Power:
+class PowerFactor:
     """(base/s)^a · s^a."""
 
-    base: Form
+    base: GraphForm
     a: Fraction
     s: float
     text: str  # of the base
@@ -50,20 +50,20 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fused:
+class FusedProduct:
     """Each part broadcasts to `shape`, which none of them needs to have: a power that cancels takes its lanes along."""
 
-    start: Form
-    growth: Form
+    start: GraphForm
+    growth: GraphForm
     shape: Shape
-    powers: tuple[Power, ...] = ()
-    angle: Form | None = None
+    powers: tuple[PowerFactor, ...] = ()
+    angle: GraphForm | None = None
     cosine: bool = False
     gain: Floats = field(default_factory=lambda: np.ones(()))  # what the end is multiplied by
     ops: int = 0  # roundings of the gain
 
     @property
-    def parts(self) -> tuple[Form, ...]:
+    def parts(self) -> tuple[GraphForm, ...]:
         """The forms that it reads."""
         bases = (power.base for power in self.powers)
         return (self.start, self.growth, *bases, *([] if self.angle is None else [self.angle]))
@@ -89,23 +89,23 @@ class Fused:
         return self.start.key(), self.growth.key(), powers, self.angle.key() if self.angle else None
 
 
-def polynomial(form: Form) -> Fused:
+def polynomial(form: GraphForm) -> FusedProduct:
     """A number is a gain, if enough of its digits are known."""
     ops = relative(form)
     if form.terms or ops is None:
-        return Fused(form, constant((), 0.0), form.shape)
-    return Fused(ones(()), constant((), 0.0), form.shape, gain=form.b, ops=ops)
+        return FusedProduct(form, constant((), 0.0), form.shape)
+    return FusedProduct(ones(()), constant((), 0.0), form.shape, gain=form.b, ops=ops)
 
 
-def exponential(growth: Form) -> Fused:
-    return Fused(ones(()), growth, growth.shape)
+def exponential(growth: GraphForm) -> FusedProduct:
+    return FusedProduct(ones(()), growth, growth.shape)
 
 
-def turn(angle: Form, cosine: bool) -> Fused:
-    return Fused(ones(()), constant((), 0.0), angle.shape, (), angle, cosine)
+def turn(angle: GraphForm, cosine: bool) -> FusedProduct:
+    return FusedProduct(ones(()), constant((), 0.0), angle.shape, (), angle, cosine)
 
 
-def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int = FAR) -> Fused:
+def power(base: GraphForm, a: Fraction, low: float, high: float, text: str, far: int = FAR) -> FusedProduct:
     """base^a where low ≤ base ≤ high is known; the base, called `text`, must be positive."""
     wanted, top = round(math.log2(scale(low, high, far))), math.log2(high) if 0 < high < math.inf else math.inf
     digits = _clamped(wanted, REACH / abs(a))  # s^a is a factor of what is read
@@ -117,7 +117,7 @@ def power(base: Form, a: Fraction, low: float, high: float, text: str, far: int 
             "rescale it, or use another box"
         )
     s = 2.0**digits
-    return Fused(ones(()), constant((), 0.0), base.shape, (Power(base, a, s, text, (low, high)),))
+    return FusedProduct(ones(()), constant((), 0.0), base.shape, (PowerFactor(base, a, s, text, (low, high)),))
 
 
 def _clamped(number: int, most: Fraction | float) -> int:
@@ -136,7 +136,7 @@ def scale(low: float, high: float, far: int = FAR) -> float:
     return 2.0 ** min(max(math.ceil(least), round(exponent)), 1000)
 
 
-def times(f: Fused, g: Fused, start: Form) -> Fused:
+def times(f: FusedProduct, g: FusedProduct, start: GraphForm) -> FusedProduct:
     """The product of two values of which at most one turns; `start` is the product of their starts."""
     powers = list(f.powers)
     for other in g.powers:
@@ -147,14 +147,14 @@ def times(f: Fused, g: Fused, start: Form) -> Fused:
             powers[same] = replace(powers[same], a=powers[same].a + other.a)
     turning = f if f.angle is not None else g
     kept = tuple(power for power in powers if power.a or not power.known[0] > 0)  # x⁰ still checks its x
-    gain, lost, ops = multiplied(Number(f.gain, None, f.ops), Number(g.gain, None, g.ops))
+    gain, lost, ops = multiplied(RoundedNumber(f.gain, None, f.ops), RoundedNumber(g.gain, None, g.ops))
     if lost is not None:
         raise SourceError("its numbers multiply to less than float64 holds, 2.2e-308: rescale it")
     shape, growth = np.broadcast_shapes(f.shape, g.shape), forms.add(f.growth, g.growth)
-    return Fused(start, growth, shape, kept, turning.angle, turning.cosine, gain, ops)
+    return FusedProduct(start, growth, shape, kept, turning.angle, turning.cosine, gain, ops)
 
 
-def apart(f: Fused, g: Fused) -> bool:
+def apart(f: FusedProduct, g: FusedProduct) -> bool:
     """Whether two factors cannot be one run: both turn, or their scales multiply to too much."""
     return (f.angle is not None and g.angle is not None) or f.reach + g.reach > 3 * REACH
 
@@ -165,20 +165,20 @@ def _moderate(gain: Floats, a: Fraction) -> bool:
         return bool((np.abs(np.log2(np.abs(gain)) * float(a)) <= 3 * REACH).all())
 
 
-def moved(f: Fused, shape: Shape, how: Callable[[Form], Form]) -> Fused | None:
+def moved(f: FusedProduct, shape: Shape, how: Callable[[GraphForm], GraphForm]) -> FusedProduct | None:
     """f with its lanes in another shape, if each of its parts has all lanes or none, and can be seen that way."""
     if any(part.shape not in ((), f.shape) for part in f.parts):
         return None
     try:
         start, growth, *others = (how(part) if part.shape else part for part in f.parts)
-    except Materialise:
+    except AtomRequired:
         return None
     powers = tuple(replace(power, base=base) for power, base in zip(f.powers, others, strict=False))
     gain = forms.squeezed(np.broadcast_to(f.gain, f.shape).reshape(shape)) if f.gain.ndim else f.gain
-    return Fused(start, growth, shape, powers, others[-1] if f.angle else None, f.cosine, gain, f.ops)
+    return FusedProduct(start, growth, shape, powers, others[-1] if f.angle else None, f.cosine, gain, f.ops)
 
 
-def raised(f: Fused, a: Fraction) -> Fused | None:
+def raised(f: FusedProduct, a: Fraction) -> FusedProduct | None:
     """f^a, if f is a number times exponentials and powers of positive bases, and a root of it a positive one."""
     if f.angle is not None or not f.unit or not ((f.gain > 0).all() or (a.denominator == 1 and f.gain.all())):
         return None
@@ -190,7 +190,7 @@ def raised(f: Fused, a: Fraction) -> Fused | None:
     return replace(f, growth=growth, powers=powers, gain=f.gain ** float(a), ops=ops)
 
 
-def run(tape: Tape, f: Fused, text: str, near: float = 0.0) -> tuple[Form, Form | None]:
+def run(tape: RunTape, f: FusedProduct, text: str, near: float = 0.0) -> tuple[GraphForm, GraphForm | None]:
     """z, or the products with the sine and with the cosine, before the gain. The factor Π s^a belongs to the end: a
     start that is nothing but registers can be taken over. `near` is how far the value is from what it stands for."""
     shape = f.registers
@@ -242,14 +242,14 @@ def _raising(a: Fraction, x: Floats) -> int:
     return 4 + math.ceil(float(abs(a) * Fraction(float(np.abs(np.log(np.abs(x))).max())))) * (Fraction(float(a)) != a)
 
 
-def _readable(tape: Tape, form: Form, shape: Shape, text: str) -> Form:
+def _readable(tape: RunTape, form: GraphForm, shape: Shape, text: str) -> GraphForm:
     """An exponent that a gadget can read: one term, or, for a single lane, a few, of numbers that did not cancel."""
     cancelled = form.size is not None or any(term.size is not None for term in form.terms)
     several = len(form.terms) > 1 and (math.prod(shape) > 1 or form.cost > MANY)
     return tape.sum(form, f"exponent of {text}") if form.degree > 1 or several or cancelled else form
 
 
-def _layout(shape: Shape, powers: Sequence[Power]) -> Shape:
+def _layout(shape: Shape, powers: Sequence[PowerFactor]) -> Shape:
     """The rows of p: one p for a whole last axis where the bases do not depend on it."""
     bases = np.broadcast_shapes(*(power.base.shape for power in powers)) if powers else ()
     padded = (1,) * (len(shape) - len(bases)) + bases
@@ -263,19 +263,19 @@ def _lanes(shape: Shape, layout: Shape) -> Shape:
     return (*layout, math.prod(shape) // math.prod(layout))
 
 
-def _row(power: Power, layout: Shape, shape: Shape) -> Form:
+def _row(power: PowerFactor, layout: Shape, shape: Shape) -> GraphForm:
     """p = base/s − 1, for each row."""
     base = forms.broadcast(power.base, (*layout, 1) if len(layout) < len(shape) else layout)
     return shifted(scaled(forms.reshaped(base, layout), 1.0 / power.s), -1.0)
 
 
-def _between(power: Power) -> tuple[float, float]:
+def _between(power: PowerFactor) -> tuple[float, float]:
     """The range of p, rounded outward."""
     low, high = (end / power.s - 1.0 for end in power.known)
     return math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
 
 
-def _exponent(where: Where, form: Form, shape: Shape, lanes: Shape) -> tuple[Ref, Floats, Floats]:
+def _exponent(where: Where, form: GraphForm, shape: Shape, lanes: Shape) -> tuple[Ref, Floats, Floats]:
     """Registers lanes + (R,), weights and bias."""
     wide = forms.reshaped(forms.broadcast(form, shape), lanes)
     if not wide.terms:
@@ -285,7 +285,7 @@ def _exponent(where: Where, form: Form, shape: Shape, lanes: Shape) -> tuple[Ref
     return joined(refs), wide.terms[0].w if len(refs) == 1 else np.concatenate(weights, -1), wide.b
 
 
-def _left(f: Fused, shape: Shape, z: Form) -> Form | None:
+def _left(f: FusedProduct, shape: Shape, z: GraphForm) -> GraphForm | None:
     """p(1) = 1 − s/x, of that shape, as a polynomial of z, which it is for 1/x and 1/√x alone."""
     alone = len(f.powers) == 1 and f.unit and f.angle is None and not f.growth.terms and not f.growth.b.any()
     if not alone or f.powers[0].a not in (-1, Fraction(-1, 2)) or math.prod(z.shape) > 1:

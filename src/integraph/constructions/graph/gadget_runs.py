@@ -9,9 +9,9 @@ import numpy as np
 
 from integraph import gadgets
 from integraph.constructions.graph import forms
-from integraph.constructions.graph.forms import FEW, Form, Shape, add, atom_form, constant, scaled, shifted, summed
+from integraph.constructions.graph.forms import FEW, GraphForm, Shape, add, atom_form, constant, scaled, shifted, summed
 from integraph.constructions.graph.rounding import CONSTANT
-from integraph.constructions.graph.runs import Run, Stage, Tape, Where, starts
+from integraph.constructions.graph.runs import Run, RunTape, Stage, Where, starts
 from integraph.constructions.recipes import ARGUMENT, ONE, RECIPES, ZERO, Recipe, one
 from integraph.constructions.recipes import Stage as RecipeStage
 from integraph.numbers.arrays import Floats
@@ -51,7 +51,9 @@ def rectifier(k: float) -> Recipe:
     return Recipe({"x": ARGUMENT, "s": (0.5, 0.0)}, (lambda r: (gadgets.relu(r["s"], r["x"], k=k),),), "s")
 
 
-def flow(tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tuple[str, str]], tag: str = "") -> Form:
+def flow(
+    tape: RunTape, recipe: Recipe, x: GraphForm, text: str, left: Mapping[str, tuple[str, str]], tag: str = ""
+) -> GraphForm:
     """gain·out + offset of the recipe's run on x. Its starts are read off the registers of x if x is a long sum, unless
     the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
     suffix = tag or f"({text})"
@@ -76,7 +78,7 @@ def flow(tape: Tape, recipe: Recipe, x: Form, text: str, left: Mapping[str, tupl
     return shifted(scaled(held[recipe.out], recipe.gain), recipe.offset)
 
 
-def _bound(make: RecipeStage, held: Mapping[str, Form]) -> Stage:
+def _bound(make: RecipeStage, held: Mapping[str, GraphForm]) -> Stage:
     """A stage of a recipe on the registers that hold its roles."""
 
     def stage(where: Where) -> tuple[Block, ...]:
@@ -86,7 +88,7 @@ def _bound(make: RecipeStage, held: Mapping[str, Form]) -> Stage:
     return stage
 
 
-def logarithm(tape: Tape, x: Form, s: float, text: str, guard: bool) -> Form:
+def logarithm(tape: RunTape, x: GraphForm, s: float, text: str, guard: bool) -> GraphForm:
     """ln x from p = x/s − 1 and z = 0; ln s is added. `guard`: x is not known to be positive."""
     p, z = tape.atom(f"p({text})", x.shape), tape.atom(f"ln({text})", x.shape)
     begin = {p: starts([(dense(0, x.shape), shifted(scaled(x, 1.0 / s), -1.0))])}
@@ -98,7 +100,7 @@ def logarithm(tape: Tape, x: Form, s: float, text: str, guard: bool) -> Form:
     return shifted(atom_form(z, x.shape), math.log(s))
 
 
-def variable_power(tape: Tape, x: Form, q: Form, text: str) -> Form:
+def variable_power(tape: RunTape, x: GraphForm, q: GraphForm, text: str) -> GraphForm:
     """x^y from p = x − 1, q = y(x − 1), z = 1."""
     p, r, z = (tape.atom(f"{role}({text})", q.shape) for role in "pqz")
     whole = dense(0, q.shape)
@@ -112,7 +114,7 @@ def variable_power(tape: Tape, x: Form, q: Form, text: str) -> Form:
     return atom_form(z, q.shape)
 
 
-def softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
+def softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     """From a = share, where each row of `share` is 1/n for the n entries that take part, else 0."""
     s = tape.registers(s, text)
     a = tape.atom(f"a({text})", s.shape)
@@ -123,7 +125,7 @@ def softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
     return atom_form(a, s.shape)
 
 
-def log_softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
+def log_softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     """From y = −ln n. In the end u and m are no polynomials of what else is there."""
     s = tape.registers(s, text)
     y = tape.atom(f"ln a({text})", s.shape)
@@ -134,7 +136,7 @@ def log_softmax(tape: Tape, s: Form, share: Floats, text: str) -> Form:
     return atom_form(y, s.shape)
 
 
-def log_sum_exp(tape: Tape, s: Form, share: Floats, text: str) -> Form:
+def log_sum_exp(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     """From l = ln n − c. In the end u and m are no polynomials of what else is there."""
     s = tape.registers(s, text)
     l = tape.atom(f"l({text})", s.shape[:-1])
@@ -151,7 +153,7 @@ def _log_entries(share: Floats) -> Floats:
     return logarithms
 
 
-def _row_atoms(tape: Tape, s: Form, text: str) -> tuple[int, int, int]:
+def _row_atoms(tape: RunTape, s: GraphForm, text: str) -> tuple[int, int, int]:
     """u, m and c for rows of scores."""
     u = tape.atom(f"u({text})", s.shape)
     m, c = (tape.atom(f"{role}({text})", s.shape[:-1]) for role in "mc")
@@ -159,13 +161,13 @@ def _row_atoms(tape: Tape, s: Form, text: str) -> tuple[int, int, int]:
 
 
 def _run_rows(
-    tape: Tape,
+    tape: RunTape,
     gadget: gadgets.Gadget,
-    s: Form,
+    s: GraphForm,
     share: Floats,
     atoms: tuple[int, int, int, int],
-    first: Form,
-    left: Mapping[int, Form],
+    first: GraphForm,
+    left: Mapping[int, GraphForm],
     text: str,
 ) -> None:
     """A run over σ = s + c with c = −Σ share·s: its first atom from the form `first`, u from σ·share, m from 0."""
@@ -186,6 +188,6 @@ def _run_rows(
     tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), {**left, c: shift}, share=share))
 
 
-def spread(row: Form, shape: Shape) -> Form:
+def spread(row: GraphForm, shape: Shape) -> GraphForm:
     """One number for each row, over its lanes."""
     return forms.broadcast(forms.inserted(row, len(row.shape)), shape)

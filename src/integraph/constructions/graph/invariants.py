@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from integraph.constructions.graph.forms import Form, Shape
-from integraph.constructions.graph.fusion import Fused
-from integraph.constructions.graph.runs import Atom, Run, Tape
+from integraph.constructions.graph.forms import GraphForm, Shape
+from integraph.constructions.graph.fusion import FusedProduct
+from integraph.constructions.graph.runs import RegisterAtom, Run, RunTape
 from integraph.errors import SpecError
 
 REPORT = "this is a defect of Integraph, please report it with the source"
 
 
-def check_value(value: Form | Fused, shape: Shape, atoms: Sequence[Atom], text: str) -> None:
+def check_value(value: GraphForm | FusedProduct, shape: Shape, atoms: Sequence[RegisterAtom], text: str) -> None:
     """Of a node: a form, or a product that waits."""
     if value.shape != shape:
         raise SpecError(f"{text} was lowered to shape {value.shape} and has shape {shape}: {REPORT}")
-    if isinstance(value, Form):
+    if isinstance(value, GraphForm):
         _form(value, shape, atoms, text)
         return
     for part in value.parts:
@@ -30,13 +30,13 @@ def check_value(value: Form | Fused, shape: Shape, atoms: Sequence[Atom], text: 
     _broadcasts(value.gain.shape, shape, f"{text}: its gain")
 
 
-def check_runs(tape: Tape, start: int) -> None:
+def check_runs(tape: RunTape, start: int) -> None:
     """Of the runs from number `start` on: what is loaded fits where it is loaded, and so does what is left."""
     for run in tape.runs[start:]:
         _run(run, tape.atoms)
 
 
-def _run(run: Run, atoms: Sequence[Atom]) -> None:
+def _run(run: Run, atoms: Sequence[RegisterAtom]) -> None:
     for atom, parts in run.starts.items():
         for part in parts:
             inside = 0 <= part.view.extent()[0] <= part.view.extent()[1] < prod(atoms[atom].shape)
@@ -50,7 +50,7 @@ def _run(run: Run, atoms: Sequence[Atom]) -> None:
         _form(form, atoms[atom].shape, atoms, run.text)
 
 
-def _form(form: Form, shape: Shape, atoms: Sequence[Atom], text: str) -> None:
+def _form(form: GraphForm, shape: Shape, atoms: Sequence[RegisterAtom], text: str) -> None:
     if form.shape != shape:
         raise SpecError(f"{text} needs a value of shape {shape} and has one of shape {form.shape}: {REPORT}")
     _all_broadcast((form.b, form.size), shape, f"{text}: its constant")

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from integraph.constructions.graph import emit
 from integraph.constructions.graph.allocation import Allocation, allocate
-from integraph.constructions.graph.forms import Form, constant
-from integraph.constructions.graph.runs import Tape, Where, used
-from integraph.constructions.graph.schedule import Timing, timing
+from integraph.constructions.graph.forms import GraphForm, constant
+from integraph.constructions.graph.runs import RunTape, Where, used
+from integraph.constructions.graph.schedule import Schedule, timing
 from integraph.program import Budget, Domain, Probe, Program, build
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class GraphLayout:
     """Runs that are needed, when they happen and where; `one` is the atom that carries constants of the outputs."""
 
-    tape: Tape
-    outputs: tuple[Form, ...]
+    tape: RunTape
+    outputs: tuple[GraphForm, ...]
     one: int | None
-    time: Timing
+    time: Schedule
     allocation: Allocation
     free: str
 
@@ -46,18 +46,18 @@ class Layout:
         return self.time.end[run] if run >= 0 else -1
 
 
-def layout(tape: Tape, outputs: Sequence[Form], free: str) -> Layout:
+def layout(tape: RunTape, outputs: Sequence[GraphForm], free: str) -> GraphLayout:
     """The outputs are linear forms of atoms."""
     biased = any(form.b.any() for form in outputs)
     one = next(iter(tape.sum(constant((), 1.0), "", "one").atoms)) if biased else None
     needed = frozenset().union(*(form.atoms for form in outputs)) | ({one} if one is not None else set())
     kept = used(tape, needed)
     time = timing(kept, needed)
-    return Layout(kept, tuple(outputs), one, time, allocate(kept, time, needed, free), free)
+    return GraphLayout(kept, tuple(outputs), one, time, allocate(kept, time, needed, free), free)
 
 
 def program(
-    chosen: Layout,
+    chosen: GraphLayout,
     r: float,
     source: str,
     *,

@@ -20,7 +20,7 @@ MANY = 4096  # lots that are packed by time
 
 
 @dataclass(slots=True, eq=False)
-class Lot:
+class RegisterLot:
     """Registers that one atom after the other takes over, from segment `first` to `last`."""
 
     atoms: list[int]
@@ -35,13 +35,13 @@ class Lot:
         return self.place + self.size
 
 
-def side_by_side(lots: Sequence[Lot]) -> None:
+def side_by_side(lots: Sequence[RegisterLot]) -> None:
     place = 0
     for lot in lots:
         lot.place, place = place, place + lot.size
 
 
-def packed(lots: Sequence[Lot], reusable: Sequence[bool]) -> None:
+def packed(lots: Sequence[RegisterLot], reusable: Sequence[bool]) -> None:
     """The inputs come first, as y(0) = (x, 0, …) says. A lot that is not reusable keeps its registers."""
     until = [lot.last + 1 if can else ALWAYS for lot, can in zip(lots, reusable, strict=True)]
     side_by_side([lot for lot in lots if lot.first < 0])
@@ -49,7 +49,7 @@ def packed(lots: Sequence[Lot], reusable: Sequence[bool]) -> None:
     _free(lots)
 
 
-def by_size(lots: Sequence[Lot], until: Sequence[int]) -> None:
+def by_size(lots: Sequence[RegisterLot], until: Sequence[int]) -> None:
     """The largest first, `until` when each is busy."""
     first, busy, size = np.array([lot.first for lot in lots]), np.array(until), np.array([lot.size for lot in lots])
     place, done = np.array([lot.place for lot in lots]), first < 0
@@ -69,9 +69,9 @@ def gap(place: Indices, size: Indices, need: int) -> int:
     return int(ends[:-1][fitting[np.argmin(room[fitting])]]) if len(fitting) else int(ends[-1])
 
 
-def by_time(lots: Sequence[Lot], until: Sequence[int]) -> None:
+def by_time(lots: Sequence[RegisterLot], until: Sequence[int]) -> None:
     """As they come, of those that come together the largest first, each the smallest gap that fits."""
-    gaps = Gaps(max((lot.end for lot in lots if lot.first < 0), default=0))
+    gaps = FreeRegisters(max((lot.end for lot in lots if lot.first < 0), default=0))
     waiting: list[tuple[int, int]] = []  # when a lot is gone, and its number
     for n in sorted(range(len(lots)), key=lambda n: (lots[n].first, -lots[n].size)):
         while waiting and waiting[0][0] < lots[n].first:
@@ -82,7 +82,7 @@ def by_time(lots: Sequence[Lot], until: Sequence[int]) -> None:
         heappush(waiting, (until[n], n))
 
 
-class Gaps:
+class FreeRegisters:
     """Free registers below `top`, in gaps that never touch."""
 
     def __init__(self, top: int) -> None:
@@ -120,7 +120,7 @@ class Gaps:
         return end
 
 
-def tenants(lots: Sequence[Lot], width: int) -> Indices:
+def tenants(lots: Sequence[RegisterLot], width: int) -> Indices:
     """Of each register the number of the last lot that holds it, −1 if none does; `lots` are in order."""
     owners = np.full(width, -1)
     for n, lot in enumerate(lots):
@@ -128,7 +128,7 @@ def tenants(lots: Sequence[Lot], width: int) -> Indices:
     return owners
 
 
-def _free(lots: Sequence[Lot]) -> None:
+def _free(lots: Sequence[RegisterLot]) -> None:
     """A lot is freed if somebody moves into one of its registers after its last use."""
     order = sorted(lots, key=lambda lot: lot.first)
     arrival = np.array([lot.first for lot in order])[tenants(order, max((lot.end for lot in lots), default=0))]

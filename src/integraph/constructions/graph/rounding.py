@@ -18,7 +18,7 @@ GRID = 2.0**20
 TINY = 2.0**-1020
 
 
-class Number(NamedTuple):
+class RoundedNumber(NamedTuple):
     """Arrays of one shape, or `size` is None, which means |value|."""
 
     value: Floats
@@ -40,16 +40,16 @@ def roundings(x: Floats) -> int:
     return 0 if bool(((grid == np.rint(grid)) & (np.abs(grid) < 2.0**50)).all()) else CONSTANT
 
 
-def added(a: Number, b: Number) -> Number:
+def added(a: RoundedNumber, b: RoundedNumber) -> RoundedNumber:
     value = np.asarray(a.value + b.value)
     exact = not np.any(sum_error(a.value, b.value, value))
     ops = max(a.ops, b.ops) + (not exact)
     if not ops or (a.size is None and b.size is None and bool((a.value * b.value >= 0).all())):
-        return Number(value, None, ops)
-    return Number(value, np.asarray(a.large + b.large), ops)
+        return RoundedNumber(value, None, ops)
+    return RoundedNumber(value, np.asarray(a.large + b.large), ops)
 
 
-def multiplied(a: Number, b: Number) -> Number:
+def multiplied(a: RoundedNumber, b: RoundedNumber) -> RoundedNumber:
     with np.errstate(over="ignore", invalid="ignore"):
         value = np.asarray(a.value * b.value)
     if not np.isfinite(value).all():
@@ -58,21 +58,21 @@ def multiplied(a: Number, b: Number) -> Number:
     lost = _underflows(a.value, b.value, value)
     ops = a.ops + b.ops + (not exact or lost)
     if lost:  # by up to 2^−1075, whatever is left
-        return Number(value, np.maximum(a.large * b.large, TINY), ops)
+        return RoundedNumber(value, np.maximum(a.large * b.large, TINY), ops)
     if not ops or (a.size is None and b.size is None):
-        return Number(value, None, ops)
-    return Number(value, np.asarray(a.large * b.large), ops)
+        return RoundedNumber(value, None, ops)
+    return RoundedNumber(value, np.asarray(a.large * b.large), ops)
 
 
-def total(x: Number, shape: tuple[int, ...]) -> Number:
+def total(x: RoundedNumber, shape: tuple[int, ...]) -> RoundedNumber:
     """The sum over the last axis of lanes."""
     if x.value.size == 1:
-        return multiplied(x, Number(np.asarray(float(shape[-1])), None, 0))
+        return multiplied(x, RoundedNumber(np.asarray(float(shape[-1])), None, 0))
     wide = np.broadcast_to(x.value, shape)
     value, ops = wide.sum(-1), x.ops + shape[-1]
     if x.size is None and bool((wide >= 0).all() | (wide <= 0).all()):
-        return Number(value, None, ops)
-    return Number(value, np.broadcast_to(x.large, shape).sum(-1), ops)
+        return RoundedNumber(value, None, ops)
+    return RoundedNumber(value, np.broadcast_to(x.large, shape).sum(-1), ops)
 
 
 def powers_of_two(x: Floats) -> bool:

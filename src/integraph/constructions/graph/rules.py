@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from integraph.constructions.graph import elementary_rules, forms, fusion, gadget_runs
-from integraph.constructions.graph.forms import Form, add, constant, scaled, shifted
-from integraph.constructions.graph.fusion import Fused
+from integraph.constructions.graph.forms import GraphForm, add, constant, scaled, shifted
+from integraph.constructions.graph.fusion import FusedProduct
 from integraph.constructions.graph.invariants import check_runs, check_value
 from integraph.constructions.graph.rounding import powers_of_two
-from integraph.constructions.graph.runs import Tape
+from integraph.constructions.graph.runs import RunTape
 from integraph.constructions.graph.translation import Reader, Rule, Value
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
@@ -27,15 +27,15 @@ STEADY = (2.0**-6, 1e6)  # bases of x^y for which x − 1 is good enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lowered:
+class LoweredGraph:
     """Runs, the form of each output, and what was smoothed."""
 
-    tape: Tape
-    outputs: tuple[Form, ...]
+    tape: RunTape
+    outputs: tuple[GraphForm, ...]
     smoothed: tuple[str, ...]
 
 
-def lower(graph: Graph, ranges: Sequence[Interval], steep: float | None) -> Lowered:
+def lower(graph: Graph, ranges: Sequence[Interval], steep: float | None) -> LoweredGraph:
     """`steep` is the steepness k of rectifiers; without one they are refused."""
     reader = Reader(graph, ranges, steep)
     for number, node in enumerate(graph.nodes):
@@ -44,7 +44,7 @@ def lower(graph: Graph, ranges: Sequence[Interval], steep: float | None) -> Lowe
         check_runs(reader.tape, before)
         check_value(reader.values[number], node.shape, reader.tape.atoms, text)
     outputs = tuple(reader.output(n) for n in graph.outputs)
-    return Lowered(reader.tape, outputs, tuple(reader.smoothed))
+    return LoweredGraph(reader.tape, outputs, tuple(reader.smoothed))
 
 
 def _input(r: Reader, n: int, node: Node, text: str) -> Value:
@@ -58,11 +58,11 @@ def _constant(r: Reader, n: int, node: Node, text: str) -> Value:
     return constant(node.shape, node.value, len(node.data))
 
 
-def _linear(how: Callable[..., Form]) -> Rule:
+def _linear(how: Callable[..., GraphForm]) -> Rule:
     return lambda r, n, node, text: how(*(r.form(k) for k in node.args))
 
 
-def _lanes(how: Callable[[Form, tuple[Any, ...]], Form]) -> Rule:
+def _lanes(how: Callable[[GraphForm, tuple[Any, ...]], GraphForm]) -> Rule:
     return lambda r, n, node, text: r.changed(r.form(node.args[0]), lambda form: how(form, node.data), text)
 
 
@@ -71,7 +71,7 @@ def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
     value = r.values[node.args[0]]
     moved = (
         fusion.moved(value, node.shape, lambda form: forms.reshaped(form, node.shape))
-        if isinstance(value, Fused)
+        if isinstance(value, FusedProduct)
         else None
     )
     if moved is not None:
@@ -81,12 +81,12 @@ def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
 
 def _broadcast(r: Reader, n: int, node: Node, text: str) -> Value:
     value = r.values[node.args[0]]
-    if isinstance(value, Fused):
+    if isinstance(value, FusedProduct):
         return replace(value, shape=node.shape)
     return r.changed(value, lambda form: forms.broadcast(form, node.shape), text)
 
 
-def _slice(form: Form, data: tuple[Any, ...]) -> Form:
+def _slice(form: GraphForm, data: tuple[Any, ...]) -> GraphForm:
     ends = (start + step * count for start, step, count in data)
     keys = (slice(s, end if end >= 0 else None, step) for (s, step, _), end in zip(data, ends, strict=True))
     return forms.sliced(form, tuple(keys))
@@ -180,7 +180,7 @@ def _log_sum_exp(r: Reader, n: int, node: Node, text: str) -> Value:
     return r.changed(_first(r, s, mask, text), lambda form: forms.reshaped(form, node.shape), text)
 
 
-def _replaced(r: Reader, s: Form, mask: Any, out: Any, text: str) -> Form:
+def _replaced(r: Reader, s: GraphForm, mask: Any, out: Any, text: str) -> GraphForm:
     """Scores, with that of an entry that takes part in place of those that are out: what is left in their registers may
     not grow."""
     if not out.any():
@@ -194,7 +194,7 @@ def _shares(mask: Any) -> Floats:
     return np.full(1, 1.0 / mask.shape[-1]) if mask.all() else mask / mask.sum(-1, keepdims=True)
 
 
-def _first(r: Reader, s: Form, mask: Any, text: str) -> Form:
+def _first(r: Reader, s: GraphForm, mask: Any, text: str) -> GraphForm:
     """One entry of each row that takes part, the same of all rows if there is such a one."""
     column = int(np.argmax(mask.reshape(-1, s.shape[-1]).all(0)))
     if not mask[..., column].all():

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from integraph.constructions.graph.forms import Form, Shape, Term, atom_form
+from integraph.constructions.graph.forms import GraphForm, Shape, Term, atom_form
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Block, Ref, View
 from integraph.program.views import dense
-from integraph.text import Distinct
+from integraph.text import DistinctNames
 
 Where = Callable[[int, Ref | None], Ref]  # the registers of an atom, all of them or through a view
 Stage = Callable[[Where], Sequence[Block]]
@@ -27,7 +27,7 @@ INPUT, NOBODY = -1, -2  # the run of an input, and of an atom that is not needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Atom:
+class RegisterAtom:
     """Registers under one name."""
 
     name: str
@@ -40,7 +40,7 @@ class Start:
     """Part of an atom, seen through `view`, starts at `form`, which is `known` to lie between two numbers."""
 
     view: View
-    form: Form
+    form: GraphForm
     known: tuple[float, float] = (-math.inf, math.inf)
 
 
@@ -55,7 +55,7 @@ class Run:
     starts: dict[int, tuple[Start, ...]]  # atoms that start at 0 have none
     reads: frozenset[int] = frozenset()
     stages: tuple[Stage, ...] = ()
-    after: dict[int, Form] = field(default_factory=dict)
+    after: dict[int, GraphForm] = field(default_factory=dict)
     ops: int = 0
     near: float = 0.0
     guard: bool = False
@@ -65,7 +65,7 @@ class Run:
         """The atoms that the start of one of its own is loaded from."""
         return frozenset().union(*(start.form.atoms for start in self.starts.get(atom, ())))
 
-    def in_place(self, atom: int, atoms: Sequence[Atom]) -> int | None:
+    def in_place(self, atom: int, atoms: Sequence[RegisterAtom]) -> int | None:
         """The atom that this one starts as a copy of, so that it could take over its registers."""
         starts = self.starts.get(atom, ())
         if len(starts) != 1 or not self.stages:
@@ -77,29 +77,29 @@ class Run:
         return plain[0]
 
 
-class Tape:
+class RunTape:
     """Collects atoms and runs; an equal sum is not made twice."""
 
     def __init__(self) -> None:
-        self.atoms: list[Atom] = []
+        self.atoms: list[RegisterAtom] = []
         self.runs: list[Run] = []
         self.known: dict[int, Interval] = {}  # ranges of atoms, where they are those of nodes
         self._sums: dict[object, int] = {}
-        self._distinct = Distinct()
+        self._distinct = DistinctNames()
 
-    def input(self, name: str, shape: Shape) -> Form:
-        self.atoms.append(Atom(self._distinct(name), shape, INPUT))
+    def input(self, name: str, shape: Shape) -> GraphForm:
+        self.atoms.append(RegisterAtom(self._distinct(name), shape, INPUT))
         return atom_form(len(self.atoms) - 1, shape)
 
     def atom(self, name: str, shape: Shape) -> int:
         """A new atom of the run that is added next."""
-        self.atoms.append(Atom(self._distinct(name, NAME), shape, len(self.runs)))
+        self.atoms.append(RegisterAtom(self._distinct(name, NAME), shape, len(self.runs)))
         return len(self.atoms) - 1
 
     def add(self, run: Run) -> None:
         self.runs.append(run)
 
-    def sum(self, form: Form, text: str, name: str = "") -> Form:
+    def sum(self, form: GraphForm, text: str, name: str = "") -> GraphForm:
         """The form as an atom, computed by one segment."""
         plain = form.plain
         if plain is not None and plain[1] == dense(0, self.atoms[plain[0]].shape):
@@ -109,18 +109,18 @@ class Tape:
             self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, name or f"[{text}]")
         return atom_form(self._sums[key], form.shape)
 
-    def pieces(self, parts: Iterable[tuple[View, Form]], shape: Shape, text: str, name: str) -> int:
+    def pieces(self, parts: Iterable[tuple[View, GraphForm]], shape: Shape, text: str, name: str) -> int:
         """An atom that is several forms side by side."""
         atom = self.atom(name, shape)
         self.add(Run(text, (atom,), {atom: starts(parts)}))
         return atom
 
-    def registers(self, form: Form, text: str, name: str = "") -> Form:
+    def registers(self, form: GraphForm, text: str, name: str = "") -> GraphForm:
         """The form as registers, lane by lane: as they are, or in a new atom."""
         return form if form.plain is not None else self.sum(form, text, name)
 
 
-def starts(parts: Iterable[tuple[View, Form]]) -> tuple[Start, ...]:
+def starts(parts: Iterable[tuple[View, GraphForm]]) -> tuple[Start, ...]:
     return tuple(Start(view, form) for view, form in parts)
 
 
@@ -128,18 +128,18 @@ def reading(terms: Iterable[Term]) -> frozenset[int]:
     return frozenset(atom for term in terms for atom in term.atoms)
 
 
-def ones(shape: Shape) -> Form:
-    return Form(shape, (), np.ones(()))
+def ones(shape: Shape) -> GraphForm:
+    return GraphForm(shape, (), np.ones(()))
 
 
-def used(tape: Tape, outputs: Iterable[int]) -> Tape:
+def used(tape: RunTape, outputs: Iterable[int]) -> RunTape:
     """Without runs that nobody needs; atoms keep their numbers."""
     needed, kept = set(outputs), []
     for run in reversed(tape.runs):
         if run.guard or needed.intersection(run.atoms):
             kept.append(run)
             needed.update(run.reads, *(run.sources(atom) for atom in run.atoms))
-    kept_tape = Tape()
+    kept_tape = RunTape()
     kept_tape.runs, kept_tape.known = kept[::-1], tape.known
     numbers = {atom: number for number, run in enumerate(kept_tape.runs) for atom in run.atoms}
     kept_tape.atoms = [

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from integraph.constructions.graph.runs import Run, Tape
+from integraph.constructions.graph.runs import Run, RunTape
 
 ALWAYS = 1 << 30  # the last use of what the read-out needs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Timing:
+class Schedule:
     """Of each run the segment that loads it, those of its first and last stage; `taken`: atom → the one it replaces."""
 
     load: tuple[int, ...]
@@ -29,7 +29,7 @@ class Timing:
         return max(self.end, default=-1) + 1
 
 
-def timing(tape: Tape, outputs: Collection[int]) -> Timing:
+def timing(tape: RunTape, outputs: Collection[int]) -> Schedule:
     """`outputs` are atoms that the read-out needs. Numbers that only the read-out needs wait for the last segment."""
     schedule = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
     last = max(schedule.depth - 1, 0)
@@ -43,10 +43,10 @@ def timing(tape: Tape, outputs: Collection[int]) -> Timing:
         tuple(last if wait else when for wait, when in zip(waits, times, strict=True))
         for times in (schedule.load, schedule.begin, schedule.end)
     )
-    return Timing(load, begin, end, schedule.taken)
+    return Schedule(load, begin, end, schedule.taken)
 
 
-def uses(tape: Tape, time: Timing) -> dict[int, list[tuple[int, int]]]:
+def uses(tape: RunTape, time: Schedule) -> dict[int, list[tuple[int, int]]]:
     """Of each atom: (run, segment) of everybody who reads it."""
     reads: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, run in enumerate(tape.runs):
@@ -59,7 +59,7 @@ def uses(tape: Tape, time: Timing) -> dict[int, list[tuple[int, int]]]:
     return reads
 
 
-def _timed(tape: Tape, taken: dict[int, int]) -> Timing:
+def _timed(tape: RunTape, taken: dict[int, int]) -> Schedule:
     ready = [-1] * len(tape.atoms)
     load, begin, end = [], [], []
     busy: dict[int, int] = defaultdict(lambda: -1)  # when an atom was last read
@@ -77,7 +77,7 @@ def _timed(tape: Tape, taken: dict[int, int]) -> Timing:
             busy[source] = max(busy[source], load[-1])
         for atom in run.reads:
             busy[atom] = max(busy[atom], end[-1])
-    return Timing(tuple(load), tuple(begin), tuple(end), taken)
+    return Schedule(tuple(load), tuple(begin), tuple(end), taken)
 
 
 def _begin(run: Run, soonest: int, ready: Sequence[int], busy: dict[int, int], taken: dict[int, int]) -> int:
@@ -86,7 +86,7 @@ def _begin(run: Run, soonest: int, ready: Sequence[int], busy: dict[int, int], t
     return max([soonest, *(1 + wait for wait in waits)])
 
 
-def _takeovers(tape: Tape, time: Timing, outputs: frozenset[int]) -> dict[int, int]:
+def _takeovers(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> dict[int, int]:
     """Where every other reader of the old atom is an earlier run that is done before the new one begins."""
     readers = uses(tape, time)
     takeovers: dict[int, int] = {}

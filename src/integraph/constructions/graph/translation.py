@@ -19,9 +19,9 @@ import numpy as np
 from integraph.bounds.perturbation.activation_errors import RELU
 from integraph.constructions.graph import forms, fusion, gadget_runs
 from integraph.constructions.graph.constant_forms import power_of_number
-from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, drop_reads, scaled, shifted
-from integraph.constructions.graph.fusion import Fused
-from integraph.constructions.graph.runs import Tape
+from integraph.constructions.graph.forms import FEW, AtomRequired, GraphForm, constant, drop_reads, scaled, shifted
+from integraph.constructions.graph.fusion import FusedProduct
+from integraph.constructions.graph.runs import RunTape
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.intervals import Interval
 from integraph.numbers.range_arithmetic import both, mul, power
@@ -29,7 +29,7 @@ from integraph.numbers.roundoff import U
 from integraph.program.views import dense
 from integraph.targets.graph import Graph, Node
 
-Value = Form | Fused
+Value = GraphForm | FusedProduct
 EXPAND = 1e3  # how much larger than a product its terms may be
 TERMS = 24  # of an expanded product
 CANCELS = 16  # roundings that a smoothed root must stay above
@@ -43,27 +43,27 @@ class Reader:
     def __init__(self, graph: Graph, ranges: Sequence[Interval], steep: float | None) -> None:
         """`steep` is the steepness k of rectifiers; without one they are refused."""
         self.graph, self.ranges, self.steep = graph, ranges, steep
-        self.tape = Tape()
+        self.tape = RunTape()
         self.values: list[Value] = []
         self.uses = Counter(n for node in graph.nodes for n in node.args) + Counter(graph.outputs)
         self.sizes: dict[int, float] = {}  # of atoms: the largest |value|
         self.smoothed: list[str] = []
-        self._runs: dict[Any, tuple[Form, Form | None]] = {}
-        self._waiting: dict[Any, tuple[Fused, int]] = {}  # fused products, and the node that each is
+        self._runs: dict[Any, tuple[GraphForm, GraphForm | None]] = {}
+        self._waiting: dict[Any, tuple[FusedProduct, int]] = {}  # fused products, and the node that each is
 
     def keep(self, number: int, value: Value, text: str) -> None:
         """The value of the next node. What is used twice, and costs something, runs now."""
         shared = self.uses[number] > 1
-        if shared and isinstance(value, Fused):
+        if shared and isinstance(value, FusedProduct):
             value = self.run(value, text)
-        elif shared and isinstance(value, Form) and value.cost > FEW:
+        elif shared and isinstance(value, GraphForm) and value.cost > FEW:
             value = self.tape.sum(value, text)
         self.values.append(value)
-        if isinstance(value, Form):
+        if isinstance(value, GraphForm):
             self.know(value, number)
         else:
             self._waiting.setdefault((value.key(), value.cosine), (value, number))
-        if isinstance(value, Form) and value.plain is not None:
+        if isinstance(value, GraphForm) and value.plain is not None:
             size = self.ranges[number].size
             self.sizes.setdefault(value.plain[0], float(np.max(size, initial=0.0)))
 
@@ -71,14 +71,14 @@ class Reader:
         """What the source calls a node, or its operation."""
         return self.graph.nodes[number].text or f"{self.graph.nodes[number].op} {number}"
 
-    def form(self, number: int) -> Form:
+    def form(self, number: int) -> GraphForm:
         """Node `number` as a form; a fused product runs."""
         value = self.values[number]
-        if isinstance(value, Fused):
+        if isinstance(value, FusedProduct):
             value = self.values[number] = self.run(value, self.text(number))
         return value
 
-    def run(self, value: Fused, text: str, near: float = 0.0) -> Form:
+    def run(self, value: FusedProduct, text: str, near: float = 0.0) -> GraphForm:
         key = value.key()
         if key not in self._runs:
             self._runs[key] = fusion.run(self.tape, value, text, near)
@@ -89,7 +89,7 @@ class Reader:
             self.know(scaled(end, known.gain, known.ops), number)
         return forms.broadcast(scaled(end, value.gain, value.ops), value.shape)
 
-    def know(self, form: Form, number: int) -> None:
+    def know(self, form: GraphForm, number: int) -> None:
         """An atom that holds a node, or a multiple of it, has its range."""
         term, span = form.single, self.ranges[number]
         if term is None or term.w.size > 1 or term.size is not None or form.b.any() or not term.w.all():
@@ -104,24 +104,24 @@ class Reader:
         own = span if exact else mul(span, factor)
         self.tape.known[atom] = both(own, self.tape.known.get(atom, own))
 
-    def output(self, number: int) -> Form:
+    def output(self, number: int) -> GraphForm:
         """What the read-out can take: linear, and a few registers for each output."""
         form = self.form(number)
         if form.degree > 1 or form.cost > FEW or (form.b.any() and form.degree == 0):
             return self.tape.sum(form, self.text(number))
         return form
 
-    def changed(self, form: Form, how: Callable[[Form], Form], text: str) -> Form:
+    def changed(self, form: GraphForm, how: Callable[[GraphForm], GraphForm], text: str) -> GraphForm:
         """Some change of lanes, on the form or, where that needs registers, on its atom. A matrix product keeps its own
         order of lanes."""
         if form.heavy:
             form = self.tape.sum(form, text)
         try:
             return how(form)
-        except Materialise:
+        except AtomRequired:
             return how(self.tape.sum(form, text))
 
-    def size(self, form: Form) -> float:
+    def size(self, form: GraphForm) -> float:
         """A bound of Σ |terms|; infinite where an atom is not known."""
         total = float(np.max(np.abs(form.b), initial=0.0))
         for term in form.terms:
@@ -129,18 +129,18 @@ class Reader:
             total += float(np.max(np.abs(term.w))) * term.reads * largest
         return total
 
-    def multiply(self, f: Form, g: Form, text: str, value: Interval | None = None) -> Form:
+    def multiply(self, f: GraphForm, g: GraphForm, text: str, value: Interval | None = None) -> GraphForm:
         """f·g as a form of degree two; `value` is its range, if that is known."""
         if f.terms and g.terms and not self.expands(f, g, value):
             f, g = (self.tape.sum(h, f"part of {text}") if _compound(h) else h for h in (f, g))
         while True:
             try:
                 return forms.product(f, g)
-            except Materialise as needed:
+            except AtomRequired as needed:
                 settled = self.tape.sum(needed.form, f"part of {text}")
                 f, g = (settled if h is needed.form else h for h in (f, g))
 
-    def expands(self, f: Form, g: Form, value: Interval | None) -> bool:
+    def expands(self, f: GraphForm, g: GraphForm, value: Interval | None) -> bool:
         """Whether the terms of a product may be written out: a few, of one lane, that do not cancel much."""
         if not (_compound(f) or _compound(g)):
             return True
@@ -150,12 +150,12 @@ class Reader:
         return self.size(f) * self.size(g) <= EXPAND * float(np.max(value.size, initial=0.0))
 
     def times(self, f: Value, g: Value, text: str, value: Interval | None = None) -> Value:
-        if isinstance(f, Form) and isinstance(g, Form):
+        if isinstance(f, GraphForm) and isinstance(g, GraphForm):
             return self.multiply(f, g, text, value)
-        if isinstance(f, Form):
+        if isinstance(f, GraphForm):
             f, g = g, f
-        assert isinstance(f, Fused)
-        if isinstance(g, Form):
+        assert isinstance(f, FusedProduct)
+        if isinstance(g, GraphForm):
             g = fusion.polynomial(g)
         if fusion.apart(f, g):
             g = fusion.polynomial(self.run(g, text))
@@ -194,10 +194,10 @@ class Reader:
 
     def power(self, f: Value, a: Fraction, known: Interval, text: str, base: str) -> Value:
         """f^a, where `known` is the range of f, which the source calls `base`."""
-        raised = fusion.raised(f, a) if isinstance(f, Fused) else None
+        raised = fusion.raised(f, a) if isinstance(f, FusedProduct) else None
         if raised is not None:
             return raised
-        x = self.run(f, text) if isinstance(f, Fused) else f
+        x = self.run(f, text) if isinstance(f, FusedProduct) else f
         low, high = float(np.min(known.low)), float(np.max(known.high))
         if _whole(a) and (low <= 0 or a <= PRODUCTS):
             return self.whole(x, int(a), text)
@@ -222,7 +222,7 @@ class Reader:
             return inverse if a % 2 == 0 else self.times(constant((), -1.0), inverse, text)
         return self.either_sign(x, a, max(-low, high), text, base)
 
-    def lifted(self, x: Form, a: Fraction, low: float, high: float, text: str, base: str) -> Form:
+    def lifted(self, x: GraphForm, a: Fraction, low: float, high: float, text: str, base: str) -> GraphForm:
         """x^a, a > 0, where x may be 0 but not below: (x + δ)^a, which is above by at most δ^a for a ≤ 1, else by
         a(x + δ)^(a − 1) δ. δ is such that this costs as much as a rectifier."""
         assert self.steep is not None
@@ -241,7 +241,7 @@ class Reader:
         self.smoothed.append(text)
         return self.run(fusion.power(shifted(x, delta), a, min(low, 0.0) + delta, high + delta, base), text, near)
 
-    def either_sign(self, x: Form, a: Fraction, size: float, text: str, base: str) -> Value:
+    def either_sign(self, x: GraphForm, a: Fraction, size: float, text: str, base: str) -> Value:
         """x^a for odd numerators, from x and (x²)^((a − 1)/2), and (x²)^(a/2) for even ones: x² is positive."""
         odd = a.numerator % 2 == 1
         number = None if x.terms else power_of_number(x, np.abs(x.b), a, text)
@@ -252,7 +252,7 @@ class Reader:
         square = fusion.power(self.multiply(x, x, text), b, 0.0, size * size, f"({base})²", fusion.SQUARE)
         return self.times(x, square, text) if odd else square
 
-    def whole(self, x: Form, n: int, text: str) -> Form:
+    def whole(self, x: GraphForm, n: int, text: str) -> GraphForm:
         """x^n by products."""
         if n == 0:
             return constant(x.shape, 1.0)
@@ -262,15 +262,15 @@ class Reader:
         square = self.multiply(half, half, text, self.bound(half, half))
         return self.multiply(square, x, text, self.bound(square, x)) if n % 2 else square
 
-    def bound(self, f: Form, g: Form) -> Interval | None:
+    def bound(self, f: GraphForm, g: GraphForm) -> Interval | None:
         """A stand-in for the range of a product that is no node: as large as its factors say, if they are known."""
         size = self.size(f) * self.size(g)
         return Interval(np.array(-size), np.array(size)) if math.isfinite(size) else None
 
-    def flow(self, name: str, x: Form, text: str) -> Form:
+    def flow(self, name: str, x: GraphForm, text: str) -> GraphForm:
         return gadget_runs.flow(self.tape, gadget_runs.FLOWS[name], x, text, gadget_runs.left(name, self.size(x)))
 
-    def rectified(self, x: Form, low: Any, high: Any, text: str) -> Form:
+    def rectified(self, x: GraphForm, low: Any, high: Any, text: str) -> GraphForm:
         """max(x, 0), exactly where the sign of x is known."""
         if np.min(low) >= 0:
             return x
@@ -291,7 +291,7 @@ class Reader:
             reach = f"[{float(np.min(known.low)):g}, {float(np.max(known.high)):g}]"
             raise SourceError(f"{text}: its argument is in {reach} on the box, and must be in ({low:g}, {high:g})")
 
-    def logarithm(self, x: Form, known: Interval, text: str) -> Form:
+    def logarithm(self, x: GraphForm, known: Interval, text: str) -> GraphForm:
         low, high = float(np.min(known.low)), float(np.max(known.high))
         if not high > 0:
             raise SourceError(f"{text}: its argument is at most {high:g} on the box: ln needs a positive one")
@@ -299,7 +299,7 @@ class Reader:
         return gadget_runs.logarithm(self.tape, x, 1.0 if near else fusion.scale(low, high), text, not low > 0)
 
 
-def _compound(form: Form) -> bool:
+def _compound(form: GraphForm) -> bool:
     """More than a multiple of registers."""
     return len(form.terms) > 1 or bool(form.terms and form.b.any())
 

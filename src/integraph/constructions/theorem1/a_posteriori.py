@@ -38,7 +38,7 @@ def sizes(samples: Samples, n: int, more: int, N: int, spread: float) -> Floats:
     return total.reshape(*(N + 1,) * d, *(n + more,) * d, samples.outputs)
 
 
-def judged(total: Floats, n: int, more: int, N: int, kappa: float, spread: float, worst: Floats) -> float:
+def a_posteriori_bound(total: Floats, n: int, more: int, N: int, kappa: float, spread: float, worst: Floats) -> float:
     """A bound of sup |f − f̂| on the cube, the largest over the outputs, from `sizes`; `worst` is for |α| = n + more."""
     outputs = total.shape[-1]
     d = (total.ndim - 1) // 2

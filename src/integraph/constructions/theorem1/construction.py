@@ -9,8 +9,8 @@ import numpy as np
 
 from integraph.bounds import moments
 from integraph.constructions.theorem1 import lean, printed
-from integraph.constructions.theorem1.fit import fitted
-from integraph.constructions.theorem1.local_polynomials import Local
+from integraph.constructions.theorem1.fit import fit as fitted
+from integraph.constructions.theorem1.local_polynomials import LocalPolynomials
 from integraph.constructions.theorem1.monomials import CENTRE
 from integraph.constructions.theorem1.planner import plan, would_fit
 from integraph.constructions.theorem1.plans import TERMS, Choice, megabytes
@@ -96,7 +96,9 @@ def compiled(task: Task, choice: Choice) -> Program:
     return program if math.isnan(fit.seen) else program.with_errors(seen=fit.seen)
 
 
-def _budget(task: Task, choice: Choice, polynomials: Local, worst: Floats, controls: Floats | None) -> Budget:
+def _budget(
+    task: Task, choice: Choice, polynomials: LocalPolynomials, worst: Floats, controls: Floats | None
+) -> Budget:
     """The moment bound, and what rounding adds: of Newton's coefficients, of their expansion, of the controls."""
     d, n, N = task.function.inputs, choice.order, choice.N
     M = moments.moments(n, N, choice.c / max(N, 1), choice.spread)
@@ -104,7 +106,7 @@ def _budget(task: Task, choice: Choice, polynomials: Local, worst: Floats, contr
     approximation = min(float(np.max(parts)), choice.bound)
     newton = moments.bound(polynomials.newton, below(d, n), M)
     if controls is None:
-        bumps = math.expm1(lean.Bumps.error(d, N, choice.c))
+        bumps = math.expm1(lean.BumpRegisters.error(d, N, choice.c))
         size = worst[0] + approximation + newton + polynomials.powers
         controls = bumps * size + (d + 2) * U * polynomials.size
     rounding = UP * float(np.max(newton + polynomials.powers + controls))

@@ -39,7 +39,7 @@ def further(d: int) -> int:
     return FURTHER.get(d, 1)
 
 
-class Known:
+class DerivativeBounds:
     """Bounds for rising orders; `norm` is the user's word for all derivatives in the units of the box: up to the order
     asked for, or of every order."""
 

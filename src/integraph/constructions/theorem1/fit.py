@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.bounds.paper.partition_of_unity import Partition
-from integraph.constructions.theorem1.local_polynomials import Local, local, values
+from integraph.constructions.theorem1.local_polynomials import LocalPolynomials, local, values
 from integraph.constructions.theorem1.monomials import CENTRE
 from integraph.constructions.theorem1.samples import Samples
 from integraph.constructions.theorem1.task import Task
@@ -24,7 +24,7 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    local: Local
+    local: LocalPolynomials
     seen: float  # the largest error at the sample points, NaN where f has no values
     asked: int  # values of f
 
@@ -34,7 +34,7 @@ class Fit:
         return self.seen + float(np.max(self.local.powers))
 
 
-def fitted(
+def fit(
     task: Task, n: int, N: int, c: float, spread: float, centre: float = CENTRE, slopes: Floats | None = None
 ) -> Fit:
     """`slopes` are bounds of sup |f^(α)|/α! on the cube for |α| ≤ n, where they are known."""
@@ -48,7 +48,7 @@ def fitted(
 
 
 def _seen(
-    task: Task, samples: Samples, polynomials: Local, partition: Partition, n: int, centre: float
+    task: Task, samples: Samples, polynomials: LocalPolynomials, partition: Partition, n: int, centre: float
 ) -> tuple[float, int]:
     """Random points, half of them on faces of the cube, where errors like to be large; and how many."""
     if task.function.table is not None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.constructions.theorem1.monomials import Powers
+from integraph.constructions.theorem1.monomials import MonomialRegisters
 from integraph.constructions.theorem1.unit_cube import UnitCube
 from integraph.gadgets import affine, bilinear, log_cosh, monomial, product, ramp
 from integraph.numbers.arrays import Floats, Indices
@@ -91,7 +91,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bumps:
+class BumpRegisters:
     """ln φ of some cells: registers read (cells, 2·dimensions), weights, constants, all exact in float64 but for ln 2
     and ln(sinh(c/N)/2), which are rounded to multiples of `grid`, so that sums and differences of them are exact."""
 
@@ -109,7 +109,7 @@ def _grid(d: int, N: int, c: float) -> float:
     return 2.0 ** (math.ceil(math.log2(4.0 * d * (c + c / N + 4.0))) - 52)
 
 
-def bumps(d: int, N: int, c: float, cells: Indices, t: Indices, l: Indices) -> Bumps:
+def bumps(d: int, N: int, c: float, cells: Indices, t: Indices, l: Indices) -> BumpRegisters:
     """For cells (cells, dimensions); t (dimensions,) and l (dimensions, N) are registers. The grid is that of d."""
     grid, kappa = _grid(d, N, c), c / N
     inner = kappa - 2.0 * LN2 + math.log1p(-math.exp(-2.0 * kappa))  # ln(sinh(κ)/2)
@@ -123,7 +123,7 @@ def bumps(d: int, N: int, c: float, cells: Indices, t: Indices, l: Indices) -> B
     exact = np.where(first, 0.5 * kappa, np.where(last, -0.5 * kappa * (2 * N - 1), 0.0))  # ∓ c γ
     constants = (exact + np.where(ends, rounded[1], rounded[0])).sum(1)
     reads = np.stack([one, two], -1)
-    return Bumps(reads.reshape(len(cells), -1), weights.reshape(len(cells), -1), constants)
+    return BumpRegisters(reads.reshape(len(cells), -1), weights.reshape(len(cells), -1), constants)
 
 
 def cells_of(N: int, dimensions: int) -> Indices:
@@ -156,7 +156,7 @@ class _Builder:
             x, self.t = self.t, self.registers.new("t", shape.d)
             self.put(0, "read in", affine(self.t, x, w=cube.scale, b=cube.shift))
             self.start = 1
-        self.powers = Powers(self.registers, self.t, shape.n)
+        self.powers = MonomialRegisters(self.registers, self.t, shape.n)
         for level, blocks in enumerate(self.powers.segments):
             self.put(self.start + level, "powers", *blocks)
 
@@ -192,7 +192,7 @@ class _Builder:
         into = q if shape.right else self.acc
         a = self.powers.shifted(a.transpose(2, 1, 3, 0)).reshape(a.shape[2], into.size, shape.left_cells)
         left, now = cells_of(N, d - shape.right), max(self.start + 2, len(self.segments))
-        old: Bumps | None = None
+        old: BumpRegisters | None = None
         for first in range(0, shape.left_cells, shape.batch):
             chosen = slice(first, min(first + shape.batch, shape.left_cells))
             lanes = phi[: chosen.stop - chosen.start]
@@ -208,7 +208,7 @@ class _Builder:
             of_output = q.reshape(shape.right_cells, shape.outputs).transpose(1, 0)
             self.put(now, "sum", product(self.acc, of_output, rho.broadcast((shape.outputs, shape.right_cells))))
 
-    def bumps(self, cells: Indices, dimension: int) -> Bumps:
+    def bumps(self, cells: Indices, dimension: int) -> BumpRegisters:
         """Of the dimensions from `dimension` on."""
         these = slice(dimension, dimension + cells.shape[1])
         return bumps(self.shape.d, self.shape.N, self.c, cells, self.t.indices()[these], self.l.indices()[these])
@@ -221,7 +221,7 @@ class _Builder:
         return blocks
 
 
-def _refill(lanes: View, old: Bumps, new: Bumps) -> Block:
+def _refill(lanes: View, old: BumpRegisters, new: BumpRegisters) -> Block:
     """Lemma 3 with e^{new − old}; a batch may be shorter than the one before."""
     size = len(new.reads)
     reads = np.concatenate([new.reads, old.reads[:size]], 1)

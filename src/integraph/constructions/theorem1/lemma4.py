@@ -31,7 +31,7 @@ TABLE_I: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Lemma4Layout:
     """The registers of Lemma 4, in this order: α_j, then λ_{j,k} as number d + k·d + j; β_j and μ_{j,k} likewise."""
 
     alpha: View  # (d,), x at the start
@@ -50,10 +50,10 @@ class Layout:
         return dense(self.beta.offset, (len(self.mu) + 1, len(self.beta)))
 
 
-def layout(registers: Registers, alpha: View, N: int) -> Layout:
+def layout(registers: Registers, alpha: View, N: int) -> Lemma4Layout:
     """Takes the registers behind `alpha`, which must be the last so far."""
     (d,) = alpha.shape
-    return Layout(alpha, registers.new("lam", N + 1, d), registers.new("beta", d), registers.new("mu", N + 1, d))
+    return Lemma4Layout(alpha, registers.new("lam", N + 1, d), registers.new("beta", d), registers.new("mu", N + 1, d))
 
 
 def required_bits(c: float) -> int:
@@ -66,7 +66,7 @@ def slopes(N: int, c: float) -> tuple[float, Floats]:
     return c, -c * np.arange(1, 2 * N, 2) / (2 * N)
 
 
-def bootstrap(at: Layout, c: float, delta: float, *, plus_one: bool) -> tuple[Segment, ...]:
+def bootstrap(at: Lemma4Layout, c: float, delta: float, *, plus_one: bool) -> tuple[Segment, ...]:
     """The seven segments; `plus_one` is the Remark's ln(ψ_k + 1)."""
     a, b = slopes(len(at.mu) - 1, c)
     lam, mu = at.lam[1:], at.mu[1:]

@@ -25,7 +25,7 @@ BLOCK = 1 << 21  # numbers that are worked on at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Local:
+class LocalPolynomials:
     """P_k = Σ_m coefficients[k, m] (t − centre)^m: (N+1, …, N+1, M, outputs), and what rounding did, from above."""
 
     coefficients: Floats
@@ -34,7 +34,7 @@ class Local:
     size: Floats  # the largest Σ_m |coefficient| reach^|m|, (outputs,)
 
 
-def local(samples: Samples, d: int, N: int, n: int, spread: float, centre: float, reach: float) -> Local:
+def local(samples: Samples, d: int, N: int, n: int, spread: float, centre: float, reach: float) -> LocalPolynomials:
     """All cells, for |t − centre| ≤ reach; block by block."""
     powers = reach ** below(d, n).sum(1)
     coefficients, worst = np.empty((*(N + 1,) * d, len(powers), samples.outputs)), []
@@ -46,7 +46,7 @@ def local(samples: Samples, d: int, N: int, n: int, spread: float, centre: float
         coefficients[cells] = x
         worst.append((newton_error, *sums))
     parts = (UP * np.max(part, axis=0) for part in zip(*worst, strict=True))
-    return Local(coefficients, *parts)
+    return LocalPolynomials(coefficients, *parts)
 
 
 def newton(samples: Samples, d: int, cells: Cells, N: int, n: int, spread: float, more: int = 0) -> Pair:

@@ -16,7 +16,7 @@ from integraph.program import Block, Index, Registers, View
 CENTRE = 0.5
 
 
-class Powers:
+class MonomialRegisters:
     """`view` holds the registers of all m with 1 ≤ |m| < n, in graded order; `segments` are blocks, level by level."""
 
     def __init__(self, registers: Registers, t: View, n: int) -> None:

@@ -21,7 +21,7 @@ from integraph.constructions.theorem1.derivative_bounds import further, ladder
 from integraph.constructions.theorem1.plans import TERMS, Choice, Plan
 from integraph.constructions.theorem1.samples import Samples
 from integraph.constructions.theorem1.task import Task
-from integraph.constructions.theorem1.trials import seen
+from integraph.constructions.theorem1.trials import trial_choices as seen
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import count, factorials, of_degree
@@ -95,7 +95,7 @@ def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choic
     leading = worst[count(d, n) : count(d, n + 1)]
     steepest = KAPPAS[-1]
     N = min(_fewest(leading, d, n, steepest, spread, goal, most) for spread in SPREADS)
-    judge = Judge(task, n, worst, leading)
+    judge = BoundEvaluator(task, n, worst, leading)
     promising = judge.most if best is None else min(judge.most, _with_fewer(d, n, outputs, best.coefficients))
     if N > promising >= 0 and TRIED * promising >= N and judge.best(promising).bound <= goal:
         N = promising
@@ -121,7 +121,7 @@ def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choic
     return choices if task.width is None else choices + _flat(task, n, judge, goal, most)
 
 
-def _flat(task: Task, n: int, judge: Judge, goal: float, most: int) -> list[Choice]:
+def _flat(task: Task, n: int, judge: BoundEvaluator, goal: float, most: int) -> list[Choice]:
     """More cells with flat bumps: those can be refilled where steep ones would underflow, so they can be narrower."""
     flattest, d = KAPPAS[0], task.function.inputs
     N = min(_fewest(judge.leading, d, n, flattest, spread, goal, most) for spread in SPREADS)
@@ -147,7 +147,7 @@ class Verdict(NamedTuple):
     spread: float
 
 
-class Judge:
+class BoundEvaluator:
     """What an order can promise with N cells: by the moment bound, and by the fit itself where that is affordable."""
 
     def __init__(self, task: Task, n: int, worst: Floats, leading: Floats) -> None:
@@ -166,7 +166,7 @@ class Judge:
             if (N, spread) not in self.sizes:
                 self.sizes = {(N, spread): a_posteriori.sizes(self.samples, n, self.more, N, spread)}
             beyond, sizes = self.worst[count(d, n + self.more) :], self.sizes[N, spread]
-            value = min(value, a_posteriori.judged(sizes, n, self.more, N, kappa, spread, beyond))
+            value = min(value, a_posteriori.a_posteriori_bound(sizes, n, self.more, N, kappa, spread, beyond))
         return Verdict(value, kappa, spread)
 
     def best(self, N: int) -> Verdict:

@@ -111,7 +111,7 @@ def most(d: int, n: int, outputs: int) -> int:
     return low
 
 
-def printed(method: str, chosen: theorem1.Paper, outputs: int, read_in: bool, scale: float) -> Choice:
+def printed(method: str, chosen: theorem1.PaperBound, outputs: int, read_in: bool, scale: float) -> Choice:
     """The paper's construction, or its remark's."""
     d, N = chosen.d, chosen.N
     terms = count(d, chosen.n) * (N + (1 if method == "paper" else 2)) ** d

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from integraph.constructions.theorem1.lemma4 import bootstrap, layout, required_bits
-from integraph.constructions.theorem1.local_polynomials import Local
+from integraph.constructions.theorem1.local_polynomials import LocalPolynomials
 from integraph.constructions.theorem1.plans import Choice
 from integraph.constructions.theorem1.products import Products, collect, expand, products
 from integraph.constructions.theorem1.task import Task
@@ -27,7 +27,9 @@ DUST, TINY = 2.0**-200, 1e-200  # of the largest coefficient; of any: e^ln|a| st
 DELTA = {"paper": 0.5, "remark": 1.25}  # the Remark asks for Δ > 1
 
 
-def construct(task: Task, choice: Choice, polynomials: Local) -> tuple[Registers, list[Segment], View, int, Floats]:
+def construct(
+    task: Task, choice: Choice, polynomials: LocalPolynomials
+) -> tuple[Registers, list[Segment], View, int, Floats]:
     """Registers, segments, where the outputs are, the bits the flow needs, and what rounding costs each output."""
     d, m, N = task.function.inputs, task.function.outputs, choice.N
     registers, entry = Registers(), []
@@ -61,7 +63,7 @@ def _without_dust(coefficients: Floats, powers: Floats) -> tuple[Floats, Floats]
     return np.where(dust, 0.0, coefficients), cost
 
 
-def _remark(terms: Products, polynomials: Local, choice: Choice, d: int, relative: float) -> Floats:
+def _remark(terms: Products, polynomials: LocalPolynomials, choice: Choice, d: int, relative: float) -> Floats:
     """What the rounded controls of step 2 and of the products cost, for every output.
 
     Step 2 with controls off by U relatively: ‖e^{tA}‖ ≤ 2 and |λ| ≤ 5 on the way, ‖A‖, ‖b‖ ≤ L = ln 2 + H_N, so ψ is

@@ -15,7 +15,7 @@ from itertools import count as numbers_from
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.constructions.theorem1.lemma4 import Layout
+from integraph.constructions.theorem1.lemma4 import Lemma4Layout
 from integraph.gadgets import affine, monomial
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.multi_index import below, count
@@ -85,7 +85,7 @@ def _sum(values: Floats, axis: int) -> tuple[Floats, Floats]:
     return rounded_sum, (1 + 1e-6) * (U * np.abs(rounded_sum) + (len(slices) * U) ** 2 * np.abs(slices).sum(0))
 
 
-def products(at: Layout, acc: View, terms: Products) -> tuple[tuple[Segment, ...], float]:
+def products(at: Lemma4Layout, acc: View, terms: Products) -> tuple[tuple[Segment, ...], float]:
     """Two segments a batch, and a bound of the relative error of a term by the rounding of ln|a|.
 
     A lane takes consecutive terms, one in each batch, so that from batch to batch it mostly stays in its cell. With one
@@ -109,7 +109,7 @@ def products(at: Layout, acc: View, terms: Products) -> tuple[tuple[Segment, ...
     return tuple(segments), relative
 
 
-def _refill(at: Layout, lanes: View, terms: Products, logs: Floats | None, new: Indices, again: bool) -> Block:
+def _refill(at: Lemma4Layout, lanes: View, terms: Products, logs: Floats | None, new: Indices, again: bool) -> Block:
     """Lane by lane, term number `new` divided by the one before it, or by 1."""
     d = terms.cells.shape[1]
     power, cell = terms.exponents[new], terms.cells[new]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.constructions.theorem1.derivative_bounds import Known, largest
+from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, largest
 from integraph.constructions.theorem1.unit_cube import UnitCube, unit_cube
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
@@ -26,7 +26,7 @@ class Task:
     order: int | None  # n
     width: int | None  # the largest W
     gamma: float  # the paper's γ
-    known: Known
+    known: DerivativeBounds
 
     @property
     def read_in(self) -> bool:
@@ -67,5 +67,5 @@ def task(
     if norm is not None and function.expression is not None:
         raise UsageError(f"norm = {norm}: the derivatives of a formula are bounded by itself; leave it out")
     cube = unit_cube(box)
-    known = Known(function, cube, None if norm is None else real(norm, "norm"))
+    known = DerivativeBounds(function, cube, None if norm is None else real(norm, "norm"))
     return Task(function, cube, tolerance, method, order, width, share, known)

@@ -6,7 +6,7 @@ import math
 
 from integraph.constructions.theorem1 import plans
 from integraph.constructions.theorem1.derivative_bounds import ladder
-from integraph.constructions.theorem1.fit import fitted
+from integraph.constructions.theorem1.fit import fit as fitted
 from integraph.constructions.theorem1.plans import Choice
 from integraph.constructions.theorem1.task import Task
 from integraph.errors import UsageError
@@ -18,10 +18,10 @@ FALLING, STUCK = 0.9, 6  # an error that is not below 0.9 of the best after 6 mo
 SEEN = (16.0, 0.55)  # κ and spread where no bound tells
 
 
-def seen(task: Task) -> list[Choice]:
+def trial_choices(task: Task) -> list[Choice]:
     """For every order the fewest cells at which no more than ε/2 is seen, rounding included."""
     d, outputs = task.function.inputs, task.function.outputs
-    meter = Meter(task)
+    meter = TrialCounter(task)
     choices: list[Choice] = []
     limit = EVALUATIONS
     for n in (task.order,) if task.order is not None else reversed(ladder(d)):
@@ -39,7 +39,7 @@ def seen(task: Task) -> list[Choice]:
     return choices
 
 
-class Meter:
+class TrialCounter:
     """Fits of a function that only shows its values, and how often it was asked."""
 
     def __init__(self, task: Task) -> None:
@@ -70,7 +70,7 @@ class Meter:
         return low, most + 1
 
 
-def _out_of_sight(task: Task, meter: Meter) -> UsageError:
+def _out_of_sight(task: Task, meter: TrialCounter) -> UsageError:
     return UsageError(
         f"eps = {task.eps:g} for {task.function.name}: not seen after {meter.asked} values of it; the best fit is "
         f"off by about {meter.reach:.2g}: ask for a larger eps, or give a formula if there is one"

@@ -17,7 +17,7 @@ import numpy as np
 from integraph.bounds.perturbation.activation_errors import WRONG, over
 from integraph.bounds.perturbation.deviation import APPROXIMATION, RESIDUE, ROUNDING, Deviation
 from integraph.bounds.perturbation.deviation import norm as euclidean
-from integraph.constructions.theorem2.network_plan import Readout, Stretch
+from integraph.constructions.theorem2.network_plan import LayerPlan, Readout
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.numbers.roundoff import UP, U
@@ -43,7 +43,7 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passed:
+class LayerError:
     """Behind a layer: how far its values are off, how large every other register of it can be, and the norm of all
     registers of a role together, infinite where only the bounds of single ones are known."""
 
@@ -53,8 +53,8 @@ class Passed:
 
 
 def through(
-    layer: Stretch, z: Interval, e: Deviation, rho: Mapping[str, Floats], norms: Mapping[str, float] | None = None
-) -> Passed:
+    layer: LayerPlan, z: Interval, e: Deviation, rho: Mapping[str, Floats], norms: Mapping[str, float] | None = None
+) -> LayerError:
     """One layer: affine map, then activation from registers that hold ρ; `norms` bounds the norms of ρ[role]."""
     recipe = layer.recipe
     norm = {role: min(float(euclidean(rho[role])), (norms or {}).get(role, np.inf)) for role in recipe.starts}
@@ -82,10 +82,10 @@ def through(
     if layer.f.name == "tanh":
         start = float(over(np.array(norm["lam"]), rho["lam"].max()))
         known["lam"] = UP * (reach + start)  # |λ| ≤ |M| + |λ₀|/(1 − |λ₀|)
-    return Passed(after, {role: UP * end for role, end in ends.items()}, known)
+    return LayerError(after, {role: UP * end for role, end in ends.items()}, known)
 
 
-def _leaks(layer: Stretch, M: Interval) -> Floats:
+def _leaks(layer: LayerPlan, M: Interval) -> Floats:
     """Rounding of k(1 + c) and k·c in a leaky ReLU's equation s' = k(1 + c)xs − ks² − kcx². It moves the right-hand
     side by U·k·C·x², and the flow from the middle sums that up with weight ½sech²(v/2) + tanh(v/2)/v, v = k(1 − c)x.
     Where (1 − c)² is of the size of the rounding, there may be no rest left to go to."""
@@ -99,7 +99,7 @@ def _leaks(layer: Stretch, M: Interval) -> Floats:
     return result
 
 
-def _together(layer: Stretch, M: Interval, norm: Mapping[str, float], extra: Mapping[str, Floats]) -> float:
+def _together(layer: LayerPlan, M: Interval, norm: Mapping[str, float], extra: Mapping[str, Floats]) -> float:
     """A bound of the norm of all errors from a wrong start. Each is a sum of shares of the ρ[role], and a share grows
     with ρ and |M|: at the largest M, with norms in place of ρ, the same formula bounds the norm."""
     hull = Interval(M.low.min(keepdims=True), M.high.max(keepdims=True))

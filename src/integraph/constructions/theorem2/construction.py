@@ -17,7 +17,7 @@ from integraph.constructions.decay_rate import FORGET, LARGEST_RATE, smallest
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.theorem2 import narrow, wide
 from integraph.constructions.theorem2.budget import Parts
-from integraph.constructions.theorem2.network_plan import Plan, plan, steeper
+from integraph.constructions.theorem2.network_plan import NetworkPlan, plan, steeper
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
@@ -61,18 +61,18 @@ def _narrow(network: Network, box: Interval, eps: float) -> Program:
     return narrow.construct(chosen, _uniform(chosen, r), parts)
 
 
-def _uniform(chosen: Plan, r: float) -> list[narrow.Rate]:
+def _uniform(chosen: NetworkPlan, r: float) -> list[narrow.Rate]:
     return [(r, r)] * len(chosen.stretches)
 
 
-def _smallest(error: Callable[[float], Parts], eps: float, chosen: Plan) -> tuple[float, Parts]:
+def _smallest(error: Callable[[float], Parts], eps: float, chosen: NetworkPlan) -> tuple[float, Parts]:
     rate = smallest(error, eps)
     if rate is None:
         raise _unreachable(eps, error(LARGEST_RATE), chosen)
     return rate
 
 
-def _steep(network: Network, box: Interval, eps: float, error: Callable[[Plan], Parts]) -> Plan:
+def _steep(network: Network, box: Interval, eps: float, error: Callable[[NetworkPlan], Parts]) -> NetworkPlan:
     """The plan whose rectifiers are steep enough that their part of the budget is at most ε/2."""
     chosen, k = plan(network, box), 1.0
     while k <= LARGEST_STEEPNESS:
@@ -131,7 +131,7 @@ def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
     return wide.construct(chosen, r, free, parts)
 
 
-def _unreachable(eps: float, budget: Parts, chosen: Plan) -> UsageError:
+def _unreachable(eps: float, budget: Parts, chosen: NetworkPlan) -> UsageError:
     k = max([0.0, *(float(s.steepness.max()) for s in chosen.stretches)])
     steep = f" (steepness k = {k:.2g}, times which rounding may not reach 1)" if k else ""
     return UsageError(

@@ -18,7 +18,7 @@ from integraph.bounds.perturbation.deviation import none
 from integraph.bounds.perturbation.deviation import norm as euclidean
 from integraph.constructions.recipes import Recipe
 from integraph.constructions.theorem2.budget import Parts, outputs, through
-from integraph.constructions.theorem2.network_plan import Plan, Stretch, finish
+from integraph.constructions.theorem2.network_plan import LayerPlan, NetworkPlan, finish
 from integraph.gadgets import decay, drain, ramp, relax
 from integraph.program import Block, Program, Registers, Segment, View, segment
 
@@ -27,7 +27,7 @@ Rate = tuple[float, float]  # r₁, r₃ of one layer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seating:
+class BankAssignment:
     """Which bank each role of a layer has, where the layer before is, and where the result will be."""
 
     source: int
@@ -35,7 +35,7 @@ class Seating:
     out: int
 
 
-def seat(recipes: Sequence[Recipe]) -> tuple[int, tuple[Seating, ...]]:
+def seat(recipes: Sequence[Recipe]) -> tuple[int, tuple[BankAssignment, ...]]:
     """How many banks, and the seating of every layer. The source is always the first or the last bank, so that the
     banks to be loaded, and those to be forgotten, lie side by side."""
     count = max([3, *(len(r.starts) + (r.drained is None) for r in recipes)])
@@ -47,13 +47,13 @@ def seat(recipes: Sequence[Recipe]) -> tuple[int, tuple[Seating, ...]]:
         for role in order:
             if role not in banks:
                 banks[role] = free.pop(0)
-        seatings.append(Seating(source, banks, banks[recipe.out]))
+        seatings.append(BankAssignment(source, banks, banks[recipe.out]))
         source = banks[recipe.out]
     return count, tuple(seatings)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # infinite is an answer
-def error(plan: Plan, rates: Sequence[Rate]) -> Parts:
+def error(plan: NetworkPlan, rates: Sequence[Rate]) -> Parts:
     """What the construction promises with these rates."""
     count, seats = seat([s.recipe for s in plan.stretches])
     width = _width(plan)
@@ -80,7 +80,7 @@ def error(plan: Plan, rates: Sequence[Rate]) -> Parts:
     return outputs(plan.readout, e, constant)
 
 
-def construct(plan: Plan, rates: Sequence[Rate], parts: Parts) -> Program:
+def construct(plan: NetworkPlan, rates: Sequence[Rate], parts: Parts) -> Program:
     """The program; `parts` says how far off it can be, by `error`."""
     if not plan.stretches:
         return _affine(plan, parts)
@@ -108,7 +108,7 @@ def construct(plan: Plan, rates: Sequence[Rate], parts: Parts) -> Program:
     return finish(plan, "narrow", registers, segments, out, _spare(seats[-1], banks), probes, parts)
 
 
-def _width(plan: Plan) -> int:
+def _width(plan: NetworkPlan) -> int:
     return max([plan.network.inputs, *(s.units for s in plan.stretches)])
 
 
@@ -122,7 +122,7 @@ def _registers(inputs: int, width: int, count: int) -> tuple[Registers, list[Vie
     return registers, [View(bank * width, (width,), (1,)) for bank in range(count)]
 
 
-def _load(layer: Stretch, at: Seating, banks: list[View], source: View, r1: float) -> Block:
+def _load(layer: LayerPlan, at: BankAssignment, banks: list[View], source: View, r1: float) -> Block:
     """Step 1: all roles that start at a multiple of x gain it, while the layer before decays."""
     roles = sorted(layer.recipe.loaded, key=lambda role: at.banks[role])
     first, n, width = at.banks[roles[0]], layer.units, banks[0].size
@@ -139,13 +139,13 @@ def _constants(recipe: Recipe, views: dict[str, View]) -> list[Block]:
     return [ramp(views[role], b=shift) for role, (_, shift) in recipe.starts.items() if shift != 0.0]
 
 
-def _spare(at: Seating, banks: list[View]) -> View:
+def _spare(at: BankAssignment, banks: list[View]) -> View:
     """One register that is free when the layer is done."""
     bank = next(bank for bank in range(1, len(banks)) if bank not in (at.source, at.out))
     return banks[bank][:1]
 
 
-def _forget(at: Seating, banks: list[View], r3: float, constant: bool) -> list[Block]:
+def _forget(at: BankAssignment, banks: list[View], r3: float, constant: bool) -> list[Block]:
     """Step 3: everything but the result decays; in the last segment one register goes to 1 instead."""
     low = banks[1 if at.out == 0 else 0].offset
     high = low + (len(banks) - 1) * banks[0].size
@@ -156,7 +156,7 @@ def _forget(at: Seating, banks: list[View], r3: float, constant: bool) -> list[B
     return [*(decay(part, r=r3) for part in parts), relax(View(one, (1,), (1,)), r=r3, v=1.0)]
 
 
-def _affine(plan: Plan, parts: Parts) -> Program:
+def _affine(plan: NetworkPlan, parts: Parts) -> Program:
     """No activation at all: the read-out is the network, and one segment makes the constant for its bias."""
     registers = Registers()
     x = registers.inputs("x", plan.network.inputs)

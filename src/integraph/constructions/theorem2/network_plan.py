@@ -23,7 +23,7 @@ from integraph.targets.activations import value_range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
+class LayerPlan:
     """x = A z + b of the registers z of the layer before, then the flow of `recipe`; `lost` bounds b's rounding."""
 
     number: int  # of the layer in the network, from 1
@@ -60,17 +60,17 @@ class Readout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class NetworkPlan:
     """What both constructions build from."""
 
     network: Network
     box: Interval
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[LayerPlan, ...]
     readout: Readout
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what leaves float64 is refused
-def plan(network: Network, box: Interval, k: float = 1.0) -> Plan:
+def plan(network: Network, box: Interval, k: float = 1.0) -> NetworkPlan:
     """`k` is the steepness of rectifiers that can switch."""
     z, gain, offset = box, 1.0, 0.0
     stretches = []
@@ -80,7 +80,7 @@ def plan(network: Network, box: Interval, k: float = 1.0) -> Plan:
         stretch = _stretch(number, layer, A, b, lost, z, k)
         stretches.append(stretch)
         z, gain, offset = stretch.values, stretch.recipe.gain, stretch.recipe.offset
-    return Plan(network, box, tuple(stretches), _readout(network, hidden, gain, offset))
+    return NetworkPlan(network, box, tuple(stretches), _readout(network, hidden, gain, offset))
 
 
 def _readout(network: Network, hidden: tuple[Layer, ...], gain: float, offset: float) -> Readout:
@@ -92,7 +92,7 @@ def _readout(network: Network, hidden: tuple[Layer, ...], gain: float, offset: f
     return Readout(C, b, lost, largest_singular_value(C))
 
 
-def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: Interval, k: float) -> Stretch:
+def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: Interval, k: float) -> LayerPlan:
     argument = intervals.affine(A, b, z).widened(lost)
     f = activation(layer.activation, layer.slope)
     flow = _flow(layer, argument, k)
@@ -112,10 +112,10 @@ def _stretch(number: int, layer: Layer, A: Floats, b: Floats, lost: Floats, z: I
             f"{argument.size[unit]:.3g} and a register leaves float64: use a smaller box or rescale the net"
         )
     norm = largest_singular_value(A)
-    return Stretch(number, layer.activation, A, b, lost, norm, f, argument=argument, values=values, **flow)
+    return LayerPlan(number, layer.activation, A, b, lost, norm, f, argument=argument, values=values, **flow)
 
 
-def steeper(chosen: Plan, k: float) -> Plan:
+def steeper(chosen: NetworkPlan, k: float) -> NetworkPlan:
     """The same with another steepness of rectifiers."""
     layers = chosen.network.layers
     stretches = (replace(s, **_flow(layers[s.number - 1], s.argument, k)) for s in chosen.stretches)
@@ -156,7 +156,7 @@ def _row_sums(A: Floats) -> Floats:
 
 
 def finish(
-    plan: Plan,
+    plan: NetworkPlan,
     how: str,
     registers: Registers,
     segments: Sequence[Segment],
@@ -181,11 +181,11 @@ def finish(
     )  # fmt: skip
 
 
-def named(plan: Plan, how: str) -> str:
+def named(plan: NetworkPlan, how: str) -> str:
     """The source of a program: the network, and how it was built."""
     return f"{repr(plan.network).removeprefix('Network ')}, {how}"
 
 
-def promised(plan: Plan, parts: tuple[float, float, float]) -> Budget:
+def promised(plan: NetworkPlan, parts: tuple[float, float, float]) -> Budget:
     """What is known of the error on the box of the plan."""
     return Budget(plan.box.low, plan.box.high, *parts)

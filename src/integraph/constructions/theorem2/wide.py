@@ -12,15 +12,15 @@ from integraph.constructions.graph.allocation import CLEAN, DECAY, KEEP
 from integraph.constructions.graph.forms import inserted, scaled, shifted, summed
 from integraph.constructions.graph.gadget_runs import flow, left
 from integraph.constructions.graph.layout import layout, program
-from integraph.constructions.graph.runs import Tape
+from integraph.constructions.graph.runs import RunTape
 from integraph.constructions.theorem2.budget import Parts, outputs, through
-from integraph.constructions.theorem2.network_plan import Plan, named, promised
+from integraph.constructions.theorem2.network_plan import NetworkPlan, named, promised
 from integraph.numbers.roundoff import UP
 from integraph.program import Program
 
 
 @np.errstate(over="ignore", invalid="ignore")  # infinite is an answer
-def error(plan: Plan, r: float) -> Parts:
+def error(plan: NetworkPlan, r: float) -> Parts:
     """What the construction promises; r = ∞ keeps all registers, and then nothing is left to forget."""
     residue = 0.0
     for _ in range(4):  # what is left depends on the largest register, that a little on what is left
@@ -32,7 +32,7 @@ def error(plan: Plan, r: float) -> Parts:
     return _walk(plan, math.inf)[0]
 
 
-def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
+def _walk(plan: NetworkPlan, residue: float) -> tuple[Parts, float]:
     """The budget if every register may start with `residue` in it, and the size of the largest register."""
     z, e = plan.box, none(plan.network.inputs)
     largest = float(z.size.max()) + 1.0
@@ -44,9 +44,9 @@ def _walk(plan: Plan, residue: float) -> tuple[Parts, float]:
     return outputs(plan.readout, e, residue), largest
 
 
-def construct(plan: Plan, r: float, free: str, parts: Parts) -> Program:
+def construct(plan: NetworkPlan, r: float, free: str, parts: Parts) -> Program:
     """The program, within `parts`; the graph is a chain, and what an activation starts from comes with its argument."""
-    tape = Tape()
+    tape = RunTape()
     value = tape.input("x", (plan.network.inputs,))
     ends: list[int] = []
     for layer in plan.stretches:

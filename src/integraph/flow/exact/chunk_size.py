@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from integraph.flow.exact.plan import Plan, once
+from integraph.flow.exact.plan import ExactPlan, once
 from integraph.program import Block
 
 CHUNK = 256  # a net of 64 neurons a layer then stays in the second-level cache
@@ -20,7 +20,7 @@ SMALLEST = 16
 REUSED = 8  # products with each weight in one input, from which on it is matrices
 
 
-def chunk(plan: Plan) -> int:
+def chunk(plan: ExactPlan) -> int:
     """A power of 2."""
     width = max(plan.program.width, 1)
     busiest = max((sum(once(ref).size for ref in p.block.refs()) for p in plan.planned), default=1)
@@ -41,7 +41,7 @@ def _power_of_two(number: int) -> int:
     return 1 << max(number, 1).bit_length() - 1
 
 
-def _reuse(plan: Plan) -> float:
+def _reuse(plan: ExactPlan) -> float:
     """Products with weights for one input, for each weight."""
     matrices = [p.block for p in plan.planned if _is_matrix(p.block)]
     weights = sum(block.tensors["w"].size for block in matrices)

@@ -12,8 +12,8 @@ from integraph.flow.chunks import over_chunks
 from integraph.flow.diagnosis import Diagnosis, diagnose, start
 from integraph.flow.exact.binding import advance
 from integraph.flow.exact.chunk_size import chunk, padded
-from integraph.flow.exact.plan import Plan, Workspace, make
-from integraph.flow.lost_digits import explained
+from integraph.flow.exact.plan import ExactPlan, Workspace, make
+from integraph.flow.lost_digits import with_precision_hint
 from integraph.gadgets import Gadget
 from integraph.numbers.arrays import Floats
 from integraph.program import Failure, Flow, Options, Program, Status
@@ -24,11 +24,11 @@ Mask = NDArray[np.bool_]
 IDLE = 1 << 27  # bytes of workspaces that may wait for the next call, besides one
 
 
-class _Prepared:
+class _Preparation:
     """The plan of a program and idle workspaces by size; lists make taking and giving back atomic."""
 
     def __init__(self, program: Program, everything: bool) -> None:
-        self.plan: Plan = make(program, everything)
+        self.plan: ExactPlan = make(program, everything)
         self.chunk = chunk(self.plan)
         self.idle: dict[int, list[Workspace]] = {}
 
@@ -70,18 +70,18 @@ class Exact:
         prepared = self.prepare(program, options.states)
         outputs = np.empty((len(x), program.outputs))
         states = np.empty((len(x), program.width)) if options.states else None
-        work = _Work(program, prepared, x, outputs, states)
+        work = _ExactRun(program, prepared, x, outputs, states)
         size = prepared.chunk
         if 0 < len(x) <= size:  # a single input should cost microseconds
-            return Flow(self.name, outputs, states, None, explained(program, x, work.chunk((0, len(x)))))
+            return Flow(self.name, outputs, states, None, with_precision_hint(program, x, work.chunk((0, len(x)))))
         failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
-        return Flow(self.name, outputs, states, None, explained(program, x, failures))
+        return Flow(self.name, outputs, states, None, with_precision_hint(program, x, failures))
 
-    def prepare(self, program: Program, everything: bool) -> _Prepared:
+    def prepare(self, program: Program, everything: bool) -> _Preparation:
         """Kept with the program, and gone with it: a plan refers to its program, so no table of ours may hold it."""
-        prepared: dict[bool, _Prepared] = vars(program).setdefault("_exact", {})
+        prepared: dict[bool, _Preparation] = vars(program).setdefault("_exact", {})
         if everything not in prepared:
-            prepared[everything] = _Prepared(program, everything)
+            prepared[everything] = _Preparation(program, everything)
         return prepared[everything]
 
     def _path(self, program: Program, x: Floats, options: Options) -> Flow:
@@ -107,14 +107,16 @@ class Exact:
         failures = _with_others(program, failures, suspect, 0)
         for failure in failures:
             outputs[failure.input] = path[failure.input] = final[failure.input] = np.nan
-        return Flow(self.name, outputs, final if options.states else None, path, explained(program, x, failures))
+        return Flow(
+            self.name, outputs, final if options.states else None, path, with_precision_hint(program, x, failures)
+        )
 
 
-class _Work:
+class _ExactRun:
     """One call: where chunks read and write."""
 
     def __init__(
-        self, program: Program, prepared: _Prepared, x: Floats, outputs: Floats, states: Floats | None
+        self, program: Program, prepared: _Preparation, x: Floats, outputs: Floats, states: Floats | None
     ) -> None:
         self.program, self.prepared, self.x, self.outputs, self.states = program, prepared, x, outputs, states
         self.units = None if program.scales is None else program.scales

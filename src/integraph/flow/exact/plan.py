@@ -21,7 +21,7 @@ GAP = 256  # registers between two pieces to be cleared that are cheaper cleared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planned:
+class PlannedBlock:
     """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, and which
     anyone will read."""
 
@@ -33,11 +33,11 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class ExactPlan:
     """The blocks of a program that matter, in order, and the read-out in the blocks' own units."""
 
     program: Program
-    planned: tuple[Planned, ...]
+    planned: tuple[PlannedBlock, ...]
     stale: tuple[slice, ...]  # registers that are read as 0 and then written: a second run must clear them
 
     def work(self) -> list[list[Block]]:
@@ -53,7 +53,7 @@ class Plan:
         return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states))
 
 
-def make(program: Program, everything: bool) -> Plan:
+def make(program: Program, everything: bool) -> ExactPlan:
     """`everything`: all registers are wanted at the end, else only those of the read-out."""
     live = np.ones(program.width, np.bool_)
     if not everything:
@@ -78,8 +78,8 @@ def make(program: Program, everything: bool) -> Plan:
         fresh = all(_all(ref, zero) for ref in block.targets)
         for ref in block.targets:
             _set(ref, zero, False)
-        planned.append(Planned(number, block, tau, fresh, alive))
-    return Plan(program, tuple(planned), _stale(program, planned))
+        planned.append(PlannedBlock(number, block, tau, fresh, alive))
+    return ExactPlan(program, tuple(planned), _stale(program, planned))
 
 
 def _reads(block: Block) -> int:
@@ -87,7 +87,7 @@ def _reads(block: Block) -> int:
     return block.operands[0].shape[-1] if block.op.additive and block.operands else 0
 
 
-def _stale(program: Program, planned: list[Planned]) -> tuple[slice, ...]:
+def _stale(program: Program, planned: list[PlannedBlock]) -> tuple[slice, ...]:
     """Steps overwrite fresh targets; what else is read before it is written counts as 0, and must be if it is written
     later."""
     stale, written = np.zeros(program.width, np.bool_), np.zeros(program.width, np.bool_)

@@ -21,14 +21,14 @@ MAX_NORM = 1e6  # of its matrix times the duration: squaring multiplies rounding
 Mask = NDArray[np.bool_]
 
 
-class Kind(IntEnum):
+class ComponentKind(IntEnum):
     DECOUPLED = 0  # linear, and what a row reads has no sum of its own
     COUPLED = 1  # linear: chains and cycles
     LANES = 2  # everything else
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class TermSplit:
     """Terms value · y_a y_b · y_f y_g in the derivative of `row`: a ≤ b move (positions among `registers`, −1 if none),
     f ≤ g are frozen (registers, −1 for the constant 1)."""
 
@@ -41,9 +41,9 @@ class Split:
     g: Indices
     value: Floats
 
-    def __getitem__(self, chosen: Mask | Indices) -> Split:
+    def __getitem__(self, chosen: Mask | Indices) -> TermSplit:
         row, a, b, f, g = (array[chosen] for array in (self.row, self.a, self.b, self.f, self.g))
-        return Split(self.duration, self.registers, row, a, b, f, g, self.value[chosen])
+        return TermSplit(self.duration, self.registers, row, a, b, f, g, self.value[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +62,11 @@ class Components:
         result: Indices = self.order[starts[:, None] + np.arange(self.sizes[components[0]])]
         return result
 
-    def of(self, terms: Split, kind: Kind) -> Split:
+    def of(self, terms: TermSplit, kind: ComponentKind) -> TermSplit:
         return terms[self.kind[self.component[terms.row]] == kind]
 
 
-def split(program: Program, number: int) -> Split:
+def split(program: Program, number: int) -> TermSplit:
     terms = concatenate(list(program.segment_terms(number)))
     i, j, k = (index.astype(np.int64) for index in (terms.i, terms.j, terms.k))
     moves = np.zeros(program.width + 1, np.bool_)  # the last is the constant 1, which index −1 finds
@@ -79,10 +79,10 @@ def split(program: Program, number: int) -> Split:
     b = np.maximum(position[j], position[k])
     f = np.where(neither, j, ONE)
     g = np.where(both, ONE, np.where(moves[k], j, k))
-    return Split(program.segments[number].duration, registers, position[i], a, b, f, g, terms.value)
+    return TermSplit(program.segments[number].duration, registers, position[i], a, b, f, g, terms.value)
 
 
-def components(terms: Split) -> Components:
+def components(terms: TermSplit) -> Components:
     count = len(terms.registers)
     reads_a, reads_b = terms.a != NONE, terms.b != NONE
     row = np.concatenate([terms.row[reads_a], terms.row[reads_b]])
@@ -98,19 +98,19 @@ def components(terms: Split) -> Components:
     return Components(component, local, sizes, _kinds(terms, component, sizes), order)
 
 
-def _kinds(terms: Split, component: Indices, sizes: Indices) -> NDArray[np.int8]:
+def _kinds(terms: TermSplit, component: Indices, sizes: Indices) -> NDArray[np.int8]:
     reads = terms.b != NONE
     others = reads & (terms.b != terms.row)
     sums = np.zeros(len(component), np.bool_)
     sums[terms.row[others | ~reads]] = True
     chains = others & sums[terms.b]
     varying = (terms.a != NONE) | (reads & (terms.g != ONE))  # the matrix depends on the states
-    kind = np.full(len(sizes), Kind.DECOUPLED, np.int8)
-    kind[component[terms.row[chains]]] = Kind.COUPLED
+    kind = np.full(len(sizes), ComponentKind.DECOUPLED, np.int8)
+    kind[component[terms.row[chains]]] = ComponentKind.COUPLED
     norm = np.zeros(len(sizes))
     rows = np.bincount(terms.row[reads], np.abs(terms.value[reads]), minlength=len(component))
     np.maximum.at(norm, component, rows)
     exact = (sizes <= MAX_COUPLED) & (norm * terms.duration <= MAX_NORM)
-    kind[(kind == Kind.COUPLED) & ~exact] = Kind.LANES
-    kind[component[terms.row[varying]]] = Kind.LANES
+    kind[(kind == ComponentKind.COUPLED) & ~exact] = ComponentKind.LANES
+    kind[component[terms.row[varying]]] = ComponentKind.LANES
     return kind

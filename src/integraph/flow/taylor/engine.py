@@ -18,9 +18,9 @@ import numpy as np
 
 from integraph.errors import UsageError
 from integraph.flow.chunks import over_chunks
-from integraph.flow.lost_digits import explained
-from integraph.flow.taylor.plan import Plan, make
-from integraph.flow.taylor.taylor_lanes import Lanes
+from integraph.flow.lost_digits import with_precision_hint
+from integraph.flow.taylor.plan import TaylorPlan, make
+from integraph.flow.taylor.taylor_lanes import TaylorLanes
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches
@@ -44,21 +44,21 @@ class Taylor:
     name = "taylor"
 
     def __init__(self) -> None:
-        self._plans: WeakKeyDictionary[Program, tuple[Plan, ...]] = WeakKeyDictionary()
+        self._plans: WeakKeyDictionary[Program, tuple[TaylorPlan, ...]] = WeakKeyDictionary()
 
     def can(self, program: Program) -> bool:
         return True
 
     def run(self, program: Program, x: Floats, options: Options) -> Flow:
         with np.errstate(all="ignore"):
-            work = _Work(program, self.plans(program), x, options)
+            work = _TaylorRun(program, self.plans(program), x, options)
         width = program.width + max((plan.footprint for plan in work.plans), default=0)
         size = max(1, min(CHUNK, BUDGET // (8 * width)))
         over_chunks(work.chunk, len(x), size, options.threads)
-        failures = explained(program, x, sorted(work.failures, key=lambda failure: failure.input))
+        failures = with_precision_hint(program, x, sorted(work.failures, key=lambda failure: failure.input))
         return Flow(self.name, work.outputs, work.states, work.path, failures, sum(work.steps))
 
-    def plans(self, program: Program) -> tuple[Plan, ...]:
+    def plans(self, program: Program) -> tuple[TaylorPlan, ...]:
         """One for each segment; kept as long as the program is."""
         plans = self._plans.get(program)
         if plans is None:
@@ -66,10 +66,10 @@ class Taylor:
         return plans
 
 
-class _Work:
+class _TaylorRun:
     """One call: what chunks read and where they write. Rows of failed inputs stay NaN."""
 
-    def __init__(self, program: Program, plans: tuple[Plan, ...], x: Floats, options: Options) -> None:
+    def __init__(self, program: Program, plans: tuple[TaylorPlan, ...], x: Floats, options: Options) -> None:
         self.program, self.plans, self.x, self.options = program, plans, x, options
         self.rtol = min(max(CAUTION * options.rtol, FINEST), COARSEST)
         self.max_steps = min(int(options.max_steps), MAX_STEPS)
@@ -106,7 +106,7 @@ class _Work:
                     self._record(alive, states, times)
             self._finish(alive, states)
 
-    def _advance(self, plan: Plan, states: Floats, start: float, span: float) -> Bad:
+    def _advance(self, plan: TaylorPlan, states: Floats, start: float, span: float) -> Bad:
         """Carry the states over `span`, in place, and say which columns failed."""
         bad: Bad = {}
         for advance in plan.over(span):
@@ -118,7 +118,9 @@ class _Work:
             self._integrate(lanes, plan.duration, states, start, span, bad)
         return bad
 
-    def _integrate(self, lanes: Lanes, duration: float, states: Floats, start: float, span: float, bad: Bad) -> None:
+    def _integrate(
+        self, lanes: TaylorLanes, duration: float, states: Floats, start: float, span: float, bad: Bad
+    ) -> None:
         inputs, count = states.shape[1], lanes.registers.shape[1] * states.shape[1]
         status, place, moment = np.zeros(count, np.int64), np.empty(count, np.int64), np.empty(count)
         steps = _kernel()(

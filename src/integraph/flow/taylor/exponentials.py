@@ -31,7 +31,7 @@ def expm1c(x: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decoupled:
+class DiagonalSystem:
     """Rows y_i' = a_i y_i + Σ value · y_f · y_g. Factors are frozen; or f is 1 and g moves, by a row without a sum."""
 
     registers: Indices
@@ -68,7 +68,7 @@ class Decoupled:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coupled:
+class CoupledSystem:
     """Components of one size, y' = A y + sums, of any structure."""
 
     registers: Indices  # (components, n)

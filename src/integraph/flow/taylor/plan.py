@@ -6,49 +6,49 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.flow.taylor.components import NONE, Components, Kind, Split, components, split
-from integraph.flow.taylor.exponentials import Advance, Coupled, Decoupled
+from integraph.flow.taylor.components import NONE, ComponentKind, Components, TermSplit, components, split
+from integraph.flow.taylor.exponentials import Advance, CoupledSystem, DiagonalSystem
 from integraph.flow.taylor.quadratic_forms import Rows, as_slice, forms
-from integraph.flow.taylor.taylor_lanes import Lanes, group_lanes
+from integraph.flow.taylor.taylor_lanes import TaylorLanes, group_lanes
 from integraph.program import Program
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class TaylorPlan:
     duration: float
-    linear: tuple[Decoupled | Coupled, ...]
+    linear: tuple[DiagonalSystem | CoupledSystem, ...]
     written: Rows  # by the linear part
     whole: tuple[Advance, ...]  # the linear part over the whole segment
-    lanes: tuple[Lanes, ...]
+    lanes: tuple[TaylorLanes, ...]
     footprint: int  # numbers held for one input besides its states
 
     def over(self, span: float) -> tuple[Advance, ...]:
         return self.whole if span == self.duration else tuple(part.over(span) for part in self.linear)
 
 
-def make(program: Program, number: int) -> Plan:
+def make(program: Program, number: int) -> TaylorPlan:
     terms = split(program, number)
     parts = components(terms)
-    linear: tuple[Decoupled | Coupled, ...] = (*_decoupled(terms, parts), *_coupled(terms, parts))
+    linear: tuple[DiagonalSystem | CoupledSystem, ...] = (*_decoupled(terms, parts), *_coupled(terms, parts))
     lanes = group_lanes(terms, parts)
     duration = program.segments[number].duration
     footprint = sum(part.footprint for part in linear) + sum(group.footprint for group in lanes)
-    written = as_slice(terms.registers[parts.kind[parts.component] != Kind.LANES])
-    return Plan(duration, linear, written, tuple(part.over(duration) for part in linear), lanes, footprint)
+    written = as_slice(terms.registers[parts.kind[parts.component] != ComponentKind.LANES])
+    return TaylorPlan(duration, linear, written, tuple(part.over(duration) for part in linear), lanes, footprint)
 
 
-def _decoupled(terms: Split, parts: Components) -> tuple[Decoupled, ...]:
-    chosen = parts.kind[parts.component] == Kind.DECOUPLED
+def _decoupled(terms: TermSplit, parts: Components) -> tuple[DiagonalSystem, ...]:
+    chosen = parts.kind[parts.component] == ComponentKind.DECOUPLED
     if not chosen.any():
         return ()
-    terms = parts.of(terms, Kind.DECOUPLED)
+    terms = parts.of(terms, ComponentKind.DECOUPLED)
     diagonal = terms.b == terms.row
     rate = np.zeros(len(chosen))
     rate[terms.row[diagonal]] = terms.value[diagonal]
     sums = terms[~diagonal]
     moving = sums.b != NONE
     return (
-        Decoupled(
+        DiagonalSystem(
             terms.registers[chosen],
             rate[chosen],
             (np.cumsum(chosen) - 1)[sums.row],
@@ -60,12 +60,12 @@ def _decoupled(terms: Split, parts: Components) -> tuple[Decoupled, ...]:
     )
 
 
-def _coupled(terms: Split, parts: Components) -> tuple[Coupled, ...]:
+def _coupled(terms: TermSplit, parts: Components) -> tuple[CoupledSystem, ...]:
     """One stack of matrices for each size of component."""
-    terms = parts.of(terms, Kind.COUPLED)
+    terms = parts.of(terms, ComponentKind.COUPLED)
     systems = []
-    for size in np.unique(parts.sizes[parts.kind == Kind.COUPLED]).tolist():
-        alike = np.flatnonzero((parts.kind == Kind.COUPLED) & (parts.sizes == size))
+    for size in np.unique(parts.sizes[parts.kind == ComponentKind.COUPLED]).tolist():
+        alike = np.flatnonzero((parts.kind == ComponentKind.COUPLED) & (parts.sizes == size))
         rank = np.full(len(parts.sizes), NONE)
         rank[alike] = np.arange(len(alike))
         here = terms[rank[parts.component[terms.row]] != NONE]
@@ -76,5 +76,5 @@ def _coupled(terms: Split, parts: Components) -> tuple[Coupled, ...]:
         rest = here[~reads]
         at = stack[~reads] * size + row[~reads]
         sums = forms(len(alike) * size, at, rest.f, rest.g, rest.value) if len(at) else None
-        systems.append(Coupled(terms.registers[parts.members(alike)], matrix, sums))
+        systems.append(CoupledSystem(terms.registers[parts.members(alike)], matrix, sums))
     return tuple(systems)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.flow.taylor.components import NONE, Components, Kind, Split
+from integraph.flow.taylor.components import NONE, ComponentKind, Components, TermSplit
 from integraph.flow.taylor.quadratic_forms import Forms, forms
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lanes:
+class TaylorLanes:
     """y_i' = Σ coefficient · source for the registers i of each component. A source is a register, a product of two, or
     the constant 1, numbered in this order; terms come row after row, as starts and sources."""
 
@@ -33,9 +33,9 @@ class Lanes:
         return self.own_value.footprint
 
 
-def group_lanes(terms: Split, parts: Components) -> tuple[Lanes, ...]:
+def group_lanes(terms: TermSplit, parts: Components) -> tuple[TaylorLanes, ...]:
     """All components of kind LANES, grouped by structure."""
-    terms = parts.of(terms, Kind.LANES)
+    terms = parts.of(terms, ComponentKind.LANES)
     if len(terms.row) == 0:
         return ()
     base = int(parts.sizes.max()) + 1
@@ -48,7 +48,7 @@ def group_lanes(terms: Split, parts: Components) -> tuple[Lanes, ...]:
     slot = np.cumsum(fresh) - 1  # terms with the same moving factors share a coefficient
     counts = np.bincount(component[fresh], minlength=len(parts.sizes))
     first = np.cumsum(counts) - counts
-    lanes = np.flatnonzero(parts.kind == Kind.LANES)
+    lanes = np.flatnonzero(parts.kind == ComponentKind.LANES)
     lane_groups = []
     member = np.empty(len(parts.sizes), np.int64)
     structure = np.empty(len(parts.sizes), np.int64)
@@ -83,7 +83,9 @@ def _partition(items: Indices, label: NDArray[Any]) -> list[Indices]:
     return np.split(items[order], np.flatnonzero(np.diff(which[order])) + 1)
 
 
-def _lanes(registers: Indices, keys: Indices, base: int, terms: Split, term: Indices, member: Indices) -> Lanes:
+def _lanes(
+    registers: Indices, keys: Indices, base: int, terms: TermSplit, term: Indices, member: Indices
+) -> TaylorLanes:
     """One structure, given by its keys; `term` and `member` say to which coefficient of which component a term adds."""
     count, components = registers.shape
     row, left, right = keys // base**2, keys // base % base - 1, keys % base - 1
@@ -105,7 +107,7 @@ def _lanes(registers: Indices, keys: Indices, base: int, terms: Split, term: Ind
         terms.value[varies],
     )
     rows = np.arange(count + 1)
-    return Lanes(
+    return TaylorLanes(
         registers,
         np.ascontiguousarray(pairs.T),
         np.searchsorted(row[same], rows),

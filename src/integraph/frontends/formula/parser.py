@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends.formula.rationals import POWER, TooLarge, rational
+from integraph.frontends.formula.rationals import POWER, NumberTooLarge, rational
 from integraph.frontends.formula.tokens import HELP, LENGTH, TOKEN, Token, mistake, tokens
 from integraph.frontends.input_names import names, natural
 from integraph.targets.expression import CHOICES, CONSTANTS, FUNCTIONS, NUMBER, VARIABLE, Tape
@@ -49,7 +49,7 @@ def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = 
     if size > LENGTH:
         raise SourceError(f"a formula of {size:,} characters: at most {LENGTH:,}; give a Python function instead")
     given = None if variables is None else _inputs(variables)
-    reader = _Reader(given)
+    reader = _Parser(given)
     outputs: list[int] = []
     for one in texts:
         outputs += reader.read(one)
@@ -86,7 +86,7 @@ class _Value:
 
 
 @dataclass(slots=True)
-class _Pending:
+class _PendingOperator:
     """An operator or a parenthesis that waits for what is right of it."""
 
     token: Token
@@ -95,7 +95,7 @@ class _Pending:
     arguments: int = 1  # of a call, as far as they were read
 
 
-class _Reader:
+class _Parser:
     """Reads one text after another onto one tape."""
 
     def __init__(self, variables: tuple[str, ...] | None) -> None:
@@ -105,7 +105,7 @@ class _Reader:
         self.before = 0  # characters of the texts that came before
         self.text = ""
         self.values: list[_Value] = []
-        self.pending: list[_Pending] = []
+        self.pending: list[_PendingOperator] = []
         self.depth = 0
 
     def read(self, text: str) -> list[int]:
@@ -129,9 +129,9 @@ class _Reader:
             self.depth += 1
             if self.depth > DEPTH:
                 raise self._wrong(token, f"parentheses more than {DEPTH} deep", "give a Python function instead")
-            self.pending.append(_Pending(token, self._function(token) if token.kind == "call" else ""))
+            self.pending.append(_PendingOperator(token, self._function(token) if token.kind == "call" else ""))
         elif token.text in ("-", "+"):
-            self.pending.append(_Pending(token, "neg" if token.text == "-" else "", SIGN))
+            self.pending.append(_PendingOperator(token, "neg" if token.text == "-" else "", SIGN))
         else:
             what = "the end" if token.kind == "end" else repr(token.text)
             raise self._wrong(token, f"a value is missing before {what}", HELP)
@@ -142,7 +142,7 @@ class _Reader:
         if token.text in BINARY:
             op, precedence = BINARY[token.text]
             self._reduce(precedence + (op == "power"))  # equal ones are done first, but powers group from the right
-            self.pending.append(_Pending(token, op, precedence))
+            self.pending.append(_PendingOperator(token, op, precedence))
             return None
         if token.text not in (")", ",", ""):
             fix = f"for a product write {left.text}*{token.text}"
@@ -160,7 +160,7 @@ class _Reader:
             group.arguments += 1
         return None
 
-    def _close(self, group: _Pending | None, token: Token) -> None:
+    def _close(self, group: _PendingOperator | None, token: Token) -> None:
         """A group or a call is complete."""
         if group is None:
             raise self._wrong(token, "a parenthesis is closed that was not opened", "take it away, or write ( before")
@@ -209,7 +209,7 @@ class _Reader:
             known = rational(op, text, [self.constants[n] for n in args])
         except ZeroDivisionError:
             raise mistake(self.text, start, end, "a division by zero", "the formula must be finite") from None
-        except TooLarge:
+        except NumberTooLarge:
             raise mistake(self.text, start, end, "a constant that is too large", "write it as a number") from None
         step = self.tape.add(op, *args, text=text, where=(self.before + start, self.before + end))
         if step == len(self.constants):

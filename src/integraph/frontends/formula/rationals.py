@@ -11,7 +11,7 @@ POWER = 1000  # largest constant exponent that front ends take
 BITS = 4096  # of a constant that is followed exactly; 1e400 has 1329
 
 
-class TooLarge(ValueError):
+class NumberTooLarge(ValueError):
     """A constant power that nobody should compute."""
 
 
@@ -38,7 +38,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction | None:
     if exponent.denominator != 1:
         return None
     if _bits(base) * abs(exponent) > BITS:
-        raise TooLarge
+        raise NumberTooLarge
     if not base and exponent < 0:
         raise ZeroDivisionError
     return Fraction(base ** int(exponent))

@@ -15,8 +15,8 @@ import numpy as np
 from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.frontends.extras import need
 from integraph.frontends.jax.composer import ExactComposer
-from integraph.frontends.jax.jaxpr import Walk, said
-from integraph.frontends.jax.values import Call
+from integraph.frontends.jax.jaxpr import JaxprTraversal, said
+from integraph.frontends.jax.values import PrimitiveCall
 from integraph.targets.graph import Graph
 
 Shape = tuple[int, ...]
@@ -36,10 +36,10 @@ def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
     with jax.enable_x64(True):
         args = [build.input(called, shape) for called, shape in zip(_names(function, len(shapes)), shapes, strict=True)]
         traced = _trace(jax, function, name, shapes)
-        outputs = Walk(build).run(traced.jaxpr, traced.consts, args, [True] * len(traced.jaxpr.outvars))
+        outputs = JaxprTraversal(build).run(traced.jaxpr, traced.consts, args, [True] * len(traced.jaxpr.outvars))
     if not outputs:
         raise SourceError(f"{name} returns no array")
-    end = Call(build, name, {}, f"an output of {name}", lambda *_: [], {})
+    end = PrimitiveCall(build, name, {}, f"an output of {name}", lambda *_: [], {})
     graph = build.graph(map(end.node, outputs))
     for node in graph.nodes:
         if node.op == "constant" and node.value is not None and np.isneginf(node.value).any():

@@ -8,7 +8,7 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends import activation_patterns
-from integraph.frontends.activation_patterns import PATTERNS, Value
+from integraph.frontends.activation_patterns import PATTERNS, ElementwiseValue
 from integraph.frontends.composer import Composer, Views
 from integraph.targets.graph import Node
 
@@ -62,7 +62,7 @@ class ExactComposer(Composer):
         return self.nodes[number].op == "constant" and value is not None and not value.any()
 
 
-def _exact(value: Value) -> bool:
+def _exact(value: ElementwiseValue) -> bool:
     """Whether a function is one of the patterns up to rounding in float64, not only in float32."""
     try:
         form = activation_patterns.form(value, "")

@@ -10,7 +10,7 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.jax.primitives import REFUSED, RULES
-from integraph.frontends.jax.values import Call, Known, Value
+from integraph.frontends.jax.values import Known, PrimitiveCall, Value
 from integraph.targets.graph import Builder
 
 CALLS = (
@@ -29,7 +29,7 @@ OTHERS = "compose it of + - * / ** @, of sums, of elementary functions and of ja
 SHOWN = 200  # characters of what jax says
 
 
-class Walk:
+class JaxprTraversal:
     def __init__(self, build: Builder) -> None:
         self.build = build
         self.largest: dict[Any, int] = {}
@@ -71,7 +71,7 @@ class Walk:
             return compute(*args)
         if name not in RULES:
             raise SourceError(f"{where} does not compile: {REFUSED.get(name, OTHERS)}")
-        result = RULES[name](Call(self.build, name, params, where, compute, self.largest), *args)
+        result = RULES[name](PrimitiveCall(self.build, name, params, where, compute, self.largest), *args)
         return result if isinstance(result, list) else [result]
 
     def _call(self, body: Any, args: list[Any], used: list[bool], line: str) -> list[Any]:

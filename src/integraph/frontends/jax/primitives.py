@@ -10,8 +10,8 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.jax import selection, stable_softmax, structure
-from integraph.frontends.jax.stable_softmax import Largest, Shifted, Total
-from integraph.frontends.jax.values import Call, Comparison, Masked, Part, Value, uniform
+from integraph.frontends.jax.stable_softmax import ExponentialSum, RowMaximum, ShiftedRows
+from integraph.frontends.jax.values import MaskComparison, MaskedValue, PartialValue, PrimitiveCall, Value, uniform
 
 UNARY = {  # primitive → operation
     **{name: name for name in ("neg", "exp", "expm1", "log1p", "tanh", "sin", "cos", "tan", "asin", "acos", "atan")},
@@ -44,18 +44,18 @@ REFUSED = {  # primitive → why, or what to write
 }
 
 
-def _unary(at: Call, x: Value) -> Value:
+def _unary(at: PrimitiveCall, x: Value) -> Value:
     name = at.name
-    if isinstance(x, Shifted) and name == "exp" and not x.grown:
+    if isinstance(x, ShiftedRows) and name == "exp" and not x.grown:
         return replace(x, grown=True)
-    if isinstance(x, Total) and name in ("log", "abs") and not x.log:  # it is positive
+    if isinstance(x, ExponentialSum) and name in ("log", "abs") and not x.log:  # it is positive
         return replace(x, log=name == "log")
     return at.apply(UNARY[name], x)
 
 
-def _binary(at: Call, x: Value, y: Value) -> Value:
+def _binary(at: PrimitiveCall, x: Value, y: Value) -> Value:
     op = BINARY[at.name]
-    if isinstance(x, Part) or isinstance(y, Part):
+    if isinstance(x, PartialValue) or isinstance(y, PartialValue):
         part = _parts(at, op, x, y)
         if part is not None:
             return part
@@ -70,23 +70,23 @@ def _binary(at: Call, x: Value, y: Value) -> Value:
     return at.apply(op, x, y)
 
 
-def _parts(at: Call, op: str, x: Value, y: Value) -> Value | None:
+def _parts(at: PrimitiveCall, op: str, x: Value, y: Value) -> Value | None:
     """Steps of softmax and logsumexp."""
-    if op == "sub" and isinstance(x, int | Masked) and type(y) is Largest:
+    if op == "sub" and isinstance(x, int | MaskedValue) and type(y) is RowMaximum:
         return stable_softmax.shifted(at, x, y)
-    if op == "sub" and isinstance(x, Shifted) and isinstance(y, Total):
+    if op == "sub" and isinstance(x, ShiftedRows) and isinstance(y, ExponentialSum):
         return stable_softmax.log_softmax(at, x, y)
-    if op == "div" and isinstance(x, Shifted) and isinstance(y, Total):
+    if op == "div" and isinstance(x, ShiftedRows) and isinstance(y, ExponentialSum):
         return stable_softmax.softmax(at, x, y)
     for one, other in ((x, y), (y, x)):
-        if op == "add" and isinstance(one, Total) and type(other) is Largest:
+        if op == "add" and isinstance(one, ExponentialSum) and type(other) is RowMaximum:
             return stable_softmax.log_total(at, one, other)
         if op == "max" and uniform(one) == -math.inf:
             return at.spread(other, at.joint(x, y))
     return None
 
 
-def _power(at: Call, x: Value, y: Value) -> Value:
+def _power(at: PrimitiveCall, x: Value, y: Value) -> Value:
     exponent = uniform(y)
     if exponent is not None:
         return _fixed(at, at.spread(x, at.joint(x, y)), Fraction(exponent))
@@ -97,7 +97,7 @@ def _power(at: Call, x: Value, y: Value) -> Value:
     return at.apply("variable_power", x, y)
 
 
-def _fixed(at: Call, x: Value, exponent: Fraction) -> int:
+def _fixed(at: PrimitiveCall, x: Value, exponent: Fraction) -> int:
     if exponent == 0:
         return at.node(np.ones(at.shape(x)))
     if exponent in (1, 2):
@@ -105,16 +105,16 @@ def _fixed(at: Call, x: Value, exponent: Fraction) -> int:
     return at.build.power(at.node(x), exponent, at.where)
 
 
-def _sum(at: Call, x: Value) -> Value:
+def _sum(at: PrimitiveCall, x: Value) -> Value:
     axes = tuple(map(int, at.params["axes"]))
-    if isinstance(x, Shifted):
+    if isinstance(x, ShiftedRows):
         return stable_softmax.total(at, x)
     return at.apply("sum", x, data=(axes,)) if axes else x
 
 
-def _convert(at: Call, x: Value) -> Value:
+def _convert(at: PrimitiveCall, x: Value) -> Value:
     """Between kinds of floats a number stays what it is."""
-    if isinstance(x, Comparison):
+    if isinstance(x, MaskComparison):
         return x.plain(at)
     kind = np.dtype(at.params["new_dtype"])
     if kind.kind not in "fV":  # V are those that numpy does not know, as bfloat16

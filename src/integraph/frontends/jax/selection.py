@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax.stable_softmax import Shifted
-from integraph.frontends.jax.values import Call, Comparison, Known, Masked, Value, same, uniform
+from integraph.frontends.jax.stable_softmax import ShiftedRows
+from integraph.frontends.jax.values import Known, MaskComparison, MaskedValue, PrimitiveCall, Value, same, uniform
 
 
-def extreme(at: Call, op: str, x: Value, y: Value) -> Value:
+def extreme(at: PrimitiveCall, op: str, x: Value, y: Value) -> Value:
     """max and min of two: max(x, 0) is relu(x)."""
     for one, other in ((x, y), (y, x)):
         if uniform(other) == (-math.inf if op == "max" else math.inf):
@@ -25,28 +25,28 @@ def extreme(at: Call, op: str, x: Value, y: Value) -> Value:
     return at.apply(op, x, y)
 
 
-def masked(at: Call, x: Value, added: Known) -> Value:
+def masked(at: PrimitiveCall, x: Value, added: Known) -> Value:
     """x + a constant that is −∞ here and there."""
     shape = at.joint(x, added)
     mask = np.broadcast_to(added > -math.inf, shape)
     left = np.where(added > -math.inf, added, 0.0)
     kept = at.apply("add", x, left) if left.any() else at.broadcast(at.node(x), shape)
-    return Masked(kept, mask, at.where)
+    return MaskedValue(kept, mask, at.where)
 
 
-def compare(at: Call, x: Value, y: Value) -> Value:
+def compare(at: PrimitiveCall, x: Value, y: Value) -> Value:
     """x ≠ x asks for NaN, which is not."""
     if isinstance(x, int) and same(x, y):
         return np.full(at.shape(x), at.name in ("eq", "le", "ge"))
-    return Comparison(at.name, x, y, at.where)
+    return MaskComparison(at.name, x, y, at.where)
 
 
-def finite(at: Call, x: Value) -> Value:
+def finite(at: PrimitiveCall, x: Value) -> Value:
     return np.full(at.shape(x), True)
 
 
-def select(at: Call, which: Value, *cases: Value) -> Value:
-    if isinstance(which, Comparison):
+def select(at: PrimitiveCall, which: Value, *cases: Value) -> Value:
+    if isinstance(which, MaskComparison):
         return _chosen(at, which, *cases)
     if not isinstance(which, np.ndarray):
         raise SourceError(f"{at.where}: a choice that depends on the inputs is not analytic")
@@ -69,21 +69,21 @@ def select(at: Call, which: Value, *cases: Value) -> Value:
     return total
 
 
-def _left_out(at: Call, x: Value, mask: Known, numbers: Known) -> Value | None:
+def _left_out(at: PrimitiveCall, x: Value, mask: Known, numbers: Known) -> Value | None:
     """What is −∞ in some places, which a softmax leaves out, and exp of it, which is 0 there."""
     hidden = numbers == -math.inf
     if isinstance(x, int) and hidden.any():
         whole = (mask | hidden).all()
         kept = x if whole else at.apply("add", at.apply("mul", x, 1.0 * mask), np.where(hidden, 0.0, numbers))
-        return Masked(at.broadcast(kept, hidden.shape), ~hidden, at.where)
-    if not isinstance(x, Shifted) or not x.grown or numbers.any():
+        return MaskedValue(at.broadcast(kept, hidden.shape), ~hidden, at.where)
+    if not isinstance(x, ShiftedRows) or not x.grown or numbers.any():
         return None
-    if isinstance(x.x, Masked):
+    if isinstance(x.x, MaskedValue):
         return x if mask[x.x.mask].all() else None
-    return replace(x, x=Masked(x.x, mask, at.where))
+    return replace(x, x=MaskedValue(x.x, mask, at.where))
 
 
-def _chosen(at: Call, which: Comparison, no: Value, yes: Value) -> Value:
+def _chosen(at: PrimitiveCall, which: MaskComparison, no: Value, yes: Value) -> Value:
     """x > y ? x : y is a maximum, and x > 0 ? x : c·x is leaky_relu."""
     x, y = (which.left, which.right) if which.op in ("gt", "ge") else (which.right, which.left)
     if which.op not in ("eq", "ne"):
@@ -99,7 +99,7 @@ def _chosen(at: Call, which: Comparison, no: Value, yes: Value) -> Value:
     return which.plain(at)
 
 
-def _slope(at: Call, n: int, x: int) -> float | None:
+def _slope(at: PrimitiveCall, n: int, x: int) -> float | None:
     """c, if node n is c·x."""
     node = at.build.nodes[n]
     if node.op != "mul" or x not in node.args:

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax.values import Call, Comparison, Known, Part, Value
+from integraph.frontends.jax.values import Known, MaskComparison, PartialValue, PrimitiveCall, Value
 
 Rule = Callable[..., Value | list[Value]]
 
 
-def move(at: Call, x: Value, *indices: Value) -> Value:
+def move(at: PrimitiveCall, x: Value, *indices: Value) -> Value:
     """A primitive of `MOVES`, on whatever x is. Indices must be known."""
     if not all(isinstance(index, np.ndarray) for index in indices):
         raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
-    if isinstance(x, Part) and _has_fills(at, x, *indices):
+    if isinstance(x, PartialValue) and _has_fills(at, x, *indices):
         x = at.node(x)  # a fill is a number, and belongs to no part
-    if isinstance(x, Part):
+    if isinstance(x, PartialValue):
         return x.moved(lambda part: move(at, part, *indices))
     if isinstance(x, np.ndarray):
         return at.compute(x, *indices)[0]
@@ -29,20 +29,20 @@ def move(at: Call, x: Value, *indices: Value) -> Value:
     return _gather(at, x, *indices) if rule is None else rule(at, x)
 
 
-def _reshape(at: Call, x: int) -> int:
+def _reshape(at: PrimitiveCall, x: int) -> int:
     return at.reshape(x, tuple(at.params["new_sizes"]))
 
 
-def _transpose(at: Call, x: int) -> int:
+def _transpose(at: PrimitiveCall, x: int) -> int:
     return at.transpose(x, tuple(map(int, at.params["permutation"])))
 
 
-def _squeeze(at: Call, x: int) -> int:
+def _squeeze(at: PrimitiveCall, x: int) -> int:
     gone = at.params["dimensions"]
     return at.reshape(x, tuple(n for axis, n in enumerate(at.shape(x)) if axis not in gone))
 
 
-def _broadcast(at: Call, x: int) -> int:
+def _broadcast(at: PrimitiveCall, x: int) -> int:
     shape, axes = tuple(at.params["shape"]), tuple(map(int, at.params["broadcast_dimensions"]))
     placed = [1] * len(shape)
     for axis, n in zip(axes, at.shape(x), strict=True):
@@ -50,19 +50,19 @@ def _broadcast(at: Call, x: int) -> int:
     return at.broadcast(at.reshape(x, tuple(placed)), shape)
 
 
-def _slice(at: Call, x: int) -> Value:
+def _slice(at: PrimitiveCall, x: int) -> Value:
     starts, stops = at.params["start_indices"], at.params["limit_indices"]
     steps = at.params["strides"] or (1,) * len(starts)
     return _cut(at, x, [range(*map(int, ends)) for ends in zip(starts, stops, steps, strict=True)])
 
 
-def _reversed(at: Call, x: int) -> Value:
+def _reversed(at: PrimitiveCall, x: int) -> Value:
     turned = at.params["dimensions"]
     kept = [range(n) for n in at.shape(x)]
     return _cut(at, x, [entries[::-1] if axis in turned else entries for axis, entries in enumerate(kept)])
 
 
-def _cut(at: Call, x: int, entries: list[range]) -> Value:
+def _cut(at: PrimitiveCall, x: int, entries: list[range]) -> Value:
     """An array without entries is known."""
     if not all(entries):
         return np.zeros([len(kept) for kept in entries])
@@ -70,7 +70,7 @@ def _cut(at: Call, x: int, entries: list[range]) -> Value:
     return at.apply("slice", x, data=data)
 
 
-def split(at: Call, x: Value) -> list[Value]:
+def split(at: PrimitiveCall, x: Value) -> list[Value]:
     number = at.node(x)
     borders = np.cumsum([0, *at.params["sizes"]]).tolist()
     kept = [range(n) for n in at.shape(number)]
@@ -78,7 +78,7 @@ def split(at: Call, x: Value) -> list[Value]:
     return [_cut(at, number, [*kept[:axis], range(*ends), *kept[axis + 1 :]]) for ends in pairwise(borders)]
 
 
-def _gather(at: Call, x: int, *indices: Any) -> int:
+def _gather(at: PrimitiveCall, x: int, *indices: Any) -> int:
     """By the numbers of the entries. Beyond the end is what jax fills in, which `mode` and `fill_value` say."""
     shape = at.shape(x)
     numbers = np.arange(math.prod(shape)).reshape(shape)
@@ -94,7 +94,7 @@ def _gather(at: Call, x: int, *indices: Any) -> int:
     return _taken(at, at.reshape(x, (numbers.size,)), entries)
 
 
-def _entries(at: Call, shape: tuple[int, ...], *indices: Any) -> tuple[Known, Known]:
+def _entries(at: PrimitiveCall, shape: tuple[int, ...], *indices: Any) -> tuple[Known, Known]:
     """The numbers of the chosen entries, and which are fills: those that stay the same if every entry is another."""
     numbers = np.arange(float(math.prod(shape))).reshape(shape)
     chosen, other = (at.compute(entries, *indices)[0] for entries in (numbers, -1.0 - numbers))
@@ -102,14 +102,14 @@ def _entries(at: Call, shape: tuple[int, ...], *indices: Any) -> tuple[Known, Kn
     return np.where(filled, 0.0, chosen).astype(np.int64), filled
 
 
-def _has_fills(at: Call, x: Part, *indices: Any) -> bool:
+def _has_fills(at: PrimitiveCall, x: PartialValue, *indices: Any) -> bool:
     if at.name != "gather":
         return False
-    shape = at.joint(x.left, x.right) if isinstance(x, Comparison) else x.shape
+    shape = at.joint(x.left, x.right) if isinstance(x, MaskComparison) else x.shape
     return bool(_entries(at, shape, *indices)[1].any())
 
 
-def _with_fills(at: Call, x: int, entries: Known, filled: Known) -> int:
+def _with_fills(at: PrimitiveCall, x: int, entries: Known, filled: Known) -> int:
     fill = float(at.params["fill_value"] if at.params["fill_value"] is not None else math.nan)
     if not math.isfinite(fill):
         raise SourceError(f"{at.where}: an index is outside of an array of shape {at.shape(x)}, and is given {fill:g}")
@@ -118,24 +118,24 @@ def _with_fills(at: Call, x: int, entries: Known, filled: Known) -> int:
     return _taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, entries))
 
 
-def _taken(at: Call, flat: int, entries: Known) -> int:
+def _taken(at: PrimitiveCall, flat: int, entries: Known) -> int:
     return at.reshape(at.apply("take", flat, data=(0, tuple(entries.ravel().tolist()))), entries.shape)
 
 
-def concatenate(at: Call, *parts: Value) -> Value:
+def concatenate(at: PrimitiveCall, *parts: Value) -> Value:
     """Of what has entries."""
     filled = [part for part in parts if math.prod(at.shape(part))]
     return at.apply("concat", *filled, data=(int(at.params["dimension"]),)) if len(filled) > 1 else (*filled, *parts)[0]
 
 
-def stack(at: Call, *parts: Value) -> int:
+def stack(at: PrimitiveCall, *parts: Value) -> int:
     axis = int(at.params["axis"])
     shape = list(at.shape(parts[0]))
     shape.insert(axis, 1)
     return at.apply("concat", *(at.reshape(at.node(part), tuple(shape)) for part in parts), data=(axis,))
 
 
-def product(at: Call, x: Value, y: Value) -> int:
+def product(at: PrimitiveCall, x: Value, y: Value) -> int:
     """dot_general: x as batch × rows × summed, y as batch × summed × columns."""
     (sum_x, sum_y), (batch_x, batch_y) = at.params["dimension_numbers"]
     left, batch, rows, _ = _arranged(at, at.node(x), batch_x, sum_x, False)
@@ -144,7 +144,7 @@ def product(at: Call, x: Value, y: Value) -> int:
 
 
 def _arranged(
-    at: Call, x: int, batch: tuple[int, ...], summed: tuple[int, ...], sum_first: bool
+    at: PrimitiveCall, x: int, batch: tuple[int, ...], summed: tuple[int, ...], sum_first: bool
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     batch, summed = tuple(map(int, batch)), tuple(map(int, summed))
     shape = at.shape(x)
@@ -156,7 +156,7 @@ def _arranged(
     return x, sizes[0], sizes[1 + sum_first], sizes[2 - sum_first]
 
 
-MOVES: dict[str, Callable[[Call, int], Value] | None] = {  # None: by the numbers of the entries
+MOVES: dict[str, Callable[[PrimitiveCall, int], Value] | None] = {  # None: by the numbers of the entries
     "reshape": _reshape,
     "transpose": _transpose,
     "squeeze": _squeeze,

@@ -18,25 +18,25 @@ from integraph.targets.graph import Builder
 Known = np.ndarray[Any, Any]
 
 
-class Part(ABC):
+class PartialValue(ABC):
     """`plain` is its node, if it has one after all; `moved` is the part after its entries were moved about."""
 
     @abstractmethod
-    def plain(self, at: Call) -> int: ...
+    def plain(self, at: PrimitiveCall) -> int: ...
 
     @abstractmethod
-    def moved(self, move: Callable[[Any], Any]) -> Part: ...
+    def moved(self, move: Callable[[Any], Any]) -> PartialValue: ...
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]: ...
 
 
-Value = Known | int | Part
+Value = Known | int | PartialValue
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PrimitiveCall:
     """An equation of a jaxpr: `where` is its primitive with the user's line, `compute` what it is of known arrays."""
 
     build: Builder
@@ -47,7 +47,7 @@ class Call:
     largest: dict[Any, int]  # the maxima that were met, by what they are of
 
     def node(self, value: Value) -> int:
-        if isinstance(value, Part):
+        if isinstance(value, PartialValue):
             return value.plain(self)
         return self.build.constant(value, self.where) if isinstance(value, np.ndarray) else value
 
@@ -70,7 +70,7 @@ class Call:
         """Any value broadcast to a shape."""
         if isinstance(x, int) or self.shape(x) == shape:
             return self.broadcast(x, shape) if isinstance(x, int) else x
-        if isinstance(x, Part):
+        if isinstance(x, PartialValue):
             return x.moved(lambda part: self.spread(part, shape))
         return np.broadcast_to(x, shape)
 
@@ -93,7 +93,7 @@ def same(x: Value, y: Value) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison(Part):
+class MaskComparison(PartialValue):
     """left > right and the like; a choice by it may be a maximum."""
 
     op: str
@@ -105,11 +105,11 @@ class Comparison(Part):
     def shape(self) -> tuple[int, ...]:
         raise self._refused()
 
-    def plain(self, at: Call) -> int:
+    def plain(self, at: PrimitiveCall) -> int:
         raise self._refused()
 
-    def moved(self, move: Callable[[Any], Any]) -> Part:
-        return Comparison(self.op, move(self.left), move(self.right), self.where)
+    def moved(self, move: Callable[[Any], Any]) -> PartialValue:
+        return MaskComparison(self.op, move(self.left), move(self.right), self.where)
 
     def _refused(self) -> SourceError:
         return SourceError(
@@ -119,7 +119,7 @@ class Comparison(Part):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Masked(Part):
+class MaskedValue(PartialValue):
     """x where the mask is true, else −∞, to which a softmax gives no weight."""
 
     x: int
@@ -130,8 +130,8 @@ class Masked(Part):
     def shape(self) -> tuple[int, ...]:
         return tuple(self.mask.shape)
 
-    def plain(self, at: Call) -> int:
+    def plain(self, at: PrimitiveCall) -> int:
         raise SourceError(f"{self.where}: −inf may go to a softmax only, and goes to {at.where}")
 
-    def moved(self, move: Callable[[Any], Any]) -> Part:
-        return Masked(move(self.x), move(self.mask), self.where)
+    def moved(self, move: Callable[[Any], Any]) -> PartialValue:
+        return MaskedValue(move(self.x), move(self.mask), self.where)

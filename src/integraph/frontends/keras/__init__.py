@@ -13,8 +13,8 @@ from integraph.frontends.chain import network
 from integraph.frontends.keras import layers
 from integraph.frontends.keras.archive import members
 from integraph.frontends.keras.configuration import parts
-from integraph.frontends.keras.hdf5 import TEXT, Group, opened
-from integraph.frontends.keras.weights import Named, Numbered, Weights
+from integraph.frontends.keras.hdf5 import TEXT, Hdf5Group, opened
+from integraph.frontends.keras.weights import NamedWeights, NumberedWeights, Weights
 from integraph.targets import Network
 
 LARGEST = 2 << 30
@@ -46,15 +46,15 @@ def _zipped(path: Path, max_bytes: int) -> Network:
     with opened(io.BytesIO(weights), len(weights), WEIGHTS) as root:
         if root.open("layers") is None and root.open(OLD):
             raise FileError("it is from an early tf.keras, which put weights elsewhere: save it again with Keras 3")
-        return _network(config, Numbered(root), path)
+        return _network(config, NumberedWeights(root), path)
 
 
 def _legacy(path: Path, size: int) -> Network:
     with opened(os.fspath(path), size, "the file") as root:
-        return _network(_model_config(root), Named(root), path)
+        return _network(_model_config(root), NamedWeights(root), path)
 
 
-def _model_config(root: Group) -> str:
+def _model_config(root: Hdf5Group) -> str:
     config = root.text("model_config")
     if config is None:
         raise FileError("it holds no model_config, perhaps weights only: save the whole model, model.save('net.keras')")

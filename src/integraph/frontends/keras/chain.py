@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import Function
+from integraph.frontends.affine import ActivationLayer
 from integraph.frontends.chain import Step, dense, scaling
 from integraph.frontends.keras.activation_names import Chosen
-from integraph.frontends.keras.configuration import Part
-from integraph.frontends.keras.weights import Place, Weights
+from integraph.frontends.keras.configuration import LayerConfig
+from integraph.frontends.keras.weights import WeightPlace, Weights
 from integraph.numbers.arrays import Floats
 from integraph.targets.affine_maps import Map
 
@@ -28,39 +28,39 @@ class Chain:
     shape: Shape | None = None
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    stored: dict[Place, list[Floats]] = field(default_factory=dict)
-    maps: dict[Place, Map] = field(default_factory=dict)
+    stored: dict[WeightPlace, list[Floats]] = field(default_factory=dict)
+    maps: dict[WeightPlace, Map] = field(default_factory=dict)
 
     @property
     def features(self) -> int:
         """How many numbers one input is."""
         return math.prod(self.inputs or ())
 
-    def known(self, part: Part) -> Shape:
+    def known(self, part: LayerConfig) -> Shape:
         if self.shape is None:
             raise SourceError(f"{part} comes before the shape of the input is known: start the model with keras.Input")
         return self.shape
 
-    def read(self, part: Part, names: list[str]) -> list[Floats]:
+    def read(self, part: LayerConfig, names: list[str]) -> list[Floats]:
         """Weights of a layer; one that is called twice is read once."""
         key = part.place
         if key not in self.stored:
             self.stored[key] = self.weights.read(part.place, names)
         return self.stored[key]
 
-    def multiply(self, part: Part, A: Floats, b: Floats) -> None:
+    def multiply(self, part: LayerConfig, A: Floats, b: Floats) -> None:
         """A z + b; a layer that is called twice is held once."""
         key = part.place
         if key not in self.maps:
             self.maps[key] = dense(A, b, str(part))
         self.steps.append(self.maps[key])
 
-    def bend(self, part: Part, chosen: Chosen) -> None:
+    def bend(self, part: LayerConfig, chosen: Chosen) -> None:
         name, slope = chosen
         if name != "identity":
-            self.steps.append(Function(name, slope, math.prod(self.known(part))))
+            self.steps.append(ActivationLayer(name, slope, math.prod(self.known(part))))
 
-    def scale(self, part: Part, factor: Floats, shift: Floats) -> None:
+    def scale(self, part: LayerConfig, factor: Floats, shift: Floats) -> None:
         """factor · z + shift over the last axis."""
         shape = self.known(part)
         try:

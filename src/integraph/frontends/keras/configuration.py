@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from integraph.errors import FileError, SourceError
-from integraph.frontends.keras.weights import Place
+from integraph.frontends.keras.weights import WeightPlace
 from integraph.text import shortened
 
 MODELS = ("Sequential", "Functional", "Model")
-TOP = Place((), ())
+TOP = WeightPlace((), ())
 DEPTH = 32  # of models inside models
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class LayerConfig:
     """One layer as it is stored: its class, its settings, where its weights are."""
 
     kind: str
     config: dict[str, Any]
-    place: Place
+    place: WeightPlace
 
     def __str__(self) -> str:
         return f"layer {str(self.place)!r} ({self.kind})" if self.place.names else "the input of the model"
@@ -38,7 +38,7 @@ def want(mapping: Any, key: str, kind: type[T], where: str) -> T:
     return value
 
 
-def parts(model: Any, above: Place = TOP) -> Iterator[Part]:
+def parts(model: Any, above: WeightPlace = TOP) -> Iterator[LayerConfig]:
     """Every layer of a model, models inside unfolded."""
     kind = want(model, "class_name", str, "the model")
     if kind not in MODELS or foreign(model):
@@ -52,7 +52,7 @@ def parts(model: Any, above: Place = TOP) -> Iterator[Part]:
     places = _places(entries, above)
     order = range(len(entries)) if kind == "Sequential" else _order(config, [place.names[-1] for place in places])
     if kind == "Sequential" and isinstance(config.get("build_input_shape"), list):
-        yield Part("InputLayer", {"batch_shape": config["build_input_shape"]}, above)
+        yield LayerConfig("InputLayer", {"batch_shape": config["build_input_shape"]}, above)
     for number in order:
         entry, place = entries[number], places[number]
         if entry["class_name"] in MODELS:
@@ -63,7 +63,7 @@ def parts(model: Any, above: Place = TOP) -> Iterator[Part]:
                 "Keras' own layers are known, and no other code is run"
             )
         else:
-            yield Part(entry["class_name"], entry["config"], place)
+            yield LayerConfig(entry["class_name"], entry["config"], place)
 
 
 def foreign(entry: dict[str, Any]) -> bool:
@@ -73,7 +73,7 @@ def foreign(entry: dict[str, Any]) -> bool:
     return not own or ">" in str(registered) or ">" in str(entry.get("class_name"))
 
 
-def _places(entries: list[Any], above: Place) -> list[Place]:
+def _places(entries: list[Any], above: WeightPlace) -> list[WeightPlace]:
     """Names of groups as Keras gives them: dense, dense_1, … in the order of the configuration."""
     used: dict[str, int] = {}
     places = []
@@ -85,7 +85,7 @@ def _places(entries: list[Any], above: Place) -> list[Place]:
             raise FileError(f"a layer of class {kind} has no name")
         group = _snake(kind)
         number = used[group] = used.get(group, -1) + 1
-        places.append(Place((*above.groups, f"{group}_{number}" if number else group), (*above.names, name)))
+        places.append(WeightPlace((*above.groups, f"{group}_{number}" if number else group), (*above.names, name)))
     return places
 
 

@@ -26,11 +26,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _ours(method: Callable[Concatenate[Group, P], T]) -> Callable[Concatenate[Group, P], T]:
+def _ours(method: Callable[Concatenate[Hdf5Group, P], T]) -> Callable[Concatenate[Hdf5Group, P], T]:
     """What h5py raises on a damaged file, as a FileError."""
 
     @wraps(method)
-    def guarded(group: Group, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def guarded(group: Hdf5Group, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return method(group, *args, **kwargs)
         except IntegraphError:
@@ -41,7 +41,7 @@ def _ours(method: Callable[Concatenate[Group, P], T]) -> Callable[Concatenate[Gr
     return guarded
 
 
-class Group:
+class Hdf5Group:
     """A group of an open file, and how many bytes may still be read."""
 
     def __init__(self, group: Any, left: list[int], name: str) -> None:
@@ -62,11 +62,11 @@ class Group:
         return at
 
     @_ours
-    def open(self, path: str) -> Group | None:
+    def open(self, path: str) -> Hdf5Group | None:
         """The group at `path`, or None."""
         h5py = need(*H5PY)
         child = self._child(path)
-        return Group(child, self.left, self.name) if isinstance(child, h5py.Group) else None
+        return Hdf5Group(child, self.left, self.name) if isinstance(child, h5py.Group) else None
 
     @_ours
     def text(self, attribute: str) -> str | None:
@@ -136,7 +136,7 @@ class Group:
 
 
 @contextmanager
-def opened(source: str | BinaryIO, size: int, name: str) -> Iterator[Group]:
+def opened(source: str | BinaryIO, size: int, name: str) -> Iterator[Hdf5Group]:
     """The root group of a file of `size` bytes."""
     h5py = need(*H5PY)
     try:
@@ -144,7 +144,7 @@ def opened(source: str | BinaryIO, size: int, name: str) -> Iterator[Group]:
     except (OSError, RuntimeError, ValueError, KeyError) as reason:
         raise FileError(f"{name} is not an HDF5 file that can be read: {reason}") from None
     with file:
-        yield Group(file, [size], name)
+        yield Hdf5Group(file, [size], name)
 
 
 def _plain(dtype: np.dtype[Any]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from integraph.errors import FileError, SourceError
 from integraph.frontends.keras import activation_names as activations
 from integraph.frontends.keras.chain import Chain
-from integraph.frontends.keras.configuration import Part, want
+from integraph.frontends.keras.configuration import LayerConfig, want
 from integraph.frontends.keras.weights import Weights
 from integraph.numbers.arrays import Floats, numbers
 
@@ -28,7 +28,7 @@ IDLE = {  # do nothing once the model is trained
 }
 
 
-def read(parts: Iterable[Part], weights: Weights) -> Chain:
+def read(parts: Iterable[LayerConfig], weights: Weights) -> Chain:
     """The chain of all layers."""
     chain = Chain(weights)
     for count, part in enumerate(parts):
@@ -52,7 +52,7 @@ def read(parts: Iterable[Part], weights: Weights) -> Chain:
     return chain
 
 
-def _input(chain: Chain, part: Part) -> None:
+def _input(chain: Chain, part: LayerConfig) -> None:
     given = part.config.get("batch_shape", part.config.get("batch_input_shape"))
     sizes = given[1:] if isinstance(given, list) else None
     kind = part.config.get("dtype") if part.kind == "InputLayer" else None
@@ -69,7 +69,7 @@ def _input(chain: Chain, part: Part) -> None:
     chain.shape = shape
 
 
-def _dense(chain: Chain, part: Part) -> None:
+def _dense(chain: Chain, part: LayerConfig) -> None:
     units = want(part.config, "units", int, str(part))
     _precision(chain, part)
     if chain.shape is None and part.config.get("batch_input_shape") is not None:
@@ -89,7 +89,7 @@ def _dense(chain: Chain, part: Part) -> None:
     chain.bend(part, activations.activation(part))
 
 
-def _precision(chain: Chain, part: Part) -> None:
+def _precision(chain: Chain, part: LayerConfig) -> None:
     """In what Keras computes: refused if integers, noted if 16 bits."""
     policy = part.config.get("dtype")
     kind, config = (policy.get("class_name"), policy.get("config")) if isinstance(policy, dict) else (None, None)
@@ -100,14 +100,14 @@ def _precision(chain: Chain, part: Part) -> None:
         chain.notes.append(f"{part}: Keras rounds values here ({name}), the network does not")
 
 
-def _flatten(chain: Chain, part: Part) -> None:
+def _flatten(chain: Chain, part: LayerConfig) -> None:
     shape = chain.known(part)
     if len(shape) > 1 and part.config.get("data_format") == "channels_first":
         raise SourceError(f"{part} reorders its values (channels_first), which is not read")
     chain.shape = (math.prod(shape),)
 
 
-def _reshape(chain: Chain, part: Part) -> None:
+def _reshape(chain: Chain, part: LayerConfig) -> None:
     size = math.prod(chain.known(part))
     given = want(part.config, "target_shape", list, str(part))
     if not given or not all(type(n) is int and (n > 0 or n == -1) for n in given) or given.count(-1) > 1:
@@ -119,19 +119,19 @@ def _reshape(chain: Chain, part: Part) -> None:
     chain.shape = shape
 
 
-def _rescaling(chain: Chain, part: Part) -> None:
+def _rescaling(chain: Chain, part: LayerConfig) -> None:
     factor, shift = (numbers(part.config.get(key), f"{key} of {part}", SourceError) for key in ("scale", "offset"))
     chain.scale(part, factor, shift)
 
 
-def _last_axis(chain: Chain, part: Part) -> None:
+def _last_axis(chain: Chain, part: LayerConfig) -> None:
     given = part.config.get("axis", -1)
     axes = given if isinstance(given, list) else [given]
     if len(axes) != 1 or type(axes[0]) is not int or axes[0] not in (-1, len(chain.known(part))):
         raise SourceError(f"{part} has axis {given}: only the last one is read")
 
 
-def _normalization(chain: Chain, part: Part) -> None:
+def _normalization(chain: Chain, part: LayerConfig) -> None:
     _last_axis(chain, part)
     given = [part.config.get(key) for key in ("mean", "variance")]
     if all(value is None for value in given):
@@ -147,7 +147,7 @@ def _normalization(chain: Chain, part: Part) -> None:
         chain.scale(part, 1.0 / deviation, -(mean / deviation))
 
 
-def _batch_normalization(chain: Chain, part: Part) -> None:
+def _batch_normalization(chain: Chain, part: LayerConfig) -> None:
     _last_axis(chain, part)
     names = [name for name, key in (("gamma", "scale"), ("beta", "center")) if part.config.get(key, True)]
     names += ["moving_mean", "moving_variance"]
@@ -159,13 +159,13 @@ def _batch_normalization(chain: Chain, part: Part) -> None:
     chain.scale(part, factor, parameters["beta"] - parameters["moving_mean"] * factor)
 
 
-def _root(part: Part, variance: Floats) -> Floats:
+def _root(part: LayerConfig, variance: Floats) -> Floats:
     if not (variance >= 0).all() or not np.isfinite(variance).all():
         raise SourceError(f"{part} has a variance that is negative or not finite: {variance.min()}")
     return np.sqrt(variance)
 
 
-RULES: dict[str, Callable[[Chain, Part], None]] = {
+RULES: dict[str, Callable[[Chain, LayerConfig], None]] = {
     "BatchNormalization": _batch_normalization,
     "Dense": _dense,
     "Flatten": _flatten,

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from integraph.errors import FileError
-from integraph.frontends.keras.hdf5 import Group
+from integraph.frontends.keras.hdf5 import Hdf5Group
 from integraph.numbers.arrays import Floats
 from integraph.text import NAME, clean
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WeightPlace:
     """A layer, by the names of groups and by its own name and those of the models that it is in."""
 
     groups: tuple[str, ...]
@@ -33,16 +33,16 @@ class Place:
 class Weights(Protocol):
     """Weights of the layer at `place`, one for each of the names of its variables."""
 
-    def read(self, place: Place, variables: Sequence[str]) -> list[Floats]: ...
+    def read(self, place: WeightPlace, variables: Sequence[str]) -> list[Floats]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbered:
+class NumberedWeights:
     """`.keras`."""
 
-    root: Group
+    root: Hdf5Group
 
-    def read(self, place: Place, variables: Sequence[str]) -> list[Floats]:
+    def read(self, place: WeightPlace, variables: Sequence[str]) -> list[Floats]:
         path = "/".join((*(f"layers/{name}" for name in place.groups), "vars"))
         group = self.root.open(path)
         said = group and group.text("name")
@@ -53,13 +53,13 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Named:
+class NamedWeights:
     """`.h5`."""
 
-    root: Group
+    root: Hdf5Group
     paths: dict[str, list[str]] = field(default_factory=dict)  # of data sets, for each group
 
-    def read(self, place: Place, variables: Sequence[str]) -> list[Floats]:
+    def read(self, place: WeightPlace, variables: Sequence[str]) -> list[Floats]:
         group = self.root.open(f"model_weights/{place.names[0]}")
         arrays = [self._one(group, place, name) if group else None for name in variables]
         if any(_variable(path).startswith("lora_") for path in self.paths.get(place.names[0], ())):
@@ -68,7 +68,7 @@ class Named:
             )
         return [_there(array, self.root, place, name) for array, name in zip(arrays, variables, strict=True)]
 
-    def _one(self, group: Group, place: Place, name: str) -> Floats | None:
+    def _one(self, group: Hdf5Group, place: WeightPlace, name: str) -> Floats | None:
         if place.names[0] not in self.paths:
             self.paths[place.names[0]] = group.arrays()
         paths = self.paths[place.names[0]]
@@ -84,7 +84,7 @@ def _variable(path: str) -> str:
     return path.split("/")[-1].split(":")[0]
 
 
-def _there(array: Floats | None, root: Group, place: Place, name: str) -> Floats:
+def _there(array: Floats | None, root: Hdf5Group, place: WeightPlace, name: str) -> Floats:
     if array is None:
         raise FileError(f"{root.name} has no weights {name!r} of layer {str(place)!r}: was the model built?")
     return array

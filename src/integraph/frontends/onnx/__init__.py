@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.graph import draw
+from integraph.frontends.onnx.graph import build_graph
 from integraph.frontends.onnx.loader import opened
 from integraph.frontends.onnx.network_operators import DOMAINS
 from integraph.frontends.onnx.node import show
-from integraph.frontends.onnx.traversal import NEWEST, OLDEST, UNFOLD, Walk, checked
-from integraph.frontends.tracer import Traced, Tracer
+from integraph.frontends.onnx.traversal import NEWEST, OLDEST, UNFOLD, OnnxTraversal, checked
+from integraph.frontends.tracer import TracedValue, Tracer
 from integraph.targets import Network
 from integraph.targets.graph import Graph
 
@@ -51,14 +51,14 @@ def read_graph(source: Any, max_bytes: int = MAX_BYTES) -> Graph:
     outputs are flat, one after the other.
     """
     model, name, size = opened(source, max_bytes)
-    return draw(model, name, UNFOLD + 2 * size, checked(model.graph, one_output=False))
+    return build_graph(model, name, UNFOLD + 2 * size, checked(model.graph, one_output=False))
 
 
 def _network(model: Any, name: str, size: int, shape: tuple[int, ...], rows: int = 1) -> Network:
     tracer = Tracer(name, UNFOLD + 2 * size, rows)
-    walk = Walk(model, tracer, DOMAINS)
+    walk = OnnxTraversal(model, tracer, DOMAINS)
     (output,) = walk.outputs(tracer.input(shape))
-    if not isinstance(output, Traced):
+    if not isinstance(output, TracedValue):
         raise SourceError(f"the output {show(model.graph.output[0].name)} does not depend on the input")
     network = tracer.network(output)
     return replace(network, notes=tuple(dict.fromkeys((*walk.notes, *network.notes))))

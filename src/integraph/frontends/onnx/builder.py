@@ -19,15 +19,15 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.composer import Composer
-from integraph.frontends.onnx.node import Node
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.tensors import Array
-from integraph.frontends.tracer import MOST, Budget, broadcast
+from integraph.frontends.tracer import MOST, TraceBudget, broadcast
 from integraph.targets.graph_evaluation import STRUCTURE
 from integraph.targets.graph_rows import of_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class OnnxValue:
     """A node of the graph."""
 
     number: int
@@ -36,15 +36,15 @@ class Drawn:
     part: Array | None = None
 
     @property
-    def seen(self) -> Drawn:
+    def seen(self) -> OnnxValue:
         """What a softmax sees, `part` apart."""
         return replace(self, part=None)
 
 
-Operand = Drawn | Array
+Operand = OnnxValue | Array
 
 
-class Drawing(Budget):
+class OnnxGraphBuilder(TraceBudget):
     """`text` is what the file calls the node that is read."""
 
     masks = True
@@ -54,14 +54,14 @@ class Drawing(Budget):
         self.builder = Composer(name)
         self.text = ""
 
-    def input(self, name: str, shape: tuple[int, ...]) -> Drawn:
+    def input(self, name: str, shape: tuple[int, ...]) -> OnnxValue:
         if not 1 <= math.prod(shape) <= MOST:
             raise SourceError(f"the input has shape {shape}: a graph takes 1 to {MOST} numbers")
-        return Drawn(self.builder.input(name, shape), shape, "the input")
+        return OnnxValue(self.builder.input(name, shape), shape, "the input")
 
     def node(self, x: Operand, where: str) -> int:
         """The node that a tensor is; constants become one."""
-        if isinstance(x, Drawn):
+        if isinstance(x, OnnxValue):
             if x.part is not None:
                 raise SourceError(f"{where} reads what {x.where} masks with −∞: only a softmax can")
             return x.number
@@ -76,32 +76,34 @@ class Drawing(Budget):
         if len(operands) == 2 and all(isinstance(x, np.ndarray) for x in operands):
             self.spend(_entries(op, operands[0].shape, operands[1].shape, where), where)  # before they are computed
         numbers = [self.node(x, where) for x in operands]
-        return self.found(self.builder.apply(op, *numbers, data=data, text=self.text), where)
+        return self.value(self.builder.apply(op, *numbers, data=data, text=self.text), where)
 
-    def found(self, number: int, where: str) -> Operand:
+    def value(self, number: int, where: str) -> Operand:
         node = self.builder.nodes[number]
         self.spend(node.size, where)
         if node.op == "constant" and node.value is not None and not node.data:
             return node.value
         if not node.size:
             raise SourceError(f"{where} makes an empty tensor, of shape {node.shape}")
-        return Drawn(number, node.shape, where)
+        return OnnxValue(number, node.shape, where)
 
     def fold(self, op: str, a: Array, b: Array, where: str) -> Operand | None:
         """An operation on constants, rounded once; none of masks."""
         return self.apply(op, a, b, where=where) if np.isfinite(a).all() and np.isfinite(b).all() else None
 
-    def lift(self, x: Operand, where: str) -> Drawn:
+    def lift(self, x: Operand, where: str) -> OnnxValue:
         """A constant as if it were computed; what is drawn stays."""
-        return x if isinstance(x, Drawn) else Drawn(self.node(x, where), x.shape, where)
+        return x if isinstance(x, OnnxValue) else OnnxValue(self.node(x, where), x.shape, where)
 
-    def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> Drawn:
+    def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> OnnxValue:
         """An operation on what is drawn, which may be a constant after all."""
         return self.lift(self.apply(op, *operands, where=where, data=data), where)
 
-    def add(self, a: Operand, b: Operand, where: str) -> Drawn:
-        x, other = (a, b) if isinstance(a, Drawn) and (a.part is not None or not isinstance(b, Drawn)) else (b, a)
-        assert isinstance(x, Drawn)
+    def add(self, a: Operand, b: Operand, where: str) -> OnnxValue:
+        x, other = (
+            (a, b) if isinstance(a, OnnxValue) and (a.part is not None or not isinstance(b, OnnxValue)) else (b, a)
+        )
+        assert isinstance(x, OnnxValue)
         shape = broadcast(x.shape, other.shape, where)
         if isinstance(other, np.ndarray) and (hidden := other == -np.inf).any():
             left = np.where(hidden, 0.0, other)
@@ -113,21 +115,21 @@ class Drawing(Budget):
         scores = self.draw("add", x.seen, other, where=where)
         return replace(scores, where=x.where, part=np.broadcast_to(x.part, shape))
 
-    def sub(self, a: Operand, b: Operand, where: str) -> Drawn:
+    def sub(self, a: Operand, b: Operand, where: str) -> OnnxValue:
         return self.add(a, -b, where) if isinstance(b, np.ndarray) else self.draw("sub", a, b, where=where)
 
-    def mul(self, a: Operand, b: Operand, where: str) -> Drawn:
+    def mul(self, a: Operand, b: Operand, where: str) -> OnnxValue:
         return self.draw("mul", a, b, where=where)
 
-    def div(self, a: Operand, b: Operand, where: str) -> Drawn:
+    def div(self, a: Operand, b: Operand, where: str) -> OnnxValue:
         if isinstance(b, np.ndarray) and not b.all():
             raise SourceError(f"{where} divides by 0")
         return self.draw("div", a, b, where=where)
 
-    def neg(self, a: Drawn, where: str) -> Drawn:
+    def neg(self, a: OnnxValue, where: str) -> OnnxValue:
         return self.draw("neg", a, where=where)
 
-    def unary(self, name: str, a: Drawn, where: str, slope: Any = 0.0) -> Drawn:
+    def unary(self, name: str, a: OnnxValue, where: str, slope: Any = 0.0) -> OnnxValue:
         """A function or an activation; `slope`, of leaky_relu, is a number or an array."""
         if name != "leaky_relu":
             return self.draw(name, a, where=where)
@@ -136,9 +138,9 @@ class Drawing(Budget):
         below = self.mul(self.draw("relu", self.neg(a, where), where=where), slope, where)
         return self.sub(self.draw("relu", a, where=where), below, where)
 
-    def choose(self, first: Array, x: Drawn, other: Operand, where: str) -> Drawn:
+    def choose(self, first: Array, x: OnnxValue, other: Operand, where: str) -> OnnxValue:
         """x in the places of the condition `first`, a constant, else the other; all have one shape."""
-        if isinstance(other, Drawn):
+        if isinstance(other, OnnxValue):
             return self._chosen(first, x, self.mul(other, np.where(first, 0.0, 1.0), where), where)
         rest = np.where(first, 0.0, other)
         hidden = rest == -np.inf
@@ -148,14 +150,14 @@ class Drawing(Budget):
         scores = x.seen if whole else self._chosen(first, x.seen, np.where(hidden, 0.0, rest), where)
         return replace(scores, where=where, part=np.where(first, True if x.part is None else x.part, ~hidden))
 
-    def _chosen(self, first: Array, x: Drawn, rest: Operand, where: str) -> Drawn:
+    def _chosen(self, first: Array, x: OnnxValue, rest: Operand, where: str) -> OnnxValue:
         return self.draw("add", self.mul(x, np.where(first, 1.0, 0.0), where), rest, where=where)
 
-    def spread(self, x: Drawn, shape: tuple[int, ...], where: str) -> Drawn:
+    def spread(self, x: OnnxValue, shape: tuple[int, ...], where: str) -> OnnxValue:
         """Broadcast to a shape."""
         return x if x.shape == shape else self.move("broadcast", x, (shape,), where)
 
-    def reshape(self, a: Drawn, shape: Sequence[int], where: str) -> Drawn:
+    def reshape(self, a: OnnxValue, shape: Sequence[int], where: str) -> OnnxValue:
         """The same numbers in the same order; one size may be −1."""
         try:
             wanted = np.broadcast_to(np.int8(0), math.prod(a.shape)).reshape(tuple(shape)).shape
@@ -163,21 +165,21 @@ class Drawing(Budget):
             raise SourceError(f"{where} gives shape {tuple(shape)} to a tensor of shape {a.shape}") from None
         return a if wanted == a.shape else self.move("reshape", a, (wanted,), where)
 
-    def transpose(self, a: Drawn, perm: Sequence[int], where: str) -> Drawn:
+    def transpose(self, a: OnnxValue, perm: Sequence[int], where: str) -> OnnxValue:
         return self.move("transpose", a, tuple(perm), where)
 
-    def move(self, op: str, x: Drawn, data: tuple[Any, ...], where: str) -> Drawn:
+    def move(self, op: str, x: OnnxValue, data: tuple[Any, ...], where: str) -> OnnxValue:
         """An operation that takes entries to other places."""
         node = self.draw(op, x.seen, where=where, data=data)
         return node if x.part is None else replace(node, where=x.where, part=STRUCTURE[op](x.part, data))
 
-    def of_rows(self, op: str, x: Drawn, where: str) -> Drawn:
+    def of_rows(self, op: str, x: OnnxValue, where: str) -> OnnxValue:
         """softmax, its logarithm or logsumexp over the last axis, of the entries that take part."""
         number = self.node(x.seen, where)
         if x.part is not None:
             mask = self.builder.constant(np.where(x.part, 0.0, -np.inf), self.text)
             number = self.builder.apply("add", number, mask, text=self.text)
-        return self.lift(self.found(of_rows(self.builder, op, number, self.text), where), where)
+        return self.lift(self.value(of_rows(self.builder, op, number, self.text), where), where)
 
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:
@@ -187,4 +189,4 @@ def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int
     return math.prod(broadcast(a, b, where))
 
 
-GraphNode = Node[Drawn, Drawing]
+GraphNode = OnnxNode[OnnxValue, OnnxGraphBuilder]

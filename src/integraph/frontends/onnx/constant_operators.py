@@ -10,7 +10,7 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx.arithmetic import aligned
-from integraph.frontends.onnx.builder import Drawn, GraphNode, Operand
+from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
 from integraph.frontends.onnx.structure_operators import axis_of
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.tracer import broadcast
@@ -28,7 +28,7 @@ COMPARE: dict[str, Callable[[Array, Array], Any]] = {
 
 def compare(n: GraphNode) -> Operand:
     a, b = n.operand(0), aligned(n)
-    if isinstance(a, Drawn) or isinstance(b, Drawn):
+    if isinstance(a, OnnxValue) or isinstance(b, OnnxValue):
         raise SourceError(
             f"{n.where} compares what depends on the input: what follows would be chosen by the data, and would be no "
             "analytic function"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from integraph.frontends.onnx.builder import Drawing
+from integraph.frontends.onnx.builder import OnnxGraphBuilder
 from integraph.frontends.onnx.node import show
 from integraph.frontends.onnx.operators import DOMAINS
-from integraph.frontends.onnx.traversal import Walk, given
+from integraph.frontends.onnx.traversal import OnnxTraversal, given
 from integraph.targets.graph import Graph
 
 
-def draw(model: Any, name: str, budget: int, shape: tuple[int, ...]) -> Graph:
+def build_graph(model: Any, name: str, budget: int, shape: tuple[int, ...]) -> Graph:
     """The graph of a model whose input has that shape."""
-    drawing = Drawing(name, budget)
+    drawing = OnnxGraphBuilder(name, budget)
     start = drawing.input(show(given(model.graph)[0].name), shape)
-    walk = Walk(model, drawing, DOMAINS)
+    walk = OnnxTraversal(model, drawing, DOMAINS)
     outputs = walk.outputs(start)
     names = [show(output.name) for output in model.graph.output]
     graph = drawing.builder.graph(

@@ -7,18 +7,18 @@ import math
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.node import Node
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.shape_operators import transposed
 from integraph.frontends.onnx.tensors import Array
-from integraph.frontends.tracer import Operand, Traced, Tracer, broadcast
+from integraph.frontends.tracer import Operand, TracedValue, Tracer, broadcast
 
-NetworkNode = Node[Traced, Tracer]
+NetworkNode = OnnxNode[TracedValue, Tracer]
 
 
 def matmul(n: NetworkNode) -> Operand:
     a, b = n.operand(0), n.operand(1)
     _one_computed(n, a, b)
-    if isinstance(a, Traced):
+    if isinstance(a, TracedValue):
         x, W = a, _matrix(n, n.weights(1, "weights")).T
         fits = a.shape[-1:] == (a.features,)
     else:
@@ -33,14 +33,14 @@ def matmul(n: NetworkNode) -> Operand:
 
 
 def _one_computed(n: NetworkNode, a: Operand, b: Operand) -> None:
-    if isinstance(a, Traced) == isinstance(b, Traced):
-        kind = "computed tensors" if isinstance(a, Traced) else "constants"
+    if isinstance(a, TracedValue) == isinstance(b, TracedValue):
+        kind = "computed tensors" if isinstance(a, TracedValue) else "constants"
         raise SourceError(
             f"{n.where} multiplies two {kind}: a dense layer has weights from the file and one computed operand"
         )
 
 
-def _mismatch(n: NetworkNode, x: Traced) -> str:
+def _mismatch(n: NetworkNode, x: TracedValue) -> str:
     return (
         f"{n.where} multiplies shapes {n.operand(0).shape} and {n.operand(1).shape}: a dense layer takes all "
         f"{x.features} features at once. If the first axis is a batch, save the model with a batch of 1 or any size"
@@ -64,13 +64,13 @@ def gemm(n: NetworkNode) -> Operand:
     if any(len(x.shape) != 2 for x in (a, b)):
         raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: both must be matrices")
     _one_computed(n, a, b)
-    n.weights(1 if isinstance(a, Traced) else 0, "weights")
-    if isinstance(a, Traced):
-        assert not isinstance(b, Traced)
+    n.weights(1 if isinstance(a, TracedValue) else 0, "weights")
+    if isinstance(a, TracedValue):
+        assert not isinstance(b, TracedValue)
         x, W, shape = a, n.scaled(alpha, b, "weights").T, (1, b.shape[1])
         fits = a.shape == (1, a.features) and W.shape[1] == a.features
     else:
-        assert isinstance(b, Traced)
+        assert isinstance(b, TracedValue)
         x, W, shape = b, n.scaled(alpha, a, "weights"), (len(a), 1)
         fits = x.shape == (x.features, 1) and W.shape[1] == x.features
     if not fits:

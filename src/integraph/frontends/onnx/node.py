@@ -18,7 +18,7 @@ from integraph.text import clean
 OFTEN = 60  # letters of a name that are shown
 
 
-class Computed(Protocol):
+class ComputedValue(Protocol):
     """A tensor that depends on the input."""
 
     @property
@@ -27,10 +27,10 @@ class Computed(Protocol):
     def where(self) -> str: ...
 
 
-T = TypeVar("T", bound=Computed)
+T = TypeVar("T", bound=ComputedValue)
 
 
-class Tracing(Protocol[T]):
+class OperatorTarget(Protocol[T]):
     """What is built as the nodes are read: a network or a graph. One operand at least is computed."""
 
     masks: bool
@@ -48,11 +48,11 @@ class Tracing(Protocol[T]):
     def transpose(self, a: T, perm: Sequence[int], where: str) -> T: ...
 
 
-R = TypeVar("R", bound=Tracing[Any], covariant=True)
+R = TypeVar("R", bound=OperatorTarget[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node(Generic[T, R]):
+class OnnxNode(Generic[T, R]):
     """What an operator sees; a constant is an array, and what depends on the input is a T."""
 
     operator: str
@@ -133,7 +133,7 @@ class Node(Generic[T, R]):
         return shape
 
 
-AnyNode = Node[T, Tracing[T]]
+AnyNode = OnnxNode[T, OperatorTarget[T]]
 
 
 def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from integraph.errors import IntegraphError, SourceError
 from integraph.frontends.onnx import arithmetic, constant_operators, reductions, shape_operators, structure_operators
-from integraph.frontends.onnx.builder import Drawn, GraphNode, Operand
+from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
 from integraph.frontends.tracer import broadcast
 
 Rule = Callable[[GraphNode], Operand | tuple[Operand, ...]]
@@ -55,7 +55,7 @@ def _extreme(n: GraphNode, op: str, a: Operand, b: Operand) -> Operand:
         n.room(*broadcast(a.shape, b.shape, n.where))
         return np.asarray(np.maximum(a, b) if op == "max" else np.minimum(a, b))
     x, c = (b, a) if isinstance(a, np.ndarray) else (a, b)
-    if op == "max" and isinstance(x, Drawn) and isinstance(c, np.ndarray) and not c.any():
+    if op == "max" and isinstance(x, OnnxValue) and isinstance(c, np.ndarray) and not c.any():
         return n.tracer.unary("relu", n.tracer.spread(x, broadcast(x.shape, c.shape, n.where), n.where), n.where)
     return n.tracer.apply(op, a, b, where=n.where)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import Drawn, GraphNode, Operand
+from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
 from integraph.frontends.onnx.shape_operators import axes_of, reshaped, transposed
 from integraph.frontends.onnx.structure_operators import axis_of
 from integraph.frontends.tracer import broadcast
@@ -107,7 +107,7 @@ def softmax(n: GraphNode) -> Operand:
     return n.tracer.transpose(_softmax(n, n.tracer.transpose(x, order, n.where)), back, n.where)
 
 
-def _softmax(n: GraphNode, x: Drawn) -> Drawn:
+def _softmax(n: GraphNode, x: OnnxValue) -> OnnxValue:
     if n.operator == "Softmax":
         return n.tracer.of_rows("softmax", x, n.where)
     if x.part is not None:
@@ -131,6 +131,6 @@ def layer_normalisation(n: GraphNode) -> Operand:
     return value
 
 
-def _mean(n: GraphNode, x: Drawn, axes: Sequence[int]) -> Drawn:
-    mean = n.tracer.found(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
+def _mean(n: GraphNode, x: OnnxValue, axes: Sequence[int]) -> OnnxValue:
+    mean = n.tracer.value(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
     return n.tracer.reshape(n.tracer.lift(mean, n.where), _kept(x.shape, axes), n.where)

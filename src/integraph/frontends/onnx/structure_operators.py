@@ -8,7 +8,7 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx import shape_operators
-from integraph.frontends.onnx.builder import Drawn, GraphNode, Operand
+from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
 from integraph.frontends.tracer import broadcast
 from integraph.targets.graph_evaluation import STRUCTURE
 
@@ -116,15 +116,15 @@ def where(n: GraphNode) -> Operand:
     for x in (a, b):
         if isinstance(x, np.ndarray) and x.dtype.kind != "f":
             raise SourceError(f"{n.where} chooses constants of type {x.dtype}: they must be floats")
-    if isinstance(a, Drawn):
+    if isinstance(a, OnnxValue):
         return n.tracer.choose(first, a, b, n.where)
-    assert isinstance(b, Drawn)
+    assert isinstance(b, OnnxValue)
     return n.tracer.choose(~first, b, a, n.where)
 
 
 def moved(n: GraphNode, op: str, x: Operand, data: tuple[Any, ...]) -> Operand:
     """An operation that moves entries, of constants of any type too."""
-    if isinstance(x, Drawn):
+    if isinstance(x, OnnxValue):
         return n.tracer.move(op, x, data, n.where)
     value = np.asarray(STRUCTURE[op](x, data))
     n.room(*value.shape)

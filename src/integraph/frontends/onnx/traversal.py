@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.node import Node, R, T, attributes, show
+from integraph.frontends.onnx.node import OnnxNode, R, T, attributes, show
 from integraph.frontends.onnx.tensors import Array, decode, type_name, whole
 
 OLDEST, NEWEST = 6, 28
 UNFOLD = 1 << 26  # numbers that may be made besides those of the file
 CONTROL = ("If", "Loop", "Scan")
 
-Rules = Mapping[str, Mapping[str, Callable[[Node[T, R]], T | Array | tuple[T | Array, ...]]]]  # by domain and operator
+Rules = Mapping[
+    str, Mapping[str, Callable[[OnnxNode[T, R]], T | Array | tuple[T | Array, ...]]]
+]  # by domain and operator
 
 
-class Walk(Generic[T, R]):
+class OnnxTraversal(Generic[T, R]):
     """Tensors by name, constants decoded when they are asked for."""
 
     def __init__(self, model: Any, tracer: R, rules: Rules[T, R]) -> None:
@@ -65,7 +67,7 @@ class Walk(Generic[T, R]):
         if proto.op_type == "BatchNormalization" and self.opset < 14 and any(proto.output[1:]):
             raise SourceError(f"{where} has {len(proto.output)} outputs, so it is in training mode: save for inference")
         text, count = show(proto.name or proto.output[0]), len(proto.output)
-        node = Node(proto.op_type, where, text, self.opset, inputs, count, options, self.tracer, self.notes)
+        node = OnnxNode(proto.op_type, where, text, self.opset, inputs, count, options, self.tracer, self.notes)
         produced = rules[proto.op_type](node)
         results = produced if isinstance(produced, tuple) else (produced,)
         if not self.wanted.isdisjoint(proto.output[len(results) :]):

@@ -15,7 +15,7 @@ import numpy as np
 from integraph.errors import UsageError
 from integraph.frontends.input_names import names, numbered
 from integraph.frontends.python.derivatives import Derivatives
-from integraph.frontends.python.pointwise import Pointwise
+from integraph.frontends.python.pointwise import PointwiseFunction
 from integraph.numbers.arrays import Floats
 from integraph.targets.function import Function
 
@@ -47,7 +47,7 @@ def read(
     called = named or (parameters if len(parameters) == d else numbered(d))
     box = np.stack([np.zeros(d), np.ones(d)] if low is None or high is None else [low, high])
     apart = len(parameters) != 1
-    values = Pointwise(f, _name(f), called, apart, box)
+    values = PointwiseFunction(f, _name(f), called, apart, box)
     derivative = None if derivatives is None else Derivatives(derivatives, values)
     return Function(d, values.outputs, f"{values.name}()", called, values=values, derivative=derivative)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends.python.pointwise import Pointwise, interior
+from integraph.frontends.python.pointwise import PointwiseFunction, interior
 from integraph.numbers.arrays import Floats
 from integraph.targets.function import Alpha, point
 
@@ -22,10 +22,10 @@ SURE = 1e-4  # relative agreement of the differences among themselves, without w
 class Derivatives:
     """(α, x) → f^(α)(x)."""
 
-    def __init__(self, given: Mapping[Any, Callable[..., Any]] | Callable[..., Any], f: Pointwise) -> None:
+    def __init__(self, given: Mapping[Any, Callable[..., Any]] | Callable[..., Any], f: PointwiseFunction) -> None:
         self.f = f
         self.d = len(f.variables)
-        self.known: dict[Alpha, Pointwise] = {(0,) * self.d: f}
+        self.known: dict[Alpha, PointwiseFunction] = {(0,) * self.d: f}
         self.given: dict[Alpha, Callable[..., Any]] | None = None
         self.rule: Callable[..., Any] | None = None
         if isinstance(given, Mapping):
@@ -53,7 +53,7 @@ class Derivatives:
             )
         return alpha
 
-    def _find(self, alpha: Alpha) -> Pointwise:
+    def _find(self, alpha: Alpha) -> PointwiseFunction:
         """f^(α), made and compared when it is first needed."""
         if alpha not in self.known:
             derivative = self._made(alpha)
@@ -61,7 +61,7 @@ class Derivatives:
             self._compare(alpha, derivative)
         return self.known[alpha]
 
-    def _made(self, alpha: Alpha) -> Pointwise:
+    def _made(self, alpha: Alpha) -> PointwiseFunction:
         name = f"the derivative {alpha if self.d > 1 else alpha[0]} of {self.f.name}"
         if self.given is not None and alpha not in self.given:
             raise SourceError(f"{name} is not given: it does not exist in derivatives; add it, or use a lower order")
@@ -71,7 +71,7 @@ class Derivatives:
                 raise UsageError(f"{name} must be a Python function, not {type(g).__name__}")
         else:
             g = self._partial(alpha)
-        derivative = Pointwise(g, name, self.f.variables, self.f.apart, self.f.box)
+        derivative = PointwiseFunction(g, name, self.f.variables, self.f.apart, self.f.box)
         if derivative.outputs != self.f.outputs:
             raise SourceError(f"{name} has {derivative.outputs} outputs, {self.f.name} has {self.f.outputs}")
         return derivative
@@ -85,7 +85,7 @@ class Derivatives:
 
         return g
 
-    def _compare(self, alpha: Alpha, derivative: Pointwise) -> None:
+    def _compare(self, alpha: Alpha, derivative: PointwiseFunction) -> None:
         """A SourceError if the derivative is grossly not the slope of one below it."""
         lower = [(j, below) for j in range(self.d) if (below := _less(alpha, j)) in self.known or self._has(below)]
         for j, below in lower[:1]:
@@ -113,7 +113,7 @@ def _less(alpha: Alpha, j: int) -> Alpha:
     return (*alpha[:j], alpha[j] - 1, *alpha[j + 1 :])
 
 
-def _slope(f: Pointwise, x: Floats, j: int, h: float) -> Floats:
+def _slope(f: PointwiseFunction, x: Floats, j: int, h: float) -> Floats:
     """∂f/∂x_j by differences of order 4."""
     step = h * np.eye(x.shape[1])[j]
     result: Floats = (8.0 * (f(x + step) - f(x - step)) - (f(x + 2 * step) - f(x - 2 * step))) / (12.0 * h)

@@ -16,7 +16,7 @@ AGREE = 1e-9  # of the largest value: how far a batch may be from its points, ta
 GOLDEN = 0.6180339887498949  # steps of this size fill the unit interval evenly
 
 
-class Pointwise:
+class PointwiseFunction:
     """Whether f takes a batch is found out on the box (2, d); that rows are not mixed is checked at each batch."""
 
     def __init__(self, f: Callable[..., Any], name: str, variables: tuple[str, ...], apart: bool, box: Floats) -> None:

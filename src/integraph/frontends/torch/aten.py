@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.torch.call import Call, dense
+from integraph.frontends.torch.call import TorchCall, dense
 from integraph.frontends.torch.operations import ALIASES, RULES, SHAPES, SUPPORTED
-from integraph.frontends.tracer import Traced, Tracer
+from integraph.frontends.tracer import TracedValue, Tracer
 from integraph.targets import Network
 
 FRAME = re.compile(r'File "([^"]+)", line (\d+), in [^\n]*\n\s*([^\n]*)')
@@ -23,19 +23,19 @@ SHORT = 16  # bits of a float type whose rounding is worth a note
 
 def trace(torch: Any, program: Any, shape: tuple[int, ...], source: str) -> Network:
     """The network that the one output of the graph is."""
-    walk = _Walk(torch, program, source)
+    walk = _AtenTraversal(torch, program, source)
     output = walk.output()
     for number, node in enumerate((n for n in program.graph.nodes if n.op not in ("placeholder", "output")), 1):
         if node in walk.needed:
             walk.visit(node, number, shape)
     value = walk.value(output, shape)
-    if not isinstance(value, Traced):
+    if not isinstance(value, TracedValue):
         raise SourceError(f"the output of {source} does not depend on its input")
     network = walk.tracer.network(value)
     return replace(network, notes=(*network.notes, *dict.fromkeys(walk.notes)))
 
 
-class _Walk:
+class _AtenTraversal:
     """Values of the nodes that the output needs, in the order of the graph."""
 
     def __init__(self, torch: Any, program: Any, source: str) -> None:
@@ -103,7 +103,7 @@ class _Walk:
         where = _where(self.torch, node, number)
         if not isinstance(node.target, self.torch._ops.OpOverload):
             raise SourceError(f"{where} is not supported: control flow and calls of other graphs are no layers")
-        traced = any(isinstance(self.values[source], Traced) for source in node.all_input_nodes)
+        traced = any(isinstance(self.values[source], TracedValue) for source in node.all_input_nodes)
         if self.torch.Tag.nondeterministic_seeded in node.target.tags and (not traced or "dropout" in _op(node)):
             raise SourceError(
                 f"{where} is random, in eval mode too: a network is a fixed function; for dropout, pass "
@@ -138,15 +138,15 @@ class _Walk:
             raise SourceError(f"{where} gives {first.dtype}: values of a network are real numbers")
         if name == "to" and first.dtype.itemsize * 8 <= SHORT:
             self.notes.append(f"{where}: torch rounds values to {first.dtype} here, the network does not")
-        call = Call(self.tracer, where, _named(node, args, kwargs), self.notes)
+        call = TorchCall(self.tracer, where, _named(node, args, kwargs), self.notes)
         value = replace(RULES[name](call), shape=tuple(first.shape))
         return (value,) if several else value
 
-    def _arranged(self, node: Any, args: Any, kwargs: Any, where: str) -> Traced:
+    def _arranged(self, node: Any, args: Any, kwargs: Any, where: str) -> TracedValue:
         """Features put elsewhere: torch says where, by doing the same to their numbers. Often all stay."""
         torch = self.torch
-        inputs = [self.values[n] for n in node.all_input_nodes if isinstance(self.values[n], Traced)]
-        x: Traced = args[0]
+        inputs = [self.values[n] for n in node.all_input_nodes if isinstance(self.values[n], TracedValue)]
+        x: TracedValue = args[0]
         if len(inputs) != 1 or x is not inputs[0]:
             raise SourceError(f"{where} arranges one tensor by another that depends on the input: not supported")
         index = node.target(torch.arange(x.features).reshape(x.shape), *args[1:], **kwargs)

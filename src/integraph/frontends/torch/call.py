@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.tracer import Traced, Tracer
+from integraph.frontends.tracer import TracedValue, Tracer
 from integraph.numbers.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TorchCall:
     """One operation: its arguments by name, tensors and numbers as they are, computed ones `Traced`."""
 
     tracer: Tracer
@@ -28,17 +28,17 @@ class Call:
     def operand(self, name: str) -> Any:
         """Traced as it is, anything else as an array."""
         given = self.args[name]
-        return given if isinstance(given, Traced) else array(given)
+        return given if isinstance(given, TracedValue) else array(given)
 
-    def traced(self, name: str = "self") -> Traced:
+    def traced(self, name: str = "self") -> TracedValue:
         given = self.args[name]
-        if not isinstance(given, Traced):
+        if not isinstance(given, TracedValue):
             raise SourceError(f"{self.where}: {name} is a constant, only other arguments depend on the input")
         return given
 
     def constant(self, name: str) -> Floats:
         given = self.args[name]
-        if isinstance(given, Traced):
+        if isinstance(given, TracedValue):
             raise SourceError(
                 f"{self.where}: {name} depends on the input, from {given.where}; in a feedforward net it is a constant"
             )

@@ -11,60 +11,62 @@ from collections.abc import Callable
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.torch.call import Call, array
+from integraph.frontends.torch.call import TorchCall, array
 from integraph.frontends.torch.products import add_product, inner, linear, product
-from integraph.frontends.tracer import Traced
+from integraph.frontends.tracer import TracedValue
 from integraph.numbers.arrays import Floats
 
 THRESHOLD = 20.0  # of torch's softplus; below it, the jump to the linear part is not a rounding any more
 
-Rule = Callable[[Call], Traced]
+Rule = Callable[[TorchCall], TracedValue]
 
 
 def activation(name: str, argument: str = "self") -> Rule:
     return lambda call: call.tracer.unary(name, call.traced(argument), call.where)
 
 
-def _add(call: Call, sign: float = 1.0) -> Traced:
+def _add(call: TorchCall, sign: float = 1.0) -> TracedValue:
     """self ± alpha·other."""
     other = call.operand("other")
     factor = sign * float(1 if call["alpha"] is None else call["alpha"])
     if factor != 1.0:
-        other = call.tracer.mul(other, np.array(factor), call.where) if isinstance(other, Traced) else factor * other
+        other = (
+            call.tracer.mul(other, np.array(factor), call.where) if isinstance(other, TracedValue) else factor * other
+        )
     return call.tracer.add(call.operand("self"), other, call.where)
 
 
-def _subtract(call: Call) -> Traced:
+def _subtract(call: TorchCall) -> TracedValue:
     return _add(call, -1.0)
 
 
-def _reverse_subtract(call: Call) -> Traced:
+def _reverse_subtract(call: TorchCall) -> TracedValue:
     """other − alpha·self."""
-    return _subtract(Call(call.tracer, call.where, {**call.args, "self": call["other"], "other": call["self"]}))
+    return _subtract(TorchCall(call.tracer, call.where, {**call.args, "self": call["other"], "other": call["self"]}))
 
 
-def _multiply(call: Call) -> Traced:
+def _multiply(call: TorchCall) -> TracedValue:
     return call.tracer.mul(call.operand("self"), call.operand("other"), call.where)
 
 
-def _divide(call: Call) -> Traced:
+def _divide(call: TorchCall) -> TracedValue:
     if call["rounding_mode"] is not None:
         raise SourceError(f"{call.where} rounds to integers: only plain division is supported")
     return call.tracer.div(call.operand("self"), call.operand("other"), call.where)
 
 
-def _power(call: Call) -> Traced:
+def _power(call: TorchCall) -> TracedValue:
     exponent = call.constant("exponent")
     if exponent.size != 1:
         raise SourceError(f"{call.where} takes {exponent.size} different powers: one is supported, 2 or 3")
     return call.tracer.power(call.traced(), float(exponent.reshape(())), call.where)
 
 
-def _square(call: Call) -> Traced:
+def _square(call: TorchCall) -> TracedValue:
     return call.tracer.power(call.traced(), 2, call.where)
 
 
-def _softplus(call: Call) -> Traced:
+def _softplus(call: TorchCall) -> TracedValue:
     """log(1 + e^{βx})/β; above threshold/β torch returns x."""
     beta, threshold = (
         float(default if call[n] is None else call[n]) for n, default in (("beta", 1), ("threshold", 20))
@@ -82,7 +84,7 @@ def _softplus(call: Call) -> Traced:
     return scaled if beta == 1 else call.tracer.div(scaled, np.array(beta), call.where)
 
 
-def _gelu(call: Call) -> Traced:
+def _gelu(call: TorchCall) -> TracedValue:
     kind = call["approximate"] or "none"
     names = {"none": "gelu", "tanh": "gelu_tanh"}
     if kind not in names:
@@ -90,17 +92,17 @@ def _gelu(call: Call) -> Traced:
     return call.tracer.unary(names[kind], call.traced(), call.where)
 
 
-def _leaky_relu(call: Call) -> Traced:
+def _leaky_relu(call: TorchCall) -> TracedValue:
     slope = 0.01 if call["negative_slope"] is None else call["negative_slope"]
     return call.tracer.unary("leaky_relu", call.traced(), call.where, array(slope))
 
 
-def _prelu(call: Call) -> Traced:
+def _prelu(call: TorchCall) -> TracedValue:
     x, slope = call.traced(), call.constant("weight")
     return call.tracer.unary("leaky_relu", x, call.where, slope if slope.size == 1 else _channels(slope, x))
 
 
-def _batch_norm(call: Call) -> Traced:
+def _batch_norm(call: TorchCall) -> TracedValue:
     """(x − mean)/√(var + eps)·weight + bias, with the statistics that training left."""
     x = call.traced("input")
     if call["training"]:
@@ -119,12 +121,12 @@ def _batch_norm(call: Call) -> Traced:
     return call.tracer.add(scaled, _channels(shift, x), call.where)
 
 
-def _channels(vector: Floats, x: Traced) -> Floats:
+def _channels(vector: Floats, x: TracedValue) -> Floats:
     """One number for each channel, which is axis 1 where there is one."""
     return vector.reshape(-1, *(1 for _ in x.shape[2:])) if len(x.shape) > 1 else vector
 
 
-def _copy(call: Call) -> Traced:
+def _copy(call: TorchCall) -> TracedValue:
     return call.traced()
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.torch.call import Call
+from integraph.frontends.torch.call import TorchCall
 from integraph.frontends.torch.operations import RULES
 from integraph.frontends.tracer import Tracer
 from integraph.targets import Network
@@ -68,7 +68,7 @@ def trace(module: Any, inputs: int, source: str) -> Network:
         if takes != x.features:
             raise SourceError(f"{where} takes {takes} inputs, but {x.features} values come in: they must agree")
         args = {attribute: getattr(layer, attribute) for attribute in attributes}
-        value = RULES[rule](Call(tracer, where, {"self": x, "input": x, **args}, notes))
+        value = RULES[rule](TorchCall(tracer, where, {"self": x, "input": x, **args}, notes))
         x = replace(value, shape=(1, value.features))
     network = tracer.network(x)
     return replace(network, notes=(*network.notes, *dict.fromkeys(notes)))

@@ -22,7 +22,7 @@ FAR = 2.0**40
 FLAT = 4.0  # an exponent that moves by no more is integrated as it stands
 
 
-class Precise:
+class PreciseFunctions:
     """`Functions` of one precision. mpmath keeps the working precision in a context; this one is our own."""
 
     abs: Lifted

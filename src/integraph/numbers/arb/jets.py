@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from flint import arb, arb_poly, ctx
 
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ONE, Balls, hull
 from integraph.numbers.arb.jet_functions import coefficients, thin
 from integraph.numbers.arb.jet_powers import power, real_power
@@ -91,7 +91,7 @@ class Jets:
         return self.jet(_number(text, ctx.prec), [], self.n + 1)
 
     def apply(self, step: Operation, args: Sequence[Jet]) -> Jet:
-        look()
+        check_deadline()
         u, v = args[0], args[-1]
         match step.op:
             case "neg":
@@ -130,7 +130,7 @@ class Jets:
         parts: Parts = [arb_poly([]) if self.dense else Sparse({})] * min(len(a) + len(b) - 1, n + 1)
         for j, left in enumerate(a):
             if left:
-                look()
+                check_deadline()
                 for k, right in enumerate(b[: n + 1 - j], j):
                     if right:
                         parts[k] = parts[k] + left * right

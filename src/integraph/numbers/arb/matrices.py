@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb, arb_mat, ctx
 
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import FIRST
 
 PART = 150_000_000  # products of balls of FIRST bits, half a second
@@ -18,12 +18,12 @@ def product(A: arb_mat, B: arb_mat) -> arb_mat:
     rows, inner, columns = A.nrows(), A.ncols(), B.ncols()
     cost = inner * columns * max(ctx.prec / FIRST, 1.0) ** GROWTH
     some = max(1, int(PART / max(cost, 1.0)))
-    look()
+    check_deadline()
     if rows <= some:
         return A * B
     entries, out = A.entries(), []
     for first in range(0, rows, some):
-        look()
+        check_deadline()
         last = min(first + some, rows)
         out += (arb_mat(last - first, inner, entries[first * inner : last * inner]) * B).entries()
     return arb_mat(rows, columns, out)
@@ -33,6 +33,6 @@ def scaled_rows(factors: Sequence[arb], A: arb_mat) -> arb_mat:
     """Every row of A times its factor."""
     columns, entries, out = A.ncols(), A.entries(), []
     for row, factor in enumerate(factors):
-        look()
+        check_deadline()
         out += [factor * entry for entry in entries[row * columns : (row + 1) * columns]]
     return arb_mat(A.nrows(), columns, out)

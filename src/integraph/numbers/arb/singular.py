@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, arb_mat
 from threadpoolctl import threadpool_limits
 
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import FIRST, ONE, ZERO, matrix, precision, size
 from integraph.numbers.arb.matrices import product
 from integraph.numbers.arrays import Floats
@@ -49,7 +49,7 @@ def _norm(A: arb_mat, near: Floats) -> arb:
 def _row_sums(A: arb_mat) -> list[arb]:
     columns, entries, sums = A.ncols(), A.entries(), []
     for start in range(0, len(entries), columns):
-        look()
+        check_deadline()
         sums.append(sum((size(ball) for ball in entries[start : start + columns]), ZERO))
     return sums
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from integraph.clock import look
+from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO
 
 
@@ -34,7 +34,7 @@ class Sparse:
     def __mul__(self, other: Sparse) -> Sparse:
         terms: dict[int, arb] = {}
         for i, x in self.terms.items():
-            look()
+            check_deadline()
             for j, y in other.terms.items():
                 if i + j in terms:
                     terms[i + j] += x * y

@@ -16,7 +16,7 @@ from integraph.paper.items.lemma4 import compiled
 from integraph.paper.items.lemmas import B, W, lemma_3
 from integraph.paper.items.theorem1 import MONOMIALS, D, built, chosen
 from integraph.paper.lemma4_equations import Lemma4, psi
-from integraph.paper.rows import Found, erratum, size
+from integraph.paper.rows import Finding, erratum, size
 from integraph.program import Program
 
 SMALL = (3, 4.0, 0.3)  # N, c and x at which steps 2 and 3 are shown
@@ -27,7 +27,7 @@ INTEGRATED = 1e-25
     "Lemma 4 and Theorem 1, indices",
     "printed: λ_{j,k} = y_{d+(k+1)j} and the like. These numbers are not different; d + k·d + j are",
 )
-def indices() -> Found:
+def indices() -> Finding:
     d, N = 2, 3
     pairs = [(j, k) for j in range(1, d + 1) for k in range(N + 1)]
     printed = {(j, k): d + (k + 1) * j for j, k in pairs}
@@ -35,7 +35,7 @@ def indices() -> Found:
     first = next((a, b) for n, a in enumerate(pairs) for b in pairs[n + 1 :] if printed[a] == printed[b])
     r = compiled(Lemma4(d, N, 4.0, 0.5)).registers
     named = {r.name(number - 1) for number in ours.values()}
-    return Found(
+    return Finding(
         f"d = {d}, N = {N}: {len(pairs)} states λ have {len(set(printed.values()))} different printed numbers ((j, k) "
         f"= {first[0]} and {first[1]} are both y_{printed[first[0]]}); ours have {len(set(ours.values()))}",
         len(set(printed.values())) < len(pairs) == len(set(ours.values())) == len(named),
@@ -48,7 +48,7 @@ def indices() -> Found:
     "printed: μ̇_k = c(α − γ_k) Σ_ℓ a_{k−1,ℓ} λ_ℓ drives μ to 0. Corrected: μ̇_k = −c(α − γ_k)[(Bλ)_k − κ_k], "
     "B = A(e^A − I)⁻¹, κ = (e^A − I)⁻¹(v − b), v = (0, …, 0, ½)",
 )
-def step_2() -> Found:
+def step_2() -> Finding:
     N, c, x = SMALL
     left, bumps = {}, 0.0
     for which in ("printed", "corrected"):
@@ -58,7 +58,7 @@ def step_2() -> Found:
         bumps = max(bumps, apart([states[f"lam{k},0"] for k in range(N + 1)], psi(N, c, x)))
     wrong, right = (max(map(abs, left[which])) for which in ("printed", "corrected"))
     shown = ", ".join(f"{value:.3f}" for value in left["printed"])
-    return Found(
+    return Finding(
         f"N = {N}, c = {c:g}, x = {x:g}, integrated: printed, μ(2) = {shown}; corrected, |μ(2)| ≤ {size(right)}; "
         f"λ(2) = ψ up to {size(bumps)} in both",
         wrong > 0.1 and max(right, bumps) <= INTEGRATED,
@@ -71,7 +71,7 @@ def step_2() -> Found:
     "printed: λ̇_{j,k} = −1 for k = 0, …, N − 1. Then λ_N is not ψ_N − 1, and its logarithm is that of ψ_N + 1. "
     "Corrected: k = 0, …, N",
 )
-def step_3() -> Found:
+def step_3() -> Finding:
     N, c, x = SMALL
     off = {}
     true = digits().log(psi(N, c, x)[N])
@@ -79,7 +79,7 @@ def step_3() -> Found:
         lemma = Lemma4(1, N, c, 1.0, step_3=which)
         states = lemma.equations().path(lemma.start((x,)), steps=4)[4]
         off[which] = float(abs(states[f"mu{N},0"] - true))
-    return Found(
+    return Finding(
         f"N = {N}, c = {c:g}, x = {x:g}, integrated: μ_N(4) should be ln ψ_N = {float(true):.3f}; printed it is off by "
         f"{off['printed']:.3f}, corrected by {size(off['corrected'])}",
         off["printed"] > 0.1 and off["corrected"] <= INTEGRATED,
@@ -91,7 +91,7 @@ def step_3() -> Found:
     "Theorem 1, depth",
     "printed: D = 7 + ⌈2M(N+1)^d/((N+2)d)⌉. A batch takes two segments, full or not: 7 + 2⌈M(N+1)^d/((N+2)d)⌉",
 )
-def depth() -> Found:
+def depth() -> Finding:
     said, program = chosen(), built("paper")
     lanes = (said["N"] + 2) * D
     printed, true = 7 + math.ceil(2 * said["terms"] / lanes), theorem1.depth(D, said["N"], said["terms"])
@@ -99,7 +99,7 @@ def depth() -> Found:
         (d, N, math.comb(d + n - 1, d) * (N + 1) ** d) for d in (1, 2, 3) for n in range(1, 9) for N in range(1, 33)
     ]
     differ = sum(7 + math.ceil(2 * terms / ((N + 2) * d)) != theorem1.depth(d, N, terms) for d, N, terms in cases)
-    return Found(
+    return Finding(
         f"the example of Theorem 1, {said['terms']} terms in batches of {lanes}: printed {printed}, corrected {true}, "
         f"and the program has {program.depth}. They differ in {differ} of {len(cases)} cases d ≤ 3, n ≤ 8, N ≤ 32",
         printed < true == program.depth,
@@ -112,7 +112,7 @@ def depth() -> Found:
     "printed: the difference to the last increment. What a lane holds is the sum of all increments, so the new one is "
     "ln|a| minus that sum",
 )
-def increments() -> Found:
+def increments() -> Finding:
     m, coefficients = digits(), (5.0, 0.25, 3.0, 0.5)
     errors = {}
     for which in ("printed", "corrected"):
@@ -122,7 +122,7 @@ def increments() -> Found:
             lane = integrate([(0, -1, 0, step)], [lane])[0]
             last, total = step, total + step
         errors[which] = float(abs(lane / coefficients[-1] - 1))
-    return Found(
+    return Finding(
         f"a lane that is refilled with |a| = {', '.join(f'{a:g}' for a in coefficients)}, by Lemma 3, integrated: at "
         f"the end it is wrong by a relative {errors['printed']:.3g} as printed, "
         f"{size(errors['corrected'])} as corrected",
@@ -136,7 +136,7 @@ def increments() -> Found:
     "printed: a point of [0, 1] lies in at most 2 approximate supports. At x = k/N it lies in 3 closed ones; with "
     "half-open ones in 2, and there the third function is at most δ",
 )
-def supports() -> Found:
+def supports() -> Finding:
     N, c = 4, 34.0
     sides = [(Fraction(max(k - 1, 0), N), Fraction(min(k + 1, N), N)) for k in range(N + 1)]
     points = [Fraction(n, 8 * N) for n in range(8 * N + 1)]
@@ -145,7 +145,7 @@ def supports() -> Found:
     m = digits()
     third = max(psi(N, c, m.mpf(k) / N)[k + 1] for k in range(1, N))
     delta = (1 - m.tanh(m.mpf(c) / (2 * N))) / 2
-    return Found(
+    return Finding(
         f"N = {N}: {closed.count(3)} of {len(points)} points lie in 3 closed supports, {half.count(3)} in 3 half-open "
         f"ones; with c = {c:g} the function left out there is at most {float(third / delta):.9g}·δ(c), δ(c) = "
         f"{float(delta):.3g}",
@@ -160,7 +160,7 @@ def supports() -> Found:
     "printed: form ψ_k − 1, then its logarithm by λ̇ = −λ². ψ_k is as small as e^(−2c), so this takes about 2c/ln 2 + "
     "60 bits; ψ_k + 1, the remark's, is stable in float64 and costs M(N+2)^d terms, not 2^d·M(N+1)^d",
 )
-def numbers() -> Found:
+def numbers() -> Finding:
     lemma, x, m = Lemma4(1, 7, 28.0, 0.5), 0.05, digits()
     bits, bumps = required_bits(lemma.c), psi(lemma.N, lemma.c, x)
     rounded = compiled(lemma, bits=53)
@@ -171,7 +171,7 @@ def numbers() -> Found:
     refused = [engine for engine in ("exact", "taylor", "oracle") if _refuses(compiled(lemma), x, engine)]
     N = chosen()["N"]
     terms, printed = MONOMIALS * (N + 2) ** D, 2**D * MONOMIALS * (N + 1) ** D
-    return Found(
+    return Finding(
         f"N = 7, c = 28, x = {x:g}: with controls rounded to float64 the exact flow of step 4 escapes "
         f"{size(float(early))} before it ends. {len(refused)} of 3 float64 engines refuse; with {bits} bits ln ψ is "
         f"right up to {size(precise)}. The remark's ln(ψ + 1), integrated in float64: {size(remark)}; terms of the "
@@ -205,7 +205,7 @@ def _refuses(program: Program, x: float, engine: str) -> bool:
 
 
 @erratum("Lemma 3, proof", "printed: y_{m+1} holds the product. There is no m; it is y_{d+1}, as in the statement")
-def product() -> Found:
+def product() -> Finding:
     m, d = digits(), len(W)
     xi = [m.mpf(n) / 7 for n in range(1, d + 1)]
     equations = lemma_3(W, B)
@@ -213,7 +213,7 @@ def product() -> Found:
     end = list(path[-1].values())
     wanted = m.exp(B) * m.fprod(value ** m.mpf(w) for value, w in zip(xi, W, strict=True))
     holds = [n + 1 for n, value in enumerate(end) if abs(value - wanted) <= INTEGRATED]
-    return Found(
+    return Finding(
         f"d = {d}, integrated: of {len(end)} registers, y_{', y_'.join(map(str, holds))} holds e^b Π ξ^w = "
         f"{float(wanted):.6g}, up to {size(float(abs(end[d] - wanted)))}",
         holds == [d + 1],

@@ -12,7 +12,7 @@ from integraph.numbers.arrays import Floats
 from integraph.paper.digits import digits
 from integraph.paper.integrator import Term, integrate
 from integraph.paper.items.theorem2 import EPS, SIZES, constants, net
-from integraph.paper.rows import Found, erratum, size
+from integraph.paper.rows import Finding, erratum, size
 from integraph.program import ONE
 
 
@@ -21,11 +21,11 @@ from integraph.program import ONE
     "printed: the perturbation is at most Kδ_k, K = M(W̃ + 1). Step 1 leaves up to (M W̃ + 1)δ_k, which is more where "
     "M < 1: take max(M, 1)",
 )
-def small_weights() -> Found:
+def small_weights() -> Finding:
     width, M, delta, r = 8, 0.1, 1e-3, 30
     left = after_step_1(width, M, delta, r) / delta
     printed, corrected = M * (width + 1), max(M, 1.0) * (width + 1)
-    return Found(
+    return Finding(
         f"W̃ = {width}, M = {M:g}, all starts off by δ = {delta:g}: step 1, integrated, leaves {left:.6g} δ, where the "
         f"proof allows K δ = {printed:.3g} δ; with max(M, 1) it allows {corrected:.3g} δ",
         printed < left <= corrected,
@@ -50,7 +50,7 @@ def after_step_1(width: int, M: float, delta: float, r: int) -> float:
     "printed: δ₀, and rates from it. δ₀ underflows float64 for nets of common size; in logarithms only r₁ and r₃ = "
     "−ln(…) remain",
 )
-def underflow() -> Found:
+def underflow() -> Finding:
     M, width, depth, norm, m = 2.0, 64, 2, 1.0, digits()
     K, a1, a2, a3, delta = constants(M, width, depth, norm, EPS)
     power = float(m.log10(delta))
@@ -58,7 +58,7 @@ def underflow() -> Found:
     true = [float(-m.log((M * width + 1) * delta / (1 + delta))), float(-m.log(after / (K + after)))]
     ours = theorem2.rates(M, width, depth, 1.0, norm, EPS)[0]
     off = max(abs(ours.r1 / true[0] - 1), abs(ours.r3 / true[1] - 1))
-    return Found(
+    return Finding(
         f"W̃ = {width}, M = {M:g}, D̃ = {depth}, ‖c‖₁ = {norm:g}, ε = {EPS:g}: δ₀ = 10^{power:.1f}, in float64 "
         f"{float(delta):g}; r₁ = {true[0]:.5g}, r₃ = {true[1]:.5g} of the first layer in many digits, in logarithms "
         f"the same up to {size(off)}",
@@ -72,7 +72,7 @@ def underflow() -> Found:
     "printed: z(k+1) = tanh(A_k z(k) + b_k) for k = 1, …, D̃, with z(0) = x and f = c·z(D̃). Then nothing makes z(1), "
     "and z(D̃ + 1) is never read; k = 0, …, D̃ − 1",
 )
-def recurrence() -> Found:
+def recurrence() -> Finding:
     network, x = net(), np.random.default_rng(7).uniform(size=(200, SIZES[0]))
     depth = len(SIZES) - 1
     program = compiler.compile(network, EPS)(x)
@@ -85,7 +85,7 @@ def recurrence() -> Found:
             z[k + 1] = np.tanh(before @ layer.A.T + layer.b)
         last = z.get(depth)
         off[which] = math.inf if last is None else float(np.abs(last @ network.layers[-1].A.T - program).max())
-    return Found(
+    return Finding(
         f"D̃ = {depth}: c·z(D̃) and the compiled net differ by {off['printed']:.3g} with k = 1, …, D̃ and z(1) = x, "
         f"which is a layer less, and by {size(off['corrected'])} with k = 0, …, D̃ − 1",
         off["printed"] > 0.1 and off["corrected"] <= EPS,

@@ -13,7 +13,7 @@ from integraph.gadgets.partition import controls
 from integraph.paper.digits import apart, digits
 from integraph.paper.equations import same, written
 from integraph.paper.lemma4_equations import Lemma4, matrices, psi
-from integraph.paper.rows import Found, item, shared, size
+from integraph.paper.rows import Finding, item, shared, size
 from integraph.paper.table1 import NAMES, column
 from integraph.program import Program, Registers, View, build
 
@@ -47,7 +47,7 @@ def integrated() -> tuple[list[dict[str, Any]], ...]:
     "e^A is bidiagonal with ±½, and Σ_k ψ_k = 1",
     "lem:bootstrap",
 )
-def lemma_4() -> Found:
+def lemma_4() -> Finding:
     program, equations = compiled(LEMMA), LEMMA.equations()
     alike = [same(written(program, n), equations.terms(n), ROUNDED) for n in range(7)]
     ended: list[Any] = []
@@ -63,7 +63,7 @@ def lemma_4() -> Found:
     exponential = max(_bidiagonal(N) for N in (1, 3, 8))
     fixed = max(_controls(N) for N in (1, 3, 8))
     good = program.width == 2 * (LEMMA.N + 2) * LEMMA.d and program.depth == 7 and all(alike)
-    return Found(
+    return Finding(
         f"N = {LEMMA.N}, c = {LEMMA.c:g}, d = {LEMMA.d}: W = {program.width}, D = {program.depth}; the terms of "
         f"{sum(alike)} of 7 segments are the paper's (step 2 as corrected below) up to rounding. Integrated with "
         f"{BITS} bits, the end is off by {size(end)}, Σψ by {size(one)}; e^A by {size(exponential)}, our A, b, B, κ by "
@@ -93,7 +93,7 @@ def _controls(N: int) -> float:
     "what α, λ, β and μ hold after steps 0 … 7",
     "tab:bootstrap_summary",
 )
-def table_1() -> Found:
+def table_1() -> Finding:
     flow = compiled(LEMMA).flow(X, engine="precise", times=np.arange(8.0)).check()
     assert flow.path is not None
     errors = np.zeros((2, len(TABLE_I), 8))
@@ -107,7 +107,7 @@ def table_1() -> Found:
     terms, program = errors.max(axis=(1, 2)).tolist()
     head = ("", *(f"step {step}" for step in range(8)))
     body = [(NAMES[row], *map(size, errors[0, n])) for n, row in enumerate(TABLE_I)]
-    return Found(
+    return Finding(
         f"N = {LEMMA.N}, c = {LEMMA.c:g}, Δ = {LEMMA.delta:g}, {len(X) * LEMMA.d} values x: over all 8 columns the "
         f"paper's terms, integrated with {BITS} bits, are within {size(terms)} of the table, and our compiled program "
         f"with float64 controls within {size(program)}, relatively",
@@ -123,7 +123,7 @@ def table_1() -> Found:
     "1)/N], ψ_k ≤ δ(c) = ½(1 − tanh(c/2N))",
     "fig:ac",
 )
-def figure_1() -> Found:
+def figure_1() -> Finding:
     m, (N, c) = digits(), FIGURE
     ours = Partition(N, c)
     x = np.linspace(0.0, 1.0, 481)
@@ -138,7 +138,7 @@ def figure_1() -> Found:
     middle = apart([psi(N, c, (m.mpf(2 * k - 1)) / (2 * N))[k] for k in range(1, N + 1)], [0.5] * N)
     named = apart([ours.delta], [delta], RELATIVE)
     good = max(off, one) <= COMPILED and outside <= delta and named <= COMPILED and middle <= 1e-2
-    return Found(
+    return Finding(
         f"δ = {float(delta):.6f}, largest ψ_k seen outside its support {float(outside):.6f}; peaks ψ_k(k/N) = "
         f"{', '.join(f'{v:.4f}' for v in peaks)}; ψ_k(γ_k) is ½ up to {size(middle)}. Our formula, without differences "
         f"of tanh, agrees at {len(x)} points up to {size(off)} relatively; Σψ − 1 is at most {size(one)}",

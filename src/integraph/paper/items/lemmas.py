@@ -15,7 +15,7 @@ from integraph.gadgets import ln, monomial, tanh
 from integraph.numbers.arrays import Floats
 from integraph.paper.digits import apart, digits
 from integraph.paper.equations import Equations, same, written
-from integraph.paper.rows import Found, item, size
+from integraph.paper.rows import Finding, item, size
 from integraph.program import Program, Registers, Status, build, segment
 
 SLOW = 6  # DOP853 takes every so many of the points
@@ -66,11 +66,11 @@ def compared(cases: Sequence[Case]) -> tuple[dict[str, float], bool]:
     return errors, alike
 
 
-def told(what: str, errors: dict[str, float], alike: bool) -> Found:
+def told(what: str, errors: dict[str, float], alike: bool) -> Finding:
     parts = ", ".join(f"{NAMES[engine]} {size(error)}" for engine, error in errors.items())
     terms = "the gadget has exactly these terms" if alike else "the gadget has OTHER terms"
     good = alike and all(error <= ACCURACY[engine] for engine, error in errors.items())
-    return Found(f"{what}, largest error: {parts}; {terms}", good, dict(errors))
+    return Finding(f"{what}, largest error: {parts}; {terms}", good, dict(errors))
 
 
 @item(
@@ -79,7 +79,7 @@ def told(what: str, errors: dict[str, float], alike: bool) -> Found:
     "b",
     "lem:tanh",
 )
-def first() -> Found:
+def first() -> Finding:
     m, xi, cases = digits(), np.linspace(-7.0, 7.0, 57), []
     for a, b in SLOPES:
         r = Registers()
@@ -98,7 +98,7 @@ def logarithm() -> Program:
 
 
 @item("Lemma 2, ln", "ẏ₁ = y₂, ẏ₂ = −y₂² from (0, ξ − 1), ξ > 0: y(1) = (ln ξ, (ξ − 1)/ξ)", "lem:ln")
-def second() -> Found:
+def second() -> Finding:
     m = digits()
     starts = np.concatenate([-1.0 + 2.0 ** -np.arange(1.0, 7.0), np.linspace(0.0, 3.0, 25), [99.0, 999.0]])  # ξ − 1
     xi = [1 + m.mpf(start) for start in starts.tolist()]
@@ -112,7 +112,7 @@ def second() -> Found:
     "for ξ < 1 the solution of ẏ₂ = −y₂² diverges, but after t = 1 as long as ξ > 0; for ξ > 1 the escape time is "
     "negative. (Theorem 1 has a row for the variant with Δ > 1 and ψ + 1.)",
 )
-def escape() -> Found:
+def escape() -> Finding:
     xi = np.array([-3.0, -1.0, -0.25, 0.25, 0.5, 0.75, 1.5, 3.0])
     program = LEMMA_2.program()
     long = build(program.registers, [segment("ln", program.segments[0].blocks[0], duration=64.0)], program.readout)
@@ -122,7 +122,7 @@ def escape() -> Found:
     times |= {xi[f.input]: -f.time for f in backward.failures if f.status is Status.ESCAPED and xi[f.input] > 1}
     off = max((abs(times.get(x, np.inf) * (1.0 - x) - 1.0) for x in xi.tolist()), default=np.inf)
     within = [x for x in xi.tolist() if 0 <= times.get(x, np.inf) <= 1]
-    return Found(
+    return Finding(
         f"escape times of ξ = {', '.join(f'{x:g}' for x in xi)} by integration of the terms: "
         f"{', '.join(f'{times[x]:.4g}' for x in xi.tolist() if x in times)}; they are 1/(1 − ξ) up to {size(off)} of "
         f"it; up to t = 1 for "
@@ -137,7 +137,7 @@ def escape() -> Found:
     "ẏ_{d+1} = (w·y_{1:d} + b) y_{d+1} from (ln ξ, 1): y_{d+1}(1) = e^b ξ₁^w₁ ⋯ ξ_d^w_d; −w and −b divide by it",
     "lem:multiply",
 )
-def third() -> Found:
+def third() -> Finding:
     m = digits()
     xi = np.random.default_rng(3).uniform(0.01, 1.0, (40, len(W)))
     logs = np.log(xi)
@@ -155,7 +155,7 @@ def third() -> Found:
     back = ends(lemma_3([-value for value in W], -B).program(), there, "taylor")
     returned = apart(back.ravel().tolist(), cases[0][2].ravel().tolist())
     outcome = told(f"d = 3, {len(xi)} points ξ, w and −w", errors, alike)
-    return Found(
+    return Finding(
         f"{outcome.computed}; there and back again ends {size(returned)} from where it began",
         outcome.good and returned <= ACCURACY["taylor"],
         {**outcome.numbers, "returned": returned},

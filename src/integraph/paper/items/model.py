@@ -6,7 +6,7 @@ import numpy as np
 
 from integraph.api import compiler
 from integraph.numbers.arrays import Floats
-from integraph.paper.rows import Found, item, size
+from integraph.paper.rows import Finding, item, size
 from integraph.program import ONE, Program
 
 FORMULA = "sin(3*x)*exp(-y)/(1+x*y)"
@@ -21,7 +21,7 @@ DIFFERENCE, ROUNDING = 1e-8, 1e-13
     "out",
     "eq:neural_ode",
 )
-def equation_1() -> Found:
+def equation_1() -> Finding:
     program = compiler.compile(FORMULA)
     times = [n + share for n in range(program.depth) for share in (0.25, 0.5, 0.75)]
     near = [t + step * H for t in times for step in (-2, -1, 0, 1, 2)]
@@ -34,7 +34,7 @@ def equation_1() -> Found:
     said = np.stack([program.rhs(t, path[:, n, 2]) for n, t in enumerate(times)], 1)
     off, sums = float(np.abs(slope - written).max()), float(np.abs(written - said).max())
     begins = float(np.abs(flow.path[:, 0] - start).max())
-    return Found(
+    return Finding(
         f"{FORMULA}: W = {program.width}, D = {program.depth}, {program.terms} controls. The sums b + A y + Q(y, y) "
         f"and the right-hand side differ by {size(sums)}, the sums and the slope of the closed-form flow by "
         f"{size(off)} (by differences); y(0) and (x, 0) by {size(begins)}",
@@ -60,13 +60,13 @@ def _sums(program: Program, number: int, y: Floats) -> Floats:
     "rescaling the dynamics makes T = 1 and the same map; what was depth is then stiffness, the largest |eigenvalue| "
     "of the Jacobian along the flow",
 )
-def horizon() -> Found:
+def horizon() -> Finding:
     program = compiler.compile(FORMULA)
     one = program.rescale_time(1.0)
     off = float(np.abs(one(POINTS) - program(POINTS)).max())
     before, after = program.stiffness(POINTS), one.stiffness(POINTS)
     ratio = after / before
-    return Found(
+    return Finding(
         f"T = {program.horizon:g} → {one.horizon:g}: outputs differ by {size(off)}; stiffness {before:.4g} → "
         f"{after:.4g}, {ratio:.6g} times",
         one.horizon == 1.0 and off <= ROUNDING and abs(ratio - program.horizon) <= 1e-9 * program.horizon,

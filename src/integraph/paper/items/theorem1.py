@@ -14,7 +14,7 @@ from integraph.bounds.paper import theorem1
 from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.numbers.arrays import Floats
 from integraph.paper.digits import digits
-from integraph.paper.rows import Found, item, shared, size
+from integraph.paper.rows import Finding, item, shared, size
 from integraph.program import Program
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def chosen() -> dict[str, Any]:
     "2δ), W = 2(N + 2)d + 1 and M(N + 1)^d terms give sup|f − f̂| ≤ ε",
     "thm:sobolev",
 )
-def theorem_1() -> Found:
+def theorem_1() -> Finding:
     program, said, ours = built("paper"), chosen(), theorem1.paper(D, ORDER, EPS, GAMMA)
     steep, norm = ours.c, sobolev_norm(F, ORDER).norm[1]
     off, proof = seen(program), proved("paper")
@@ -70,7 +70,7 @@ def theorem_1() -> Found:
     near = abs(ours.delta / said["delta"] - 1) <= 1e-12 and said["c"] <= steep <= said["c"] * 1.05
     enough = Partition(said["N"], steep).delta <= said["delta"]
     named = program.source.endswith(f"N = {said['N']}, c = {steep:g}")
-    return Found(
+    return Finding(
         f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = "
         f"{float(said['delta']):.4g}, c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = "
         f"{said['D']} (depth as corrected below). Compiled as printed: c = {steep:g}, W = {program.width}, D = "
@@ -93,7 +93,7 @@ def theorem_1() -> Found:
     "Theorem 1, orders of growth",
     "W = O(ε^(−1/n)) states and D = O(ε^(−(d−1)/n)) segments",
 )
-def growth() -> Found:
+def growth() -> Finding:
     slopes = {}
     for d, n in ((1, 4), (2, 4), (3, 6)):
         ends = [theorem1.paper(d, n, eps).N for eps in (1e-16, 1e-20)]
@@ -105,20 +105,20 @@ def growth() -> Found:
     wanted = {name: -(1 if name[0] == "W" else int(name[7]) - 1) / int(name[-1]) for name in slopes}
     off = max(abs(slopes[name] - wanted[name]) for name in slopes)
     parts = "; ".join(f"{name}: {value + 0.0:.4f}" for name, value in slopes.items())
-    return Found(f"exponents of ε between 1e-16 and 1e-20: {parts}", off <= 5e-3, {**slopes, "largest": off})
+    return Finding(f"exponents of ε between 1e-16 and 1e-20: {parts}", off <= 5e-3, {**slopes, "largest": off})
 
 
 @item(
     "Theorem 1, as in the remark after Lemma 2",
     "Δ > 1 and the logarithms of ψ_k + 1 avoid the escape; more monomials have to be formed",
 )
-def remark() -> Found:
+def remark() -> Finding:
     program, N = built("remark"), chosen()["N"]
     off, taylor, proof = seen(program), seen(program, "taylor"), proved("remark")
     terms = MONOMIALS * (N + 2) ** D
     depth = 7 + 2 * math.ceil(terms / ((N + 2) * D))
     fits = program.bits == 53 and (program.width, program.depth) == (chosen()["W"], depth)
-    return Found(
+    return Finding(
         f"Δ = 1.25, the same N: {terms} terms M(N + 2)^d, W = {program.width}, D = {program.depth}, in float64. Error "
         f"seen {size(off)} by closed forms, {size(taylor)} by integration of the terms, {proof.status} ≤ "
         f"{size(proof.upper)}",
@@ -131,14 +131,14 @@ def remark() -> Found:
     "Theorem 1, last sentence: any horizon T by rescaling",
     "the right-hand sides times D/T give any horizon T",
 )
-def horizon() -> Found:
+def horizon() -> Finding:
     program = built("remark")
     offs = {}
     for T in (1.0, 20.0):
         other = program.rescale_time(T)
         offs[T] = float(np.abs(other(POINTS) - program(POINTS)).max()) if other.horizon == T else math.inf
     parts = ", ".join(f"T = {T:g}: {size(off)}" for T, off in offs.items())
-    return Found(
+    return Finding(
         f"the outputs of T = {program.horizon:g} and of others differ by: {parts}",
         max(offs.values()) <= 1e-10,
         {f"T = {T:g}": off for T, off in offs.items()},
@@ -150,7 +150,7 @@ def horizon() -> Found:
     "(not in the paper) the same theorem with fewer registers and segments: ln ψ_k is linear in ln cosh, a cell is one "
     "product, N and c come from moments",
 )
-def lean() -> Found:
+def lean() -> Finding:
     paper, parts, good = built("paper"), [], True
     numbers: dict[str, float] = {}
     for name, eps in (("asked", EPS), ("proved", proved("paper").upper)):
@@ -162,7 +162,7 @@ def lean() -> Found:
         )
         numbers |= {f"ratio, {name}": ratio, f"proven, {name}": proof.upper}
         good = good and proof.status == "proved" and proof.upper <= eps and ratio > 1
-    return Found(
+    return Finding(
         f"as printed W = {paper.width}, D = {paper.depth}, proved ≤ {size(proved('paper').upper)}. Lean "
         + "; ".join(parts),
         good,

@@ -13,7 +13,7 @@ from integraph.constructions.recipes import RECIPES
 from integraph.numbers.arrays import Floats
 from integraph.paper.digits import apart, digits
 from integraph.paper.items.lemmas import ends, lemma_1
-from integraph.paper.rows import Found, item, shared, size
+from integraph.paper.rows import Finding, item, shared, size
 from integraph.program import Program, Registers, build, segment
 from integraph.targets import Network, from_layers
 
@@ -29,7 +29,7 @@ SIZES = (3, 6, 6)  # inputs and layers of the example; its output is one number
     "(4K+2)e^(4K+2)δ/(4K+2 − 9(e^(4K+2) − 1)δ)",
     "lem:tanh_perturbation",
 )
-def lemma_5() -> Found:
+def lemma_5() -> Finding:
     m, program, xi = digits(), lemma_1(1.0, 0.0).program(), np.linspace(-K, K, 41)
     numbers: dict[str, float] = {}
     good, parts, identity = True, [], 0.0
@@ -38,7 +38,7 @@ def lemma_5() -> Found:
         states = ends(program, starts, "taylor")
         clean = np.repeat(xi, len(CORNERS))
         seen = float(np.abs(states - np.stack([clean, np.tanh(clean), clean * np.tanh(clean)], 1)).max())
-        predicted = [value for start in starts.tolist() for value in exactly(*map(m.mpf, start))]
+        predicted = [value for start in starts.tolist() for value in reference_values(*map(m.mpf, start))]
         identity = max(identity, apart(states.ravel().tolist(), predicted))
         a = 4 * m.mpf(K) + 2
         printed = float(a * m.exp(a) * delta / (a - 9 * (m.exp(a) - 1) * delta))
@@ -46,7 +46,7 @@ def lemma_5() -> Found:
         parts.append(f"δ = {delta:g}: seen {size(seen)}, tight {size(tight)}, printed {size(printed)}")
         numbers |= {f"seen {delta:g}": seen, f"tight {delta:g}": tight, f"printed {delta:g}": printed}
         good = good and seen <= tight <= printed and abs(lemma5.paper(K, delta) / printed - 1) <= 1e-12
-    return Found(
+    return Finding(
         f"K = {K:g}, {len(xi)}·{len(CORNERS)} starts for each δ, integrated. {'; '.join(parts)}. The identity behind "
         f"the tight bound, which no K enters, holds up to {size(identity)}",
         good and identity <= 1e-13,
@@ -54,7 +54,7 @@ def lemma_5() -> Found:
     )
 
 
-def exactly(M: Any, eta2: Any, eta3: Any) -> tuple[Any, Any, Any]:
+def reference_values(M: Any, eta2: Any, eta3: Any) -> tuple[Any, Any, Any]:
     """y(1) from (M, η₂, η₃), s = sech M: y₂ = tanh M + s(η₂ − η₃(1 − s)/M)/u, y₃ = M tanh M + s²η₃/u,
     u = 1 + η₃ tanh(M)/M."""
     m = digits()
@@ -81,7 +81,7 @@ def net(weight: float = 1.0) -> Network:
     "≤ ε; rates r₁, r₃ from δ₀ ≤ a₃^D̃ ε/(a₁^D̃ ‖c‖₁ + a₂(a₁ + a₃)^D̃ ε)",
     "thm:feedforward",
 )
-def theorem_2() -> Found:
+def theorem_2() -> Finding:
     network, width, depth = net(), max(SIZES), len(SIZES) - 1
     x = np.random.default_rng(5).uniform(size=(500, SIZES[0]))
     parts, good = [], True
@@ -102,7 +102,7 @@ def theorem_2() -> Found:
     said, left = printed_rates(network, EPS)
     ours = theorem2.rates(largest(network), width, depth, 1.0, readout(network), EPS)
     off = max(apart([r.r1, r.r3], pair, 0.0) for r, pair in zip(ours, said, strict=True))
-    return Found(
+    return Finding(
         f"W̃ = {width}, D̃ = {depth}, d = {SIZES[0]}, ε = {EPS:g}: W = {numbers['W, paper']}, D = "
         f"{numbers['D, paper']}; "
         + "; ".join(parts)
@@ -147,7 +147,7 @@ def printed_rates(network: Network, eps: float) -> tuple[list[tuple[Any, Any]], 
 
 
 @item("Remark in Theorem 2: W and D do not depend on ε and M", "W and D are independent of ε and M")
-def independent() -> Found:
+def independent() -> Finding:
     sizes = {}
     for weight in (1.0, 4.0):
         for eps in (1e-2, 1e-6, 1e-10):
@@ -155,7 +155,7 @@ def independent() -> Found:
             sizes[weight, eps] = (program.width, program.depth, program.rate)
     same = {(W, D) for W, D, _ in sizes.values()}
     parts = ", ".join(f"{rate:.3g}" for _, _, rate in sizes.values())
-    return Found(
+    return Finding(
         f"M = 1 and 4, ε = 1e-2, 1e-6, 1e-10: (W, D) = {', '.join(map(str, sorted(same)))} in all {len(sizes)}; only "
         f"the rates differ: {parts}",
         same == {(3 * max(SIZES), 3 * (len(SIZES) - 1))},
@@ -195,7 +195,7 @@ def activation(name: str, lanes: int) -> tuple[Program, Floats, Floats]:
     "Remark after Theorem 2: arctan, ln(1 + eˣ) and other activations",
     "tanh, arctan, ln(1 + eˣ) and others are time-1 flows of quadratic ODEs (the paper does not give them)",
 )
-def activations() -> Found:
+def activations() -> Finding:
     m, x = digits(), np.linspace(-6.0, 6.0, 49)
     errors: dict[str, float] = {}
     for name, truth in _truths().items():
@@ -207,7 +207,7 @@ def activations() -> Found:
             values = recipe.gain * program(starts, engine, rtol=1e-15) + recipe.offset
             errors[name] = max(errors.get(name, 0.0), apart(values.tolist(), wanted))
     parts = ", ".join(f"{name} {size(error)}" for name, error in errors.items())
-    return Found(
+    return Finding(
         f"{len(x)} points of [−6, 6], largest error of the closed form and of integration of the terms: {parts}",
         max(errors.values()) <= 1e-12,
         dict(errors),
