@@ -177,10 +177,10 @@ def test_answers_to_jobs_that_were_given_up_are_not_those_to_others() -> None:
 SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
-from integraph.certify import pool
-from integraph.certify.division import Job, Part, divide
+from integraph.certify.search import pool
+from integraph.certify.search.bisection import BoxPart, Job, divide
 from integraph.certify.problem import Box
-from integraph.certify.search import search
+from integraph.certify.search.branch_and_bound import search
 from toy_problems import Slow
 pool.PATIENCE = pool.WORTH = 0.0
 pool.Pool._ready = lambda self, needed: True

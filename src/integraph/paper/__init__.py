@@ -11,7 +11,7 @@ from integraph.paper.items import errata, errata_theorem2, lemma4, lemmas, model
 from integraph.paper.reproduction import Reproduction
 from integraph.paper.rows import Item, PaperRow, forget
 
-__all__ = ["ITEMS", "Reproduction", "PaperRow", "reproduce"]
+__all__ = ["ITEMS", "PaperRow", "Reproduction", "reproduce"]
 
 ITEMS: tuple[Item, ...] = (
     *model.ITEMS,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.numbers.arrays import Floats
-from integraph.plot.labels import bounds, point, part_of, rounding, shortened_label
+from integraph.plot.labels import bounds, part_of, point, rounding, shortened_label
 from integraph.plot.picture import DASHED, Curve, Frame, Heat, Level, Panel, Picture
 from integraph.plot.places import Slice, influential, moving
 from integraph.plot.subject import EPSILON, Subject

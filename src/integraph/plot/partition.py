@@ -58,7 +58,7 @@ def figure(partition: Partition) -> Picture:
     levels = (Level(partition.delta, f"δ(c) = {partition.delta:.4g}"),) if partition.delta > SMALL else ()
     below = Panel("", "x", "ψₖ(x), logarithmic", curves, levels=levels, log_y=True, legend=False)
     says = (
-        f"{part_of(len(curves), partition.N + 1, 'function').capitalize()}, ψₖ near 1 around x = k/N and small elsewhere: "
+        f"{part_of(len(curves), partition.N + 1, 'function').capitalize()}, ψₖ near 1 around x = k/N, small elsewhere: "
         f"outside of its support [(k − 1)/N, (k + 1)/N] at most δ(c) = {partition.delta:.4g}. Values below "
         f"{SMALL:g} are not drawn."
     )

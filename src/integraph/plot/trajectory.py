@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats, Indices
-from integraph.plot.labels import point_label, part_of, shortened_label
+from integraph.plot.labels import part_of, point_label, shortened_label
 from integraph.plot.picture import Curve, Frame, Panel, Picture, Span
 from integraph.plot.subject import Subject
 from integraph.program.dynamics import grid, switches
