@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 import pytest
 
 import integraph
+from integraph.api.origin import recalled
+from integraph.certify.digest import digest
+from integraph.program.old_source import with_old_origin
 
 FOLDER = Path(__file__).parent / "data" / "version_0_1"
 RECORD: dict[str, Any] = json.loads((FOLDER / "record.json").read_text())
@@ -41,6 +45,36 @@ def test_programs_load_and_compute_the_same(name: str) -> None:
 def test_the_same_source_gives_the_same_ode(name: str) -> None:
     made = RECORD[name]
     assert integraph.compile(source(name), **made["options"]).digest == made["digest"]
+
+
+@pytest.mark.parametrize("name", RECORD)
+def test_the_origin_is_what_the_text_tells(name: str) -> None:
+    """As far as it goes: the same as that of the program which is compiled from the same source today."""
+    made = RECORD[name]
+    old, new = program(name).origin, integraph.compile(source(name), **made["options"]).origin
+    assert old is not None
+    assert new is not None
+    assert (old.method, old.version) == (new.method, "0.1")
+    assert {key: new.options[key] for key in old.options} == dict(old.options)
+    assert (old.eps, old.box is None) == (None, False)
+
+
+@pytest.mark.parametrize("name", RECORD)
+def test_formulas_are_recalled(name: str) -> None:
+    made = RECORD[name]
+    remembered = recalled(program(name))
+    if isinstance(made["source"][0], list):
+        assert remembered is None
+        return
+    wanted = integraph.function(source(name), variables=made["options"].get("variables"))
+    assert remembered is not None
+    assert remembered.expression is not None
+    assert wanted.expression is not None
+    assert digest(remembered.expression) == digest(wanted.expression)
+
+
+def test_a_text_that_tells_nothing() -> None:
+    assert with_old_origin(replace(program("formula"), source="gadgets", origin=None)).origin is None
 
 
 @pytest.mark.parametrize("name", PROVED)

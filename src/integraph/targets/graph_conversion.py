@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from integraph.targets.constants import constants
@@ -28,4 +29,5 @@ def to_graph(expression: Expression, name: str) -> Graph:
             numbers.append(builder.power(args[0], Fraction(step.text), text))
         else:
             numbers.append(builder.apply("variable_power" if step.op == "power" else step.op, *args, text=text))
-    return builder.graph(numbers[n] for n in expression.outputs)
+    graph = builder.graph(numbers[n] for n in expression.outputs)
+    return replace(graph, formula=expression.source) if expression.formula else graph

@@ -12,7 +12,7 @@ NAMES = {"arctan": "atan"}  # activations that graphs call otherwise
 
 def network_graph(network: Network) -> Graph:
     """One vector in, one vector out."""
-    build = Builder(repr(network).removeprefix("Network "))
+    build = Builder(network.description)
     value = build.input("x", (network.inputs,))
     value = build.apply("reshape", value, data=((1, network.inputs),))
     for number, layer in enumerate(network.layers, 1):

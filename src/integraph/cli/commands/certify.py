@@ -72,7 +72,7 @@ def certify(
         program, proof_target, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
-    data, text = {"source": origin.removeprefix("source: ")} | proof_facts(made), [origin, repr(made)]
+    data, text = {"source": origin} | proof_facts(made), [f"source: {origin}", repr(made)]
     warnings = []
     if target is not None and made.certificate is not None:
         made.certificate.save(target)
@@ -160,7 +160,7 @@ def check(
         checked = integraph.check(certificate, program, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
-        "source": origin.removeprefix("source: "),
+        "source": origin,
         "holds": checked.holds,
         "status": checked.status,
         "claim": checked.claim,
@@ -172,5 +172,5 @@ def check(
     verdict = f"the proof holds: {checked.status}" if checked.holds else f"the proof does not hold: {checked.reason}"
     claims = "what is proved" if checked.holds else "what it claims"
     work = f"{checked.boxes} box{'es' * (checked.boxes != 1)} computed again in {checked.seconds:.2g} s"
-    text = [origin, verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in assumed), work]
+    text = [f"source: {origin}", verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in assumed), work]
     return Answer(data, text, GOOD if checked.holds and checked.status == PROVED else FAILED)

@@ -19,8 +19,9 @@ from integraph.constructions.theorem2.budget import Parts
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
-from integraph.program import Budget, Domain, Program
+from integraph.program import Budget, Domain, Origin, Program, origin
 from integraph.program.box import interval
+from integraph.program.origin import Option
 from integraph.targets.graph import Graph
 
 AUTO = "auto"
@@ -78,14 +79,21 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             f"{parts.residue:.2g}, rounding of the controls to float64 {parts.rounding:.2g}: ask for a larger eps or a "
             "smaller box; without eps nothing is promised"
         )
-    known = math.isfinite(parts.total)
+    known, smoothed, domain = math.isfinite(parts.total), bool(lowered.smoothed), Domain(cube.low, cube.high)
     return program(
         chosen,
         rate,
-        f"{graph.name}, {'smoothed' if lowered.smoothed else 'exact'}{how}",
-        budget=Budget(cube.low, cube.high, *parts) if known else None,
-        domain=None if known else Domain(cube.low, cube.high),
+        f"{graph.name}, {'smoothed' if smoothed else 'exact'}{how}",
+        budget=Budget(domain.low, domain.high, *parts) if known else None,
+        domain=None if known else domain,
+        origin=_origin(graph, eps, {"free": chosen.free} | ({"smoothed": True} if smoothed else {}), domain),
     )
+
+
+def _origin(graph: Graph, eps: float | None, options: dict[str, Option], box: Domain) -> Origin:
+    if graph.formula:
+        return Origin(graph.formula, origin.FORMULA, origin.EXACT, eps, options, graph.variables, box)
+    return Origin(graph.name, origin.GRAPH, origin.EXACT, eps, options, box=box)
 
 
 def tolerance(eps: float | None) -> float | None:

@@ -19,8 +19,9 @@ from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, count, of_degree
 from integraph.numbers.roundoff import UP, U
-from integraph.program import Budget, Program, build
+from integraph.program import Budget, Domain, Origin, Program, build
 from integraph.program.engine import DOUBLE
+from integraph.program.origin import FORMULA, FUNCTION, Option
 from integraph.program.summary import above
 
 EVALUATION = 1e-13  # of Σ|coefficients|: what evaluating a fit in float64 may add to the error that is seen
@@ -84,7 +85,7 @@ def compiled(task: Task, choice: Choice) -> Program:
         registers, segments, out, bits, controls = printed.construct(task, choice, fit.local)
     cells = f"N = {choice.N}, c = {choice.c:g}" if choice.N else "N = 0"
     source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, {cells}"
-    program = replace(build(registers, segments, out, source=source), bits=bits)
+    program = replace(build(registers, segments, out, source=source, origin=_origin(task, choice)), bits=bits)
     if worst is not None:
         budget = _budget(task, choice, fit.local, worst, controls)
         if task.function.table is None and not fit.seen <= budget.total + EVALUATION * float(np.max(fit.local.size)):
@@ -94,6 +95,16 @@ def compiled(task: Task, choice: Choice) -> Program:
             raise UsageError(f"the error is bounded by {above(budget.total)}, and {fit.seen:.3g} is seen: {cause}")
         program = replace(program, budget=budget)
     return program if math.isnan(fit.seen) else program.with_errors(seen=fit.seen)
+
+
+def _origin(task: Task, choice: Choice) -> Origin:
+    options: dict[str, Option] = {"order": choice.order, "N": choice.N}
+    options |= {"c": choice.c} if choice.N else {}
+    options |= {} if choice.method == "lean" else {"gamma": task.gamma}
+    f, box = task.function, Domain(task.cube.box.low, task.cube.box.high)
+    if f.expression is not None and f.expression.formula:
+        return Origin(f.expression.source, FORMULA, choice.method, task.eps, options, f.variables, box)
+    return Origin(f.name, FUNCTION, choice.method, task.eps, options, box=box)
 
 
 def _budget(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +22,9 @@ from integraph.constructions.theorem2.network_plan import NetworkPlan, plan, ste
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
-from integraph.program import Program
+from integraph.program import Domain, Origin, Program
 from integraph.program.box import interval
+from integraph.program.origin import NETWORK, Option
 from integraph.targets import Network
 
 METHODS, BOUNDS = ("narrow", "wide"), ("tight", "paper")
@@ -50,9 +52,13 @@ def feedforward(
     if free != "keep" and method != "wide":
         raise UsageError(f"free = {free!r} belongs to method = 'wide': the narrow construction always decays")
     cube = interval(box, network.inputs)
+    options: dict[str, Option] = {"free": free} if method == "wide" else {"bound": bound}
+    domain = Domain(cube.low, cube.high)
+    origin = Origin(network.description, NETWORK, method, tolerance, options, box=domain)
     if method == "wide":
-        return _wide(network, cube, tolerance, free)
-    return _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
+        return replace(_wide(network, cube, tolerance, free), origin=origin)
+    program = _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
+    return replace(program, origin=origin)
 
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:

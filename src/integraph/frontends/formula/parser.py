@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from integraph.errors import SourceError, UsageError
@@ -60,7 +60,8 @@ def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = 
     text = SEPARATOR.join(texts)
     read_again = tape.variables == usual and not any(map(_slip, usual))  # from the text alone
     inputs = "" if read_again else f" in ({shortened(', '.join(tape.variables), FORMULA)})"
-    return from_expression(tape.expression(outputs, text), shortened(" ".join(text.split()), FORMULA) + inputs)
+    expression = replace(tape.expression(outputs, text), formula=True)
+    return from_expression(expression, shortened(" ".join(text.split()), FORMULA) + inputs)
 
 
 def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:
