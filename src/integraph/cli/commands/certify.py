@@ -63,7 +63,7 @@ def certify(
     integraph certify bell.integraph --gap 0.1 --seconds 300
     """
     import integraph
-    from integraph.certify.proof import ENDS
+    from integraph.certify.search.stop import Stop
 
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
@@ -80,9 +80,8 @@ def certify(
         text.append(f"wrote {clean(str(target))}")
     elif target is not None:
         warnings.append(f"nothing is proved, so {clean(str(target))} was not written")
-    early = any(end in made.reason for end in ENDS.values())  # before the gap is reached, if there is one
-    done = made.status == PROVED and not (early and gap is not None)
-    ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED
+    done = made.status == PROVED and not (made.stopped.early and gap is not None)  # the gap is reached
+    ended = INTERRUPTED if made.stopped is Stop.INTERRUPTED else FAILED
     return Answer(data, text, GOOD if done else ended, tuple(warnings))
 
 
@@ -113,6 +112,7 @@ def proof_facts(proof: Proof) -> dict[str, Any]:
     return {
         "status": proof.status,
         "reason": proof.reason,
+        "stopped": proof.stopped.value,
         "eps": proof.eps,
         "gap": proof.gap,
         "promised": proof.promised,

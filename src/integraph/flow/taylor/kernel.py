@@ -37,9 +37,6 @@ from integraph.flow.taylor.taylor_series import (
     fill_scales,
 )
 
-# of the sources of the two modules above: numba's cache on disk sees changes of this file only
-FINGERPRINT = "d9c15986a8f42bf6"
-
 GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN, SHRUNK = range(7)  # what becomes of a lane
 IDLE = -1
 MAX_SHRINKS = 40  # of a trial step whose terms overflow
