@@ -147,7 +147,7 @@ def test_the_promise_in_real_arithmetic(method: str, box: tuple[float, float]) -
 
 def test_tolerances_below_rounding_are_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"eps = 1e-13 cannot be promised: rounding of the controls to float64 may cost"
+        UsageError, match=r"eps = 1e-13: this cannot be promised: rounding of the controls to float64 may cost"
     ):
         integraph.compile("sin(x)", 1e-13, method="lean")
 

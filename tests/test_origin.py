@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -162,3 +163,13 @@ def test_hostile_files(key: str, value: Any, said: str, path: Path) -> None:
     document["origin"][key] = value
     forge(path, document, tensors, program.digest)
     refused(path, said)
+
+
+def test_nobody_reads_the_text() -> None:
+    """Facts come from the origin; only files of version 0.1 have nothing but `Program.source`."""
+    source = r"(?:program|first|second)\.source"
+    reading = re.compile(rf"{source}\.\w+\(|{source}\[| in \w+(?:\.program)?\.source\b|\((?:\w+\.)?{source}\)")
+    root = Path(integraph.__file__).parent
+    files = [path for path in root.rglob("*.py") if path.name != "old_source.py"]
+    assert [path.name for path in files if reading.search(path.read_text())] == []
+    assert reading.search((root / "program" / "old_source.py").read_text())

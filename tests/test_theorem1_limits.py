@@ -163,9 +163,9 @@ def test_a_narrow_tent_is_seen() -> None:
 def test_inputs_have_an_order() -> None:
     with pytest.raises(UsageError, match="give names in order"):
         integraph.compile("x*y", method="lean", variables={"x", "y"})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"gamma = 0\.3 is the γ of method='paper'"):
+    with pytest.raises(UsageError, match=r"gamma = 0\.3: γ is for method='paper'"):
         integraph.compile("x", gamma=0.3)
-    with pytest.raises(SourceError, match=r"IndexError.*say how many: inputs=2"):
+    with pytest.raises(SourceError, match=r"IndexError.*several inputs, say how many"):
         integraph.compile(lambda x: x[0] * x[1], 1e-3)
 
 

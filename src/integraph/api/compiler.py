@@ -73,22 +73,24 @@ def compile(
         source = _net_or_graph(source)
     chosen = method or _method(source, smooth)
     if chosen == EXACT:
-        _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "this is compiled exactly")
+        _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
         target = graph(source, variables=variables, inputs=inputs)
         program = exact(target, eps, free=free or "keep", box=box)
     elif is_network(source):
-        _refuse(smooth | {"variables": variables, "inputs": inputs}, "a function", "this is a network")
+        _refuse(smooth | {"variables": variables, "inputs": inputs}, "a function", "the source is a network")
         program = feedforward(
             network(source), EPS if eps is None else eps, method=chosen, bound=bound or "tight", free=free or "keep",
             box=box,
         )  # fmt: skip
     else:
-        _refuse({"bound": bound}, "a network", "this is a function")
-        _refuse({"free": free}, "networks and method='exact'", f"this is method={chosen!r}")
+        _refuse({"bound": bound}, "a network", "the source is a function")
+        _refuse({"free": free}, "networks and method='exact'", f"the method is {chosen!r}")
         if gamma is not None and chosen == "lean":
-            raise UsageError(f"gamma = {gamma} is the γ of method='paper' and 'remark': leave it out")
+            raise UsageError("γ is for method='paper' and 'remark': leave it out", argument="gamma", value=gamma)
         if inputs is not None and not isinstance(inputs, int):
-            raise UsageError(f"inputs = {inputs!r}: shapes of arguments are for method='exact'; else say how many")
+            raise UsageError(
+                "shapes of arguments are for method='exact'; else say how many", argument="inputs", value=inputs
+            )
         task = to_task(
             source, EPS if eps is None else eps, box=box, method=chosen, order=order, width=width,
             gamma=0.5 if gamma is None else gamma, norm=norm,
@@ -128,4 +130,4 @@ def _net_or_graph(source: Any) -> Any:
 def _refuse(options: dict[str, Any], whose: str, what: str) -> None:
     for name, value in options.items():
         if value is not None:
-            raise UsageError(f"{name} = {value!r} is for {whose}, and {what}: leave it out")
+            raise UsageError(f"this is for {whose}, and {what}: leave it out", argument=name, value=value)

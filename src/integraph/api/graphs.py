@@ -36,11 +36,14 @@ def graph(source: Any, *, variables: Variables = None, inputs: int | Sequence[tu
 
         if inputs is None:
             raise UsageError(
-                f"{source!r} is traced by jax: say inputs=n, how many numbers it takes, or the shapes of its arguments"
+                f"{source!r} is traced by jax: say how many inputs it has, or the shapes of its arguments",
+                argument="inputs",
             )
         return jax.read(source, inputs)
     if inputs is not None and not isinstance(inputs, int):
-        raise UsageError(f"inputs = {inputs!r}: shapes are for functions; a formula has as many inputs as variables")
+        raise UsageError(
+            "shapes are for functions; a formula has as many inputs as variables", argument="inputs", value=inputs
+        )
     target = function(source, variables=variables, inputs=inputs)
     if target.expression is None:
         raise UsageError(f"{target!r} has no formula: a graph needs one; use method='lean'")

@@ -41,7 +41,9 @@ def function(
         raise UsageError(f"derivatives are for Python functions: a {type(source).__name__} has its own")
     target = _read(source, variables)
     if inputs is not None and inputs != target.inputs:
-        raise UsageError(f"inputs = {inputs}, but {target!r}: name all inputs with variables=")
+        raise UsageError(
+            f"the source is the {target!r}: name all inputs in `variables`", argument="inputs", value=inputs
+        )
     return target
 
 

@@ -35,7 +35,9 @@ def network(source: Any, inputs: int | None = None) -> Network:
     `inputs` is how many numbers a torch module takes, where its layers do not tell.
     """
     if inputs is not None and not _is(source, "torch", ("Module",)):
-        raise UsageError(f"inputs = {inputs} is for torch modules: a {type(source).__name__} says it by itself")
+        raise UsageError(
+            f"this is for torch modules: a {type(source).__name__} says it by itself", argument="inputs", value=inputs
+        )
     if isinstance(source, Network):
         return source
     if isinstance(source, list | tuple):

@@ -161,7 +161,9 @@ class Program:
     def trajectory(self, x: ArrayLike, points: int = 33, engine: str | None = None) -> Trajectory:
         """One input through all segments, at `points` equally spaced times in each, ends included."""
         if not isinstance(points, int | np.integer) or points < 2:
-            raise UsageError(f"points = {points!r}: a trajectory needs an integer ≥ 2, points in each segment")
+            raise UsageError(
+                "a trajectory needs an integer ≥ 2, points in each segment", argument="points", value=points
+            )
         if points * self.depth * self.width > TRAJECTORY:
             raise UsageError(
                 f"{points} points × {self.depth} segments × {self.width} registers: more than {TRAJECTORY}"

@@ -103,7 +103,7 @@ def sizes(program: Program, points: int, stiff: Stiffness | None = None) -> list
     """What there is to say of the program itself, row by row. Its stiffness is that at `points` times in each segment,
     unless it is known already."""
     if not isinstance(points, int | np.integer) or points < 2:
-        raise UsageError(f"points = {points!r}: a summary needs an integer ≥ 2, points in each segment")
+        raise UsageError("a summary needs an integer ≥ 2, points in each segment", argument="points", value=points)
     rows = [
         ("source", program.source),
         *_made(program.origin),

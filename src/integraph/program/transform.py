@@ -99,7 +99,8 @@ def rescale_time(program: Program, horizon: float) -> Program:
         good = math.ldexp(program.horizon, round(math.log2(horizon / program.horizon)))
         raise UsageError(
             f"horizon {horizon:g}: duration times rate of a segment would be rounded, and this program needs "
-            f"{program.bits} bits: choose {program.horizon!r} times a power of 2, such as {good!r}"
+            f"{program.bits} bits: choose {program.horizon!r} times a power of 2, such as {good!r}",
+            argument="horizon",
         )
     return paced
 
@@ -117,9 +118,9 @@ def with_horizon(program: Program, horizon: float) -> Program:
 def _horizon(program: Program, horizon: float) -> float:
     horizon = real(horizon, "the horizon")
     if not (math.isfinite(horizon) and horizon > 0):
-        raise UsageError(f"the horizon must be finite and > 0, got {horizon}")
+        raise UsageError(f"the horizon must be finite and > 0, got {horizon}", argument="horizon")
     if not program.segments:
-        raise UsageError("a program without segments has horizon 0 and cannot be rescaled")
+        raise UsageError("a program without segments has horizon 0 and cannot be rescaled", argument="horizon")
     return horizon
 
 

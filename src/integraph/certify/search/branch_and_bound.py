@@ -277,12 +277,12 @@ def _valid(
         raise UsageError(f"a box needs finite ends, low ≤ high, not {box.low} to {box.high}")
     for name, value in (("goal", goal), ("gap", gap)):
         if value is not None and not 0 <= value < inf:
-            raise UsageError(f"{name} = {value} must be a finite number, at least 0")
+            raise UsageError("needs a finite number, at least 0", argument=name, value=value)
     for name, count in (("boxes", boxes), ("workers", workers)):
         if count is not None and not count >= 1:
-            raise UsageError(f"{name} = {count} must be at least 1")
+            raise UsageError("must be at least 1", argument=name, value=count)
     if not seconds > 0:
-        raise UsageError(f"seconds = {seconds} must be more than 0")
+        raise UsageError("must be more than 0", argument="seconds", value=seconds)
     for point in known:
         if not all(a <= x <= b for a, x, b in zip(box.low, point, box.high, strict=True)):
             raise UsageError(f"the known point {point} is not in the box {box.low} to {box.high}")

@@ -32,8 +32,8 @@ ROOM = 1.5  # times the rounding of a choice is left to it when it is planned ag
 class RoundingError(UsageError):
     """A choice that would do in real arithmetic, and does not in float64, which costs `rounding`."""
 
-    def __init__(self, message: str, rounding: float) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, eps: float, rounding: float) -> None:
+        super().__init__(message, argument="eps", value=eps)
         self.rounding = rounding
 
 
@@ -123,8 +123,9 @@ def _budget(
     rounding = UP * float(np.max(newton + polynomials.powers + controls))
     if not approximation + rounding <= task.eps:
         raise RoundingError(
-            f"eps = {task.eps:g} cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, "
-            f"the approximation {above(approximation)}: ask for a larger eps, another order or another method",
+            f"this cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, the "
+            f"approximation {above(approximation)}: ask for a larger eps, another order or another method",
+            task.eps,
             rounding,
         )
     box = task.cube.box

@@ -70,10 +70,15 @@ def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:
     for name in input_names:
         match = TOKEN.fullmatch(name)
         if match is None or match.lastgroup != "name":
-            raise UsageError(f"{name!r} cannot name an input of a formula: use letters, digits and _, as in x1")
+            raise UsageError(
+                f"{name!r} cannot name an input of a formula: use letters, digits and _, as in x1", argument="variables"
+            )
         if name in LETTERS or name in CALLED:
             what = "constant" if name in LETTERS else "function"
-            raise UsageError(f"{name!r} cannot name an input: in a formula it is the {what}; choose another name")
+            raise UsageError(
+                f"{name!r} cannot name an input: in a formula it is the {what}; choose another name",
+                argument="variables",
+            )
     return input_names
 
 
@@ -230,7 +235,7 @@ class _Parser:
             if name.lower() in NO_NUMBERS:
                 raise self._wrong(token, f"{name} is no number", "a formula is made of finite numbers")
             if _slip(name):
-                fix = f"did you mean {name.lower()}? If it is an input, say variables=[{name!r}, …]"
+                fix = f"did you mean {name.lower()}? If it is an input, name it in `variables`"
                 raise self._wrong(token, f"unknown name {name!r}", fix)
         elif name not in self.variables:
             near = _nearest(name, (*self.variables, *LETTERS))
