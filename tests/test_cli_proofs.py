@@ -157,9 +157,9 @@ def test_altered_files(wave: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (["certify", "{wave}", "--eps", "-1"], "eps = -1"),
-        (["certify", "{wave}", "--eps", "nan"], "eps = nan"),
-        (["certify", "{wave}", "--seconds", "0"], "seconds = 0"),
+        (["certify", "{wave}", "--eps", "-1"], "--eps -1"),
+        (["certify", "{wave}", "--eps", "nan"], "--eps nan"),
+        (["certify", "{wave}", "--seconds", "0"], "--seconds 0"),
         (["certify", "{wave}", "--boxes", "0"], "--boxes"),
         (["certify", "{wave}", "x"], "the program maps 2 → 1, the source 1 → 1"),
         (["certify", "{wave}", "-o", "proof.txt"], "a proof is written as .json"),

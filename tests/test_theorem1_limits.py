@@ -71,7 +71,7 @@ STRANGE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @pytest.mark.parametrize("name", STRANGE)
 def test_searches_end(name: str) -> None:
     start = time.process_time()
-    with pytest.raises(UsageError, match=r"not seen after \d+ values of it; the best fit is off by about"):
+    with pytest.raises(UsageError, match=r"not seen after \d+ values of .*; the best fit is off by about"):
         integraph.compile(STRANGE[name], 1e-3)
     assert time.process_time() - start < 60
 

@@ -65,7 +65,7 @@ def certify(
     _fits(program, target)
     if workers is not None and scheduler is not None:
         raise UsageError(
-            f"they are of this machine, and the cluster at {scheduler!r} has its own: give one of both",
+            f"they are of this machine, and the scheduler {scheduler!r} has its own: give one of them",
             argument="workers",
             value=workers,
         )
