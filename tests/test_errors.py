@@ -17,6 +17,7 @@ def test_an_argument_with_a_value() -> None:
     assert str(error) == "eps = -0.5: must be > 0"
     assert (error.argument, error.value, error.args) == ("eps", "-0.5", ("must be > 0",))
     assert str(UsageError("needs 'keep'", argument="free", value="k\x1b")) == "free = 'k\\x1b': needs 'keep'"
+    assert str(UsageError("needs a number", argument="inputs", value=None)) == "inputs = None: needs a number"
     assert len(str(UsageError("too long", argument="variables", value=["x"] * 10_000))) < 400
 
 

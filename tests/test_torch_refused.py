@@ -128,7 +128,9 @@ def test_bad_modules() -> None:
     refused(Traced(nn.Tanh()), "say how many inputs it has")
     refused(nn.Sequential(nn.Tanh()), "say how many inputs it has")
     refused(nn.Sequential(linear(3, 4), linear(5, 2)), "layer 2 Linear (1) takes 5 inputs", "4 values")
-    refused(Traced(nn.Sequential(linear(3, 4), linear(5, 2))), "torch.export cannot trace", "say how many inputs it has")
+    refused(
+        Traced(nn.Sequential(linear(3, 4), linear(5, 2))), "torch.export cannot trace", "say how many inputs it has"
+    )
     refused(linear(3, 4), "takes 3 inputs, but 5", inputs=5)
     refused(Traced(linear(3, 4)), "tried: 5 inputs", inputs=5)
     refused(nn.Conv1d(1, 2, 3), "has as itself Conv1d", "no convolution")

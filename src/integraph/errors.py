@@ -18,6 +18,7 @@ from integraph.text import clean
 
 LONGEST = 3000  # characters of a line
 SHOWN = 300  # of a value
+UNSAID = object()  # instead of a value, which may be None
 
 
 class IntegraphError(Exception):
@@ -41,9 +42,10 @@ class SpecError(IntegraphError, ValueError):
 class UsageError(IntegraphError, ValueError):
     """An argument of a call is not what the call takes. Where its value is given, the message begins with both."""
 
-    def __init__(self, *lines: str, argument: str = "", value: object = None) -> None:
+    def __init__(self, *lines: str, argument: str = "", value: object = UNSAID) -> None:
         super().__init__(*lines, argument=argument)
-        self.value = None if value is None else clean(repr(value) if isinstance(value, str) else str(value), SHOWN)
+        said = repr(value) if isinstance(value, str) else str(value)
+        self.value = None if value is UNSAID else clean(said, SHOWN)
 
     def __str__(self) -> str:
         said = super().__str__()
