@@ -23,6 +23,7 @@ from integraph.constructions.graph import forms, functions, fused
 from integraph.constructions.graph.forms import FEW, Form, Materialise, constant, drop_reads, scaled, shifted
 from integraph.constructions.graph.fused import Fused
 from integraph.constructions.graph.known_digits import power_of_number
+from integraph.constructions.graph.magnitude import magnitude
 from integraph.constructions.graph.runs import Tape
 from integraph.errors import SourceError, UsageError
 from integraph.program.views import dense
@@ -122,11 +123,7 @@ class Reader:
 
     def size(self, form: Form) -> float:
         """A bound of Σ |terms|; infinite where an atom is not known."""
-        total = float(np.max(np.abs(form.b), initial=0.0))
-        for term in form.terms:
-            largest = math.prod(self.sizes.get(atom, math.inf) for atom in term.atoms)
-            total += float(np.max(np.abs(term.w))) * term.reads * largest
-        return total
+        return magnitude(form, self.sizes)
 
     def multiply(self, f: Form, g: Form, text: str, value: Interval | None = None) -> Form:
         """f·g as a form of degree two; `value` is its range, if that is known."""
@@ -267,7 +264,7 @@ class Reader:
         return Interval(np.array(-size), np.array(size)) if math.isfinite(size) else None
 
     def flow(self, name: str, x: Form, text: str) -> Form:
-        return functions.flow(self.tape, functions.FLOWS[name], x, text, functions.left(name, self.size(x)))
+        return functions.flow(self.tape, functions.FLOWS[name], x, text, functions.LEFT.get(name, {}))
 
     def rectified(self, x: Form, low: Any, high: Any, text: str) -> Form:
         """max(x, 0), exactly where the sign of x is known."""
