@@ -37,13 +37,6 @@ LEFT: dict[str, dict[str, tuple[str, str]]] = {  # registers that are products o
 
 
 LONG = 512  # entries of a row whose mean gets registers of its own: n entries that each read all of them are n² terms
-LARGEST = 1e4  # of x·tanh x: beyond, its rounding would leave more than 1e-12 where it is subtracted
-
-
-def left(name: str, largest: float) -> dict[str, tuple[str, str]]:
-    """The registers that a function of |x| ≤ largest leaves as products that can be subtracted again. x² always can:
-    it is computed as the product is, and rounded alike."""
-    return {role: parts for role, parts in LEFT.get(name, {}).items() if parts == ("x", "x") or largest <= LARGEST}
 
 
 def rectifier(k: float) -> Recipe:
@@ -185,7 +178,8 @@ def _run_rows(
     def stage(where: Where) -> tuple[Block, ...]:
         return (gadget(*(where(atom, None) for atom in atoms[:3]), where(*place), where(c, None)),)
 
-    tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), {**left, c: shift}, share=share))
+    after = {c: shift, **left}  # u and m are polynomials of c
+    tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), after, share=share))
 
 
 def spread(row: GraphForm, shape: Shape) -> GraphForm:
