@@ -14,25 +14,12 @@ from scipy import special
 import integraph
 from integraph import Registers, build, gadgets, program, segment
 from integraph.gadgets import Elementwise, Gadget
-from pages import PAGES, ROOT, RUN, blocks, label, printed, run, unprinted
+from pages import PAGES, PAPER, ROOT, RUN, blocks, label, printed, run, unprinted
 
 KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
 WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
 OPTIONAL = {"jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"}  # what a block of py may import
-
-PAPER = (  # every label of the paper's equations, lemmas, theorems, tables and figures
-    "eq:neural_ode",
-    "lem:tanh",
-    "lem:ln",
-    "lem:multiply",
-    "lem:bootstrap",
-    "fig:ac",
-    "tab:bootstrap_summary",
-    "thm:sobolev",
-    "lem:tanh_perturbation",
-    "thm:feedforward",
-)
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=label)

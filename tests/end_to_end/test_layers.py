@@ -12,7 +12,7 @@ import pytest
 
 import integraph
 
-SRC = Path(__file__).parents[1] / "src"
+SRC = Path(__file__).parents[2] / "src"
 PACKAGE = "integraph"
 MAX_LINES = 350
 

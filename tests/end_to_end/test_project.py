@@ -16,7 +16,7 @@ import pytest
 
 import integraph
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TARGETS = {"help", "demo", "test", "test-long", "fuzz", "bench", "docs", "lint", "types", "clean"}
 ADDRESSES = (

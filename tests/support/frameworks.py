@@ -120,7 +120,7 @@ def to_keras(network: Network, folder: Path, suffix: str = ".keras") -> tuple[An
     pytest.importorskip("torch", reason="PyTorch, the backend of Keras, is not installed")
     os.environ.setdefault("KERAS_BACKEND", "torch")
     keras = pytest.importorskip("keras", reason="Keras is not installed")
-    from test_keras import outputs, precision, save
+    from keras_models import outputs, precision, save
 
     names = {"exp": "exponential", "identity": "linear"}
     with precision(keras), warnings.catch_warnings():

@@ -18,13 +18,25 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 MARK = "\0block\0"
 RUN = ("python", "sh")
+PAPER = (  # every label of the paper's equations, lemmas, theorems, tables and figures
+    "eq:neural_ode",
+    "lem:tanh",
+    "lem:ln",
+    "lem:multiply",
+    "lem:bootstrap",
+    "fig:ac",
+    "tab:bootstrap_summary",
+    "thm:sobolev",
+    "lem:tanh_perturbation",
+    "thm:feedforward",
+)
 
 
 class Block(NamedTuple):

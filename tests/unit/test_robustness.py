@@ -198,7 +198,7 @@ def test_without_a_compiler_the_closed_forms_do() -> None:
         "import numpy as np; from tanh_net import *; net = random_net((2, 8, 8, 1), 0); x = np.ones((3, 2));"
         "assert abs(compile_net(*net)(x) - evaluate(*net, x)).max() < 1e-14"
     )
-    examples = Path(__file__).parents[1] / "examples"
+    examples = Path(__file__).parents[2] / "examples"
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(examples)}
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, env=env)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import command
 import integraph
 from command import call
 from integraph.cli.paths import PAGE
@@ -99,7 +100,7 @@ def test_pipes_are_not_waited_for(product: Path, tmp_path: Path, monkeypatch: py
     ]
     code = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(Path(command.__file__).parent)!r})
 from command import call
 for words in {commands!r}:
     said = call(*words)

@@ -6,30 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integraph import Index, Program, build, tensor
-from random_programs import Maker
-
-
-class Moderate(Maker):
-    """Numbers of ordinary size, and only operations with a closed form."""
-
-    def values(self, *shape: int) -> np.ndarray:
-        return tensor(0.5 * self.rng.normal(size=shape))
-
-    def raw(self, width: int):
-        return self.affine(width)
-
-
-def moderate_program(seed: int) -> Program:
-    make = Moderate(seed)
-    segments = [make.segment(f"s{number}", float(make.rng.uniform(0.2, 1.5))) for number in range(3)]
-    written = np.concatenate([ref.indices().ravel() for s in segments for b in s.blocks for ref in b.targets])
-    program = build(make.registers, segments, Index(written))
-    if make.rng.random() < 0.3:
-        program = program.rescale_time(float(make.pick(1.0, 1e-3, 40.0)))
-    if make.rng.random() < 0.3:
-        program = program.rescale_states(np.exp(make.rng.normal(size=program.width)))
-    return program
+from random_programs import moderate_program
 
 
 @settings(max_examples=150, deadline=None)

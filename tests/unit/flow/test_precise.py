@@ -20,7 +20,7 @@ from integraph.errors import FileError, OverflowedError, PrecisionError, SpecErr
 from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from mp_taylor import flow
-from test_engines import moderate_program
+from random_programs import moderate_program
 
 NORMAL = np.finfo(float).tiny
 

@@ -16,7 +16,7 @@ from integraph import paper
 from integraph.errors import FileError
 from integraph.paper import ITEMS, Reproduction, reproduce
 from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Finding, Item, PaperRow, forget, shared
-from test_docs import PAPER, ROOT
+from pages import PAPER, ROOT
 
 MAP = (ROOT / "docs" / "paper-map.md").read_text()
 

@@ -21,7 +21,7 @@ from integraph.plot.picture import Bars, Curve, Heat, Panel, Picture
 from integraph.plot.rates import rates
 from integraph.plot.sparsity import shown_segments, sparsity
 from integraph.plot.trade_off import trade_off
-from test_plot import SKEW, WAVE, curves, drawn
+from pictures import SKEW, WAVE, curves, drawn
 
 RNG = np.random.default_rng(5)
 

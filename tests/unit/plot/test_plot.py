@@ -19,20 +19,10 @@ from integraph.plot import PICTURES, gallery, matplotlib_renderer, pictures, plo
 from integraph.plot.error import error
 from integraph.plot.picture import Curve, Heat, Panel, Picture
 from integraph.plot.trajectory import trajectory
+from pictures import SKEW, WAVE, curves, drawn
 from transformers import to_graph, transformer
 
-WAVE = "exp(-x)*sin(9*x)"
-SKEW = "sin(3*x)*exp(-y)/(1+x*y)"
 RNG = np.random.default_rng(5)
-
-
-def drawn(found: Picture | str) -> Picture:
-    assert isinstance(found, Picture), found
-    return found
-
-
-def curves(panel: Panel) -> dict[str, Curve]:
-    return {mark.name: mark for mark in panel.marks if isinstance(mark, Curve)}
 
 
 def heat(panel: Panel) -> Heat:

@@ -21,7 +21,7 @@ from integraph.certify.taylor import taylor
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import above, box, precision
 from integraph.numbers.multi_index import below
-from test_series import formula
+from mp_formulas import formula
 
 MODEL = "sin(3*x)*exp(-y)/(1+x*y)"
 FORMULAS = [MODEL, "tanh(4*x+y)*exp(-x^2)", "sqrt(3+x*y)*cos(2*y)", "x^3*y - 2*x + ln(2+x)"]

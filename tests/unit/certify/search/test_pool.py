@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import toy_problems
 from integraph.certify.problem import Box
 from integraph.certify.search import pool
 from integraph.certify.search.bisection import BoxPart, Job, divide
@@ -21,7 +22,7 @@ from integraph.certify.search.branch_and_bound import SearchResult, search
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
-TESTS = Path(__file__).parent
+SUPPORT = Path(toy_problems.__file__).parent
 
 
 @pytest.fixture
@@ -176,7 +177,7 @@ def test_answers_to_jobs_that_were_given_up_are_not_those_to_others() -> None:
 
 SCRIPT = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path.insert(0, {support!r})
 from integraph.certify.search import pool
 from integraph.certify.search.bisection import BoxPart, Job, divide
 from integraph.certify.problem import Box
@@ -193,7 +194,7 @@ print(found.stopped, found.upper[0])
 
 def script(folder: Path, problem: str, more: str = "") -> subprocess.Popen[str]:
     path = folder / "script.py"
-    path.write_text(SCRIPT.format(tests=str(TESTS), problem=problem, more=more))
+    path.write_text(SCRIPT.format(support=str(SUPPORT), problem=problem, more=more))
     return subprocess.Popen(
         [sys.executable, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

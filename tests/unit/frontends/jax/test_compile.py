@@ -37,7 +37,7 @@ def test_a_layer() -> None:
     with jax.enable_x64(True):
         wanted = np.array([np.asarray(layer(jnp.asarray(row.reshape(4, 3)))).ravel() for row in x])
     np.testing.assert_allclose(program(x), wanted, atol=1e-13)
-    assert "(test_exact_jax.py:" in program.describe()
+    assert "(test_compile.py:" in program.describe()
 
 
 def test_several_arguments_are_one_input() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,6 +16,7 @@ import pytest
 from integraph.errors import FileError, SourceError
 from integraph.frontends import network
 from integraph.targets import Network
+from keras_models import outputs, precision, save
 
 h5py = pytest.importorskip("h5py", reason="needs h5py: pip install 'integraph[keras]'")
 
@@ -29,20 +27,6 @@ def keras() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip("keras", reason="needs keras: pip install 'integraph[oracles]'")
-
-
-def save(model: Any, path: Path) -> Path:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # .h5 is called legacy
-        model.save(path)
-    return path
-
-
-def outputs(model: Any, X: np.ndarray) -> np.ndarray:
-    keras = importlib.import_module("keras")
-    with warnings.catch_warnings(), precision(keras, X.dtype.name):  # which is what arrays are cast to
-        warnings.simplefilter("ignore")
-        return np.asarray(model(X, training=False).detach().double().numpy()).reshape(len(X), -1)
 
 
 def shaken(model: Any, seed: int = 0, size: float = 1.0) -> Any:
@@ -73,20 +57,6 @@ def check(model: Any, path: Path, tolerance: float = 1e-12) -> Network:
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
         assert net.source == f"Keras file net{suffix}"
     return net
-
-
-@contextmanager
-def precision(keras: Any, dtype: str = "float64") -> Iterator[None]:
-    """The dtype of what is made or called inside. Keras multiplies in float32 unless its table is changed."""
-    table = importlib.import_module("keras.src.backend.common.dtypes").BIT64_TO_BIT32_DTYPE
-    keras.config.set_floatx(dtype)
-    keras.config.set_dtype_policy(dtype)
-    try:
-        with mock.patch.dict(table, {"float64": "float64"}):
-            yield
-    finally:
-        keras.config.set_floatx("float32")
-        keras.config.set_dtype_policy("float32")
 
 
 def stack(keras: Any, d: int, layers: list[Callable[[], Any]], dtype: str = "float64") -> Any:

@@ -23,7 +23,7 @@ from integraph.numbers.arb.jet_powers import power, real_power
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, count
 from integraph.targets.expression import FUNCTIONS, Expression, Tape
-from test_series import MP, REAL, along, formula, tapes
+from mp_formulas import MP, REAL, along, formula, tapes
 
 DIGITS = 40
 CLOSE = mpmath.mpf(10) ** -22  # what mpmath's own differences lose, relative to the size
