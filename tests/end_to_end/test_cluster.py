@@ -17,9 +17,10 @@ from integraph.certify.problem import Box
 from integraph.certify.search import cluster
 from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.errors import UsageError
+from lazy import Lazy
 from toy_problems import Bumpy, Faulty, Slow, Waves
 
-distributed = pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'integraph[cluster]'")
+distributed = Lazy("distributed")
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
 

@@ -8,7 +8,9 @@ import pytest
 
 import integraph
 from gallery import FUNCTIONS, VARIABLES
-from theorem1_pictures import main, slope, sweep
+from lazy import Lazy
+
+pictures = Lazy("theorem1_pictures")
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -41,14 +43,14 @@ def test_franke() -> None:
 @pytest.mark.parametrize(("d", "n"), [(1, 1), (1, 4), (2, 2), (2, 8), (3, 2), (3, 4), (3, 8)])
 def test_width_and_depth_are_powers_of_the_tolerance(d: int, n: int) -> None:
     """W ∝ ε^(−1/n) and D ∝ ε^(−(d−1)/n) for the paper; lean's W ∝ ε^(−⌈d/2⌉/n), and its D is a constant."""
-    sizes = sweep(d, n)
-    assert slope(sizes, "width") == pytest.approx(-1 / n, rel=0.01)
-    assert slope(sizes, "depth") == pytest.approx(-(d - 1) / n, rel=0.01, abs=0.001)
-    assert slope(sizes, "lean_width") == pytest.approx(-math.ceil(d / 2) / n, rel=0.01)
+    sizes = pictures.sweep(d, n)
+    assert pictures.slope(sizes, "width") == pytest.approx(-1 / n, rel=0.01)
+    assert pictures.slope(sizes, "depth") == pytest.approx(-(d - 1) / n, rel=0.01, abs=0.001)
+    assert pictures.slope(sizes, "lean_width") == pytest.approx(-math.ceil(d / 2) / n, rel=0.01)
     assert len({size.lean_depth for size in sizes}) == 1
 
 
 def test_pictures(tmp_path: Path) -> None:
-    main(tmp_path)
+    pictures.main(tmp_path)
     for name in ("partition-of-unity", "theorem1-scaling"):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")

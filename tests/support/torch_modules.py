@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,42 +14,65 @@ import pytest
 from integraph.errors import SourceError
 from integraph.frontends import torch as reader
 from integraph.targets import Network
+from lazy import Lazy
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'integraph[torch]'")
-nn, F = torch.nn, torch.nn.functional
-
+torch, nn, F = Lazy("torch"), Lazy("torch.nn"), Lazy("torch.nn.functional")
 
 RNG = np.random.default_rng(5)
 
 ROWS = 64
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "tanh": nn.Tanh,
-    "sigmoid": nn.Sigmoid,
-    "softplus": nn.Softplus,
-    "silu": nn.SiLU,
-    "gelu": nn.GELU,
+    "tanh": lambda: nn.Tanh(),
+    "sigmoid": lambda: nn.Sigmoid(),
+    "softplus": lambda: nn.Softplus(),
+    "silu": lambda: nn.SiLU(),
+    "gelu": lambda: nn.GELU(),
     "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
-    "relu": nn.ReLU,
+    "relu": lambda: nn.ReLU(),
     "leaky_relu": lambda: nn.LeakyReLU(0.2),
-    "identity": nn.Identity,
+    "identity": lambda: nn.Identity(),
 }
 
 
-class Forward(nn.Module):
-    """A module whose forward is the function given, with what it needs as attributes."""
+@cache
+def classes() -> SimpleNamespace:
+    """Made when the first is wanted, and torch is there."""
 
-    def __init__(self, forward: Callable[[Any, Any], Any], **parts: Any) -> None:
-        super().__init__()
-        self.function = forward
-        for name, part in parts.items():
-            if isinstance(part, torch.Tensor) and not isinstance(part, nn.Parameter):
-                self.register_buffer(name, part)
-            else:
-                setattr(self, name, part)
+    class Forward(nn.Module):
+        """A module whose forward is the function given, with what it needs as attributes."""
 
-    def forward(self, x: Any) -> Any:
-        return self.function(self, x)
+        def __init__(self, forward: Callable[[Any, Any], Any], **parts: Any) -> None:
+            super().__init__()
+            self.function = forward
+            for name, part in parts.items():
+                if isinstance(part, torch.Tensor) and not isinstance(part, nn.Parameter):
+                    self.register_buffer(name, part)
+                else:
+                    setattr(self, name, part)
+
+        def forward(self, x: Any) -> Any:
+            return self.function(self, x)
+
+    class Traced(nn.Module):
+        """The same layers behind a forward of their own, so that they go through torch.export."""
+
+        def __init__(self, inner: nn.Module) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x: Any) -> Any:
+            return self.inner(x)
+
+    return SimpleNamespace(Forward=Forward, Traced=Traced)
+
+
+def Forward(forward: Callable[[Any, Any], Any], **parts: Any) -> nn.Module:
+    return classes().Forward(forward, **parts)
+
+
+def Traced(inner: nn.Module) -> nn.Module:
+    return classes().Traced(inner)
 
 
 def linear(d: int = 3, m: int = 4, **options: Any) -> nn.Linear:
@@ -88,22 +113,11 @@ def same(one: Network, other: Network) -> None:
         np.testing.assert_array_equal(a.slope, b.slope)
 
 
-def mlp(d: int, widths: tuple[int, ...], act: Callable[[], nn.Module], dtype: Any = torch.float64) -> nn.Sequential:
+def mlp(d: int, widths: tuple[int, ...], act: Callable[[], nn.Module], dtype: Any = None) -> nn.Sequential:
     parts: list[nn.Module] = []
     for first, second in zip((d, *widths), widths, strict=False):
-        parts += [nn.Linear(first, second, dtype=dtype), act()]
+        parts += [nn.Linear(first, second, dtype=dtype or torch.float64), act()]
     return nn.Sequential(*parts[:-1])
-
-
-class Traced(nn.Module):
-    """The same layers behind a forward of their own, so that they go through torch.export."""
-
-    def __init__(self, inner: nn.Module) -> None:
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, x: Any) -> Any:
-        return self.inner(x)
 
 
 def parts() -> dict[str, Any]:

@@ -25,6 +25,7 @@ from integraph.program.schema import encode
 from integraph.targets import from_layers
 from integraph.targets.graph import Builder
 from integraph.text import NAME, DistinctNames, clean, lines
+from keras_files import archive, configuration
 
 LONGEST = 1200  # characters of a line that is printed
 
@@ -211,17 +212,16 @@ def test_onnx_names_that_are_no_text() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_keras(tmp_path: Path, name: str) -> None:
-    hostile = pytest.importorskip("test_keras_hostile", reason="needs h5py")
-    config = hostile.configuration()
+    config = configuration()
     for layer in config["config"]["layers"]:
         layer["config"]["name"] = f"{name} {layer['config']['name']}"
-    path = hostile.archive(tmp_path / "net.keras", config)
+    path = archive(tmp_path / "net.keras", config)
     try:
         check(repr(integraph.network(path)), *integraph.network(path).notes)
     except IntegraphError as error:
         check(str(error), lines=False)
     config["config"]["layers"][3]["class_name"] = name
-    path = hostile.archive(tmp_path / "other.keras", config)
+    path = archive(tmp_path / "other.keras", config)
     with pytest.raises(IntegraphError) as error:
         integraph.network(path)
     check(str(error.value), lines=False)

@@ -11,17 +11,13 @@ import pytest
 from integraph.errors import SourceError
 from integraph.frontends import network
 from integraph.targets import Network
+from lazy import Lazy
 
-sklearn = pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'integraph[sklearn]'")
-
-from sklearn.compose import TransformedTargetRegressor  # noqa: E402
-from sklearn.datasets import load_diabetes, load_wine  # noqa: E402
-from sklearn.decomposition import PCA  # noqa: E402
-from sklearn.linear_model import LinearRegression  # noqa: E402
-from sklearn.model_selection import GridSearchCV  # noqa: E402
-from sklearn.neural_network import MLPClassifier, MLPRegressor  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler  # noqa: E402
+compose, datasets, decomposition = Lazy("sklearn.compose"), Lazy("sklearn.datasets"), Lazy("sklearn.decomposition")
+linear_model, selection = Lazy("sklearn.linear_model"), Lazy("sklearn.model_selection")
+neural_network, pipeline, scaling = (
+    Lazy(f"sklearn.{name}") for name in ("neural_network", "pipeline", "preprocessing")
+)
 
 SHAPES = [(1, (3,), 1), (2, (), 1), (5, (7, 3, 9), 2), (20, (4, 8, 16, 8, 2), 3)]
 
@@ -32,8 +28,10 @@ def fit(model: Any, X: Any, y: Any) -> Any:
         return model.fit(X, y)
 
 
-def regressor(hidden: tuple[int, ...] = (6, 4), activation: str = "tanh", **more: Any) -> MLPRegressor:
-    return MLPRegressor(hidden_layer_sizes=hidden, activation=activation, max_iter=5, random_state=0, **more)
+def regressor(hidden: tuple[int, ...] = (6, 4), activation: str = "tanh", **more: Any) -> neural_network.MLPRegressor:
+    return neural_network.MLPRegressor(
+        hidden_layer_sizes=hidden, activation=activation, max_iter=5, random_state=0, **more
+    )
 
 
 def data(d: int, outputs: int = 1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +84,7 @@ def test_poisson_loss_ends_in_exp() -> None:
 def test_classifiers_give_raw_outputs(classes: int) -> None:
     X, y = data(4)
     labels = np.digitize(y, [0.0] if classes == 2 else [-0.3, 0.3])
-    model = fit(MLPClassifier((5, 5), max_iter=20, random_state=0), X, labels)
+    model = fit(neural_network.MLPClassifier((5, 5), max_iter=20, random_state=0), X, labels)
     net = network(model)
     assert net.notes == (
         f"outputs of MLPClassifier are raw: before {'the logistic function' if classes == 2 else 'softmax'}",
@@ -102,19 +100,19 @@ def test_classifiers_give_raw_outputs(classes: int) -> None:
 
 def test_several_labels_at_once() -> None:
     X, y = data(4, 3)
-    model = fit(MLPClassifier((5,), max_iter=20, random_state=0), X, (y > 0).astype(int))
+    model = fit(neural_network.MLPClassifier((5,), max_iter=20, random_state=0), X, (y > 0).astype(int))
     np.testing.assert_allclose(1 / (1 + np.exp(-network(model)(X))), model.predict_proba(X), rtol=1e-12)
 
 
 SCALERS = {
-    "standard": lambda: StandardScaler(),
-    "no mean": lambda: StandardScaler(with_mean=False),
-    "no scale": lambda: StandardScaler(with_std=False),
-    "neither": lambda: StandardScaler(with_mean=False, with_std=False),
-    "min max": lambda: MinMaxScaler((-1, 3)),
-    "max abs": lambda: MaxAbsScaler(),
-    "robust": lambda: RobustScaler(),
-    "robust, no centre": lambda: RobustScaler(with_centering=False),
+    "standard": lambda: scaling.StandardScaler(),
+    "no mean": lambda: scaling.StandardScaler(with_mean=False),
+    "no scale": lambda: scaling.StandardScaler(with_std=False),
+    "neither": lambda: scaling.StandardScaler(with_mean=False, with_std=False),
+    "min max": lambda: scaling.MinMaxScaler((-1, 3)),
+    "max abs": lambda: scaling.MaxAbsScaler(),
+    "robust": lambda: scaling.RobustScaler(),
+    "robust, no centre": lambda: scaling.RobustScaler(with_centering=False),
     "passthrough": lambda: "passthrough",
 }
 
@@ -122,7 +120,7 @@ SCALERS = {
 @pytest.mark.parametrize("name", SCALERS)
 def test_scalers_before_the_net(name: str) -> None:
     X, y = data(5)
-    model = fit(make_pipeline(SCALERS[name](), regressor()), X, y)
+    model = fit(pipeline.make_pipeline(SCALERS[name](), regressor()), X, y)
     net = network(model)
     same(net, model, X)
     rounded = name in ("standard", "no mean", "max abs", "robust", "robust, no centre")
@@ -134,7 +132,7 @@ def test_scalers_before_the_net(name: str) -> None:
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_scalers_of_the_target(name: str, outputs: int) -> None:
     X, y = data(5, outputs)
-    model = fit(TransformedTargetRegressor(regressor(), transformer=SCALERS[name]()), X, 50 + 10 * y)
+    model = fit(compose.TransformedTargetRegressor(regressor(), transformer=SCALERS[name]()), X, 50 + 10 * y)
     net = network(model)
     same(net, model, X)
     assert bool(net.notes) == (name == "min max")
@@ -142,14 +140,20 @@ def test_scalers_of_the_target(name: str, outputs: int) -> None:
 
 def test_everything_at_once() -> None:
     X, y = data(4, 2)
-    inner = make_pipeline(StandardScaler(), MinMaxScaler(), "passthrough", regressor((8, 3)))
-    model = fit(make_pipeline(MaxAbsScaler(), TransformedTargetRegressor(inner, transformer=StandardScaler())), X, y)
+    inner = pipeline.make_pipeline(scaling.StandardScaler(), scaling.MinMaxScaler(), "passthrough", regressor((8, 3)))
+    model = fit(
+        pipeline.make_pipeline(
+            scaling.MaxAbsScaler(), compose.TransformedTargetRegressor(inner, transformer=scaling.StandardScaler())
+        ),
+        X,
+        y,
+    )
     same(network(model), model, X)
 
 
 def test_a_scaling_by_powers_of_two_joins_the_first_layer() -> None:
     X, y = data(3)
-    model = fit(make_pipeline(StandardScaler(), regressor((4,))), X, y)
+    model = fit(pipeline.make_pipeline(scaling.StandardScaler(), regressor((4,))), X, y)
     model[0].mean_[:], model[0].scale_[:] = 0.0, (0.5, 2.0, 8.0)
     net = network(model)
     assert net.sizes == (3, 4, 1)
@@ -159,14 +163,16 @@ def test_a_scaling_by_powers_of_two_joins_the_first_layer() -> None:
 
 def test_target_without_transformer() -> None:
     X, y = data(3)
-    model = fit(TransformedTargetRegressor(regressor()), X, y)
+    model = fit(compose.TransformedTargetRegressor(regressor()), X, y)
     same(network(model), model, X)
 
 
 def test_diabetes() -> None:
-    X, y = load_diabetes(return_X_y=True, scaled=False)
-    pipe = make_pipeline(StandardScaler(), regressor((32, 16), learning_rate_init=0.01).set_params(max_iter=40))
-    model = fit(TransformedTargetRegressor(pipe, transformer=StandardScaler()), X[:300], y[:300])
+    X, y = datasets.load_diabetes(return_X_y=True, scaled=False)
+    pipe = pipeline.make_pipeline(
+        scaling.StandardScaler(), regressor((32, 16), learning_rate_init=0.01).set_params(max_iter=40)
+    )
+    model = fit(compose.TransformedTargetRegressor(pipe, transformer=scaling.StandardScaler()), X[:300], y[:300])
     net = network(model)
     found, expected = net(X[300:])[:, 0], model.predict(X[300:])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -176,9 +182,12 @@ def test_diabetes() -> None:
 
 
 def test_wine() -> None:
-    X, y = load_wine(return_X_y=True)
+    X, y = datasets.load_wine(return_X_y=True)
     model = fit(
-        make_pipeline(StandardScaler(), MLPClassifier((16,), learning_rate_init=0.01, max_iter=60, random_state=0)),
+        pipeline.make_pipeline(
+            scaling.StandardScaler(),
+            neural_network.MLPClassifier((16,), learning_rate_init=0.01, max_iter=60, random_state=0),
+        ),
         X[::2],
         y[::2],
     )
@@ -189,7 +198,7 @@ def test_wine() -> None:
 
 def broken(change: Any) -> Any:
     X, y = data(3)
-    model = fit(make_pipeline(StandardScaler(), regressor()), X, y)
+    model = fit(pipeline.make_pipeline(scaling.StandardScaler(), regressor()), X, y)
     change(model)
     return model
 
@@ -201,21 +210,39 @@ def put(array: np.ndarray, value: float) -> None:
 X3, Y3 = data(3)
 REFUSED = {
     "not fitted": (lambda: regressor(), "MLPRegressor is not fitted"),
-    "classifier not fitted": (lambda: MLPClassifier(), "MLPClassifier is not fitted"),
+    "classifier not fitted": (lambda: neural_network.MLPClassifier(), "MLPClassifier is not fitted"),
     "scaler not fitted": (
-        lambda: make_pipeline(StandardScaler(), fit(regressor(), X3, Y3)),
+        lambda: pipeline.make_pipeline(scaling.StandardScaler(), fit(regressor(), X3, Y3)),
         "StandardScaler is not fitted",
     ),
-    "target not fitted": (lambda: TransformedTargetRegressor(regressor()), "TransformedTargetRegressor is not fitted"),
-    "another estimator": (lambda: LinearRegression().fit(X3, Y3), "LinearRegression is not a network we read"),
-    "another step": (lambda: fit(make_pipeline(PCA(2), regressor()), X3, Y3), "the step PCA is not one we read"),
-    "no net in the pipeline": (lambda: fit(make_pipeline(StandardScaler()), X3, Y3), "StandardScaler is not a network"),
-    "clipping": (lambda: fit(make_pipeline(MinMaxScaler(clip=True), regressor()), X3, Y3), "clip=True is not affine"),
+    "target not fitted": (
+        lambda: compose.TransformedTargetRegressor(regressor()),
+        "TransformedTargetRegressor is not fitted",
+    ),
+    "another estimator": (
+        lambda: linear_model.LinearRegression().fit(X3, Y3),
+        "LinearRegression is not a network we read",
+    ),
+    "another step": (
+        lambda: fit(pipeline.make_pipeline(decomposition.PCA(2), regressor()), X3, Y3),
+        "the step PCA is not one we read",
+    ),
+    "no net in the pipeline": (
+        lambda: fit(pipeline.make_pipeline(scaling.StandardScaler()), X3, Y3),
+        "StandardScaler is not a network",
+    ),
+    "clipping": (
+        lambda: fit(pipeline.make_pipeline(scaling.MinMaxScaler(clip=True), regressor()), X3, Y3),
+        "clip=True is not affine",
+    ),
     "a function of the target": (
-        lambda: fit(TransformedTargetRegressor(regressor(), func=np.exp, inverse_func=np.log), X3, Y3),
+        lambda: fit(compose.TransformedTargetRegressor(regressor(), func=np.exp, inverse_func=np.log), X3, Y3),
         "with func is not read",
     ),
-    "a search": (lambda: fit(GridSearchCV(regressor(), {"alpha": [1e-4]}, cv=2), X3, Y3), "pass its best_estimator_"),
+    "a search": (
+        lambda: fit(selection.GridSearchCV(regressor(), {"alpha": [1e-4]}, cv=2), X3, Y3),
+        "pass its best_estimator_",
+    ),
     "NaN weight": (lambda: broken(lambda m: put(m[-1].coefs_[1], np.nan)), r"layer 2.*weight \[0, 0\] is nan"),
     "NaN scale": (lambda: broken(lambda m: put(m[0].scale_, np.nan)), "StandardScaler has .* not finite"),
     "scale 0": (lambda: broken(lambda m: put(m[0].scale_, 0.0)), "StandardScaler divides by 0"),
@@ -233,15 +260,15 @@ def test_refused(name: str) -> None:
 
 
 def test_a_subclass_of_a_scaler_may_do_anything() -> None:
-    mine = type("StandardScaler", (StandardScaler,), {"transform": lambda self, X, copy=None: np.sin(X)})
+    mine = type("StandardScaler", (scaling.StandardScaler,), {"transform": lambda self, X, copy=None: np.sin(X)})
     with pytest.raises(SourceError, match="the step StandardScaler is not one we read"):
-        network(fit(make_pipeline(mine(), regressor()), X3, Y3))
+        network(fit(pipeline.make_pipeline(mine(), regressor()), X3, Y3))
 
 
 def test_subclasses_are_refused() -> None:
     """Their predict may do anything."""
 
-    class Doubled(MLPRegressor):
+    class Doubled(neural_network.MLPRegressor):
         def predict(self, X: Any) -> Any:
             return 2 * super().predict(X)
 
@@ -254,10 +281,10 @@ def test_subclasses_are_refused() -> None:
 def test_what_counts_is_what_was_fitted() -> None:
     """Parameters may be set after fit; predict goes by the fitted attributes, and so do we."""
     X, y = data(3)
-    model = fit(TransformedTargetRegressor(regressor(), transformer=StandardScaler()), X, 5 * y + 3)
+    model = fit(compose.TransformedTargetRegressor(regressor(), transformer=scaling.StandardScaler()), X, 5 * y + 3)
     model.set_params(transformer=None)
     same(network(model), model, X)
-    model = fit(TransformedTargetRegressor(regressor(), func=np.sinh, inverse_func=np.arcsinh), X, y)
+    model = fit(compose.TransformedTargetRegressor(regressor(), func=np.sinh, inverse_func=np.arcsinh), X, y)
     model.set_params(func=None, inverse_func=None)
     with pytest.raises(SourceError, match="with func is not read"):
         network(model)

@@ -11,7 +11,6 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from scipy.integrate import solve_ivp
 
 import lemma4
 import mp_taylor
@@ -24,6 +23,9 @@ from integraph.paper.lemma4_equations import Lemma4, matrices, psi
 from integraph.paper.rows import Number, forget
 from integraph.paper.table1 import column, evaluated
 from integraph.program import ONE
+from lazy import Lazy
+
+scipy_integrate = Lazy("scipy.integrate")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -167,7 +169,7 @@ def test_lemma_5() -> None:
     for delta in (1e-6, 1e-4, 1e-3):
         printed = 6 * math.exp(6) * delta / (6 - 9 * (math.exp(6) - 1) * delta)
         assert found[f"printed {delta:g}"] == pytest.approx(printed, rel=1e-12)
-        end = solve_ivp(
+        end = scipy_integrate.solve_ivp(
             lambda t, y: [0.0, y[0] - y[1] * y[2], y[0] ** 2 - y[2] ** 2],
             (0, 1), [1 + delta, delta, delta], rtol=1e-12, atol=1e-14,
         ).y[:, -1]  # fmt: skip
@@ -184,7 +186,7 @@ def test_the_printed_step_2() -> None:
     b = A @ np.linalg.inv(exponential - np.eye(4)) @ [0, 0, 0, 0.5]
     z = c * (x - (2 * np.arange(1, N + 1) - 1) / (2 * N))
     start = np.concatenate([[1.0], np.tanh(z), z * np.tanh(z)])
-    end = solve_ivp(
+    end = scipy_integrate.solve_ivp(
         lambda t, y: np.concatenate([A @ y[:4] + b, z * (A[:3] @ y[:4])]), (0, 1), start, rtol=1e-11, atol=1e-13
     ).y[:, -1]
     found = numbers("Lemma 4, step 2")

@@ -6,7 +6,6 @@ import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-import matplotlib.image
 import numpy as np
 import pytest
 
@@ -29,9 +28,12 @@ from integraph.plot.picture import (
     Span,
     alone,
 )
+from lazy import Lazy
 
 HOSTILE = "$\\frac{1}{ </script><b>&amp; \x00\x1b[31m\n ψ 中"
 X = np.linspace(0.0, 1.0, 11)
+
+image_files = Lazy("matplotlib.image")
 
 
 def everything(name: str = "curve") -> Picture:
@@ -53,13 +55,13 @@ def everything(name: str = "curve") -> Picture:
 
 
 def size(path: Path) -> tuple[int, ...]:
-    return matplotlib.image.imread(path).shape
+    return image_files.imread(path).shape
 
 
 @pytest.mark.parametrize("stacked", [False, True])
 def test_png_is_an_image_with_something_on_it(tmp_path: Path, stacked: bool) -> None:
     picture = alone("one", "One", "", *everything().frames[0].panels[:2], stacked=stacked)
-    image = matplotlib.image.imread(matplotlib_renderer.save(picture, tmp_path / "one.png"))
+    image = image_files.imread(matplotlib_renderer.save(picture, tmp_path / "one.png"))
     wide, high = (9.0, 6.3) if stacked else (10.8, 5.1)
     assert image.shape[:2] == (round(160 * high), round(160 * wide))
     colours = (255 * image[..., :3]).astype(np.int64) @ [1, 256, 65536]
@@ -69,7 +71,7 @@ def test_png_is_an_image_with_something_on_it(tmp_path: Path, stacked: bool) -> 
 
 def test_curves_are_where_they_should_be(tmp_path: Path) -> None:
     flat = alone("flat", "", "", Panel("", "", "", (Curve(X, X, "up"),), legend=False))
-    image = matplotlib.image.imread(matplotlib_renderer.save(flat, tmp_path / "flat.png"))[..., :3]
+    image = image_files.imread(matplotlib_renderer.save(flat, tmp_path / "flat.png"))[..., :3]
     blue = (image[..., 2] - image[..., 0] > 0.4).nonzero()
     assert np.corrcoef(blue[0], blue[1])[0, 1] < -0.999  # rows count from the top
 

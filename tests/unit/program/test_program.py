@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from integraph import Program, Registers, build, load, segment
 from integraph.errors import IntegraphError, UsageError
 from integraph.gadgets import affine, decay, exp, ln, monomial, product, raw, sin_cos, tanh
+from lazy import Lazy
 from tanh_net import compile_net, evaluate, random_net
 
+integrate = Lazy("scipy.integrate")
 RNG = np.random.default_rng(5)
 
 
@@ -103,7 +104,7 @@ def test_trajectory_follows_the_ode() -> None:
     for number in range(3):
         times = path.times[4 * number : 4 * number + 5]
         field = lambda t, y, n=number: program.rhs(n + 0.5, y)  # noqa: E731
-        found = solve_ivp(field, (number, number + 1), y, t_eval=times, rtol=1e-11, atol=1e-13)
+        found = integrate.solve_ivp(field, (number, number + 1), y, t_eval=times, rtol=1e-11, atol=1e-13)
         assert np.allclose(found.y.T, path.states[4 * number : 4 * number + 5], rtol=1e-9, atol=1e-11)
         y = found.y[:, -1]
     assert path.switches.tolist() == [0, 1, 2, 3]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,9 @@ from integraph.frontends.formula.parser import parse
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below
 from integraph.targets.function import Function, Table
+from lazy import Lazy
+
+sympy = Lazy("sympy")
 
 
 def bounds(text: str, n: int, low: float = 0.0, high: float = 1.0, **options: float) -> Sobolev:

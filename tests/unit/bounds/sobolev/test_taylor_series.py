@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +17,10 @@ from integraph.numbers.balls import Ball
 from integraph.numbers.multi_index import below, count, factorials
 from integraph.numbers.power_series import convolved, pairs, rank
 from integraph.targets.expression import FUNCTIONS, Expression
+from lazy import Lazy
 from mp_formulas import MP, along, formula, tapes
+
+sympy = Lazy("sympy")
 
 POINTS = {"acosh": (1.3, 4.0), "ln": (0.2, 3.0), "log2": (0.2, 3.0), "log10": (0.2, 3.0), "sqrt": (0.2, 3.0)}
 

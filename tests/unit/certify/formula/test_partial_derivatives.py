@@ -11,7 +11,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +20,10 @@ from integraph.certify.taylor import taylor
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import above, box, precision
 from integraph.numbers.multi_index import below
+from lazy import Lazy
 from mp_formulas import formula
+
+sympy = Lazy("sympy")
 
 MODEL = "sin(3*x)*exp(-y)/(1+x*y)"
 FORMULAS = [MODEL, "tanh(4*x+y)*exp(-x^2)", "sqrt(3+x*y)*cos(2*y)", "x^3*y - 2*x + ln(2+x)"]

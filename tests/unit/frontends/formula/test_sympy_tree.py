@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from integraph.errors import SourceError
 from integraph.frontends.function import function
+from lazy import Lazy
 
-sympy = pytest.importorskip("sympy", reason="needs sympy: pip install 'integraph[sympy]'")
+sympy = Lazy("sympy")
 
 x, y = sympy.symbols("x y")
 ONE = (

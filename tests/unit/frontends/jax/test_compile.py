@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-jax = pytest.importorskip("jax", reason="traces functions with jax")
-import jax.numpy as jnp  # noqa: E402
+import integraph
+from integraph.errors import SourceError, UsageError
+from lazy import Lazy
+from transformers import to_graph, transformer
 
-import integraph  # noqa: E402
-from integraph.errors import SourceError, UsageError  # noqa: E402
-from transformers import to_graph, transformer  # noqa: E402
+jax, jnp = Lazy("jax"), Lazy("jax.numpy")
 
 
 def wave(x: jax.Array) -> jax.Array:

@@ -12,10 +12,9 @@ import pytest
 
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import jax as reader
+from lazy import Lazy
 
-jax = pytest.importorskip("jax", reason="jax is not installed")
-jnp = jax.numpy
-nn = jax.nn
+jax, jnp, nn = Lazy("jax"), Lazy("jax.numpy"), Lazy("jax.nn")
 
 TRI = np.tril(np.ones((4, 3), bool))
 HERE = Path(__file__).name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 import struct
 import tracemalloc
@@ -17,58 +16,10 @@ import pytest
 
 from integraph.errors import FileError, IntegraphError, SourceError
 from integraph.frontends import keras, network
+from keras_files import KERNELS, Config, archive, configuration, fill, weights
+from lazy import Lazy
 
-h5py = pytest.importorskip("h5py", reason="needs h5py: pip install 'integraph[keras]'")
-
-Config = dict[str, Any]
-KERNELS = {"dense": (3, 4), "dense_1": (4, 2)}
-
-
-def configuration(functional: bool = False) -> Config:
-    layers: list[Config] = [
-        {"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 3]}},
-        {"class_name": "Dense", "config": {"name": "first", "units": 4, "activation": "tanh", "use_bias": True}},
-        {"class_name": "Dropout", "config": {"name": "drop", "rate": 0.5}},
-        {"class_name": "Dense", "config": {"name": "second", "units": 2, "activation": "linear", "use_bias": True}},
-        {"class_name": "LeakyReLU", "config": {"name": "leak", "negative_slope": 0.1}},
-        {"class_name": "Rescaling", "config": {"name": "scale", "scale": 2.0, "offset": 1.0}},
-        {"class_name": "Reshape", "config": {"name": "shape", "target_shape": [2, -1]}},
-        {"class_name": "Normalization", "config": {"name": "norm", "axis": [-1], "mean": [0.0], "variance": [1.0]}},
-    ]
-    config: Config = {"name": "net", "layers": layers}
-    if functional:
-        for before, layer in zip([None, *layers], layers, strict=False):
-            history = {"keras_history": [before["config"]["name"], 0, 0]} if before else None
-            tensor = {"class_name": "__keras_tensor__", "config": history}
-            layer["name"] = layer["config"]["name"]
-            layer["inbound_nodes"] = [{"args": [tensor], "kwargs": {"mask": None}}] if before else []
-        config |= {"input_layers": ["x", 0, 0], "output_layers": ["norm", 0, 0]}
-    return {"module": "keras", "class_name": "Functional" if functional else "Sequential", "config": config}
-
-
-def fill(root: Any) -> None:
-    """Weights as .keras has them."""
-    for (group, shape), name in zip(KERNELS.items(), ("first", "second"), strict=True):
-        part = root.create_group(f"layers/{group}/vars")
-        part.attrs["name"] = name
-        part["0"], part["1"] = np.full(shape, 0.5), np.arange(float(shape[1]))
-
-
-def weights(change: Callable[[Any], Any] = lambda root: None) -> bytes:
-    data = io.BytesIO()
-    with h5py.File(data, "w") as root:
-        fill(root)
-        change(root)
-    return data.getvalue()
-
-
-def archive(path: Path, config: Any = None, h5: bytes | None = None, **more: Any) -> Path:
-    text = config if isinstance(config, str | bytes) else json.dumps(config or configuration())
-    with zipfile.ZipFile(path, "w", **more) as file:
-        file.writestr("metadata.json", "{}")
-        file.writestr("config.json", text)
-        file.writestr("model.weights.h5", weights() if h5 is None else h5)
-    return path
+h5py = Lazy("h5py")
 
 
 def legacy(path: Path, change: Callable[[Any], Any] = lambda root: None, config: Any = None) -> Path:
@@ -122,16 +73,21 @@ def put(value: Any) -> Callable[[Any, str], None]:
     return lambda root, name: root.__setitem__(name, value)
 
 
+def put_kind(kind: str, *arguments: str) -> Callable[[Any, str], None]:
+    """Something that only h5py has."""
+    return lambda root, name: root.__setitem__(name, getattr(h5py, kind)(*arguments))
+
+
 KERNEL = "layers/dense/vars/0"
 MEMBERS: dict[str, tuple[Callable[[Any, str], Any], type[IntegraphError], str]] = {
     "external storage": (external, FileError, "keeps its numbers in other files"),
     "virtual": (virtual, FileError, "keeps its numbers in other files"),
     "external link": (
-        put(h5py.ExternalLink("/etc/passwd", "/x")),
+        put_kind("ExternalLink", "/etc/passwd", "/x"),
         FileError,
         "is a ExternalLink, which is not followed",
     ),
-    "soft link": (put(h5py.SoftLink("/layers/dense_1/vars/0")), FileError, "is a SoftLink, which is not followed"),
+    "soft link": (put_kind("SoftLink", "/layers/dense_1/vars/0"), FileError, "is a SoftLink, which is not followed"),
     "compressed": (compressed, FileError, "is compressed"),
     "huge, chunks not written": (unwritten, FileError, "needs 96000000000000 bytes"),
     "huge, not written": (unwritten_whole, FileError, "needs 9600000000 bytes, the file has 0"),
@@ -140,7 +96,7 @@ MEMBERS: dict[str, tuple[Callable[[Any, str], Any], type[IntegraphError], str]] 
     "transposed": (put(np.zeros((4, 3))), FileError, r"has \(4, 3\) weights.*needs \(3, 4\)"),
     "one axis": (put(np.zeros(3)), FileError, r"has \(3,\) weights"),
     "a scalar": (put(1.0), FileError, r"has \(\) weights"),
-    "empty": (put(h5py.Empty("f8")), FileError, "is empty"),
+    "empty": (put_kind("Empty", "f8"), FileError, "is empty"),
     "no rows": (put(np.zeros((0, 4))), FileError, r"has \(0, 4\) weights"),
     "NaN": (put(np.full((3, 4), np.nan)), SourceError, r"layer 'first' \(Dense\): weight \[0, 0\] is nan"),
     "infinite": (put(np.full((3, 4), np.inf)), SourceError, r"weight \[0, 0\] is inf"),

@@ -17,8 +17,9 @@ from integraph.errors import FileError, SourceError
 from integraph.frontends import network
 from integraph.targets import Network
 from keras_models import outputs, precision, save
+from lazy import Lazy
 
-h5py = pytest.importorskip("h5py", reason="needs h5py: pip install 'integraph[keras]'")
+h5py = Lazy("h5py")
 
 
 @pytest.fixture(scope="module")

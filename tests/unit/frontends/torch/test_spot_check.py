@@ -20,28 +20,37 @@ from torch_modules import Forward, agree, check, linear, nn, points, refused, to
 pytestmark = pytest.mark.usefixtures("seeded_torch")
 
 
-class Counted(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.l, self.calls = linear(), 0
+def counted() -> nn.Module:
+    class Counted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.l, self.calls = linear(), 0
 
-    def forward(self, x: Any) -> Any:
-        self.calls += 1
-        return self.l(x) * self.calls
+        def forward(self, x: Any) -> Any:
+            self.calls += 1
+            return self.l(x) * self.calls
 
-
-class Loud(nn.DataParallel):
-    def forward(self, x: Any) -> Any:
-        return 5 * self.module(x)
+    return Counted()
 
 
-class Child(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self._orig_mod = linear()
+def loud() -> nn.Module:
+    class Loud(nn.DataParallel):
+        def forward(self, x: Any) -> Any:
+            return 5 * self.module(x)
 
-    def forward(self, x: Any) -> Any:
-        return 5 * self._orig_mod(x)
+    return Loud(linear())
+
+
+def child() -> nn.Module:
+    class Child(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self._orig_mod = linear()
+
+        def forward(self, x: Any) -> Any:
+            return 5 * self._orig_mod(x)
+
+    return Child()
 
 
 def _halved(m: Any, x: Any) -> Any:
@@ -53,9 +62,9 @@ def _halved(m: Any, x: Any) -> Any:
 UNSEEN: dict[str, Callable[[], nn.Module]] = {  # what no graph shows: read rightly, or refused
     "a shared activation": lambda: nn.Sequential(linear(3, 4), tanh := nn.Tanh(), linear(4, 4), tanh, linear(4, 2)),
     "a shared block": lambda: nn.Sequential(block := nn.Sequential(linear(3, 3), nn.Tanh()), block, block),
-    "a child called _orig_mod": Child,
-    "a wrapper with a forward of its own": lambda: Loud(linear()),
-    "calls are counted": Counted,
+    "a child called _orig_mod": child,
+    "a wrapper with a forward of its own": loud,
+    "calls are counted": counted,
     "random numbers": lambda: Forward(lambda m, x: m.l(x) * random.random(), l=linear()),
     "numbers from numpy": lambda: Forward(lambda m, x: m.l(x + torch.tensor(np.random.rand(3))), l=linear()),  # noqa: NPY002
     "weights that are changed": lambda: Forward(_halved, l=linear()),

@@ -53,10 +53,10 @@ def test_sequential_and_forward_give_the_same_network(name: str) -> None:
     same(reader.read(net), check(Traced(net)))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 @pytest.mark.parametrize("wrap", [lambda net: net, Traced])
-def test_weights_are_as_stored(dtype: Any, wrap: Callable[[nn.Module], nn.Module]) -> None:
-    net = mlp(3, (5, 2), nn.Tanh, dtype)
+def test_weights_are_as_stored(dtype: str, wrap: Callable[[nn.Module], nn.Module]) -> None:
+    net = mlp(3, (5, 2), nn.Tanh, getattr(torch, dtype))
     found = reader.read(wrap(net))
     np.testing.assert_array_equal(found.layers[0].A, net[0].weight.detach().double().numpy())
     np.testing.assert_array_equal(found.layers[1].b, net[2].bias.detach().double().numpy())

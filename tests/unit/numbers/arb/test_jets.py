@@ -10,7 +10,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import sympy
 from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +22,10 @@ from integraph.numbers.arb.jet_powers import power, real_power
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, count
 from integraph.targets.expression import FUNCTIONS, Expression, Tape
+from lazy import Lazy
 from mp_formulas import MP, REAL, along, formula, tapes
+
+sympy = Lazy("sympy")
 
 DIGITS = 40
 CLOSE = mpmath.mpf(10) ** -22  # what mpmath's own differences lose, relative to the size
