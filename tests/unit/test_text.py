@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -26,6 +26,7 @@ from integraph.targets import from_layers
 from integraph.targets.graph import Builder
 from integraph.text import NAME, DistinctNames, clean, lines
 from keras_files import archive, configuration
+from law import examples
 
 LONGEST = 1200  # characters of a line that is printed
 
@@ -74,7 +75,7 @@ def test_clean(name: str) -> None:
     assert lines(f"{name}\n{name}").count("\n") == 2 * name.count("\n") + 1
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(st.characters(), max_size=30), st.integers(5, 40))
 def test_any_text_becomes_clean(name: str, most: int) -> None:
     found = clean(name, most)
@@ -88,7 +89,7 @@ def test_letters_stay_letters() -> None:
     assert clean(text) == text
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.text(max_size=5), max_size=20))
 def test_distinct(names: list[str]) -> None:
     distinct = DistinctNames()

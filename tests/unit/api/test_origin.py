@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -21,6 +21,7 @@ from integraph.program import Program
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 from integraph.text import FORMULA
+from law import examples
 from networks import random_network
 
 SHORT = [name for name, formula in FORMULAS.items() if len(formula.text) <= FORMULA]
@@ -84,7 +85,7 @@ def test_by_theorem_1(name: str, method: str) -> None:
     same(program, formula.text, variables=formula.variables)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.permutations(["x", "y", "x2", "x10", "σ"]), st.integers(2, 5),
     st.lists(st.sampled_from(["x - 2*y", "y", " x*(y + 1)  ", "min(x, y - 2), 3", "-x^2"]), min_size=1, max_size=3),

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial import chebyshev as cheb
 
@@ -19,6 +19,7 @@ from integraph.bounds.nodes import chebyshev, nodes, side
 from integraph.bounds.paper import theorem1
 from integraph.errors import UsageError
 from integraph.numbers.multi_index import below, of_degree
+from law import examples
 
 ENDS = {"inner": (-1.0, 1.0), "left": (0.0, 1.0), "right": (-1.0, 0.0)}  # of the nodes, in units of the spread
 
@@ -87,7 +88,7 @@ def test_moments_are_never_below_a_sample(kappa: float, n: int, more: int) -> No
         assert found[0] == pytest.approx(1.0, abs=0.06)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(1, 14),
     st.integers(0, 40),

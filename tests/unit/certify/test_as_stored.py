@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph import Index, Program, Registers, Segment, build, gadgets
@@ -16,13 +16,14 @@ from integraph.certify.controls import exact_product, exact_program, exact_segme
 from integraph.certify.problem import Unprovable
 from integraph.gadgets import Elementwise
 from integraph.program import Terms
+from law import examples
 from random_programs import programs
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 ROUND = 0.1  # 0.1 · 0.3 and 0.1 + 0.3 are rounded
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(FLOATS, FLOATS | st.sampled_from([2.0**-1074, 2.0**-1000, 2.0**1000, 0.5, -4.0, 3.0]))
 def test_products(a: float, b: float) -> None:
     found, fine = exact_product(a, b)
@@ -78,7 +79,7 @@ NUMBERS = st.sampled_from([0.0, 1.0, -2.0, 0.5, 3.0, 0.1, 0.3, 1e-310, 1e-200, 2
 
 
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_what_passes_is_what_is_stored(op: Elementwise, data: st.DataObject) -> None:
     needed = {f for _, _, *factors in op.equations for f in factors} - {*op.targets, *op.operands}
@@ -96,7 +97,7 @@ def test_what_passes_is_what_is_stored(op: Elementwise, data: st.DataObject) -> 
     assert stored == truth
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(programs())
 def test_random_programs_pass_only_if_their_sums_are_exact(program: Program) -> None:
     try:

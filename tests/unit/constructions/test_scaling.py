@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -22,6 +22,7 @@ from integraph.constructions.theorem2.budget import Parts
 from integraph.program.box import interval
 from integraph.targets import from_layers
 from integraph.targets.graph import Builder, Graph
+from law import examples
 
 N = 100  # nodes; so many that what is constant does not count
 LINEAR = 2.5  # n log n, and one look more at a budget
@@ -195,7 +196,7 @@ def test_long_sums_keep_shapes_and_what_others_read() -> None:
 LOTS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 12), st.integers(0, 6), st.booleans()), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(LOTS, st.sampled_from([by_size, by_time]))
 def test_packed_lots_never_meet(given: Sequence[tuple[int, int, int, bool]], pack: Any) -> None:
     """By hand: in every segment a register has one lot, and nobody lies above what all together need."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -19,6 +19,7 @@ from integraph import Program, Registers, Status, build, compile, gadgets, load,
 from integraph.errors import FileError, OverflowedError, PrecisionError, SpecError, UsageError
 from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
+from law import examples
 from mp_taylor import flow
 from random_programs import moderate_program
 
@@ -57,7 +58,7 @@ def test_the_same_inputs_escape_as_in_float64(case: Case) -> None:
     assert np.isnan(precise.outputs[[f.input for f in precise.failures]]).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32 - 1))
 def test_random_programs_agree_with_exact(seed: int) -> None:
     """Other units, other clocks, views and index arrays of every kind, failures included."""

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -19,6 +19,7 @@ from integraph import Registers, build, segment
 from integraph.errors import SourceError, SpecError
 from integraph.gadgets import affine, log_sum_exp
 from integraph.targets.graph import Builder, Graph
+from law import examples
 
 FREES = ("keep", "clean", "decay")
 GAPS = (0.0, 1e-9, 1.0, 20.0, 29.0, 40.0, 50.0, 800.0, 1e3, 1e4, 1e8)
@@ -158,7 +159,7 @@ def test_registers_are_saved() -> None:
     assert widths[0] > widths[1] > widths[2]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=8), st.sampled_from(FREES))
 def test_any_scores(scores: list[float], free: str) -> None:
     row, reach = np.array(scores), 1.0 + max(map(abs, scores))

@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.bounds.perturbation.gadget_ends import GRAPH_WRONG, perturbed_ends
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
+from law import examples
 from wrong_starts import PRECISE, STARTS, Numbers, check, disturbed, inside, run
 
 PRODUCTS = ("powers", "monomial", "spiral", "power_spiral")
 
 
 @pytest.mark.parametrize("name", STARTS)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_functions(name: str, data: st.DataObject) -> None:
     gadget = operation(name)
@@ -39,7 +40,7 @@ def test_functions(name: str, data: st.DataObject) -> None:
     check(name, ranges, right, wrong, off, tensors)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_logarithms_and_variable_powers(data: st.DataObject) -> None:
     ranges, right = {}, {}
@@ -60,7 +61,7 @@ def test_logarithms_and_variable_powers(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("reads", [0, 2])
 @pytest.mark.parametrize("name", PRODUCTS)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_products(name: str, reads: int, data: st.DataObject) -> None:
     shapes = {"p": (2, 2), "z": (2, 3), "u": (2, 3), "v": (2, 3), "t": (2, 3, 1), **dict.fromkeys("xl", (2, 3, reads))}
@@ -81,7 +82,7 @@ def test_products(name: str, reads: int, data: st.DataObject) -> None:
     check(name, ranges, right, wrong, off, tensors)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_softmax(data: st.DataObject) -> None:
     span, s = inside(data, (2, 3))

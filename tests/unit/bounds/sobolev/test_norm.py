@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.bounds.sobolev.norm import Sobolev, derivative_bounds, explain
@@ -16,6 +16,7 @@ from integraph.frontends.formula.parser import parse
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below
 from integraph.targets.function import Function, Table
+from law import examples
 from lazy import Lazy
 
 sympy = Lazy("sympy")
@@ -35,7 +36,7 @@ def two_sided(found: Sobolev, sup: Floats, loose: float, dense: float = 1e-3) ->
     assert np.all(found.upper <= loose * found.lower * (1 + 1e-12) + 1e-11 * found.upper.max())
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(0.2, 8), st.floats(-2, 2), st.floats(0.1, 2), st.integers(0, 7))
 def test_sines(a: float, low: float, width: float, n: int) -> None:
     found = bounds(f"sin({a!r}*x)", n, low, low + width)
@@ -44,7 +45,7 @@ def test_sines(a: float, low: float, width: float, n: int) -> None:
     two_sided(found, sup, 1.1)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(-4, 4), st.floats(-4, 4), st.integers(0, 5))
 def test_exponentials(a: float, b: float, n: int) -> None:
     found = bounds(f"exp({a!r}*x + {b!r}*y)", n, -1.0, 0.5)

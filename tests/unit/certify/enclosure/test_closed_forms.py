@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arb_values import holds, near
@@ -19,6 +19,7 @@ from integraph.certify.problem import Unprovable
 from integraph.flow.precise import PRECISE
 from integraph.numbers.arb.conversion import box
 from integraph.program import Options
+from law import examples
 from mp_taylor import Escape, flow
 from networks import random_network
 from random_programs import programs
@@ -105,7 +106,7 @@ def test_rounded_controls_are_followed_as_stored(name: str) -> None:
             assert b.rel_accuracy_bits() > 200
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(programs(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-9, 1e-2]))
 def test_random_programs(program: Program, seed: int, wide: float) -> None:
     x = np.random.default_rng(seed).uniform(-1, 1, program.inputs)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from mpmath import mp
 
 import integraph
@@ -20,6 +20,7 @@ from integraph.certify.formula.difference import FormulaDifference
 from integraph.certify.problem import Box, Unprovable
 from integraph.certify.search.bisection import uppers
 from integraph.errors import IntegraphError
+from law import examples
 from written_truth import boxes_around, changed, difference, flow, target
 
 LEAST = 1e-12
@@ -283,7 +284,7 @@ def test_processes_share_the_work() -> None:
 
 
 @given(trees)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(40, suppress_health_check=list(HealthCheck))
 def test_random_formulas(tree: object) -> None:
     names = [name for name in VARIABLES if name in text_of(tree)]  # type: ignore[arg-type]
     assume(names)

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
 from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.problem import Box, Unprovable
+from law import examples
 from network_truth import difference
 from networks import EVERY, random_network
 
@@ -49,7 +50,7 @@ def test_no_point_of_a_box_exceeds_its_bound(activation: str, options: dict[str,
     problem = compiled(activation, 1, (2, 5, 4, 1), **options)
 
     @given(st.tuples(*[st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted)] * 2), st.randoms(use_true_random=False))
-    @settings(max_examples=8, deadline=None)
+    @examples(8)
     def holds(sides: tuple[list[float], ...], random: object) -> None:
         box = Box(tuple(a for a, _ in sides), tuple(b for _, b in sides))
         (bound,) = problem.upper(box, 64)

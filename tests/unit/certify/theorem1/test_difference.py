@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -25,6 +25,7 @@ from integraph.errors import SpecError
 from integraph.frontends import function
 from integraph.numbers.arb.conversion import precision
 from integraph.program import Block, Program
+from law import examples
 from random_programs import random_program
 
 F, RUNGE = "sin(3*x)*exp(-y)/(1+x*y)", "1/(1+25*(2*x-1)^2)"
@@ -283,7 +284,7 @@ def test_what_is_none_of_these_programs() -> None:
         proof("steps", twice)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.integers(1, 3))
 def test_of_any_other_program_nothing_is_proved_or_something_true(seed: int, depth: int) -> None:
     """Programs of random gadgets are refused, or are sums and products that the rules know."""

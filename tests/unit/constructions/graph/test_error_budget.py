@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -29,6 +29,7 @@ from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
 from integraph.program.views import dense
 from integraph.targets.graph import Builder, Graph
+from law import examples
 from random_graphs import graphs
 from transformers import to_graph, transformer
 
@@ -171,7 +172,7 @@ def _moved(ref: Any, atom: int) -> View:
     return View(ref.offset + 30 * atom, ref.shape, ref.strides)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_graphs_keep_their_promise(data: st.DataObject) -> None:
     graph = data.draw(graphs())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -17,6 +17,7 @@ import integraph
 from integraph import Program
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.multi_index import count
+from law import examples
 from smooth_functions import SMOOTH, Smooth
 
 NAMED = {smooth.name: smooth for smooth in SMOOTH}
@@ -291,7 +292,7 @@ PARTS = [
 NUMBER = st.integers(-30, 30).map(lambda n: n / 10)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.data())
 def test_random_formulas(data: st.DataObject) -> None:
     """Sums and products of what people write, on any box of width ≤ 1.5: the promise is kept."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import ln, mp, mpf, tanh
 
@@ -18,6 +18,7 @@ from integraph.flow.precise import advance
 from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.partition import controls, rounded
+from law import examples
 from mp_taylor import integrate
 
 
@@ -139,7 +140,7 @@ def test_controls_are_those_of_the_matrices(N: int) -> None:
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_at_time_1_the_halves_are_exact(N: int, seed: int) -> None:
     """λ_k → ½(λ_k − λ_{k+1}), λ_N → ½λ_N + ½, μ → μ − zλ, to the last bit, in both arithmetics."""
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph import Program
@@ -19,6 +19,7 @@ from integraph.constructions.theorem2.network_plan import plan
 from integraph.errors import SourceError, UsageError
 from integraph.program.box import interval
 from integraph.targets import Network, from_layers
+from law import examples
 from networks import EVERY, points, random_network
 from promises import UNIT, seen
 
@@ -71,7 +72,7 @@ def test_two_inputs_and_two_ways_to_write_a_box() -> None:
     assert feedforward(network, box=[(0.5, 0.5), (0.7, 0.7)]).budget.high.tolist() == [0.5, 0.7]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_random_networks(data: st.DataObject) -> None:
     """Any mixture of activations, widths that grow and shrink, d from 1 to 20, weights up to 500."""

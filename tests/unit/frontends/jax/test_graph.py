@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.frontends import jax as reader
 from integraph.targets.graph import Graph
+from law import examples
 from lazy import Lazy
 from transformers import EPS, Transformer, to_graph, transformer
 
@@ -188,7 +189,7 @@ def test_products(spec: str, constant: np.ndarray | None, swapped: bool) -> None
     check(f, RNG.standard_normal(SHAPE))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.permutations("abcd"), st.permutations("abcd"), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2**31))
 def test_any_dot_general(left: list[str], right: list[str], batch: int, summed: int, seed: int) -> None:
     """Axes a to d, some shared, some summed, in any order."""
@@ -368,7 +369,7 @@ KNOWN: dict[str, Callable[..., Any]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(VALUES)
 def test_any_function(tree: Any) -> None:
     rng = np.random.default_rng(5)

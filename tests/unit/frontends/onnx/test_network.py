@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 onnx = pytest.importorskip("onnx", reason="reads ONNX")
@@ -19,6 +19,7 @@ from onnx import helper, numpy_helper  # noqa: E402
 from integraph.errors import SourceError  # noqa: E402
 from integraph.frontends.onnx import read  # noqa: E402
 from integraph.targets import Network  # noqa: E402
+from law import examples  # noqa: E402
 from onnx_models import ACTIVATIONS, DENSE, OPSETS, Builder, net, one, reference  # noqa: E402
 
 CASES = [(opset, name) for opset in OPSETS for name, (_, first, _) in ACTIVATIONS.items() if opset >= first]
@@ -52,7 +53,7 @@ def test_every_activation_in_every_opset(opset: int, name: str) -> None:
     assert {layer.activation for layer in network.layers} - {"identity"} == {ACTIVATIONS[name][0]}
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     st.sampled_from([case for case in CASES if case[1] != "Exp"]),
     st.lists(st.integers(1, 12), min_size=1, max_size=6),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 onnx = pytest.importorskip("onnx", reason="reads ONNX")
@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from integraph.errors import FileError, IntegraphError, SourceError, UsageError  # noqa: E402
 from integraph.frontends.onnx import NEWEST, read  # noqa: E402
 from integraph.targets import Network  # noqa: E402
+from law import examples  # noqa: E402
 from onnx_models import LATEST, Builder, net, one  # noqa: E402
 
 W = np.random.default_rng(7).normal(size=(4, 3))
@@ -363,7 +364,7 @@ def test_a_cut_file_is_one_error(tmp_path: Path) -> None:
             read(path)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.data())
 def test_no_bytes_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     kinds = [(17, "gelu of Tanh"), (6, "LeakyRelu"), (LATEST, "Swish, alpha"), (9, "PRelu")]

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.certify.taylor import taylor
@@ -22,6 +22,7 @@ from integraph.numbers.arb.jet_powers import power, real_power
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, count
 from integraph.targets.expression import FUNCTIONS, Expression, Tape
+from law import examples
 from lazy import Lazy
 from mp_formulas import MP, REAL, along, formula, tapes
 
@@ -56,7 +57,7 @@ def real(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(a=st.floats(0, 1), b=st.floats(0, 1), share=st.floats(0, 1))
 def test_coefficients_of_each_function_over_a_ball(name: str, a: float, b: float, share: float) -> None:
     low, high = DOMAINS.get(name, (-5, 5))
@@ -95,7 +96,7 @@ def test_coefficients_at_a_point_are_as_good_as_the_precision(name: str) -> None
         assert float(b.rad()) <= 1e-31 * (1 + abs(float(b)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.fractions(-4, 4, max_denominator=6), st.floats(0.01, 4), st.floats(0, 3), st.floats(0, 1), st.booleans())
 def test_powers(p: Fraction, low: float, wide: float, share: float, negative: bool) -> None:
     ends = low, low + wide
@@ -171,7 +172,7 @@ def test_boxes_close_in_on_points() -> None:
             assert float(b.rad()) < 2e-4
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tapes(), st.lists(UNIT, min_size=4, max_size=4), st.lists(st.floats(0, 1), min_size=2, max_size=2), UNIT, UNIT)
 def test_random_formulas_over_boxes(
     expression: Expression, ends: list[float], shares: list[float], u: float, v: float
