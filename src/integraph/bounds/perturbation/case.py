@@ -16,8 +16,7 @@ import numpy as np
 
 from integraph.bounds.perturbation.activation_errors import Sizes
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, both, mul
+from integraph.numbers.intervals import Interval, add, both, mul
 from integraph.numbers.roundoff import UP
 
 Ranges = Mapping[str, Interval]

@@ -21,8 +21,7 @@ import numpy as np
 from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, point, times
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, rising
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, both, mul, power, sub, total
+from integraph.numbers.intervals import Interval, add, both, mul, power, sub, total
 from integraph.numbers.roundoff import UP
 
 Ends = dict[str, PerturbedEnd]

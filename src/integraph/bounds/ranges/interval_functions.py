@@ -1,5 +1,5 @@
 """Elementary functions, activations and softmax of intervals: from the values at the ends and at the turning points
-inside, rounded outward as in `range_arithmetic`."""
+inside, rounded outward as in `numbers.intervals`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import scipy  # its submodules load when they are first used
 from integraph.numbers.arrays import Floats
 from integraph.numbers.ball_functions import FAR, holds
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import LOST, TINY, Real, absolute, both, interval, mul, neg, outward, sub
+from integraph.numbers.intervals import LOST, TINY, Interval, Real, absolute, both, interval, mul, neg, outward, sub
 from integraph.numbers.roundoff import U
 from integraph.targets.activations import ACTIVATIONS
 

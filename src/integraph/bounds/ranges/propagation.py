@@ -16,7 +16,7 @@ from integraph.bounds.ranges import affine_forms
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, ROWS, leaky_relu
 from integraph.bounds.ranges.range_patterns import MOVES, average, normalised
 from integraph.errors import SourceError
-from integraph.numbers import range_arithmetic as arithmetic
+from integraph.numbers import intervals as arithmetic
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.targets.graph import ROUNDED, Graph, Node

@@ -19,8 +19,7 @@ from integraph.constructions.graph.runs import Where
 from integraph.constructions.theorem2.budget import SMALLEST
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, interval, mul, power, total
+from integraph.numbers.intervals import Interval, add, interval, mul, power, total
 from integraph.numbers.roundoff import UP, U
 from integraph.program import Ref
 

@@ -26,8 +26,7 @@ from integraph.constructions.graph.runs import INPUT, Run, Start
 from integraph.constructions.theorem2.budget import Parts
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import both, interval
+from integraph.numbers.intervals import Interval, both, interval
 from integraph.numbers.roundoff import UP, U
 from integraph.program import Block, Ref
 from integraph.program.views import dense, mark

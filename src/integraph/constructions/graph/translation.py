@@ -23,8 +23,7 @@ from integraph.constructions.graph.forms import FEW, AtomRequired, GraphForm, co
 from integraph.constructions.graph.fusion import FusedProduct
 from integraph.constructions.graph.runs import RunTape
 from integraph.errors import SourceError, UsageError
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import both, mul, power
+from integraph.numbers.intervals import Interval, both, mul, power
 from integraph.numbers.roundoff import U
 from integraph.program.views import dense
 from integraph.targets.graph import Graph, Node
