@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from integraph import progress
 from integraph.certify.certificate.tree import Leaf, Split, Tree, leaves
 from integraph.certify.problem import Box, Point
-from integraph.certify.search import bar
 from integraph.certify.search.bisection import BoxPart, Job, better, divide, more, settled, sizes
 from integraph.certify.search.branch_and_bound import search, urgency
 from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
@@ -179,7 +179,7 @@ def test_a_long_search_shows_a_bar_at_a_terminal(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stderr", screen := _Terminal())
     search(Waves(), SQUARE, gap=0.01)
     assert screen.getvalue() == "", "it was over in a moment"
-    monkeypatch.setattr(bar, "AFTER", 0.0)
+    monkeypatch.setattr(progress, "AFTER", 0.0)
     search(Waves(), SQUARE, gap=0.01, progress=False)
     assert screen.getvalue() == ""
     search(Waves(), SQUARE, gap=0.01)

@@ -18,10 +18,9 @@ from flint import arb, arb_mat
 from integraph.certify.network.activation_rules import ActivationRule, positive
 from integraph.certify.network.form import LoadStep, NetworkForm, RampStep, RelaxStep, read
 from integraph.certify.network.linear_maps import LayerMaps, elapsed, prepare
-from integraph.certify.network.network_tangent import Tangent
 from integraph.certify.network.rectifiers import bend, leaky, steps
 from integraph.certify.network.roles import ActivationStep
-from integraph.certify.network.slopes import Slopes, dot, has_slopes
+from integraph.certify.network.slopes import Slopes, Tangent, dot, has_slopes
 from integraph.certify.problem import Box, Point
 from integraph.certify.readout import output_weights
 from integraph.clock import check_deadline

@@ -14,9 +14,8 @@ import numpy as np
 from flint import arb, arb_mat
 
 from integraph.certify.network import rectifiers
-from integraph.certify.network.activation_rules import RULES, ActivationRule
+from integraph.certify.network.activation_rules import RULES, ActivationRule, gelu_tanh
 from integraph.certify.network.form import LoadStep, NetworkForm, Time
-from integraph.certify.network.gelu_tanh import gelu_tanh
 from integraph.certify.network.roles import RECTIFIERS, ActivationStep, slopes
 from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline

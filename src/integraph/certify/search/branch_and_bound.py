@@ -17,7 +17,6 @@ from math import inf, isfinite
 from integraph import clock
 from integraph.certify.certificate.tree import Leaf, Split, Tree
 from integraph.certify.problem import Box, Point, Problem
-from integraph.certify.search.bar import Show, search_bar
 from integraph.certify.search.bisection import (
     BisectionResult,
     BoxPart,
@@ -34,6 +33,7 @@ from integraph.certify.search.pool import Pool
 from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
+from integraph.progress import Show, search_bar
 
 ROUND, SHARE = 32, 8  # a round halves 32 boxes, or an eighth of all where that is more
 LOOKS = 4  # boxes of a round in which values are looked at
