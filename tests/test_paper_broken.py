@@ -16,7 +16,7 @@ from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.constructions import recipes
 from integraph.constructions.theorem1 import lemma4 as construction
 from integraph.gadgets.gadget import Closed
-from integraph.paper import ITEMS, integrator, lemma4_equations, table1
+from integraph.paper import ITEMS, integrator, lemma4_equations
 from integraph.paper.items import errata, errata_theorem2, lemmas, model
 from integraph.paper.items import lemma4 as bootstrap
 from integraph.paper.items import theorem1 as rows_1
@@ -65,7 +65,7 @@ def other_terms(gadget: Any) -> Patch:
 
 def wrong_table(patch: pytest.MonkeyPatch) -> None:
     row = (*construction.TABLE_I["lam"][:5], "psi", *construction.TABLE_I["lam"][6:])
-    patch.setattr(table1, "TABLE_I", construction.TABLE_I | {"lam": row})
+    patch.setattr(lemma4_equations, "TABLE_I", construction.TABLE_I | {"lam": row})
 
 
 def wrong_kappa(patch: pytest.MonkeyPatch) -> None:

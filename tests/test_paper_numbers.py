@@ -20,9 +20,8 @@ from integraph.paper import ITEMS
 from integraph.paper.digits import apart, digits
 from integraph.paper.equations import Equations, same
 from integraph.paper.integrator import Escape, integrate
-from integraph.paper.lemma4_equations import Lemma4, matrices, psi
+from integraph.paper.lemma4_equations import Lemma4, evaluate, matrices, psi, table_column
 from integraph.paper.rows import Number, forget
-from integraph.paper.table1 import column, evaluated
 from integraph.program import ONE
 
 
@@ -113,7 +112,7 @@ def test_matrices_and_functions() -> None:
 @pytest.mark.parametrize("step", range(8))
 def test_the_columns_of_table_1(step: int) -> None:
     lemma, x = Lemma4(1, 2, 6.0, 0.75), 0.4
-    found = column(lemma, (x,), step)
+    found = table_column(lemma, (x,), step)
     with mp.workdps(60):
         gamma = [mpf(6) * (mpf(x) - mpf(2 * k - 1) / 4) for k in (1, 2)]
         bumps = lemma4.psi(gamma)
@@ -130,7 +129,7 @@ def test_the_columns_of_table_1(step: int) -> None:
 @pytest.mark.parametrize("formula", ["x**2", "__import__('os')", "x if x else 1", "f(x)", "'a'+x", "[x]"])
 def test_nothing_else_is_evaluated(formula: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
-        evaluated(formula, {"x": digits().mpf(2)})
+        evaluate(formula, {"x": digits().mpf(2)})
 
 
 # Numbers of rows

@@ -14,7 +14,7 @@ import numpy as np
 
 from integraph.bounds.ranges import affine_forms
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, ROWS, leaky_relu
-from integraph.bounds.ranges.range_patterns import MOVES, average, normalised
+from integraph.bounds.ranges.patterns import MOVES, average, normalised
 from integraph.errors import SourceError
 from integraph.numbers import intervals as arithmetic
 from integraph.numbers.arrays import Floats

@@ -12,9 +12,8 @@ from integraph.constructions.theorem1.lemma4 import TABLE_I, bootstrap, layout, 
 from integraph.gadgets.partition import controls
 from integraph.paper.digits import apart, digits
 from integraph.paper.equations import same, written
-from integraph.paper.lemma4_equations import Lemma4, matrices, psi
+from integraph.paper.lemma4_equations import NAMES, Lemma4, matrices, psi, table_column
 from integraph.paper.rows import Finding, item, shared, size
-from integraph.paper.table1 import NAMES, column
 from integraph.program import Program, Registers, View, build
 
 FIGURE = (3, 20.0)  # N and c of Figure 1
@@ -54,7 +53,7 @@ def lemma_4() -> Finding:
     wanted: list[Any] = []
     sums: list[Any] = []
     for x, path in zip(X, integrated(), strict=True):
-        for values in column(LEMMA, x, 7).values():
+        for values in table_column(LEMMA, x, 7).values():
             ended += [path[7][name] for name in values]
             wanted += values.values()
         for j in range(LEMMA.d):
@@ -99,7 +98,7 @@ def table_1() -> Finding:
     errors = np.zeros((2, len(TABLE_I), 8))
     for step in range(8):
         for x, path, run in zip(X, integrated(), flow.path, strict=True):
-            for row, values in enumerate(column(LEMMA, x, step).values()):
+            for row, values in enumerate(table_column(LEMMA, x, step).values()):
                 float64 = dict(zip(LEMMA.registers, run[step].tolist(), strict=True))
                 for which, states in enumerate((path[step], float64)):
                     off = apart([states[name] for name in values], values.values(), RELATIVE)
