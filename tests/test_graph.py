@@ -21,7 +21,7 @@ from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.runs import NOBODY, Run, RunTape, starts, used
 from integraph.constructions.graph.schedule import timing
 from integraph.program.views import dense
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from random_graphs import graphs, laid
 
 X = np.random.default_rng(1).random((7, 2))

@@ -20,7 +20,7 @@ from integraph.constructions.graph.packing import RegisterLot, gap, packed
 from integraph.constructions.graph.runs import INPUT
 from integraph.constructions.graph.schedule import ALWAYS
 from integraph.program.views import dense
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from random_graphs import graphs, laid
 
 R = 45.0

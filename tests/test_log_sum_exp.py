@@ -18,7 +18,8 @@ import integraph
 from integraph import Registers, build, segment
 from integraph.errors import SourceError, SpecError
 from integraph.gadgets import affine, log_sum_exp
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 
 FREES = ("keep", "clean", "decay")
 GAPS = (0.0, 1e-9, 1.0, 20.0, 29.0, 40.0, 50.0, 800.0, 1e3, 1e4, 1e8)

@@ -21,7 +21,8 @@ from integraph.constructions.theorem2 import construction, narrow
 from integraph.constructions.theorem2.budget import Parts
 from integraph.program.box import interval
 from integraph.targets import from_layers
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 
 N = 100  # nodes; so many that what is constant does not count
 LINEAR = 2.5  # n log n, and one look more at a budget

@@ -1,7 +1,7 @@
 """Which order, how many cells, how steep: the cheapest choice whose bound is below ε.
 
 `lean` by the moment bound, `remark` and `paper` by the formulas of the theorem for f/‖f‖. Without bounds of the
-derivatives fits are tried (`trials`).
+derivatives fits are tried (`fit.trial_choices`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from integraph.bounds.paper import theorem1
 from integraph.bounds.sobolev.norm import derivative_bounds
 from integraph.constructions.theorem1 import a_posteriori, plans
 from integraph.constructions.theorem1.derivative_bounds import further, ladder
+from integraph.constructions.theorem1.fit import trial_choices
 from integraph.constructions.theorem1.plans import TERMS, Choice, Plan
 from integraph.constructions.theorem1.samples import Samples
 from integraph.constructions.theorem1.task import Task
-from integraph.constructions.theorem1.trials import trial_choices as seen
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import count, factorials, of_degree
@@ -47,7 +47,7 @@ def plan(task: Task) -> Plan:
     elif task.known.anything:
         choices = _lean(task, by)
     else:
-        choices = seen(task)
+        choices = trial_choices(task)
     return plans.choose(task.function.name, task.eps, choices, by, task.width)
 
 
