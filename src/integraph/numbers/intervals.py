@@ -66,7 +66,7 @@ def interval(low: Floats, high: Floats, known: NDArray[np.bool_] | bool = True) 
     )
 
 
-def both(x: Interval, y: Interval) -> Interval:
+def intersection(x: Interval, y: Interval) -> Interval:
     """What lies in both."""
     return Interval(np.maximum(x.low, y.low), np.minimum(x.high, y.high))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from integraph.paper.items import errata, errata_theorem2, lemma4, lemmas, model, theorem1, theorem2
 from integraph.paper.reproduction import Reproduction
-from integraph.paper.rows import Item, PaperRow, forget
+from integraph.paper.rows import Item, PaperRow, clear_cache
 
 __all__ = ["ITEMS", "PaperRow", "Reproduction", "reproduce"]
 
@@ -33,5 +33,5 @@ def reproduce(progress: Callable[[str], object] | None = None) -> Reproduction:
                 progress(item.name)
             rows.append(item.row())
     finally:
-        forget()
+        clear_cache()
     return Reproduction(tuple(rows))

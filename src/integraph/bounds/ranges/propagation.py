@@ -48,7 +48,7 @@ def ranges(graph: Graph, low: Floats, high: Floats) -> list[Interval]:
         args = [intervals[n] for n in node.args]
         own = _input(node, box) if node.op == "input" else _range(node, args)
         if number in affine:
-            own = arithmetic.both(own, affine_forms.span(affine[number], box))
+            own = arithmetic.intersection(own, affine_forms.span(affine[number], box))
         intervals.append(_known(graph, node, args, own))
     return intervals
 
@@ -62,9 +62,9 @@ def _known(graph: Graph, node: Node, args: Sequence[Interval], own: Interval) ->
     """The range, cut down where the node is part of a pattern."""
     if node.op in ("mul", "div"):
         bound = np.array(normalised(graph.nodes, node))
-        return arithmetic.both(own, Interval(-bound, bound))
+        return arithmetic.intersection(own, Interval(-bound, bound))
     hull = average(graph.nodes, node, args[1]) if node.op == "matmul" else None
-    return own if hull is None else arithmetic.both(own, hull)
+    return own if hull is None else arithmetic.intersection(own, hull)
 
 
 def _range(node: Node, args: Sequence[Interval]) -> Interval:

@@ -24,7 +24,7 @@ from integraph.certify.formula.shapes import Key, ShapeAlgebra
 from integraph.certify.formula.symbolic_flow import OutputFormulas
 from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
-from integraph.numbers.arb.conversion import ZERO, Balls, both, size, symmetric
+from integraph.numbers.arb.conversion import ZERO, Balls, intersection, size, symmetric
 from integraph.numbers.arb.jet_functions import coefficients
 from integraph.numbers.arb.jet_powers import power
 from integraph.numbers.arb.jets import times
@@ -84,10 +84,10 @@ class BoxEvaluation:
             span = self._from_terms(number)
             for other, c in [(number, ONE), *self.algebra.multiples.get(number, ())]:
                 if other in self.known:
-                    span = both(span, self.known[other] * c.numerator / c.denominator)
+                    span = intersection(span, self.known[other] * c.numerator / c.denominator)
                 elif (partner := self.partners.get(self.algebra.shape(other))) is not None:
                     near = self.known[partner] + symmetric(self.apart(partner, other))
-                    span = both(span, near * c.numerator / c.denominator)
+                    span = intersection(span, near * c.numerator / c.denominator)
             self._ranges[number] = span
         return self._ranges[number]
 
@@ -230,7 +230,7 @@ class NormalBound:
                 known: dict[int, arb] = {}
                 for step, number in self.steps[:count]:
                     check_deadline()
-                    known[number] = both(values[step], known.get(number, values[step]))
+                    known[number] = intersection(values[step], known.get(number, values[step]))
                 on[count] = BoxEvaluation(constants, box, known, self.partners(count))
             return on[count]
 

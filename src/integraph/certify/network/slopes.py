@@ -24,7 +24,7 @@ from integraph.certify.network.roles import ActivationStep
 from integraph.certify.readout import output_weights
 from integraph.clock import check_deadline
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import ONE, ZERO, Balls, both, column, hull, symmetric
+from integraph.numbers.arb.conversion import ONE, ZERO, Balls, column, hull, intersection, symmetric
 from integraph.numbers.arb.matrices import product, scaled_rows
 from integraph.program import Program
 
@@ -134,7 +134,7 @@ class Tangent:
         self.values = (product(map.A, column(self.values)) + map.b).entries()
         self.J = product(map.A, self.J)
         moved = (self.J * self.move).entries()
-        return [both(ball, value + move) for ball, value, move in zip(M, self.values, moved, strict=True)]
+        return [intersection(ball, value + move) for ball, value, move in zip(M, self.values, moved, strict=True)]
 
     def activate(self, step: ActivationStep, map: LayerMaps, slopes: Balls) -> None:
         self.J = scaled_rows(slopes, self.J)

@@ -96,7 +96,7 @@ def trial_choices(task: Task) -> list[Choice]:
     choices: list[Choice] = []
     limit = EVALUATIONS
     for n in (task.order,) if task.order is not None else reversed(ladder(d)):
-        most = min(plans.most(d, n, outputs), int((limit / (count(d, n) * outputs)) ** (1 / d)))
+        most = min(plans.most_cells(d, n, outputs), int((limit / (count(d, n) * outputs)) ** (1 / d)))
         low, high = meter.bracket(n, most)
         if high > most:
             continue
