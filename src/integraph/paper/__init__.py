@@ -1,6 +1,8 @@
 """The paper from beginning to end, computed: `reproduce()` has a row for each of its items and for each misprint.
 
-Nothing is quoted but in the column "the paper says". The names of the rows are those of docs/paper-map.md.
+Only the column "the paper says" quotes. The names of the rows are those of docs/paper-map.md.
+
+Read `rows`, `items`, `equations`, `lemma4_equations`, `integrator` and `digits`, then `reproduction` and `html`.
 """
 
 from __future__ import annotations
