@@ -122,7 +122,7 @@ ALIASES = {
 }
 
 
-def known(name: object) -> str:
+def activation_name(name: object) -> str:
     """Our name of an activation, or a SourceError with the list."""
     given = "none" if name is None else name
     if isinstance(given, str):

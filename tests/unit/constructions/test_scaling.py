@@ -21,7 +21,8 @@ from integraph.constructions.theorem2 import construction, narrow
 from integraph.constructions.theorem2.budget import Parts
 from integraph.program.box import interval
 from integraph.targets import from_layers
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 from law import examples
 
 N = 100  # nodes; so many that what is constant does not count
@@ -225,7 +226,7 @@ def test_packing_by_time_uses_registers_again() -> None:
     assert max(lot.end for lot in lots) == 3
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(ROUNDED, st.sampled_from([by_size, by_time]))
 def test_nobody_moves_in_after_a_lot_whose_rounding_it_cannot_bear(
     given: Sequence[tuple[int, int, int, int]], pack: Any

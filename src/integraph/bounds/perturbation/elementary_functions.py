@@ -33,8 +33,7 @@ from integraph.bounds.perturbation.activation_errors import Sizes, over
 from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, point, times
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, even, rising, turning
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, mul, power
+from integraph.numbers.intervals import Interval, add, mul, power
 from integraph.numbers.roundoff import UP, U
 from integraph.targets.activations import ACTIVATIONS, steepest_slope
 

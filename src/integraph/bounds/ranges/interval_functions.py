@@ -1,5 +1,5 @@
 """Elementary functions, activations and softmax of intervals: from the values at the ends and at the turning points
-inside, rounded outward as in `range_arithmetic`."""
+inside, rounded outward as in `numbers.intervals`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,19 @@ import scipy  # its submodules load when they are first used
 from integraph.numbers.arrays import Floats
 from integraph.numbers.ball_functions import FAR, holds
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import LOST, TINY, Real, absolute, both, interval, mul, neg, outward, sub
+from integraph.numbers.intervals import (
+    LOST,
+    TINY,
+    Interval,
+    Real,
+    absolute,
+    intersection,
+    interval,
+    mul,
+    neg,
+    outward,
+    sub,
+)
 from integraph.numbers.roundoff import U
 from integraph.targets.activations import ACTIVATIONS
 
@@ -152,7 +163,7 @@ def log_softmax(x: Interval, mask: Any) -> Interval:
     most = -np.log1p(others(x.low, x.high, taking, -lost) * (1 - 4 * lost)) * (1 - 4 * lost)
     most = np.where(np.isfinite(most), np.minimum(most, 0.0), 0.0)
     total = logsumexp(x, mask)
-    own = both(interval(least, most), sub(x, Interval(total.low[..., None], total.high[..., None])))
+    own = intersection(interval(least, most), sub(x, Interval(total.low[..., None], total.high[..., None])))
     low = own.low.min(-1, where=taking, initial=np.inf, keepdims=True)
     high = own.high.max(-1, where=taking, initial=-np.inf, keepdims=True)
     return Interval(np.where(taking, own.low, low), np.where(taking, own.high, high))

@@ -14,15 +14,13 @@ import numpy as np
 from flint import arb, arb_mat
 
 from integraph.certify.network import rectifiers
-from integraph.certify.network.activation_rules import RULES, ActivationRule
+from integraph.certify.network.activation_rules import RULES, ActivationRule, gelu_tanh
 from integraph.certify.network.form import LoadStep, NetworkForm, Time
-from integraph.certify.network.gelu_tanh import gelu_tanh
 from integraph.certify.network.roles import RECTIFIERS, ActivationStep, slopes
 from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO, Balls, column, matrix
-from integraph.numbers.arb.matrices import scaled_rows
-from integraph.numbers.arb.singular import norm
+from integraph.numbers.arb.matrices import scaled_rows, spectral_norm
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Program
 from integraph.targets import Layer, Network
@@ -152,7 +150,9 @@ def _linear(
     for n in range(0, len(entries), columns):
         check_deadline()
         rows.append(sum((entry * entry for entry in entries[n : n + columns]), ZERO).sqrt().upper())
-    return LayerMaps(A, b, W, lost, shift, rows, norm(W, near), kappa, fall, registers, others, spare, rules, joint)
+    return LayerMaps(
+        A, b, W, lost, shift, rows, spectral_norm(W, near), kappa, fall, registers, others, spare, rules, joint
+    )
 
 
 def _other(

@@ -21,7 +21,7 @@ from integraph.constructions.graph.forms import GraphForm
 from integraph.constructions.graph.magnitude import magnitudes
 from integraph.constructions.graph.packing import RegisterLot, packed, side_by_side
 from integraph.constructions.graph.runs import NOBODY, RunTape, Start
-from integraph.constructions.graph.schedule import ALWAYS, Schedule, uses
+from integraph.constructions.graph.schedule import ALWAYS, Schedule, readers
 from integraph.program.views import dense
 
 KEEP, CLEAN, DECAY = FREES = ("keep", "clean", "decay")
@@ -50,7 +50,7 @@ def allocate(tape: RunTape, time: Schedule, outputs: Collection[int], free: str)
 
 def _lots(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> tuple[list[RegisterLot], dict[int, int]]:
     """Lots in the order of their first atoms, and the lot of each atom."""
-    readers = uses(tape, time)
+    read_by = readers(tape, time)
     lots: list[RegisterLot] = []
     owner: dict[int, int] = {}
     for number, atom in enumerate(tape.atoms):
@@ -58,7 +58,7 @@ def _lots(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> tuple[list[
             continue
         loaded = atom.run >= 0 and bool(tape.runs[atom.run].starts.get(number))
         first = -1 if atom.run < 0 else time.load[atom.run] if loaded else time.begin[atom.run]
-        last = max([when for _, when in readers[number]], default=-1)
+        last = max([when for _, when in read_by[number]], default=-1)
         last = ALWAYS if number in outputs else max(last, first if atom.run < 0 else time.end[atom.run])
         if number in time.taken:
             owner[number] = owner[time.taken[number]]

@@ -45,7 +45,7 @@ def rectifier(k: float) -> Recipe:
 
 
 def flow(
-    tape: RunTape, recipe: Recipe, x: GraphForm, text: str, left: Mapping[str, tuple[str, str]], tag: str = ""
+    tape: RunTape, recipe: Recipe, x: GraphForm, text: str, residues: Mapping[str, tuple[str, str]], tag: str = ""
 ) -> GraphForm:
     """gain·out + offset of the recipe's run on x. Its starts are read off the registers of x if x is a long sum, unless
     the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
@@ -65,7 +65,7 @@ def flow(
             begin[atom] = starts([(dense(0, x.shape), shifted(scaled(x, factor), shift))])
     reads = held["x"].atoms if held else frozenset()
     held |= {role: atom_form(atom, x.shape) for role, atom in targets.items()}
-    after = {targets[role]: forms.product(*(held[part] for part in parts)) for role, parts in left.items()}
+    after = {targets[role]: forms.product(*(held[part] for part in parts)) for role, parts in residues.items()}
     stages = tuple(_bound(make, held) for make in recipe.stages)
     tape.add(Run(text, tuple(targets.values()), begin, reads, stages, after))
     return shifted(scaled(held[recipe.out], recipe.gain), recipe.offset)
@@ -113,8 +113,8 @@ def softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     a = tape.atom(f"a({text})", s.shape)
     u, m, c = _row_atoms(tape, s, text)
     end = forms.product(add(s, spread(atom_form(c, s.shape[:-1]), s.shape)), atom_form(a, s.shape))
-    left = {u: end, m: summed(end)}
-    _run_rows(tape, gadgets.shifted_softmax, s, share, (a, u, m, c), constant(s.shape, share), left, text)
+    residues = {u: end, m: summed(end)}
+    _run_rows(tape, gadgets.shifted_softmax, s, share, (a, u, m, c), constant(s.shape, share), residues, text)
     return atom_form(a, s.shape)
 
 
@@ -160,7 +160,7 @@ def _run_rows(
     share: Floats,
     atoms: tuple[int, int, int, int],
     first: GraphForm,
-    left: Mapping[int, GraphForm],
+    residues: Mapping[int, GraphForm],
     text: str,
 ) -> None:
     """A run over σ = s + c with c = −Σ share·s: its first atom from the form `first`, u from σ·share, m from 0."""
@@ -178,7 +178,7 @@ def _run_rows(
     def stage(where: Where) -> tuple[Block, ...]:
         return (gadget(*(where(atom, None) for atom in atoms[:3]), where(*place), where(c, None)),)
 
-    after = {c: shift, **left}  # u and m are polynomials of c
+    after = {c: shift, **residues}  # u and m are polynomials of c
     tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), after, share=share))
 
 

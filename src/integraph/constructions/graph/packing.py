@@ -145,7 +145,7 @@ class FreeRegisters:
         return end
 
 
-def tenants(lots: Sequence[RegisterLot], width: int) -> Indices:
+def last_lots(lots: Sequence[RegisterLot], width: int) -> Indices:
     """Of each register the number of the last lot that holds it, −1 if none does; `lots` are in order."""
     owners = np.full(width, -1)
     for n, lot in enumerate(lots):
@@ -156,6 +156,6 @@ def tenants(lots: Sequence[RegisterLot], width: int) -> Indices:
 def _free(lots: Sequence[RegisterLot]) -> None:
     """A lot is freed if somebody moves into one of its registers after its last use."""
     order = sorted(lots, key=lambda lot: lot.first)
-    arrival = np.array([lot.first for lot in order])[tenants(order, max((lot.end for lot in lots), default=0))]
+    arrival = np.array([lot.first for lot in order])[last_lots(order, max((lot.end for lot in lots), default=0))]
     for lot in lots:
         lot.freed = bool(arrival[lot.place : lot.end].max() > lot.last)

@@ -24,8 +24,7 @@ from integraph.constructions.graph.fusion import FusedProduct
 from integraph.constructions.graph.magnitude import magnitude
 from integraph.constructions.graph.runs import RunTape
 from integraph.errors import SourceError, UsageError
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import both, mul, power
+from integraph.numbers.intervals import Interval, intersection, mul, power
 from integraph.numbers.roundoff import U
 from integraph.program.views import dense
 from integraph.targets.graph import Graph, Node
@@ -103,7 +102,7 @@ class Reader:
         factor = power(Interval(term.w[0], term.w[0]).widened(term.ops * U * np.abs(term.w[0])), Fraction(-1))
         exact = term.ops == 0 and term.w[0] == 1
         own = span if exact else mul(span, factor)
-        self.tape.known[atom] = both(own, self.tape.known.get(atom, own))
+        self.tape.known[atom] = intersection(own, self.tape.known.get(atom, own))
 
     def output(self, number: int) -> GraphForm:
         """What the read-out can take: linear, and a few registers for each output."""
@@ -154,7 +153,7 @@ class Reader:
         assert isinstance(f, FusedProduct)
         if isinstance(g, GraphForm):
             g = fusion.polynomial(g)
-        if fusion.apart(f, g):
+        if fusion.incompatible(f, g):
             g = fusion.polynomial(self.run(g, text))
         return fusion.times(f, g, self.multiply(f.start, g.start, text))
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from integraph.bounds.perturbation.deviation import none
+from integraph.bounds.perturbation.deviation import no_deviation
 from integraph.constructions.graph.allocation import CLEAN, DECAY, KEEP
 from integraph.constructions.graph.forms import inserted, scaled, shifted, summed
 from integraph.constructions.graph.gadget_runs import LEFT, flow
 from integraph.constructions.graph.layout import layout, program
 from integraph.constructions.graph.runs import RunTape
 from integraph.constructions.theorem2.budget import Parts, outputs, through
-from integraph.constructions.theorem2.network_plan import NetworkPlan, named, promised
+from integraph.constructions.theorem2.network_plan import NetworkPlan, error_budget, source_text
 from integraph.numbers.roundoff import UP
 from integraph.program import Program
 
@@ -34,7 +34,7 @@ def error(plan: NetworkPlan, r: float) -> Parts:
 
 def _walk(plan: NetworkPlan, residue: float) -> tuple[Parts, float]:
     """The budget if every register may start with `residue` in it, and the size of the largest register."""
-    z, e = plan.box, none(plan.network.inputs)
+    z, e = plan.box, no_deviation(plan.network.inputs)
     largest = float(z.size.max()) + 1.0
     for layer in plan.stretches:
         passed = through(layer, z, e, dict.fromkeys(layer.recipe.starts, np.full(layer.units, residue)))
@@ -69,4 +69,4 @@ def construct(plan: NetworkPlan, r: float, free: str, parts: Parts) -> Program:
         for layer, atom in zip(plan.stretches, ends, strict=True)
         if chosen.ready(atom) >= 0
     ]
-    return program(chosen, r, named(plan, how), budget=promised(plan, parts), probes=probes)
+    return program(chosen, r, source_text(plan, how), budget=error_budget(plan, parts), probes=probes)

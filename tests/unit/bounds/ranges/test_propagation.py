@@ -18,7 +18,8 @@ from integraph.bounds.ranges.interval_functions import FUNCTIONS
 from integraph.bounds.ranges.propagation import ranges
 from integraph.errors import SourceError
 from integraph.numbers.intervals import Interval
-from integraph.targets.graph import ACTIVATIONS, Builder, Graph, Node
+from integraph.targets.graph import ACTIVATIONS, Graph, Node
+from integraph.targets.graph_builder import Builder
 from integraph.targets.graph_evaluation import STRUCTURE
 from law import examples
 

@@ -21,7 +21,7 @@ from integraph.constructions.graph.packing import RegisterLot, gap, packed
 from integraph.constructions.graph.runs import INPUT
 from integraph.constructions.graph.schedule import ALWAYS
 from integraph.program.views import dense
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from law import examples
 from random_graphs import graphs, laid
 
@@ -118,7 +118,7 @@ def test_what_is_freed_is_back_at_its_start(graph: Graph, free: str) -> None:
         assert after <= (1e-12 * (1 + before) if free == "clean" else 1.001 * math.exp(-R) * before)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(graphs())
 def test_magnitudes_bound_what_registers_hold(graph: Graph) -> None:
     """In the end of the flow, where everything is kept."""

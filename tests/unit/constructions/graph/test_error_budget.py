@@ -16,7 +16,7 @@ import integraph
 from exact_formulas import DIGITS, FORMULAS, Formula
 from integraph.bounds.perturbation import gadget_ends
 from integraph.bounds.ranges.propagation import ranges
-from integraph.constructions.graph import contraction, enclosure, forms
+from integraph.constructions.graph import enclosure, forms
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.error_budget import bound
 from integraph.constructions.graph.layout import GraphLayout, layout, program
@@ -28,7 +28,8 @@ from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
 from integraph.program.views import dense
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 from law import examples
 from random_graphs import graphs
 from transformers import to_graph, transformer
@@ -157,7 +158,7 @@ def test_large_sums_are_what_small_ones_are(monkeypatch: pytest.MonkeyPatch, wha
         )
 
     small = found()
-    monkeypatch.setattr(contraction, "SMALL", 1)
+    monkeypatch.setattr(enclosure, "SMALL", 1)
     large = found()
     for inner, outer in ((small.right.low, -large.right.low), (-small.right.high, large.right.high)):
         with np.errstate(invalid="ignore"):
@@ -273,7 +274,7 @@ def test_who_takes_no_part_is_not_in_the_range(monkeypatch: pytest.MonkeyPatch) 
         seen.append(gadget_ends.perturbed_ends(*args))
         return seen[-1]
 
-    monkeypatch.setattr("integraph.constructions.graph.error_budget.ends", ends)
+    monkeypatch.setattr("integraph.constructions.graph.error_budget.perturbed_ends", ends)
     b = Builder()
     mask = np.array([0, -np.inf, 0, 0, -np.inf])
     graph = b.graph([b.softmax(b.apply("add", b.input("x", (5,)), b.constant(mask)))])

@@ -13,7 +13,8 @@ from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.errors import SourceError, UsageError
 from integraph.program.box import interval
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 
 FREES = ("keep", "clean", "decay")
 CHAIN = "tanh(2*tanh(2*tanh(2*tanh(2*x+y)+y)+y)+x)"
