@@ -39,6 +39,7 @@ from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.program.engine import batch_of
 from integraph.targets import folding, graph_rows
+from integraph.targets.activations import NAMES
 from integraph.targets.entrywise_power import entrywise_power
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_evaluation import compute
@@ -48,7 +49,7 @@ BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
 ROWS = ("softmax", "log_softmax", "logsumexp")
 LOGARITHMS = {"ln": 1.0, "log2": 1.4426950408889634, "log10": 0.4342944819032518}  # of ln, each rounded once
 MOVES = ("sum", "reshape", "broadcast", "transpose", "slice", "take", "concat", "neg", "power", *ROWS)
-ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
+ACTIVATIONS = tuple(name for name in NAMES if name not in (*FUNCTIONS, "identity", "arctan"))  # that formulas lack
 OPERATIONS = frozenset((*BINARY, *MOVES, *FUNCTIONS, *ACTIVATIONS))
 LARGEST = 1 << 27  # numbers in one array
 NODES = 200_000
