@@ -18,8 +18,9 @@ from integraph.numbers.arrays import Floats
 from integraph.program import Block
 from integraph.program.views import dense
 
+OTHERWISE = ("identity", "arctan", "gelu_tanh", "sin", "exp", "gaussian")  # part of sums, products and other flows
 FLOWS: dict[str, Recipe] = {
-    **{name: RECIPES[name] for name in ("tanh", "softplus", "silu", "gelu", "erf")},
+    **{name: recipe for name, recipe in RECIPES.items() if name not in OTHERWISE},
     "atan": RECIPES["arctan"],
     "asinh": Recipe(
         {"v": ARGUMENT, "u": ARGUMENT, "y": ZERO, "w": ZERO}, one(gadgets.asinh, "y", "v", "u", "w"), "y", argument="v"
