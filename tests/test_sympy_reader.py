@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError
-from integraph.frontends.function import function
+from integraph.frontends import function
 
 sympy = pytest.importorskip("sympy", reason="needs sympy: pip install 'integraph[sympy]'")
 

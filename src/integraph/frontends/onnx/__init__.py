@@ -20,14 +20,29 @@ from integraph.frontends.tracer import TracedValue, Tracer
 from integraph.targets import Network
 from integraph.targets.graph import Graph
 
-__all__ = ["NEWEST", "OLDEST", "read", "read_graph"]
+__all__ = ["NEWEST", "OLDEST", "read", "read_either", "read_graph"]
 
 MAX_BYTES = 2 << 30
 
 
 def read(source: Any, max_bytes: int = MAX_BYTES) -> Network:
     """The network in an ONNX file, or in an onnx.ModelProto."""
+    return _read(*opened(source, max_bytes))
+
+
+def read_either(source: Any, max_bytes: int = MAX_BYTES) -> Network | Graph:
+    """The network in an ONNX file, or, where it is no feedforward net, its graph."""
     model, name, size = opened(source, max_bytes)
+    try:
+        return _read(model, name, size)
+    except SourceError as reason:
+        try:
+            return _graph(model, name, size)
+        except SourceError as other:
+            raise other from reason
+
+
+def _read(model: Any, name: str, size: int) -> Network:
     shape = checked(model.graph, one_output=True)
     if len(shape) < 2 or shape[0] == 1:
         return _network(model, name, size, shape)
@@ -50,7 +65,10 @@ def read_graph(source: Any, max_bytes: int = MAX_BYTES) -> Graph:
     one row; a first axis of another size is an axis like any other, as of (tokens, width). x is the flat input, and the
     outputs are flat, one after the other.
     """
-    model, name, size = opened(source, max_bytes)
+    return _graph(*opened(source, max_bytes))
+
+
+def _graph(model: Any, name: str, size: int) -> Graph:
     return build_graph(model, name, UNFOLD + 2 * size, checked(model.graph, one_output=False))
 
 
