@@ -1,6 +1,6 @@
 """From what people have (nets, formulas, functions, tables) to targets."""
 
-from integraph.frontends.function import function
-from integraph.frontends.reader import graph, is_network, is_onnx, network
+from integraph.frontends.options import DEFAULTS, ReadOptions, Target, Variables
+from integraph.frontends.reader import SourceKind, function, kind_of, network, read
 
-__all__ = ["function", "graph", "is_network", "is_onnx", "network"]
+__all__ = ["DEFAULTS", "ReadOptions", "SourceKind", "Target", "Variables", "function", "kind_of", "network", "read"]

@@ -39,6 +39,13 @@ def times(factors: Floats, rows: Floats) -> Floats | None:
     return product if exact.all() else None
 
 
+def scaled(factor: float, array: Floats) -> tuple[Floats, bool]:
+    """factor · array, and whether no product was rounded."""
+    exact = times(np.array([factor]), array.reshape(1, -1))
+    with np.errstate(over="ignore"):
+        return (factor * array, False) if exact is None else (exact.reshape(array.shape), True)
+
+
 def _odd(x: Floats) -> Floats:
     """The odd whole number m of |x| = m·2^k."""
     whole = np.ldexp(np.frexp(np.abs(x))[0], 53).astype(np.int64)

@@ -8,6 +8,7 @@ is s·gelu(a·x) + t is replaced by that; its constants may differ by what float
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from integraph.targets.graph_builder import Builder
 
 ANCHORS = 8  # earlier nodes that a node is known as a function of, the last: GELU is six steps from x
 INNER = {pattern.f for pattern in PATTERNS}
+VIEWED = INNER | {"softplus"}
 
 Views = dict[int, ElementwiseValue]  # by the number of the node that is x
 
@@ -28,6 +30,7 @@ class Composer(Builder):
         super().__init__(name)
         self._views: dict[int, Views] = {}
         self._same: dict[int, int] = {}  # a node and the one that is used in its place
+        self.remarks: dict[int, str] = {}  # what was rounded or matched where an activation was recognised
 
     def apply(self, op: str, *args: int, data: tuple[Any, ...] = (), value: Any = None, text: str = "") -> int:
         number = super().apply(op, *args, data=data, value=value, text=text)
@@ -37,17 +40,31 @@ class Composer(Builder):
             self._same[number] = self._composite(number, views, text)
         return self._same[number]
 
+    def softplus_note(self, condition: int, above: int, below: int, limit: float, where: str) -> str | None:
+        """What is changed where a choice, condition > limit ? above : below, is read as `below`, a softplus whose
+        argument is `above`; None if it is another choice."""
+        views = [{**self._views.get(n, {}), n: argument(1)} for n in (condition, above, below)]
+        for x in sorted(set.intersection(*map(set, views)), reverse=True):
+            value, high, low = (view[x] for view in views)
+            try:
+                test = activation_patterns.greater(value, np.array([limit]))
+                return activation_patterns.choose(test, high, low, where).notes[-1]
+            except SourceError:
+                continue
+        return None
+
     def _composite(self, number: int, views: Views, text: str) -> int:
         """The node, or an activation that is the same."""
         for x, value in sorted(views.items(), reverse=True):
             if value.f in INNER and activation_patterns.degree(value.q) == 1:
                 try:
-                    form = activation_patterns.form(value, text)
+                    form = activation_patterns.form(replace(value, notes=()), text)
                 except SourceError:
                     continue
                 a, s, t = (float(c[0]) for c in (form.a, form.s, form.t))
                 inner = x if a == 1 else super().apply("mul", x, self.constant(a), text=text)
                 node = super().apply(form.f, inner, text=text)
+                self.remarks.update((node, note) for note in form.notes)
                 node = node if s == 1 else super().apply("mul", node, self.constant(s), text=text)
                 return node if t == 0 else super().apply("add", node, self.constant(t), text=text)
         return number
@@ -80,7 +97,7 @@ class Composer(Builder):
 def _rule(op: str, data: tuple[Any, ...]) -> Callable[..., ElementwiseValue] | None:
     if op in RULES:
         return RULES[op]
-    if op in INNER:
+    if op in VIEWED:
         return lambda x: _applied(op, x)
     return POWERS.get(data[0]) if op == "power" else None
 

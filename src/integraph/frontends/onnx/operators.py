@@ -10,10 +10,11 @@ import numpy as np
 
 from integraph.errors import IntegraphError, SourceError
 from integraph.frontends.onnx import arithmetic, constant_operators, reductions, shape_operators, structure_operators
-from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
+from integraph.frontends.onnx.builder import OnnxValue, Operand
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.tracer import broadcast
 
-Rule = Callable[[GraphNode], Operand | tuple[Operand, ...]]
+Rule = Callable[[OnnxNode], Operand | tuple[Operand, ...]]
 
 FUNCTIONS = {
     **{name.capitalize(): name for name in ("abs", "cos", "cosh", "erf", "exp", "relu", "sigmoid", "sin", "sinh")},
@@ -24,15 +25,15 @@ FUNCTIONS = {
 }
 
 
-def function(n: GraphNode) -> Operand:
+def function(n: OnnxNode) -> Operand:
     return n.tracer.apply(FUNCTIONS[n.operator], n.operand(0), where=n.where)
 
 
-def reciprocal(n: GraphNode) -> Operand:
+def reciprocal(n: OnnxNode) -> Operand:
     return n.tracer.apply("power", n.operand(0), where=n.where, data=(Fraction(-1),))
 
 
-def power(n: GraphNode) -> Operand:
+def power(n: OnnxNode) -> Operand:
     """A constant exponent is exactly the number that the file has."""
     x, exponent = n.operand(0), arithmetic.aligned(n)
     if not isinstance(exponent, np.ndarray):
@@ -46,11 +47,11 @@ def power(n: GraphNode) -> Operand:
     return structure_operators.spread(n, result, broadcast(x.shape, values.shape, n.where))
 
 
-def extreme(n: GraphNode) -> Operand:
+def extreme(n: OnnxNode) -> Operand:
     return folded(lambda a, b: _extreme(n, n.operator.lower(), a, b), [n.operand(k) for k in range(len(n.inputs))])
 
 
-def _extreme(n: GraphNode, op: str, a: Operand, b: Operand) -> Operand:
+def _extreme(n: OnnxNode, op: str, a: Operand, b: Operand) -> Operand:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         n.room(*broadcast(a.shape, b.shape, n.where))
         return np.asarray(np.maximum(a, b) if op == "max" else np.minimum(a, b))
@@ -60,7 +61,7 @@ def _extreme(n: GraphNode, op: str, a: Operand, b: Operand) -> Operand:
     return n.tracer.apply(op, a, b, where=n.where)
 
 
-def clip(n: GraphNode) -> Operand:
+def clip(n: OnnxNode) -> Operand:
     """Between two bounds; the lowest number of float32 and less is no minimum, the largest and more no maximum."""
     value = n.operand(0)
     for k, op, name, side in ((1, "max", "min", -1.0), (2, "min", "max", 1.0)):
@@ -76,7 +77,7 @@ def clip(n: GraphNode) -> Operand:
 def _rule(rule: Rule) -> Rule:
     """With the name of the node for the graph, and one kind of error whatever operands do not fit."""
 
-    def run(n: GraphNode) -> Operand | tuple[Operand, ...]:
+    def run(n: OnnxNode) -> Operand | tuple[Operand, ...]:
         n.tracer.text = n.text
         try:
             with np.errstate(all="ignore"):
@@ -85,6 +86,8 @@ def _rule(rule: Rule) -> Rule:
             raise
         except (ValueError, IndexError, OverflowError) as reason:
             raise SourceError(f"{n.where}: {reason}") from None
+        finally:
+            n.tracer.mark(n.where)
 
     return run
 
@@ -100,6 +103,7 @@ OPS: dict[str, Rule] = {
     "Concat": structure_operators.concat,
     "Constant": shape_operators.constant,
     "ConstantOfShape": shape_operators.constant_of_shape,
+    "Conv": reductions.convolution,
     "CumSum": constant_operators.running_sum,
     "Dropout": shape_operators.dropout,
     "Expand": structure_operators.expand,
