@@ -14,11 +14,10 @@ import lemma4
 from integraph import Program, Registers, View, build, gadgets
 from integraph.constructions.theorem1.lemma4 import TABLE_I, bootstrap, layout, required_bits, slopes
 from integraph.errors import EscapeError, SpecError, UsageError
-from integraph.flow.precise import advance
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.partition import controls, rounded
 from mp_taylor import integrate
+from multiprecision import PreciseFunctions, advance
 
 
 def program(d: int, N: int, c: float, delta: float, *, plus_one: bool, bits: int = 53) -> Program:

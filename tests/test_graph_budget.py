@@ -22,13 +22,12 @@ from integraph.constructions.graph.error_budget import bound
 from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.constructions.theorem2.budget import Parts
-from integraph.flow.precise import advance
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
 from integraph.program.views import dense
 from integraph.targets.graph import Builder, Graph
+from multiprecision import PreciseFunctions, advance
 from random_graphs import graphs
 from transformers import to_graph, transformer
 

@@ -2,7 +2,7 @@
 
 A ball that is not finite knows nothing: as an upper bound it is ∞, as a lower bound of a size 0. Arb says NaN where it
 gives up, and NaN compares as it likes, so no bound leaves this module as NaN. The precision is the process's, set by
-`precision(bits)` around whatever computes.
+`precision(bits)` around whatever computes; other threads wait there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import RLock
 
 from flint import arb, arb_mat, ctx
 
@@ -19,13 +20,14 @@ from integraph.numbers.arrays import Floats
 Balls = list[arb]
 ZERO, ONE = arb(0), arb(1)
 LARGEST = sys.float_info.max
+_TURN = RLock()
 FIRST, MOST = 64, 4096  # bits a proof starts with, and gives up at
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Arb's precision, put back at the end."""
-    with ctx.workprec(bits):
+    with _TURN, ctx.workprec(bits):
         yield
 
 
