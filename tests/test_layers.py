@@ -48,7 +48,9 @@ MAY_NOT_KNOW = {  # besides everything below
     "certify": {"flow"},  # a proof never trusts a float solver
     "frontends": {"certify"},
 }
-ONLY_IN = {"flint": {"numbers", "gadgets", "flow", "certify"}}  # another package → the layers that may import it
+ONLY_IN = {
+    "flint": {"numbers", "gadgets", "flow", "targets", "certify"}
+}  # another package → the layers that may import it
 EXECUTES = {"eval", "exec", "compile", "__import__"}  # calls that run what they are given
 UNPICKLES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 HEAVY = (

@@ -15,7 +15,7 @@ from integraph.flow.diagnosis import BadInput, Work
 from integraph.gadgets import Gadget
 from integraph.gadgets.functions.arb import BALLS
 from integraph.gadgets.gadget import arguments
-from integraph.numbers.arb.conversion import precision
+from integraph.numbers.arb.conversion import precision, rounded
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Block, Failure, Options, Program, Status
 from integraph.program.dynamics import switches
@@ -23,7 +23,6 @@ from integraph.program.views import mark
 
 States = NDArray[Any]  # (W, inputs), of balls
 HALVINGS = 60  # of a segment, for the time of an escape
-TIE = 256  # bits to which a number is halfway between two floats if it ever is
 RANK = (Status.OVERFLOWED, Status.LOST, Status.ESCAPED)  # an escape is certain, a ball that is not finite is not
 
 
@@ -138,18 +137,9 @@ class _Run:
 
 
 def nearest(balls: States) -> tuple[Floats, NDArray[np.bool_]]:
-    """The float64 next to each number, ±∞ where it is too large, and whether the ball decides it."""
-    ends: tuple[Any, ...] = np.frompyfunc(_nearest, 1, 2)(balls)
-    return ends[0].astype(np.float64), ends[1].astype(np.bool_)
-
-
-def _nearest(ball: arb) -> tuple[float, bool]:
-    if not ball.is_finite():
-        return math.nan, False
-    low, high = float(ball.lower()), float(ball.upper())
-    if low == high:
-        return low + 0.0, True
-    return float(ball), math.nextafter(low, high) == high and ball.rel_accuracy_bits() > TIE
+    """The float64 next to each number, and whether its ball decides it; NaN where not."""
+    values: Floats = np.asarray(np.frompyfunc(rounded, 1, 1)(balls)).astype(np.float64)  # None is NaN
+    return values, ~np.isnan(values)
 
 
 def advance(block: Block, states: States, t: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ Balls = list[arb]
 ZERO, ONE = arb(0), arb(1)
 LARGEST = sys.float_info.max
 _TURN = RLock()
+TIE = 256  # bits to which a number is halfway between two floats if it ever is
 FIRST, MOST = 64, 4096  # bits a proof starts with, and gives up at
 
 
@@ -102,3 +103,16 @@ def smallest(ball: arb) -> float:
     if not ball.is_finite():
         return 0.0
     return max(below(ball.abs_lower()), 0.0)
+
+
+def rounded(ball: arb) -> float | None:
+    """The float64 next to the number in the ball, ±∞ if that is too large; None where the ball does not decide it.
+
+    At the precision of whatever made the ball; of a number halfway between two floats, to all bits, it is either.
+    """
+    if not ball.is_finite():
+        return None
+    low, high = float(ball.lower()), float(ball.upper())
+    if low != high and not (math.nextafter(low, high) == high and ball.rel_accuracy_bits() > TIE):
+        return None
+    return float(ball) + 0.0
