@@ -13,7 +13,8 @@ import integraph
 from integraph.errors import UsageError
 from integraph.frontends import ReadOptions, SourceKind, kind_of, read
 from integraph.targets import Function, Network
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 
 LAYERS = [(np.eye(2), 0.0, "tanh")]
 NET = integraph.network(LAYERS)
