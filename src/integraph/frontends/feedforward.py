@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import scaled
+from integraph.frontends.chain import scaled
 from integraph.frontends.tracer import BUDGET, Operand, TracedValue, Tracer
 from integraph.numbers.arrays import Floats
 from integraph.targets import Network
@@ -40,7 +40,7 @@ def feedforward(
     `remarks` become notes of the net, if it needs the node that they are about. With several `rows`, the first axis of
     the input is a batch of so many, and the net is that of one row.
     """
-    recogniser = _Recogniser(nodes, Tracer(source, budget, rows), places, rows)
+    recogniser = _Recogniser(nodes, Tracer(source, budget), places, rows)
     value = recogniser.run(output)
     if not isinstance(value, TracedValue):
         raise SourceError("the output does not depend on the input")

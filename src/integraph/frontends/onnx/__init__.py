@@ -66,7 +66,7 @@ class _Drawing:
 
     def graph(self) -> Graph:
         batch = () if self.sized else ("the first axis of the input has no size: it is read as a batch of one",)
-        graph = self.builder.builder.graph(self.outputs)
+        graph = self.builder.composer.graph(self.outputs)
         return replace(graph, notes=tuple(dict.fromkeys((*batch, *self.notes))))
 
     def network(self) -> Network:
@@ -86,7 +86,7 @@ class _Drawing:
     def _network(self, rows: int) -> Network:
         if len(self.outputs) > 1:
             raise SourceError(f"the graph has {len(self.outputs)} outputs: a network has one")
-        drawn, places = self.builder.builder, self.builder.places
+        drawn, places = self.builder.composer, self.builder.places
         network = feedforward(
             drawn.nodes, self.outputs[0], drawn.name, places.__getitem__, drawn.remarks, rows=rows, budget=self.budget
         )

@@ -31,7 +31,7 @@ def arithmetic(n: OnnxNode) -> Operand:
         for k in (0, 1):
             if isinstance(n.operand(k), np.ndarray):
                 n.weights(k, "constants")
-        rule = {"Add": n.tracer.add, "Sub": n.tracer.sub, "Mul": n.tracer.mul, "Div": n.tracer.div}[n.operator]
+        rule = {"Add": n.builder.add, "Sub": n.builder.sub, "Mul": n.builder.mul, "Div": n.builder.div}[n.operator]
         return rule(a, b, n.where)
     n.room(*broadcast(a.shape, b.shape, n.where))
     if n.operator == "Div" and not b.all():
@@ -39,7 +39,7 @@ def arithmetic(n: OnnxNode) -> Operand:
     if a.dtype.kind == "b" or a.dtype != b.dtype:
         raise SourceError(f"{n.where} combines constants of types {a.dtype} and {b.dtype}")
     if a.dtype.kind == "f":
-        folded = n.tracer.fold(n.operator.lower(), a, b, n.where)
+        folded = n.builder.fold(n.operator.lower(), a, b, n.where)
         if folded is not None:
             return folded
         n.notes.append(f"{n.where}: constants combined in float64")
@@ -63,38 +63,38 @@ def aligned(n: OnnxNode) -> Operand:
 
 
 def leaky_relu(n: OnnxNode) -> Operand:
-    return n.tracer.unary("leaky_relu", n.traced(), n.where, n.number("alpha", LEAK))
+    return n.builder.unary("leaky_relu", n.traced(), n.where, n.number("alpha", LEAK))
 
 
 def prelu(n: OnnxNode) -> Operand:
     x, slope = n.traced(), n.weights(1, "slopes")
     if slope.ndim == 1 and slope.size > 1 and len(x.shape) > 2 and n.opset < 7:  # one for each channel
         slope = slope.reshape(-1, *(1,) * (len(x.shape) - 2))
-    return n.tracer.unary("leaky_relu", x, n.where, slope)
+    return n.builder.unary("leaky_relu", x, n.where, slope)
 
 
 def gelu(n: OnnxNode) -> Operand:
     kind = n.attributes.get("approximate", "none")
     if kind not in ("none", "tanh"):
         raise SourceError(f"{n.where}: approximate is {kind!r}, it must be none or tanh")
-    return n.tracer.unary("gelu_tanh" if kind == "tanh" else "gelu", n.traced(), n.where)
+    return n.builder.unary("gelu_tanh" if kind == "tanh" else "gelu", n.traced(), n.where)
 
 
 def fast_gelu(n: OnnxNode) -> Operand:
-    x = n.traced() if n.given(1) is None else n.tracer.add(n.traced(), n.weights(1, "biases"), n.where)
-    return n.tracer.unary("gelu_tanh", x, n.where)
+    x = n.traced() if n.given(1) is None else n.builder.add(n.traced(), n.weights(1, "biases"), n.where)
+    return n.builder.unary("gelu_tanh", x, n.where)
 
 
 def swish(n: OnnxNode) -> Operand:
     x, alpha = n.traced(), n.number("alpha", 1.0)
     if alpha == 1.0:
-        return n.tracer.unary("silu", x, n.where)
-    return n.tracer.mul(x, n.tracer.unary("sigmoid", n.tracer.mul(x, np.array(alpha), n.where), n.where), n.where)
+        return n.builder.unary("silu", x, n.where)
+    return n.builder.mul(x, n.builder.unary("sigmoid", n.builder.mul(x, np.array(alpha), n.where), n.where), n.where)
 
 
 def negative(n: OnnxNode) -> Operand:
     x = n.operand(0)
-    return np.asarray(0 - x) if isinstance(x, np.ndarray) else n.tracer.neg(x, n.where)
+    return np.asarray(0 - x) if isinstance(x, np.ndarray) else n.builder.neg(x, n.where)
 
 
 def batch_normalisation(n: OnnxNode) -> Operand:
@@ -113,5 +113,5 @@ def batch_normalisation(n: OnnxNode) -> Operand:
     factor = scale / np.sqrt(width)
     n.notes.append(f"{n.where}: read as an affine map, its coefficients rounded to float64")
     aligned = (*units, *(1,) * (len(x.shape) - 1 - len(units)))
-    scaled = n.tracer.mul(x, factor.reshape(aligned), n.where)
-    return n.tracer.add(scaled, (shift - mean * factor).reshape(aligned), n.where)
+    scaled = n.builder.mul(x, factor.reshape(aligned), n.where)
+    return n.builder.add(scaled, (shift - mean * factor).reshape(aligned), n.where)

@@ -54,22 +54,20 @@ COMPARED = (
 class OnnxGraphBuilder(TraceBudget):
     """`text` is what the file calls the node that is read."""
 
-    masks = True
-
     def __init__(self, name: str, budget: int) -> None:
         super().__init__(budget)
-        self.builder = Composer(name)
+        self.composer = Composer(name)
         self.text = ""
         self.places: list[str] = []  # where each node was made
 
     def mark(self, where: str) -> None:
         """The nodes that are new were made here."""
-        self.places += [where] * (len(self.builder.nodes) - len(self.places))
+        self.places += [where] * (len(self.composer.nodes) - len(self.places))
 
     def input(self, name: str, shape: tuple[int, ...]) -> OnnxValue:
         if not 1 <= math.prod(shape) <= MOST:
             raise SourceError(f"the input has shape {shape}: a graph takes 1 to {MOST} numbers")
-        number = self.builder.input(name, shape)
+        number = self.composer.input(name, shape)
         self.mark("the input")
         return OnnxValue(number, shape, "the input")
 
@@ -85,17 +83,17 @@ class OnnxGraphBuilder(TraceBudget):
             raise SourceError(f"{where} computes with constants of type {x.dtype}: they must be floats")
         if np.isneginf(x).any():
             raise SourceError(f"{where} computes with −∞, a constant that is for masks alone: it is added to scores")
-        return self.builder.constant(x, self.text)
+        return self.composer.constant(x, self.text)
 
     def apply(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> Operand:
         """An operation of the graph; of constants it is a constant."""
         if len(operands) == 2 and all(isinstance(x, np.ndarray) for x in operands):
             self.spend(_entries(op, operands[0].shape, operands[1].shape, where), where)  # before they are computed
         numbers = [self.node(x, where) for x in operands]
-        return self.value(self.builder.apply(op, *numbers, data=data, text=self.text), where)
+        return self.value(self.composer.apply(op, *numbers, data=data, text=self.text), where)
 
     def value(self, number: int, where: str) -> Operand:
-        node = self.builder.nodes[number]
+        node = self.composer.nodes[number]
         self.spend(node.size, where)
         if node.op == "constant" and node.value is not None and not node.data:
             return node.value
@@ -113,7 +111,7 @@ class OnnxGraphBuilder(TraceBudget):
 
     def combined(self, x: OnnxValue) -> Array | None:
         """The number nearest to a constant that was combined from others; None of what depends on the input."""
-        node = self.builder.nodes[x.number]
+        node = self.composer.nodes[x.number]
         return node.value if node.op == "constant" else None
 
     def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> OnnxValue:
@@ -175,7 +173,7 @@ class OnnxGraphBuilder(TraceBudget):
         """A softplus with a threshold, above which its argument is taken, as plain softplus, and what that changes."""
         assert condition.limit is not None
         numbers = (condition.number, self.node(above, where), self.node(below, where))
-        note = self.builder.softplus_note(*numbers, float(condition.limit.min(initial=np.inf)), where)
+        note = self.composer.softplus_note(*numbers, float(condition.limit.min(initial=np.inf)), where)
         if note is None:
             raise SourceError(f"{condition.where} {COMPARED}; at {where} only softplus with its threshold is known")
         return below, note
@@ -207,9 +205,9 @@ class OnnxGraphBuilder(TraceBudget):
         """softmax, its logarithm or logsumexp over the last axis, of the entries that take part."""
         number = self.node(x.seen, where)
         if x.part is not None:
-            mask = self.builder.constant(np.where(x.part, 0.0, -np.inf), self.text)
-            number = self.builder.apply("add", number, mask, text=self.text)
-        return self.lift(self.value(of_rows(self.builder, op, number, self.text), where), where)
+            mask = self.composer.constant(np.where(x.part, 0.0, -np.inf), self.text)
+            number = self.composer.apply("add", number, mask, text=self.text)
+        return self.lift(self.value(of_rows(self.composer, op, number, self.text), where), where)
 
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import scaled
+from integraph.frontends.chain import scaled
 from integraph.frontends.extras import need
 from integraph.frontends.onnx.builder import OnnxGraphBuilder, OnnxValue, Operand
 from integraph.frontends.onnx.tensors import Array, decode, finite
@@ -29,7 +29,7 @@ class OnnxNode:
     inputs: tuple[Operand | None, ...]
     outputs: int
     attributes: dict[str, Any]
-    tracer: OnnxGraphBuilder
+    builder: OnnxGraphBuilder
     notes: list[str]
 
     def given(self, n: int) -> Operand | None:
@@ -43,7 +43,7 @@ class OnnxNode:
         return value
 
     def traced(self, n: int = 0) -> OnnxValue:
-        return self.tracer.lift(self.operand(n), self.where)
+        return self.builder.lift(self.operand(n), self.where)
 
     def constant(self, n: int, what: str) -> Array:
         value = self.operand(n)
@@ -54,7 +54,7 @@ class OnnxNode:
     def weights(self, n: int, what: str) -> Array:
         """A constant that is part of what is computed; one that was combined from others is rounded."""
         value = self.operand(n)
-        combined = None if isinstance(value, np.ndarray) else self.tracer.combined(value)
+        combined = None if isinstance(value, np.ndarray) else self.builder.combined(value)
         if combined is not None:
             self.notes.append(f"{self.where}: constants combined in float64")
         array = self.constant(n, what) if combined is None else combined
@@ -88,17 +88,17 @@ class OnnxNode:
 
     def checked(self, array: Array) -> Array:
         """A constant that this node makes."""
-        return finite(array, self.where, self.tracer.masks)
+        return finite(array, self.where, masks=True)
 
     def decoded(self, tensor: Any) -> Array:
         """A constant that is stored in this node."""
-        return decode(tensor, self.where, self.tracer.masks)
+        return decode(tensor, self.where)
 
     def room(self, *shape: int) -> tuple[int, ...]:
         """A shape that may be allocated."""
         if min(shape, default=1) < 0:
             raise SourceError(f"{self.where} makes a constant of shape {shape}: sizes must be ≥ 0")
-        self.tracer.spend(math.prod(shape), self.where)
+        self.builder.spend(math.prod(shape), self.where)
         return shape
 
 

@@ -26,24 +26,24 @@ FUNCTIONS = {
 
 
 def function(n: OnnxNode) -> Operand:
-    return n.tracer.apply(FUNCTIONS[n.operator], n.operand(0), where=n.where)
+    return n.builder.apply(FUNCTIONS[n.operator], n.operand(0), where=n.where)
 
 
 def reciprocal(n: OnnxNode) -> Operand:
-    return n.tracer.apply("power", n.operand(0), where=n.where, data=(Fraction(-1),))
+    return n.builder.apply("power", n.operand(0), where=n.where, data=(Fraction(-1),))
 
 
 def power(n: OnnxNode) -> Operand:
     """A constant exponent is exactly the number that the file has."""
     x, exponent = n.operand(0), arithmetic.aligned(n)
     if not isinstance(exponent, np.ndarray):
-        return n.tracer.apply("variable_power", x, exponent, where=n.where)
+        return n.builder.apply("variable_power", x, exponent, where=n.where)
     values = exponent.astype(np.float64)
     if not np.isfinite(values).all():
         raise SourceError(f"{n.where} has an exponent that is not finite")
     if not values.size or (values != values.flat[0]).any():
-        return n.tracer.apply("variable_power", x, values, where=n.where)
-    result = n.tracer.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
+        return n.builder.apply("variable_power", x, values, where=n.where)
+    result = n.builder.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
     return structure_operators.spread(n, result, broadcast(x.shape, values.shape, n.where))
 
 
@@ -57,8 +57,8 @@ def _extreme(n: OnnxNode, op: str, a: Operand, b: Operand) -> Operand:
         return np.asarray(np.maximum(a, b) if op == "max" else np.minimum(a, b))
     x, c = (b, a) if isinstance(a, np.ndarray) else (a, b)
     if op == "max" and isinstance(x, OnnxValue) and isinstance(c, np.ndarray) and not c.any():
-        return n.tracer.unary("relu", n.tracer.spread(x, broadcast(x.shape, c.shape, n.where), n.where), n.where)
-    return n.tracer.apply(op, a, b, where=n.where)
+        return n.builder.unary("relu", n.builder.spread(x, broadcast(x.shape, c.shape, n.where), n.where), n.where)
+    return n.builder.apply(op, a, b, where=n.where)
 
 
 def clip(n: OnnxNode) -> Operand:
@@ -78,7 +78,7 @@ def _rule(rule: Rule) -> Rule:
     """With the name of the node for the graph, and one kind of error whatever operands do not fit."""
 
     def run(n: OnnxNode) -> Operand | tuple[Operand, ...]:
-        n.tracer.text = n.text
+        n.builder.text = n.text
         try:
             with np.errstate(all="ignore"):
                 return rule(n)
@@ -87,7 +87,7 @@ def _rule(rule: Rule) -> Rule:
         except (ValueError, IndexError, OverflowError) as reason:
             raise SourceError(f"{n.where}: {reason}") from None
         finally:
-            n.tracer.mark(n.where)
+            n.builder.mark(n.where)
 
     return run
 

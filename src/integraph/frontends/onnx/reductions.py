@@ -34,7 +34,7 @@ def _product(n: OnnxNode, a: Operand, b: Operand) -> Operand:
     row, column = len(a.shape) == 1, len(b.shape) == 1
     x = reshaped(n, a, (1, *a.shape)) if row else a
     y = reshaped(n, b, (*b.shape, 1)) if column else b
-    product = n.tracer.apply("matmul", x, y, where=n.where)
+    product = n.builder.apply("matmul", x, y, where=n.where)
     lead, (rows, columns) = product.shape[:-2], product.shape[-2:]
     return reshaped(n, product, (*lead, *(() if row else (rows,)), *(() if column else (columns,))))
 
@@ -59,13 +59,13 @@ def _biased(n: OnnxNode, total: Operand, bias: Operand) -> Operand:
         fits = False
     if not fits:
         raise SourceError(f"{n.where} has biases of shape {bias.shape} for a result of shape {total.shape}")
-    return n.tracer.apply("add", total, bias, where=n.where)
+    return n.builder.apply("add", total, bias, where=n.where)
 
 
 def _scaled(n: OnnxNode, x: Operand, factor: float, what: str) -> Operand:
     if isinstance(x, np.ndarray):
         return n.scaled(factor, x, what)
-    return x if factor == 1 else n.tracer.mul(x, np.array(factor), n.where)
+    return x if factor == 1 else n.builder.mul(x, np.array(factor), n.where)
 
 
 def convolution(n: OnnxNode) -> Operand:
@@ -100,16 +100,16 @@ def reduce(n: OnnxNode) -> Operand:
     if not axes:
         axes = [] if n.attributes.get("noop_with_empty_axes") else list(range(len(x.shape)))
     if n.operator in ("ReduceL2", "ReduceSumSquare"):
-        x = n.tracer.apply("mul", x, x, where=n.where)
+        x = n.builder.apply("mul", x, x, where=n.where)
     if n.operator == "ReduceLogSumExp":
         total = _log_sum_exp(n, x, axes)
     else:
-        total = n.tracer.apply("sum", x, where=n.where, data=(tuple(axes),))
+        total = n.builder.apply("sum", x, where=n.where, data=(tuple(axes),))
     if n.operator == "ReduceMean":
         count = np.array(float(math.prod(x.shape[axis] for axis in axes)))
-        total = n.tracer.apply("div", total, count, where=n.where)
+        total = n.builder.apply("div", total, count, where=n.where)
     if n.operator in AFTER:
-        total = n.tracer.apply(AFTER[n.operator], total, where=n.where)
+        total = n.builder.apply(AFTER[n.operator], total, where=n.where)
     return reshaped(n, total, _kept(x.shape, axes)) if n.attributes.get("keepdims", 1) else total
 
 
@@ -121,8 +121,8 @@ def _log_sum_exp(n: OnnxNode, x: Operand, axes: Sequence[int]) -> Operand:
     turned = transposed(n, x, (*rest, *axes))
     flat = reshaped(n, turned, (*turned.shape[: len(rest)], math.prod(turned.shape[len(rest) :])))
     if isinstance(flat, np.ndarray):
-        return n.tracer.apply("logsumexp", flat, where=n.where)
-    return n.tracer.of_rows("logsumexp", flat, n.where)
+        return n.builder.apply("logsumexp", flat, where=n.where)
+    return n.builder.of_rows("logsumexp", flat, n.where)
 
 
 def _kept(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
@@ -135,26 +135,26 @@ def softmax(n: OnnxNode) -> Operand:
     rank = len(x.shape)
     axis = axis_of(n, n.attributes.get("axis", -1 if n.opset >= 13 else 1), rank)
     if n.opset < 13:
-        flat = n.tracer.reshape(x, (*x.shape[:axis], -1), n.where)
-        return n.tracer.reshape(_softmax(n, flat), x.shape, n.where)
+        flat = n.builder.reshape(x, (*x.shape[:axis], -1), n.where)
+        return n.builder.reshape(_softmax(n, flat), x.shape, n.where)
     if axis == rank - 1:
         return _softmax(n, x)
     order = [k for k in range(rank) if k != axis] + [axis]
     back = [order.index(k) for k in range(rank)]
-    return n.tracer.transpose(_softmax(n, n.tracer.transpose(x, order, n.where)), back, n.where)
+    return n.builder.transpose(_softmax(n, n.builder.transpose(x, order, n.where)), back, n.where)
 
 
 def _softmax(n: OnnxNode, x: OnnxValue) -> OnnxValue:
     if n.operator == "Softmax":
-        return n.tracer.of_rows("softmax", x, n.where)
+        return n.builder.of_rows("softmax", x, n.where)
     if x.part is not None:
         raise SourceError(f"{n.where} takes the logarithm of masked entries, ln 0: it has no value")
-    return n.tracer.of_rows("log_softmax", x, n.where)
+    return n.builder.of_rows("log_softmax", x, n.where)
 
 
 def layer_normalisation(n: OnnxNode) -> Operand:
     """(x − mean)/√(variance + ε)·scale + bias, over the axes from one on."""
-    x, draw = n.traced(), n.tracer
+    x, draw = n.traced(), n.builder
     axes = range(axis_of(n, n.attributes.get("axis", -1), len(x.shape)), len(x.shape))
     centred = draw.sub(x, _mean(n, x, axes), n.where)
     variance = _mean(n, draw.mul(centred, centred, n.where), axes)
@@ -169,5 +169,5 @@ def layer_normalisation(n: OnnxNode) -> Operand:
 
 
 def _mean(n: OnnxNode, x: OnnxValue, axes: Sequence[int]) -> OnnxValue:
-    mean = n.tracer.value(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
-    return n.tracer.reshape(n.tracer.lift(mean, n.where), _kept(x.shape, axes), n.where)
+    mean = n.builder.value(n.builder.composer.mean(n.builder.node(x, n.where), axes, n.text), n.where)
+    return n.builder.reshape(n.builder.lift(mean, n.where), _kept(x.shape, axes), n.where)

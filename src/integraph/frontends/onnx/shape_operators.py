@@ -45,7 +45,7 @@ def reshape(n: OnnxNode) -> Operand:
 
 def reshaped(n: OnnxNode, x: Operand, shape: Sequence[int]) -> Operand:
     if not isinstance(x, np.ndarray):
-        return n.tracer.reshape(x, shape, n.where)
+        return n.builder.reshape(x, shape, n.where)
     try:
         return x.reshape(shape)
     except (ValueError, OverflowError):
@@ -95,7 +95,7 @@ def transpose(n: OnnxNode) -> Operand:
 
 def transposed(n: OnnxNode, x: Operand, perm: Sequence[int]) -> Operand:
     if not isinstance(x, np.ndarray):
-        return n.tracer.transpose(x, perm, n.where)
+        return n.builder.transpose(x, perm, n.where)
     if sorted(perm) != list(range(x.ndim)):
         raise SourceError(f"{n.where} permutes axes by {list(perm)}, the constant has shape {x.shape}")
     return x.transpose(perm)

@@ -19,7 +19,7 @@ def concat(n: OnnxNode) -> Operand:
     if len(parts) == 1 or all(isinstance(part, np.ndarray) for part in parts):
         return shape_operators.concat(n)
     axis = axis_of(n, n.attributes.get("axis", 1), len(parts[0].shape))
-    return n.tracer.draw("concat", *parts, where=n.where, data=(axis,))
+    return n.builder.draw("concat", *parts, where=n.where, data=(axis,))
 
 
 def split(n: OnnxNode) -> tuple[Operand, ...]:
@@ -106,7 +106,7 @@ def spread(n: OnnxNode, x: Operand, shape: tuple[int, ...]) -> Operand:
 def where(n: OnnxNode) -> Operand:
     choice, a, b = n.operand(0), n.operand(1), n.operand(2)
     if isinstance(choice, OnnxValue) and choice.limit is not None:
-        value, note = n.tracer.softplus(choice, n.traced(1), n.traced(2), n.where)
+        value, note = n.builder.softplus(choice, n.traced(1), n.traced(2), n.where)
         n.notes.append(note)
         return value
     condition = n.constant(0, "conditions")
@@ -123,15 +123,15 @@ def where(n: OnnxNode) -> Operand:
         if isinstance(x, np.ndarray) and x.dtype.kind != "f":
             raise SourceError(f"{n.where} chooses constants of type {x.dtype}: they must be floats")
     if isinstance(a, OnnxValue):
-        return n.tracer.choose(first, a, b, n.where)
+        return n.builder.choose(first, a, b, n.where)
     assert isinstance(b, OnnxValue)
-    return n.tracer.choose(~first, b, a, n.where)
+    return n.builder.choose(~first, b, a, n.where)
 
 
 def moved(n: OnnxNode, op: str, x: Operand, data: tuple[Any, ...]) -> Operand:
     """An operation that moves entries, of constants of any type too."""
     if isinstance(x, OnnxValue):
-        return n.tracer.move(op, x, data, n.where)
+        return n.builder.move(op, x, data, n.where)
     value = np.asarray(STRUCTURE[op](x, data))
     n.room(*value.shape)
     return value

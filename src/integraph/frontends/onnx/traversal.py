@@ -19,9 +19,9 @@ CONTROL = ("If", "Loop", "Scan")
 class OnnxTraversal:
     """Tensors by name, constants decoded when they are asked for."""
 
-    def __init__(self, model: Any, tracer: OnnxGraphBuilder) -> None:
+    def __init__(self, model: Any, builder: OnnxGraphBuilder) -> None:
         self.graph = model.graph
-        self.tracer = tracer
+        self.builder = builder
         self.opset = _opset(model)
         self.functions = {(f.domain, f.name) for f in model.functions}
         self.stored = {tensor.name: tensor for tensor in self.graph.initializer}
@@ -64,7 +64,7 @@ class OnnxTraversal:
         if proto.op_type == "BatchNormalization" and self.opset < 14 and any(proto.output[1:]):
             raise SourceError(f"{where} has {len(proto.output)} outputs, so it is in training mode: save for inference")
         text, count = show(proto.name or proto.output[0]), len(proto.output)
-        node = OnnxNode(proto.op_type, where, text, self.opset, inputs, count, options, self.tracer, self.notes)
+        node = OnnxNode(proto.op_type, where, text, self.opset, inputs, count, options, self.builder, self.notes)
         produced = rules[proto.op_type](node)
         results = produced if isinstance(produced, tuple) else (produced,)
         if not self.wanted.isdisjoint(proto.output[len(results) :]):
@@ -77,8 +77,8 @@ class OnnxTraversal:
                 later = any(name in proto.output for proto in self.graph.node)
                 why = ", only a later one: the nodes form a cycle, or are not in order" if later else ""
                 raise SourceError(f"{where} needs tensor {show(name)}, which nothing before it gives{why}")
-            array = decode(self.stored[name], f"initializer {show(name)}", self.tracer.masks)
-            self.tracer.spend(array.size, f"initializer {show(name)}")
+            array = decode(self.stored[name], f"initializer {show(name)}")
+            self.builder.spend(array.size, f"initializer {show(name)}")
             self.values[name] = array
         return self.values[name]
 
