@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, largest
+from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, largest_order
 from integraph.constructions.theorem1.unit_cube import UnitCube, unit_cube
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
@@ -60,10 +60,9 @@ def task(
     for name, value in (("order", order), ("width", width)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
             raise UsageError("needs an integer ≥ 1, or None to let the planner choose", argument=name, value=value)
-    if order is not None and order > largest(function.inputs):
-        raise UsageError(
-            f"for {function.inputs} inputs it may be at most {largest(function.inputs)}", argument="order", value=order
-        )
+    if order is not None and order > largest_order(function.inputs):
+        most = largest_order(function.inputs)
+        raise UsageError(f"for {function.inputs} inputs it may be at most {most}", argument="order", value=order)
     if method != "lean" and width is not None:
         raise UsageError(
             f"only 'lean' takes it: {method!r} has the width of the theorem", argument="width", value=width

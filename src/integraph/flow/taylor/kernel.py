@@ -16,8 +16,7 @@ import numpy as np
 from numba import njit
 
 from integraph.flow.jit import cached_njit
-from integraph.flow.taylor.simd import LANES, if_zero, load, store
-from integraph.flow.taylor.taylor_series import (
+from integraph.flow.taylor.series import (
     AHEAD,
     CALM,
     EARLY,
@@ -36,6 +35,7 @@ from integraph.flow.taylor.taylor_series import (
     fill_reach,
     fill_scales,
 )
+from integraph.flow.taylor.simd import LANES, if_zero, load, store
 
 GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN, SHRUNK = range(7)  # what becomes of a lane
 IDLE = -1
