@@ -70,7 +70,8 @@ FACES: dict[str, Callable[..., object]] = {
 @pytest.mark.parametrize("source", [NET, a_graph()], ids=["network", "graph"])
 def test_no_face_ignores_an_option(face: str, option: dict[str, Any], source: Any) -> None:
     (name,) = option
-    with pytest.raises(UsageError, match=rf"^{name} = .*: this is for a function, and the source is a (network|graph): leave it"):
+    says = rf"^{name} = .*: this is for a function, and the source is a (network|graph): leave it"
+    with pytest.raises(UsageError, match=says):
         FACES[face](source, **option)
 
 
