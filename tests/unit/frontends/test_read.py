@@ -88,7 +88,7 @@ def test_no_option_of_an_onnx_file_is_ignored(tmp_path: Path) -> None:
         for option in ({"variables": "x, y, z"}, {"inputs": 3}):
             for into in (None, Graph, Network):
                 with pytest.raises(
-                    UsageError, match=rf"^{next(iter(option))} = .* this is an ONNX model: leave it out"
+                    UsageError, match=rf"^{next(iter(option))} = .* the source is an ONNX model: leave it out"
                 ):
                     read(tmp_path / f"{name}.onnx", ReadOptions(**option, into=into))
 
