@@ -112,7 +112,6 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
         raise UsageError(
             f"layer {other[0].number} is {kind}, and the paper's bound is for tanh and sigmoid: use 'tight'",
             argument="bound",
-            value="paper",
         )
     weights = [*(abs(part).max() for s in chosen.stretches for part in (s.A, s.b)), 0.0]
     C = np.abs(chosen.readout.C)
