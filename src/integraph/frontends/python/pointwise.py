@@ -13,7 +13,7 @@ from integraph.targets.function import finite, point
 
 POINTS = 11  # of the box, where a function is tried
 AGREE = 1e-9  # of the largest value: how far a batch may be from its points, taken alone
-SEVERAL = " (if its parameter holds several inputs, say how many)"
+SEVERAL = "; if its parameter holds several inputs, say how many"
 GOLDEN = 0.6180339887498949  # steps of this size fill the unit interval evenly
 
 
