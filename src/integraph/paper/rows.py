@@ -79,7 +79,7 @@ _SHARED: list[Any] = []
 
 
 def shared(compute: Callable[..., T]) -> Callable[..., T]:
-    """What several rows need is computed once, and kept until `forget`."""
+    """Compute once what several rows need, and keep it until `clear_cache`."""
     cached = cache(compute)
     _SHARED.append(cached)
     return cached

@@ -1,7 +1,7 @@
 """The constants of a formula, rounded once: 0.1 + 0.2 − 0.3 is 0, and 1/3 is the float64 next to it.
 
-Decimals and their sums, products and quotients are fractions. What is not, π or ln 2, is computed in more and more
-digits until two results agree.
+Decimals and their sums, products and quotients are fractions. Other constants, such as π or ln 2, are computed with
+more and more digits until two results agree.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RATIONAL: dict[str, Callable[..., Fraction]] = {
 
 
 def constants(expression: Expression) -> dict[int, tuple[float, bool]]:
-    """Of every step that no variable has a part in: the float64 next to it, and whether that is its value."""
+    """For every step that depends on no variable: the nearest float64, and whether it is the exact value."""
     steps = expression.steps
     fixed: list[int] = []
     for number, step in enumerate(steps):
@@ -86,7 +86,7 @@ def _nearest(step: Step, number: int, fractions: dict[int, Fraction], rounded: d
 
 
 def _computed(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fraction]) -> dict[int, float]:
-    """What is no fraction, by mpmath. Two results that never agree are roundings of 0, or of a pole."""
+    """Constants that are not fractions, by mpmath. Two results that never agree are roundings of 0, or of a pole."""
     import mpmath
 
     before: dict[int, Any] = {}
@@ -108,7 +108,7 @@ def _computed(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fr
 
 def _no_number(mp: Any, step: Step, args: list[Any]) -> SourceError:
     return SourceError(
-        f"{step.op} of the constants {', '.join(mp.nstr(x, 6) for x in args)} is no number that float64 can hold"
+        f"{step.op} of the constants {', '.join(mp.nstr(x, 6) for x in args)} is not a number that float64 can hold"
     )
 
 
@@ -125,7 +125,7 @@ def _value(mp: Any, step: Step, known: dict[int, Any], fraction: Fraction | None
 
 
 def value_of(mp: Any, op: str, text: str, args: Sequence[Any]) -> Any:
-    """The function of mpmath; `text` is an exponent that is fixed. A pole is no number."""
+    """The value in mpmath; `text` is a constant exponent. A pole gives NaN."""
     if op == "power":
         exponent = Fraction(text) if text else None
         if exponent is None:

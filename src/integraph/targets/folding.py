@@ -1,7 +1,7 @@
-"""Operations on constants, computed in many digits and rounded once: three operations are not three roundings,
-of which the first may be most of the value in the end.
+"""Operations on constants, computed in many digits and rounded once. Rounding each of several operations could lose
+most of the value.
 
-A constant remembers what it was before it was rounded, so that the next operation starts from there. With 660 digits a
+A constant keeps its value before rounding, and the next operation starts from that. With 660 digits a
 sum of any two float64 is exact.
 """
 
@@ -30,7 +30,7 @@ Digits = np.ndarray[Any, Any]  # of numbers of mpmath
 
 
 def fold(node: Node, args: Sequence[Digits]) -> Digits | None:
-    """The operation on numbers of many digits, or None where it is not one of those that are computed so."""
+    """The result of the operation in many digits, or None if the operation is not computed this way."""
     if max(node.size, *(arg.size for arg in args)) > FEW:
         return None
     import mpmath
@@ -66,7 +66,7 @@ def _entrywise(mp: Any, node: Node) -> Callable[..., Any] | None:
 
 
 def rounded(exact: Digits) -> tuple[Floats, bool]:
-    """The float64 next to it, and whether that is its value."""
+    """The nearest float64, and whether it is the exact value."""
     value = np.asarray(exact, np.float64)
     same = np.frompyfunc(lambda x, y: x == y, 2, 1)(exact, value)
     return value, bool(np.all(same))

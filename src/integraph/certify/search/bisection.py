@@ -54,7 +54,7 @@ class Workers(Protocol):
     """Who divides."""
 
     def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `Late` when the time is over."""
+        """In the order of the jobs; `DeadlineError` when the time is over."""
 
     def close(self) -> None: ...
 

@@ -39,7 +39,7 @@ class Cluster:
         self._there = True  # does the scheduler still answer?
 
     def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `Late` when the time is over."""
+        """In the order of the jobs; `DeadlineError` when the time is over."""
         size = -(-len(jobs) // (BATCHES * self._threads()))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         asked: list[Any] = []

@@ -62,7 +62,7 @@ class Pool:
         return [worker.process.pid for worker in self._team]
 
     def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `Late` when the time is over."""
+        """In the order of the jobs; `DeadlineError` when the time is over."""
         for number, job in enumerate(jobs):
             now = time.monotonic()
             if len(jobs) - number > 1 and self._pays(now) and self._ready(len(jobs) - number):
