@@ -155,7 +155,7 @@ def drop_reads(ref: Ref) -> Ref:
 
 
 def squeezed(w: Floats) -> Floats:
-    """Without what only repeats: axes of stride 0 become 1 long, and leading ones go."""
+    """Without repetition: axes of stride 0 get length 1, and leading ones are dropped."""
     short = w[tuple(slice(0, 1) if step == 0 else slice(None) for step in w.strides)]
     lead = next((k for k, n in enumerate(short.shape) if n != 1), max(short.ndim - 1, 0))
     return short.reshape(short.shape[lead:])

@@ -1,4 +1,4 @@
-"""What is to be compiled by Theorem 1, and how well: the checked arguments of a call."""
+"""A task for Theorem 1: the function, the tolerance and the other arguments of a call, checked."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def task(
     if method != "lean" and function.table is not None:
         raise UsageError(f"method = {method!r}: a table of derivatives fixes N, so it is compiled by method='lean'")
     if norm is not None and function.expression is not None:
-        raise UsageError(f"norm = {norm}: the derivatives of a formula are bounded by itself; leave it out")
+        raise UsageError(f"norm = {norm}: the derivatives of a formula are bounded automatically; leave it out")
     cube = unit_cube(box)
     known = DerivativeBounds(function, cube, None if norm is None else real(norm, "norm"))
     return Task(function, cube, tolerance, method, order, width, share, known)
