@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from integraph.numbers.arrays import Floats
 from integraph.program.engine import batch_of
+from integraph.targets.activations import NAMES
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_evaluation import compute
 from integraph.text import NAME, DistinctNames, clean
@@ -41,7 +42,7 @@ from integraph.text import NAME, DistinctNames, clean
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
 ROWS = ("softmax", "log_softmax", "logsumexp")
 MOVES = ("sum", "reshape", "broadcast", "transpose", "slice", "take", "concat", "neg", "power", *ROWS)
-ACTIVATIONS = ("gelu", "gelu_tanh", "silu", "gaussian", "relu", "leaky_relu")
+ACTIVATIONS = tuple(name for name in NAMES if name not in (*FUNCTIONS, "identity", "arctan"))  # that formulas lack
 OPERATIONS = frozenset((*BINARY, *MOVES, *FUNCTIONS, *ACTIVATIONS))
 ROUNDED = ("rounded",)
 

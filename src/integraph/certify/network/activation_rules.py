@@ -15,6 +15,7 @@ end. GELU's tanh form follows below; rectifiers have a file of their own.
 | tanh: α' = M − αλ, λ' = M² − λ² | (s α₀ − λ₀ s(1 − s)/M)/(1 + λ₀τ), and λ = M tanh M + λ₀ s²/(1 + λ₀τ) |
 | silu: s' = Ms − s² | w = s − M/2 obeys λ's equation with m = M/2: η s²/(1 + ητ) |
 | softplus: y' = s | η_y + ln(1 + ητ), the integral of that |
+| log_cosh: l' = m, m the λ of tanh | η_l + ln(1 + η_m τ), the integral of λ |
 | arctan: ζ' = −ζ², ζ = w + iv | η_y + arg(1 + w₀ + iM) − arg(1 + iM) = η_y − w₀ M/((1 + θw₀)² + M²), 0 ≤ θ ≤ 1 |
 | sin: u' = Mv, v' = −Mu | u₀ cos M + η_v sin M |
 | exp: z' = Mz | η_z e^M |
@@ -108,6 +109,11 @@ def softplus_wrong(M: arb, eta: Roles) -> Wrong:
     return ZERO, eta["y"] + ranges.log1p(grown), {**ends, "s": silu(M) + off}
 
 
+def log_cosh_wrong(M: arb, eta: Roles) -> Wrong:
+    _, _, ends = tanh_wrong(M, {"alpha": ZERO, "lam": eta["m"]})
+    return ZERO, eta["l"] + ranges.log1p(eta["m"] * ranges.tanhc(M)), {"x": M, "m": ends["lam"]}
+
+
 def arctan_wrong(M: arb, eta: Roles) -> Wrong:
     real = positive(ONE + eta["w"])
     between = positive(ONE + hull(ZERO, eta["w"]))
@@ -155,6 +161,11 @@ def silu(M: arb) -> arb:
     return turning(lambda x: x * sigmoid(x), M, (-SILU_TURN,))
 
 
+def log_cosh(M: arb) -> arb:
+    """Even, and rising with |M|."""
+    return hull(*(x + (ranges.log1p((-2 * x).exp()) - arb.const_log2()) for x in (M.abs_lower(), M.abs_upper())))
+
+
 def lorentz(M: arb) -> arb:
     return ONE / (ONE + ranges.square(M))
 
@@ -198,6 +209,7 @@ RULES: dict[str, ActivationRule] = {
     "tanh": ActivationRule(ranges.tanh, ranges.sech2, tanh_wrong),
     "softplus": ActivationRule(lambda x: ranges.softplus(x) - arb.const_log2(), ranges.sigmoid, softplus_wrong),
     "silu": ActivationRule(silu, lambda x: turning(_silu_slope, x, (-SILU_BEND, SILU_BEND)), silu_wrong),
+    "log_cosh": ActivationRule(log_cosh, ranges.tanh, log_cosh_wrong),
     "arctan": ActivationRule(ranges.atan, lorentz, arctan_wrong),
     "sin": ActivationRule(ranges.sin, ranges.cos, sin_wrong),
     "exp": ActivationRule(ranges.exp, ranges.exp, exp_wrong),

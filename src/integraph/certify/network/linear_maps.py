@@ -19,13 +19,12 @@ from integraph.certify.network.form import LoadStep, NetworkForm, Time
 from integraph.certify.network.roles import RECTIFIERS, ActivationStep, slopes
 from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
+from integraph.constructions.recipes import RECIPES
 from integraph.numbers.arb.conversion import ZERO, Balls, column, matrix
 from integraph.numbers.arb.matrices import scaled_rows, spectral_norm
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Program
 from integraph.targets import Layer, Network
-
-HALVES = (("softplus", "s"), ("silu", "s"), ("gelu", "z"))  # roles that start from x/2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +186,7 @@ def _scales(run: ActivationStep, role: str) -> Balls:
         return [1 / (2 * arb.pi()).sqrt()] * len(run.units)
     if run.name in RECTIFIERS:
         return [(arb(1) + arb(c)) / 2 for c in run.slopes[run.units].tolist()]
-    if (run.name, role) in HALVES:
+    if RECIPES[run.name].starts[role] == (0.5, 0.0):
         return [arb(0.5)] * len(run.units)
     raise Unprovable(f"there is no rule for the start of {role} in {run.name}")
 

@@ -18,8 +18,9 @@ from integraph.numbers.arrays import Floats
 from integraph.program import Block
 from integraph.program.views import dense
 
+OTHERWISE = ("identity", "arctan", "gelu_tanh", "sin", "exp", "gaussian")  # part of sums, products and other flows
 FLOWS: dict[str, Recipe] = {
-    **{name: RECIPES[name] for name in ("tanh", "softplus", "silu", "gelu", "erf")},
+    **{name: recipe for name, recipe in RECIPES.items() if name not in OTHERWISE},
     "atan": RECIPES["arctan"],
     "asinh": Recipe(
         {"v": ARGUMENT, "u": ARGUMENT, "y": ZERO, "w": ZERO}, one(gadgets.asinh, "y", "v", "u", "w"), "y", argument="v"
@@ -37,13 +38,6 @@ LEFT: dict[str, dict[str, tuple[str, str]]] = {  # registers that are products o
 
 
 LONG = 512  # entries of a row whose mean gets registers of its own: n entries that each read all of them are n² terms
-LARGEST = 1e4  # of x·tanh x: beyond, its rounding would leave more than 1e-12 where it is subtracted
-
-
-def residues(name: str, largest: float) -> dict[str, tuple[str, str]]:
-    """The registers that a function of |x| ≤ largest leaves as products that can be subtracted again. x² always can:
-    it is computed as the product is, and rounded alike."""
-    return {role: parts for role, parts in LEFT.get(name, {}).items() if parts == ("x", "x") or largest <= LARGEST}
 
 
 def rectifier(k: float) -> Recipe:
@@ -185,7 +179,8 @@ def _run_rows(
     def stage(where: Where) -> tuple[Block, ...]:
         return (gadget(*(where(atom, None) for atom in atoms[:3]), where(*place), where(c, None)),)
 
-    tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), {**residues, c: shift}, share=share))
+    after = {c: shift, **residues}  # u and m are polynomials of c
+    tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), after, share=share))
 
 
 def spread(row: GraphForm, shape: Shape) -> GraphForm:

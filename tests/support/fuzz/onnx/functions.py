@@ -1,0 +1,90 @@
+"""Operators that onnxruntime has no kernel for in float64, or a poor one, in numpy and scipy: as ONNX defines them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+Array = np.ndarray[Any, Any]
+
+
+def gelu(x: Array, approximate: str = "none") -> Array:
+    if approximate == "tanh":
+        return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+    return x * special.ndtr(x)
+
+
+def fast_gelu(x: Array, bias: Array | float = 0.0) -> Array:
+    return gelu(x + bias, "tanh")
+
+
+def leaky_relu(x: Array, alpha: float = float(np.float32(0.01))) -> Array:
+    return np.where(x < 0, alpha * x, x)
+
+
+def swish(x: Array, alpha: float = 1.0) -> Array:
+    return x * special.expit(alpha * x)
+
+
+def clip(x: Array, min: Array | float | None = None, max: Array | float | None = None) -> Array:
+    return np.minimum(np.maximum(x, -math.inf if min is None else min), math.inf if max is None else max)
+
+
+def batch_normalisation(
+    x: Array, scale: Array, shift: Array, mean: Array, var: Array, epsilon: float = float(np.float32(1e-5)), **_: Any
+) -> Array:
+    parts = [part.reshape(-1, *(1,) * (x.ndim - 2)) for part in (scale, shift, mean, var)]
+    return (x - parts[2]) / np.sqrt(parts[3] + epsilon) * parts[0] + parts[1]
+
+
+def layer_normalisation(
+    x: Array, scale: Array, bias: Array | float = 0.0, axis: int = -1, epsilon: float = float(np.float32(1e-5))
+) -> Array:
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    if not x.size:
+        raise ValueError(f"LayerNormalization of shape {x.shape}")
+    centred = x - x.mean(axes, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(axes, keepdims=True) + epsilon) * scale + bias
+
+
+def convolution(x: Array, weights: Array, bias: Array | float = 0.0, **_: Any) -> Array:
+    """With kernels that cover all there is."""
+    if x.shape[1:] != weights.shape[1:]:
+        raise ValueError(f"Conv of shape {x.shape} with kernels of shape {weights.shape}")
+    total = x.reshape(len(x), -1) @ weights.reshape(len(weights), -1).T + bias
+    return total.reshape(*total.shape, *(1,) * (x.ndim - 2))
+
+
+INSTEAD: dict[str, Callable[..., Any]] = {
+    "Acos": np.arccos,
+    "Acosh": np.arccosh,
+    "Asin": np.arcsin,
+    "Asinh": np.arcsinh,
+    "Atan": np.arctan,
+    "Atanh": np.arctanh,
+    "BatchNormalization": batch_normalisation,
+    "Conv": convolution,
+    "Cosh": np.cosh,
+    "Erf": special.erf,
+    "FastGelu": fast_gelu,
+    "Gelu": gelu,
+    "IsNaN": np.isnan,
+    "LayerNormalization": layer_normalisation,
+    "LeakyRelu": leaky_relu,
+    "PRelu": lambda x, slope: np.where(x < 0, slope * x, x),
+    "Sigmoid": special.expit,  # onnxruntime's is 1 − 1/(1 + eˣ) in float64, which loses all digits below −36
+    "Sinh": np.sinh,
+    "Softplus": lambda x: np.logaddexp(x, 0.0),
+    "Swish": swish,
+    "Tan": np.tan,
+}
+OTHERWISE: dict[str, Callable[..., Any]] = {  # where an old version has no kernel, or none for this type
+    "Clip": clip,
+    "Max": lambda *x: reduce(np.maximum, x),
+    "Min": lambda *x: reduce(np.minimum, x),
+}
