@@ -1,4 +1,4 @@
-"""The proof of a program: search, and what it found, as a result and as a certificate."""
+"""Prove a bound for a program: run the search, and return its result with a certificate."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SAMPLES, MORE = 24, 128  # points that are looked at, if float64 said where, and
 class Proof:
     """`status` is proved, refuted or unknown: whether |target − program| ≤ eps for every x of the box.
 
-    lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is what the
-    construction says, `proven` is upper, `seen` the largest difference that was found. Without a certificate nothing is
+    lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is the bound of
+    the construction, `proven` is upper, `seen` the largest difference found. Without a certificate nothing is
     proved, and `reason` says why. `stopped` is how the search ended, `stopped.message` says it in a sentence.
     """
 
@@ -115,7 +115,7 @@ def prove(
     work: Work,
     starts: Callable[[], Sequence[Point]],
 ) -> Proof:
-    """Bound the difference, and look for the largest there is, at `starts` first. Ctrl-C keeps what is proved."""
+    """Bound the difference, and search for the largest one, at `starts` first. Ctrl-C keeps what has been proved."""
     granted, begun = assumptions(program, target), clock.now()
 
     def nothing(stopped: Stop, reason: str = "") -> Proof:
@@ -156,8 +156,8 @@ def _tightened(
 ) -> tuple[SearchResult, LargestSample, bool]:
     """The search, the largest difference before it, and whether that is blurred: known to within more than the gap.
 
-    No box around such a point can be bounded by less than what is not known of it, which then is the goal. A value
-    beyond that goal was not seen before, and the search goes on from there.
+    No box around such a point can have a bound below its uncertainty, which then becomes the goal. A value above
+    that goal is a new largest difference, and the search continues from there.
     """
     boxes = 0
     while True:
@@ -182,7 +182,7 @@ def _tightened(
 
 
 def _reason(result: SearchResult, certificate: Certificate, blurred: LargestSample | None) -> str:
-    """Why the search ended where it did, if that needs a reason."""
+    """Why the search ended early, if it did."""
     parts = []
     if blurred is not None:
         parts.append(

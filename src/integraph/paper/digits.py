@@ -1,4 +1,4 @@
-"""Numbers in many digits, and how far others are from them."""
+"""Numbers in many digits, and errors relative to them."""
 
 from __future__ import annotations
 

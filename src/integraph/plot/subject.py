@@ -170,7 +170,7 @@ class Subject:
 
     @cached_property
     def broken(self) -> bool:
-        """Whether more is seen than promise and rounding allow."""
+        """Whether the sampled error exceeds what the error bound and rounding allow."""
         if self.promised is None or self.seen is None or not self.seen.largest > self.promised:
             return False
         return compare(self.program, self.target, self.seen.worst[None]).broken

@@ -74,7 +74,7 @@ def _curve(rows: Sequence[tuple[float, ...]], column: int, name: str, colour: in
 
 def _theorem1(s: Subject, function: Function, method: str, order: int) -> Picture | str:
     if function.expression is None:
-        return "only of a formula are plans known without trying them"
+        return "plans without trial fits exist only for formulas"
     own = task(function, s.box, EPS[0], method=method, order=order)
     free = function.inputs == 1  # to choose an order: bounds of high derivatives in several variables take long
     theirs = replace(own, method="paper", order=None if free else order)

@@ -99,7 +99,7 @@ class Network:
         return sum(layer.A.size + layer.b.size for layer in self.layers)
 
     def values(self, x: ArrayLike) -> list[Floats]:
-        """What each layer puts out, (B, units) each."""
+        """The values of each layer, (B, units) each."""
         z = numbers(x, "inputs")
         z = z.reshape(-1, 1) if z.ndim <= 1 and self.inputs == 1 else np.atleast_2d(z)
         if z.ndim != 2 or z.shape[1] != self.inputs:

@@ -116,7 +116,7 @@ def changes(x: Any) -> Any:
         (random, {}, "random is|random at .* it mixes points, or is random"),
         (lambda x: np.log(x - 0.5), {}, "<lambda> is nan at x = 0.2.*must be finite on the whole box"),
         (lambda x: x * np.inf, {}, "is inf at x = "),
-        (lambda x: 1j * x, {}, "must be numbers that float64 holds: they are complex128"),
+        (lambda x: 1j * x, {}, "must be numbers that float64 can hold: they are complex128"),
         (lambda x: None, {}, "they are NoneType"),
         (lambda x: "1", {}, "must be numbers"),
         (lambda x: np.ones((2, 2)), {}, r"gives shape \(2, 2\) at x = 0.6"),

@@ -1,4 +1,4 @@
-"""Lemma 4's partition of unity: ψ_0 … ψ_N on [0, 1], steep where the middle between two nodes k/N lies.
+"""Lemma 4's partition of unity: ψ_0 … ψ_N on [0, 1], steep at the midpoints between two nodes k/N.
 
 Printed as differences of tanh. With s = N x and κ = c/N the same functions are, without cancellation,
 

@@ -1,8 +1,8 @@
-"""Branch and bound, best first: the box of a problem is halved where its bounds are worst until they are good enough.
+"""Branch and bound, best first: halve the box of a problem where its bounds are worst until they are good enough.
 
 One tree serves all quantities. The search goes in rounds: the worst boxes, a number of them that depends on the tree
-alone, are halved together, and the results are taken in a fixed order. So the tree is the same whoever divides and
-however long that takes; only an exhausted time budget and Ctrl-C end it where they fall. Whenever it ends, the tree
+alone, are halved together, and the results are taken in a fixed order. So the tree does not depend on who bisects or
+how long that takes; only an exhausted time budget and Ctrl-C cut it short. Whenever it ends, the tree
 covers the box and its bounds hold.
 """
 
@@ -125,14 +125,14 @@ class _Search:
 
     @property
     def enough(self) -> Values:
-        """What a bound has to reach now."""
+        """The bound to reach now."""
         if self.phase is Stop.GOAL and self.goal is not None:
             return (self.goal,) * len(self.best)
         return tuple((1 + (self.gap or 0.0)) * low for low in self.lower)
 
     @property
     def floor(self) -> Values:
-        """What a value has to exceed to tell anything."""
+        """The value that a new one has to exceed to matter."""
         return self.lower if self.gap is not None else tuple(max(low, self.goal or 0.0) for low in self.lower)
 
     @property
@@ -140,7 +140,7 @@ class _Search:
         return self.goal is not None and any(low > self.goal for low in self.lower)
 
     def root(self, known: Sequence[Point]) -> Stop | None:
-        """The whole box, with as many bits as help; the reason to end here."""
+        """Bound the whole box, with as many bits as help; return the reason to stop here."""
         bits = FIRST
         while bits <= MOST and self.boxes < self.budget:
             bounds, why = uppers(self.problem, self.box, bits)
@@ -160,7 +160,8 @@ class _Search:
         return Stop.ONE_BOX if self.phase is Stop.ONE_BOX else None
 
     def _look(self, point: Point) -> None:
-        """A value; where bounds have yet to fall, with more bits while it could be larger than what is known."""
+        """Evaluate at a point; where bounds still have to fall, with more bits while the value could be a new
+        largest."""
         bits = self.nodes[0].part.bits
         while bits <= MOST:
             bounds = sizes(self.problem, point, bits)
@@ -176,7 +177,7 @@ class _Search:
                 self.best[quantity] = low, point
 
     def grow(self, team: Workers, show: Show) -> Stop:
-        """Rounds until the reason to end."""
+        """Run rounds until there is a reason to stop."""
         self._enter(self.phase)
         while True:
             room = (self.budget - self.boxes) // COSTS
@@ -197,7 +198,7 @@ class _Search:
             show(worst.uppers, self.lower, self.boxes)
 
     def _jobs(self, batch: Sequence[tuple[int, Split]]) -> list[Job]:
-        """Values are looked at in the worst boxes alone: they cost as much as bounds and seldom tell anything new."""
+        """Only the worst boxes are evaluated at their centres: values cost as much as bounds and are seldom new."""
         floors, enough = [self.floor] * LOOKS + [(inf,) * len(self.best)] * len(batch), self.enough
         return [
             Job(self.nodes[n].box, cut.axis, cut.at, self.nodes[n].part, enough, floor)

@@ -1,7 +1,7 @@
-"""A dask cluster that divides boxes, given the address of its scheduler.
+"""Bisect boxes on a dask cluster, given the address of its scheduler.
 
-The problem is sent once and kept by the workers, jobs go in batches. A batch that is lost with its worker is done
-again, by another worker and in the end here. The precision of balls belongs to a process, so that a worker does one
+The problem is sent once and kept by the workers, jobs go in batches. A batch lost with its worker is repeated, by
+another worker and finally here. The precision of balls belongs to a process, so that a worker does one
 batch at a time whatever its number of threads.
 """
 
@@ -41,7 +41,7 @@ class Cluster:
         self._there = True  # does the scheduler still answer?
 
     def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `Late` when the time is over."""
+        """In the order of the jobs; `DeadlineError` when the time is over."""
         size = -(-len(jobs) // (BATCHES * self._threads()))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         asked: list[Any] = []
@@ -74,7 +74,7 @@ class Cluster:
             return 1
 
     def _ask(self, batch: Sequence[Job]) -> Any:
-        """A future, None where nobody can be asked."""
+        """A future, or None where no worker can take the batch."""
         if not self._there:
             return None
         try:
@@ -86,7 +86,7 @@ class Cluster:
             return None
 
     def _leave(self, error: Exception) -> None:
-        """All that is left is done here."""
+        """Do the rest here."""
         self._there = False
         warnings.warn(f"one process goes on with the proof, the cluster cannot: {error}", RuntimeWarning, stacklevel=2)
 
@@ -96,13 +96,13 @@ class Cluster:
 
 
 def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[BisectionResult]:
-    """Done by a worker, which stops when nobody waits any more."""
+    """What a worker does; it stops when nobody waits any more."""
     with _one_at_a_time, deadline(seconds):
         return [divide(problem, job) for job in batch]
 
 
 def _answer(future: Any, seconds: float) -> list[BisectionResult] | None:
-    """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
+    """The results, or None where the batch was lost or failed; a fault of the batch itself will show here."""
     try:
         halves: list[BisectionResult] = future.result(timeout=None if seconds == inf else seconds)
     except Exception:

@@ -1,4 +1,4 @@
-"""Any graph as a program: exact, on registers that are kept, cleaned or left to decay, or whatever needs the fewest."""
+"""Any graph as a program: exact, on registers that are kept, cleaned or left to decay, whichever needs the fewest."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Layouts:
 
 
 def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = None) -> Layouts:
-    """What there is to choose from."""
+    """The layouts of a graph, one for each way to free registers."""
     lowered = _lowered(graph, interval(box, graph.inputs), tolerance(eps))
     return Layouts(graph.name, tuple(layout(lowered.tape, lowered.outputs, free) for free in FREES))
 
@@ -111,7 +111,7 @@ def tolerance(eps: float | None) -> float | None:
 
 
 def _asked(chosen: GraphLayout, eps: float | None) -> bool:
-    """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
+    """Whether an error bound is worth its time: a large graph gets one only with a tolerance."""
     return eps is not None or max(chosen.width, len(chosen.tape.runs)) <= SMALL
 
 

@@ -1,4 +1,4 @@
-"""Theorem 1 for any function: the program of a plan, with what it promises and what is seen."""
+"""Theorem 1 for any function: from a plan to a program, with its error bound and the largest error at sample points."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOM = 1.5  # times the rounding of a choice is left to it when it is planned ag
 
 
 class RoundingError(UsageError):
-    """A choice that would do in real arithmetic, and does not in float64, which costs `rounding`."""
+    """A choice that suffices in real arithmetic but not in float64, which costs `rounding`."""
 
     def __init__(self, message: str, eps: float, rounding: float) -> None:
         super().__init__(message, argument="eps", value=eps)
@@ -38,7 +38,7 @@ class RoundingError(UsageError):
 
 
 def sobolev(task: Task) -> Program:
-    """A program within ε of the function on the box, by its own budget; or only as far as can be seen."""
+    """A program within ε of the function on the box, by its error budget, or without one by samples only."""
     cheapest: dict[int, Choice] = {}
     for choice in plan(task).alternatives:
         cheapest.setdefault(choice.order, choice)

@@ -1,7 +1,7 @@
 """Which order, how many cells, how steep: the cheapest choice whose bound is below ε.
 
-`lean` by the moment bound, `remark` and `paper` by the formulas of the theorem for f/‖f‖. Without bounds of the
-derivatives fits are tried (`fit.trial_choices`).
+`lean` uses the moment bound, `remark` and `paper` the formulas of the theorem for f/‖f‖. Without bounds of the
+derivatives, trial fits decide (`fit.trial_choices`).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _lean(task: Task, by: str) -> list[Choice]:
 def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choice] | float:
     """All shapes of the fewest cells for order n; or the bound of as many cells as the limit allows.
 
-    Fewer cells than the moment bound asks for are only looked for where they would be better than the best so far."""
+    Fewer cells than the moment bound asks for are tried only where they would beat the best choice so far."""
     d, outputs, goal = task.function.inputs, task.function.outputs, task.eps * ROOM
     most = plans.most_cells(d, n, outputs)
     if most < 0:
@@ -150,7 +150,8 @@ class Verdict(NamedTuple):
 
 
 class BoundEvaluator:
-    """What an order can promise with N cells: by the moment bound, and by the fit itself where that is affordable."""
+    """The error bound of an order with N cells: the moment bound, and the a posteriori bound of the fit where
+    affordable."""
 
     def __init__(self, task: Task, n: int, worst: Floats, leading: Floats) -> None:
         self.task, self.n, self.worst, self.leading = task, n, worst, leading
@@ -251,7 +252,7 @@ def _size(task: Task, n: int, scale: float, eps: float) -> Choice:
 
 
 def _norms(task: Task) -> Iterator[tuple[int, float]]:
-    """(n, ‖f‖_{n,∞} on the cube): from above where that is known, else as far as it is seen."""
+    """(n, ‖f‖_{n,∞} on the cube): an upper bound where there is one, else the largest value at sample points."""
     d = task.function.inputs
     if task.known.anything:
         for n, worst in task.known.orders(task.order):

@@ -18,7 +18,7 @@ SHOWN = 12  # alternatives in a table
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to build it. `bound` is the error it would have before rounding, NaN if only seen."""
+    """One way to build it. `bound` is the error it would have before rounding, NaN if there are only samples."""
 
     method: str
     order: int  # n
@@ -40,7 +40,7 @@ class Choice:
 
     @property
     def memory(self) -> int:
-        """Bytes, about, at the worst moment of compiling."""
+        """The peak memory of compiling, in bytes, roughly."""
         return 8 * COPIES * self.terms
 
     def cost(self, by: str) -> tuple[int, int]:

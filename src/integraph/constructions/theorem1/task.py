@@ -1,4 +1,4 @@
-"""What is to be compiled by Theorem 1, and how well: the checked arguments of a call."""
+"""A task for Theorem 1: the function, the tolerance and the other arguments of a call, checked."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def task(
         )
     if norm is not None and function.expression is not None:
         raise UsageError(
-            "the derivatives of a formula are bounded by itself; leave it out", argument="norm", value=norm
+            "the derivatives of a formula are bounded automatically; leave it out", argument="norm", value=norm
         )
     cube = unit_cube(box)
     known = DerivativeBounds(function, cube, None if norm is None else real(norm, "norm"))

@@ -1,4 +1,4 @@
-"""Theorem 2 for any network: choose what has to be chosen (rates, steepness) so that the promise is ε, then build.
+"""Theorem 2 for any network: choose rates and steepness so that the error bound is ε, then build.
 
 Tight: the smallest rate, the same for all layers, at which the recursion of `budget.py` stays below ε.
 Paper: the rates of `bounds/paper/theorem2.py`.
@@ -40,7 +40,7 @@ def feedforward(
     free: str = "keep",
     box: ArrayLike | None = None,
 ) -> Program:
-    """A program within `eps` of the network on the box, by its own budget."""
+    """A program within `eps` of the network on the box, by its error budget."""
     for name, value, known in (("method", method, METHODS), ("bound", bound, BOUNDS), ("free", free, FREES)):
         if not isinstance(value, str) or value not in known:
             raise UsageError(f"needs {' or '.join(map(repr, known))}", argument=name, value=value)

@@ -255,7 +255,7 @@ TABLE = {k: np.sin(np.arange(9) / 8 + k * np.pi / 2) for k in range(4)}
         (np.sin, {"norm": -1.0}, r"norm = -1\.0: a bound of all derivatives must be finite and ≥ 0"),
         (np.sin, {"norm": math.nan}, r"norm = nan"),
         (np.sin, {"norm": "much"}, r"norm must be"),
-        ("x", {"norm": 1.0}, r"norm = 1\.0: the derivatives of a formula are bounded by itself"),
+        ("x", {"norm": 1.0}, r"norm = 1\.0: the derivatives of a formula are bounded automatically"),
         ("x", LEAN | {"eps": 0.0}, r"eps = 0\.0: the tolerance must be finite and > 0"),
         ("x", LEAN | {"eps": math.nan}, r"eps = nan"),
         ("x", LEAN | {"eps": True}, r"eps = True"),

@@ -29,7 +29,7 @@ def test_a_norm_that_cannot_be_right() -> None:
         integraph.compile(lambda x: np.sin(x), 1e-2, norm=0)
     with pytest.raises(UsageError, match=r"is seen: norm = 1\.0 is too small, or the values .* are not exact"):
         integraph.compile(lambda x: ((1.5e7 + x) - 1.5e7) * 0.5, 1e-10, norm=1.0, order=4)
-    with pytest.raises(UsageError, match="the derivatives of a formula are bounded by itself"):
+    with pytest.raises(UsageError, match="the derivatives of a formula are bounded automatically"):
         integraph.compile("sin(x)", 1e-2, norm=1.0)
 
 
