@@ -1,0 +1,71 @@
+"""Typeset the mathematics of the pages when they are built: LaTeX becomes MathML, which browsers draw by themselves.
+
+A formula is `$…$` in a sentence and a fence of kind `math` on lines of its own; GitHub shows both. The pages need no
+script, no font and no network for them. latex2mathml translates; `polish` mends what it leaves to chance.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from xml.etree.ElementTree import Element, tostring
+
+from latex2mathml.converter import convert_to_element
+
+FORMULA = re.compile(
+    r'<(?P<tag>span|div) class="arithmatex">\\[(\[]\s*(?P<latex>.*?)\s*\\[)\]]</(?P=tag)>', re.DOTALL
+)
+FUNCTION = re.compile(r"[A-Za-z]{2,}")
+PRIMES = {"′", "″", "‴"}
+TIGHT = {"|", "‖", "/"}
+FENCES = {"⌈": "prefix", "⌊": "prefix", "⌉": "postfix", "⌋": "postfix"}
+
+
+def on_page_content(content: str, /, **_: object) -> str:
+    """The hook of mkdocs: every formula of a page, as its Markdown left it."""
+    return FORMULA.sub(lambda found: mathml(html.unescape(found["latex"]), found["tag"] == "div"), content)
+
+
+def mathml(latex: str, block: bool = False) -> str:
+    """One formula as MathML. A command that is not translated is an error, so that no page shows its name."""
+    root = convert_to_element(latex, display="block" if block else "inline")
+    polish(root)
+    text = tostring(root, encoding="unicode")
+    if "\\" in text or "&amp;" in text:
+        raise ValueError(f"not LaTeX that can be typeset: {latex}")
+    return f'<div class="formula">{text}</div>' if block else text
+
+
+def polish(parent: Element) -> None:
+    """Spaces around names of functions, fences without spaces, primes at the height of their glyph."""
+    for child in parent:
+        child.text = html.unescape(child.text) if child.text else child.text
+        polish(child)
+    for number, child in enumerate(list(parent)):
+        text = child.text or ""
+        if child.tag in ("mi", "mo") and FUNCTION.fullmatch(text):
+            opens = number + 1 < len(parent) and parent[number + 1].text in ("(", "[")
+            child.tag, child.attrib = "mo", {"lspace": "0.17em", "rspace": "0em" if opens else "0.17em"}
+        elif text in TIGHT:
+            child.tag, child.attrib = "mo", {"stretchy": "false", "lspace": "0em", "rspace": "0em"}
+        elif text in FENCES:
+            child.tag, child.attrib = "mo", {"stretchy": "false", **child.attrib, "form": FENCES[text]}
+        elif child.tag == "mover" and child[1].tag == "mo":
+            child[1].set("stretchy", "false")
+        elif child.tag in ("msup", "msubsup") and child[-1].text in PRIMES:
+            parent[number] = primed(child)
+        elif text in PRIMES and parent.tag == "mrow":
+            child.tag = "mo"
+
+
+def primed(script: Element) -> Element:
+    """Base, or base with its index, and beside it the prime: as a superscript it would be raised twice."""
+    base, *index, prime = script
+    row = Element("mrow")
+    prime.tag, prime.attrib = "mo", {"lspace": "0em", "rspace": "0em"}
+    if index:
+        inner = Element("msub")
+        inner.extend([base, *index])
+        base = inner
+    row.extend([base, prime])
+    return row
