@@ -12,9 +12,7 @@ from xml.etree.ElementTree import Element, tostring
 
 from latex2mathml.converter import convert_to_element
 
-FORMULA = re.compile(
-    r'<(?P<tag>span|div) class="arithmatex">\\[(\[]\s*(?P<latex>.*?)\s*\\[)\]]</(?P=tag)>', re.DOTALL
-)
+FORMULA = re.compile(r'<(?P<tag>span|div) class="arithmatex">\\[(\[]\s*(?P<latex>.*?)\s*\\[)\]]</(?P=tag)>', re.DOTALL)
 FUNCTION = re.compile(r"[A-Za-z]{2,}")
 PRIMES = {"′", "″", "‴"}
 TIGHT = {"|", "‖", "/"}
