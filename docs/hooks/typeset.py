@@ -14,6 +14,8 @@ from latex2mathml.converter import convert_to_element
 
 FORMULA = re.compile(r'<(?P<tag>span|div) class="arithmatex">\\[(\[]\s*(?P<latex>.*?)\s*\\[)\]]</(?P=tag)>', re.DOTALL)
 FUNCTION = re.compile(r"[A-Za-z]{2,}")
+SIGNS = {"+", "−"}
+ENDS = {")", "]", "⌉", "⌋"}  # an operator behind which a sign is a minus, not of a number
 PRIMES = {"′", "″", "‴"}
 TIGHT = {"|", "‖", "/"}
 FENCES = {"⌈": "prefix", "⌊": "prefix", "⌉": "postfix", "⌋": "postfix"}
@@ -35,15 +37,21 @@ def mathml(latex: str, block: bool = False) -> str:
 
 
 def polish(parent: Element) -> None:
-    """Spaces around names of functions, fences without spaces, primes at the height of their glyph."""
+    """Spaces around names of functions, none beside signs and fences, primes at the height of their glyph."""
     for child in parent:
         child.text = html.unescape(child.text) if child.text else child.text
         polish(child)
     for number, child in enumerate(list(parent)):
         text = child.text or ""
+        before = parent[number - 1] if number else None
+        after = parent[number + 1] if number + 1 < len(parent) else None
+        begins = before is None or (before.tag == "mo" and before.text not in ENDS)
         if child.tag in ("mi", "mo") and FUNCTION.fullmatch(text):
-            opens = number + 1 < len(parent) and parent[number + 1].text in ("(", "[")
-            child.tag, child.attrib = "mo", {"lspace": "0.17em", "rspace": "0em" if opens else "0.17em"}
+            opens = after is not None and after.text in ("(", "[")
+            space = {"lspace": "0em" if begins else "0.17em", "rspace": "0em" if opens else "0.17em"}
+            child.tag, child.attrib = "mo", space
+        elif text in SIGNS and begins:
+            child.set("form", "prefix")
         elif text in TIGHT:
             child.tag, child.attrib = "mo", {"stretchy": "false", "lspace": "0em", "rspace": "0em"}
         elif text in FENCES:
