@@ -12,10 +12,12 @@ from xml.etree.ElementTree import Element, tostring
 
 from latex2mathml.converter import convert_to_element
 
-FORMULA = re.compile(r'<(?P<tag>span|div) class="arithmatex">\\[(\[]\s*(?P<latex>.*?)\s*\\[)\]]</(?P=tag)>', re.DOTALL)
+FORMULA = re.compile(
+    r'<(?P<tag>span|div) class="arithmatex">\\[(\[]\s*(?P<latex>.*?)\s*\\[)\]]</(?P=tag)>(?P<after>[.,;:)]*)', re.DOTALL
+)
 FUNCTION = re.compile(r"[A-Za-z]{2,}")
 SIGNS = {"+", "−"}
-ENDS = {")", "]", "⌉", "⌋"}  # an operator behind which a sign is a minus, not of a number
+ENDS = {")", "]", "⌉", "⌋", "|", "‖", "!", "′", "″", "…"}  # operators behind which a sign is binary
 PRIMES = {"′", "″", "‴"}
 TIGHT = {"|", "‖", "/"}
 FENCES = {"⌈": "prefix", "⌊": "prefix", "⌉": "postfix", "⌋": "postfix"}
@@ -23,17 +25,25 @@ FENCES = {"⌈": "prefix", "⌊": "prefix", "⌉": "postfix", "⌋": "postfix"}
 
 def on_page_content(content: str, /, **_: object) -> str:
     """The hook of mkdocs: every formula of a page, as its Markdown left it."""
-    return FORMULA.sub(lambda found: mathml(html.unescape(found["latex"]), found["tag"] == "div"), content)
+    return FORMULA.sub(typeset, content)
 
 
-def mathml(latex: str, block: bool = False) -> str:
+def typeset(formula: re.Match[str]) -> str:
+    """A formula on lines of its own, or in a sentence; there a comma stays with it, so that no line begins with one."""
+    latex = html.unescape(formula["latex"])
+    if formula["tag"] == "div":
+        return f'<div class="formula">{mathml(latex, "block")}</div>{formula["after"]}'
+    return f'<span class="formula-inline">{mathml(latex)}{formula["after"]}</span>'
+
+
+def mathml(latex: str, display: str = "inline") -> str:
     """One formula as MathML. A command that is not translated is an error, so that no page shows its name."""
-    root = convert_to_element(latex, display="block" if block else "inline")
+    root = convert_to_element(latex, display=display)
     polish(root)
     text = tostring(root, encoding="unicode")
     if "\\" in text or "&amp;" in text:
         raise ValueError(f"not LaTeX that can be typeset: {latex}")
-    return f'<div class="formula">{text}</div>' if block else text
+    return text
 
 
 def polish(parent: Element) -> None:
@@ -42,26 +52,30 @@ def polish(parent: Element) -> None:
         child.text = html.unescape(child.text) if child.text else child.text
         polish(child)
     for number, child in enumerate(list(parent)):
-        text = child.text or ""
         before = parent[number - 1] if number else None
         after = parent[number + 1] if number + 1 < len(parent) else None
-        begins = before is None or (before.tag == "mo" and before.text not in ENDS)
-        if child.tag in ("mi", "mo") and FUNCTION.fullmatch(text):
-            opens = after is not None and after.text in ("(", "[")
-            space = {"lspace": "0em" if begins else "0.17em", "rspace": "0em" if opens else "0.17em"}
-            child.tag, child.attrib = "mo", space
-        elif text in SIGNS and begins:
-            child.set("form", "prefix")
-        elif text in TIGHT:
-            child.tag, child.attrib = "mo", {"stretchy": "false", "lspace": "0em", "rspace": "0em"}
-        elif text in FENCES:
-            child.tag, child.attrib = "mo", {"stretchy": "false", **child.attrib, "form": FENCES[text]}
-        elif child.tag == "mover" and child[1].tag == "mo":
-            child[1].set("stretchy", "false")
-        elif child.tag in ("msup", "msubsup") and child[-1].text in PRIMES:
+        if child.tag in ("msup", "msubsup") and child[-1].text in PRIMES:
             parent[number] = primed(child)
-        elif text in PRIMES and parent.tag == "mrow":
-            child.tag = "mo"
+        elif child.tag == "mover" and child[1].tag == "mo":
+            child[1].set("stretchy", "false")  # a hat is as wide as a letter
+        else:
+            space(child, before, after)
+
+
+def space(symbol: Element, before: Element | None, after: Element | None) -> None:
+    """Say how much space an operator needs among its neighbours, where a browser could only guess."""
+    text = symbol.text or ""
+    begins = before is None or (before.tag == "mo" and before.text not in ENDS)
+    if symbol.tag in ("mi", "mo") and FUNCTION.fullmatch(text):
+        opens = after is not None and after.text in ("(", "[")
+        symbol.tag = "mo"
+        symbol.attrib = {"lspace": "0em" if begins else "0.17em", "rspace": "0em" if opens else "0.17em"}
+    elif text in SIGNS and begins:
+        symbol.set("form", "prefix")
+    elif text in TIGHT:
+        symbol.tag, symbol.attrib = "mo", {"stretchy": "false", "lspace": "0em", "rspace": "0em"}
+    elif text in FENCES:
+        symbol.tag, symbol.attrib = "mo", {"stretchy": "false", **symbol.attrib, "form": FENCES[text]}
 
 
 def primed(script: Element) -> Element:
