@@ -22,7 +22,7 @@ test-long: $(VENV)/.extra-dev  ## the tests again, with those that take minutes
 SECONDS ?= 120
 SEED ?= 1
 fuzz: $(VENV)/.extra-nets $(VENV)/.extra-oracles $(VENV)/.extra-jax  ## random sources against oracles: SECONDS=120 SEED=1 KINDS=onnx,formula
-	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED) --kinds "$(KINDS)"
+	@PYTHONPATH=tests/support $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED) --kinds "$(KINDS)"
 
 bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
 	@PYTHONPATH=examples $(BIN)/python benchmarks/run.py

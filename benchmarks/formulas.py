@@ -1,8 +1,8 @@
 """Formulas compiled exactly, beside Theorem 1.
 
-Every formula of tests/exact_formulas.py: width and depth of the exact program, its largest error relative to the
-largest value by closed forms and by the Taylor engine (against mpmath), and what the lean construction of Theorem 1
-needs for 1e-6.
+Every formula of tests/support/exact_formulas.py: width and depth of the exact program, its largest error relative to
+the largest value by closed forms and by the Taylor engine (against mpmath), and what the lean construction of Theorem
+1 needs for 1e-6.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import integraph
 from integraph.errors import IntegraphError
 from measure import CONSOLE, show
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from exact_formulas import FORMULAS, Formula, error
 
 EPS = 1e-6

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import integraph
 from measure import clock, show, verdict
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from transformers import EPS, Transformer, to_graph, transformer
 
 Floats = NDArray[np.float64]

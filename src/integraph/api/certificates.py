@@ -109,7 +109,7 @@ def enclose(
     too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
     """
     from integraph.certify.enclosure.closed_forms import enclose as run
-    from integraph.certify.imprecise import PrecisionTooLow
+    from integraph.certify.problem import PrecisionTooLow
 
     _is_program(program)
     if engine not in ENGINES:

@@ -15,8 +15,7 @@ from integraph.frontends import function, is_network, is_onnx, network
 from integraph.frontends import graph as read_graph
 from integraph.frontends.function import is_python
 from integraph.targets.graph import Graph
-from integraph.targets.graph_conversion import to_graph
-from integraph.targets.network_graph import network_graph
+from integraph.targets.graph_conversion import network_graph, to_graph
 
 
 def graph(source: Any, *, variables: Variables = None, inputs: int | Sequence[tuple[int, ...]] | None = None) -> Graph:

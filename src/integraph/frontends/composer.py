@@ -15,7 +15,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends import activation_patterns
 from integraph.frontends.activation_patterns import PATTERNS, ElementwiseValue, argument, constant
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 
 ANCHORS = 8  # earlier nodes that a node is known as a function of, the last: GELU is six steps from x
 INNER = {pattern.f for pattern in PATTERNS}

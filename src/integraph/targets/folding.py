@@ -29,7 +29,7 @@ ARITHMETIC = ("add", "sub", "mul", "div", "neg", "min", "max")
 Digits = np.ndarray[Any, Any]  # of numbers of mpmath
 
 
-def exactly(node: Node, args: Sequence[Digits]) -> Digits | None:
+def fold(node: Node, args: Sequence[Digits]) -> Digits | None:
     """The operation on numbers of many digits, or None where it is not one of those that are computed so."""
     if max(node.size, *(arg.size for arg in args)) > FEW:
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from flint import acb, arb, ctx
 
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import ZERO, both, precision
+from integraph.numbers.arb.conversion import ZERO, intersection, precision
 from integraph.numbers.arb.ranges import HALF, UNKNOWN
 
 GUARD = 32  # bits
@@ -45,7 +45,7 @@ def _falling(A: arb, B: arb) -> arb:
     most = ranges.expm1c(-2 * A)
     known = most.union(most - B * B / (4 * A**3))
     value = (_scaled(A / B) - (-2 * A - B * B).exp() * _scaled(B + A / B)) / (2 * B)
-    return both(value, known)
+    return intersection(value, known)
 
 
 def _scaled(x: arb) -> arb:

@@ -55,7 +55,7 @@ def hull(*balls: arb) -> arb:
     return union
 
 
-def both(a: arb, b: arb) -> arb:
+def intersection(a: arb, b: arb) -> arb:
     """What two enclosures of one number have in common. Neither loses its sign, or an end, to the other."""
     if not a.is_finite() or not b.is_finite():
         return b if b.is_finite() else a

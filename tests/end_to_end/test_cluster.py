@@ -1,0 +1,122 @@
+"""A dask cluster finds what one process finds, whatever happens to its workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integraph.certify.problem import Box
+from integraph.certify.search import cluster
+from integraph.certify.search.branch_and_bound import SearchResult, search
+from integraph.errors import UsageError
+from lazy import Lazy
+from toy_problems import Bumpy, Faulty, Slow, Waves
+
+distributed = Lazy("distributed")
+
+SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of two processes of two threads, which are started again when they are killed."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
+    ) as running:
+        yield running.scheduler_address
+
+
+def same(found: SearchResult, other: SearchResult) -> bool:
+    return dataclasses.replace(found, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
+
+
+@pytest.mark.parametrize(
+    ("problem", "options"),
+    [
+        (Waves(), {"gap": 1e-3}),
+        (Waves(), {"goal": 2.09}),
+        (Bumpy(), {"gap": 0.05, "boxes": 2000}),
+    ],
+)
+def test_the_same_tree_as_in_one_process(scheduler: str, problem: Waves, options: dict[str, float]) -> None:
+    alone = search(problem, SQUARE, workers=1, **options)  # type: ignore[arg-type]
+    assert same(search(problem, SQUARE, scheduler=scheduler, **options), alone)  # type: ignore[arg-type]
+
+
+def test_a_killed_worker_loses_no_box(scheduler: str, tmp_path: Path) -> None:
+    log, killed = tmp_path / "log", set()
+
+    def kill() -> None:
+        last = time.monotonic() + 30
+        while not killed and time.monotonic() < last:
+            for pid in {int(line) for line in log.read_text().split()} - {os.getpid()} if log.exists() else ():
+                killed.add(pid)
+                os.kill(pid, signal.SIGKILL)
+                break
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = search(Slow(0.005, str(log)), UNIT, gap=1e-3, scheduler=scheduler)
+    killer.join()
+    assert len(killed) == 1
+    assert same(found, search(Slow(), UNIT, gap=1e-3, workers=1))
+
+
+def test_what_the_cluster_cannot_do_is_done_here(scheduler: str) -> None:
+    with pytest.raises(RuntimeError, match="a mistake"):
+        search(Faulty(), UNIT, gap=1e-3, scheduler=scheduler)
+
+
+def test_a_scheduler_that_answers_no_more(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit, asked = distributed.Client.submit, []
+
+    def sometimes(self: object, *arguments: object, **options: object) -> object:
+        asked.append(arguments)
+        if len(asked) > 20:
+            raise OSError("nobody there")
+        return submit(self, *arguments, **options)
+
+    monkeypatch.setattr(distributed.Client, "submit", sometimes)
+    with pytest.warns(RuntimeWarning, match="nobody there"):
+        found = search(Waves(), SQUARE, gap=1e-2, scheduler=scheduler)
+    assert same(found, search(Waves(), SQUARE, gap=1e-2, workers=1))
+    assert len(asked) == 21
+
+
+def test_the_time_budget(scheduler: str) -> None:
+    begun = time.monotonic()
+    found = search(Slow(0.05), UNIT, gap=1e-9, seconds=2.0, scheduler=scheduler)
+    assert found.stopped == "seconds"
+    assert time.monotonic() - begun < 5
+    assert found.upper[0] >= 1.656
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1"])
+def test_an_address_that_does_not_answer(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+    with pytest.raises(UsageError, match="no dask scheduler answers"):
+        search(Waves(), SQUARE, gap=0.1, scheduler=address)
+
+
+def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty,
+        pytest.raises(UsageError, match="has no workers"),
+    ):
+        search(Waves(), SQUARE, gap=0.1, scheduler=empty.scheduler_address)
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UsageError, match=r"pip install 'integraph\[cluster\]'"):
+        search(Waves(), SQUARE, gap=0.1, scheduler="tcp://127.0.0.1:9")

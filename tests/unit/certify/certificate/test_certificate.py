@@ -1,0 +1,365 @@
+"""Certificates: data that proves what it says, that nobody can alter, and that is checked without the search."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flint import arb
+
+import integraph
+from integraph.certify.certificate.certificate import Certificate, parse, rounded_up
+from integraph.certify.certificate.tree import Leaf, Split
+from integraph.certify.network.difference import NetworkDifference
+from integraph.certify.problem import Box
+from integraph.certify.proof import Proof
+from integraph.errors import FileError, UsageError
+from integraph.numbers.arb import conversion
+from networks import random_network
+
+FORMULA = "sin(3*x)*exp(-y)"
+
+
+@cache
+def network_case() -> tuple[integraph.Program, integraph.Network, Proof]:
+    network = random_network((2, 3, 1), "tanh")
+    program = integraph.compile(network, 1e-4)
+    return program, network, integraph.certify(program, network, gap=0.05)
+
+
+@cache
+def smooth_case() -> tuple[integraph.Program, str, Proof]:
+    program = integraph.compile(FORMULA, 1e-2, method="lean")
+    return program, FORMULA, integraph.certify(program, FORMULA, gap=0.5)
+
+
+CASES = [network_case, smooth_case]
+
+
+def certificate(case: Callable[[], tuple[integraph.Program, object, Proof]]) -> Certificate:
+    found = case()[2].certificate
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_proof_is_checked(case: Callable[[], tuple[integraph.Program, object, Proof]], tmp_path: Path) -> None:
+    program, source, proof = case()
+    found = certificate(case)
+    assert proof.status == "proved"
+    assert proof.seen is not None
+    assert proof.promised is not None
+    assert 0 < proof.lower <= proof.seen <= proof.proven <= 1.5 * proof.seen * (1 + 1e-6)
+    assert proof.proven <= proof.promised
+    assert len(found.tree) > 1
+    checked = integraph.check(found, program, source)
+    assert checked
+    assert checked.boxes == sum(isinstance(node, Leaf) for node in found.tree)
+    path = tmp_path / "proof.json"
+    found.save(path)
+    assert integraph.check(path, program, source)
+    assert integraph.check(str(path), program, source)
+    again = parse(path.read_bytes())
+    assert again == found
+    found.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["proof.json"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_certificate_altered_in_any_byte_is_refused(
+    case: Callable[[], tuple[integraph.Program, object, Proof]], tmp_path: Path
+) -> None:
+    data = str(certificate(case)).encode()
+    path = tmp_path / "proof.json"
+    rng = np.random.default_rng(0)
+    step = max(1, len(data) // 1500)
+    for place in [*range(0, len(data), step)]:
+        for bit in (0, int(rng.integers(1, 8))):
+            with pytest.raises(ValueError, match=r"certificate|altered|reads"):
+                parse(data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :])
+        with pytest.raises(ValueError, match=r"certificate|altered|reads"):
+            parse(data[:place] + data[place + 1 :])
+    for other in (data[:-1], data + b" ", b" " + data, data + data, b""):
+        path.write_bytes(other)
+        with pytest.raises(FileError, match="cannot read the certificate"):
+            integraph.check(path, case()[0], case()[1])
+
+
+def _first_leaf(found: Certificate, change: Callable[[Leaf], Leaf]) -> Certificate:
+    place = next(n for n, node in enumerate(found.tree) if isinstance(node, Leaf))
+    leaf = found.tree[place]
+    assert isinstance(leaf, Leaf)
+    return replace(found, tree=(*found.tree[:place], change(leaf), *found.tree[place + 1 :]))
+
+
+def _worst(found: Certificate, factor: float) -> Certificate:
+    """All bounds, and the claim, made smaller."""
+    tree = tuple(Leaf(n.bits, (n.uppers[0] * factor,)) if isinstance(n, Leaf) else n for n in found.tree)
+    return replace(found, tree=tree, upper=max(n.uppers[0] for n in tree if isinstance(n, Leaf)))
+
+
+def _collapsed(found: Certificate) -> Certificate:
+    """One leaf for the whole box, with the bound that many boxes proved."""
+    return replace(found, tree=(Leaf(64, (found.upper,)),))
+
+
+def _moved_split(found: Certificate) -> Certificate:
+    root = found.tree[0]
+    assert isinstance(root, Split)
+    return replace(found, tree=(Split(root.axis, found.box.high[root.axis]), *found.tree[1:]))
+
+
+FORGERIES: dict[str, Callable[[Certificate], Certificate]] = {
+    "a smaller claim": lambda c: replace(c, upper=c.upper / 2),
+    "a larger claim": lambda c: replace(c, upper=c.upper * 2),
+    "smaller bounds": lambda c: _worst(c, 0.9),
+    "one bound is smaller": lambda c: _first_leaf(c, lambda leaf: replace(leaf, uppers=(leaf.uppers[0] / 2,))),
+    "one bound is negative": lambda c: _first_leaf(c, lambda leaf: replace(leaf, uppers=(-1.0,))),
+    "two bounds in a leaf": lambda c: _first_leaf(c, lambda leaf: replace(leaf, uppers=leaf.uppers * 2)),
+    "no bits": lambda c: _first_leaf(c, lambda leaf: replace(leaf, bits=0)),
+    "too many bits": lambda c: _first_leaf(c, lambda leaf: replace(leaf, bits=10**9)),
+    "a leaf is lost": lambda c: replace(c, tree=c.tree[:-1]),
+    "a leaf too many": lambda c: replace(c, tree=(*c.tree, c.tree[-1])),
+    "no tree": lambda c: replace(c, tree=()),
+    "one leaf for all": _collapsed,
+    "a split at the border": _moved_split,
+    "another box": lambda c: replace(c, box=Box(c.box.low, tuple(2 * v for v in c.box.high))),
+    "a box of another dimension": lambda c: replace(c, box=Box(c.box.low[:1], c.box.high[:1])),
+    "an empty box": lambda c: replace(c, box=Box(c.box.high, c.box.low)),
+    "an infinite box": lambda c: replace(c, box=Box(c.box.low, (math.inf,) * 2)),
+    "a larger lower bound": lambda c: replace(c, lower=c.lower * 1.01),
+    "a lower bound without a point": lambda c: replace(c, point=None),
+    "a point outside": lambda c: replace(c, point=(7.0, 7.0)),
+    "a point of another dimension": lambda c: replace(c, point=(0.5,)),
+    "another program": lambda c: replace(c, program="0" * 64 + "-53"),
+    "another target": lambda c: replace(c, target="0" * 64),
+    "it assumes less": lambda c: replace(c, assumed=()),
+    "it assumes more": lambda c: replace(c, assumed=(*c.assumed, "the result")),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize("case", CASES)
+def test_false_numbers_under_a_new_seal_are_found_out(
+    name: str, case: Callable[[], tuple[integraph.Program, object, Proof]]
+) -> None:
+    program, source, _ = case()
+    forged = FORGERIES[name](certificate(case))
+    assert not integraph.check(forged, program, source), "the old seal"
+    checked = integraph.check(forged.sealed(), program, source)
+    assert not checked
+    assert checked.reason
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_assumptions_as_version_0_1_worded_them(
+    case: Callable[[], tuple[integraph.Program, object, Proof]],
+) -> None:
+    program, source, _ = case()
+    now = certificate(case)
+    old = replace(now, assumed=("the balls of Arb enclose what they should", *now.assumed[1:])).sealed()
+    assert old.assumed != now.assumed
+    assert parse(str(old).encode()) == old
+    assert integraph.check(old, program, source)
+    none = replace(now, assumed=now.assumed[1:]).sealed()
+    assert integraph.check(none, program, source).reason == "its assumptions are not those of such a proof"
+
+
+def test_another_program_or_target() -> None:
+    program, network, proof = network_case()
+    assert proof.certificate is not None
+    other = integraph.compile(network, 1e-5)
+    assert "another program" in integraph.check(proof.certificate, other, network).reason
+    layers = [replace(network.layers[0], b=network.layers[0].b + 1e-15), network.layers[1]]
+    assert "another target" in integraph.check(proof.certificate, program, layers).reason
+    assert "another target" in integraph.check(proof.certificate, program, FORMULA).reason
+    smooth, formula, found = smooth_case()
+    assert found.certificate is not None
+    assert "another target" in integraph.check(found.certificate, smooth, "sin(3*x)*exp(-y) + 0").reason
+    assert integraph.check(found.certificate, smooth, integraph.function(formula))
+
+
+def test_a_refutation_is_checked_too() -> None:
+    program, network, _ = network_case()
+    proof = integraph.certify(program, network, 1e-9)
+    assert proof.status == "refuted"
+    assert proof.point is not None
+    assert proof.lower > 1e-9
+    off = abs(program(np.array(proof.point)) - network(np.array(proof.point)))[0]
+    assert off == pytest.approx(proof.lower, rel=1e-6)
+    assert proof.certificate is not None
+    assert proof.certificate.status == "refuted"
+    assert integraph.check(proof.certificate, program, network)
+    moved = replace(proof.certificate, point=(0.0, 0.0), lower=proof.lower * 10).sealed()
+    assert not integraph.check(moved, program, network)
+
+
+def test_an_exhausted_budget_is_unknown_and_still_a_bound() -> None:
+    program, network, _ = network_case()
+    seen = integraph.certify(program, network).seen
+    assert seen is not None
+    proof = integraph.certify(program, network, seen * 1.0001, boxes=3)
+    assert proof.status == "unknown"
+    assert "budget of boxes" in proof.reason
+    assert math.isfinite(proof.upper)
+    assert proof.certificate is not None
+    assert proof.certificate.status == "unknown"
+    assert integraph.check(proof.certificate, program, network)
+
+
+def test_numbers_are_exact() -> None:
+    wide = Box((-3.0, 0.0), (1.7976931348623157e308, 1.0))
+    for value in (0.0, 5e-324, 1.0, 0.1, 1.7976931348623157e308, 3.0, -2.5):
+        found = replace(certificate(network_case), box=wide, eps=abs(value), point=(value, 0.1)).sealed()
+        again = parse(str(found).encode())
+        assert again.eps == abs(value)
+        assert again.point == (value, 0.1)
+        assert again.box == wide
+    text = json.loads(str(certificate(network_case)))
+    assert "." not in str(text["tree"])
+    for bound in (1e-300, 0.1, 1.0, 3.3e-7, 1.7e308):
+        assert bound <= rounded_up(bound) <= bound * (1 + 2.0**-22) or math.isinf(rounded_up(bound))
+
+
+def test_rounding_a_bound_up_does_not_undo_a_proof() -> None:
+    program, network, _ = network_case()
+    bound = NetworkDifference(program, network).upper(Box((0.0, 0.0), (1.0, 1.0)), 64)[0]
+    for eps in (bound, math.nextafter(bound, 1.0), bound * (1 + 1e-9)):
+        proof = integraph.certify(program, network, eps)
+        assert (proof.status, proof.boxes) == ("proved", 1)
+        assert bound <= proof.upper <= eps
+        assert integraph.check(proof.certificate, program, network)
+
+
+HOSTILE = [
+    b"\x00\xff", b"[]", b"{}", b"null", b'{"format": 1}', b"[" * 100_000, b"9" * 10_000, b'"' + b"a" * 100,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_what_is_no_certificate_is_refused(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "proof.json"
+    path.write_bytes(data)
+    with pytest.raises(FileError, match="cannot read the certificate"):
+        integraph.check(path, *network_case()[:2])
+
+
+@pytest.mark.parametrize("field", ["low", "eps", "upper", "point", "tree", "assumed", "program", "seal"])
+def test_wrong_types_are_refused(field: str) -> None:
+    for value in (None, 1.5, True, "text", [], {}, [[]], [[1]], [[1, 2, 3]], [[10**30, 0]], [["split", 0]], [1, 10**9]):
+        document = json.loads(str(certificate(network_case)))
+        if document[field] == value:
+            continue
+        document[field] = value
+        with pytest.raises(ValueError, match=r"certificate|altered"):
+            parse(json.dumps(document, separators=(",", ":")).encode())
+
+
+def test_missing_files_and_wrong_arguments() -> None:
+    program, network, proof = network_case()
+    with pytest.raises(FileError, match="nowhere"):
+        integraph.check("/nowhere/proof.json", program, network)
+    with pytest.raises(FileError, match="path"):
+        integraph.check(3, program, network)  # type: ignore[arg-type]
+    for call in (
+        lambda: integraph.certify(network, program),
+        lambda: integraph.certify(program, network, -1.0),
+        lambda: integraph.certify(program, network, math.nan),
+        lambda: integraph.certify(program, network, gap=math.inf),
+        lambda: integraph.certify(program, network, boxes=0),
+        lambda: integraph.certify(program, network, seconds=0),
+        lambda: integraph.certify(program, network, box=(1, 0)),
+        lambda: integraph.certify(program, network, box=[(0, math.inf), (0, 1)]),
+        lambda: integraph.check(proof.certificate, network, program),
+        lambda: integraph.enclose(program, engine="magic"),
+    ):
+        with pytest.raises(UsageError):
+            call()
+
+
+def test_the_checker_shares_no_search_code() -> None:
+    code = (
+        "import sys, integraph.certify.certificate.replay\n"
+        "searching = ('integraph.certify.search', 'integraph.certify.proof')\n"
+        "print([m for m in sys.modules if m.startswith(searching)])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_three_numbers_are_shown_together() -> None:
+    text = repr(network_case()[2])
+    assert all(word in text for word in ("promised", "proven", "seen", "assumed", "boxes", "bits"))
+    assert text.index("promised") < text.index("proven") < text.index("seen")
+
+
+def test_sources_that_cannot_be_proved() -> None:
+    program = integraph.compile(lambda x: np.sin(3 * x), 1e-3, inputs=1, norm=1e5)
+    proof = integraph.certify(program, lambda x: np.sin(3 * x))
+    assert proof.status == "unknown"
+    assert "formula" in proof.reason
+    assert integraph.certify(program, "sin(3*x)").status == "proved"
+
+
+def test_floats_of_balls_are_outside() -> None:
+    for text in ("1e400", "-1e400", "1e-400", "-1e-400", "0.1", "-0.1", "1", "0", "1.7976931348623157e308"):
+        ball = arb(text)
+        low, high = conversion.below(ball), conversion.above(ball)
+        assert (math.isinf(low) and low < 0) or arb(low) <= ball.upper()
+        assert (math.isinf(high) and high > 0) or arb(high) >= ball.lower()
+        assert low < math.inf
+        assert high > -math.inf
+        assert conversion.smallest(ball) <= conversion.largest(ball)
+        assert conversion.smallest(ball) < math.inf
+
+
+def test_a_check_says_what_is_proved() -> None:
+    program, network, proof = network_case()
+    checked = integraph.check(proof, program, network)
+    assert checked.status == "proved"
+    assert "[0, 1]^2" in repr(checked)
+    refuted = integraph.check(integraph.certify(program, network, 1e-9), program, network)
+    assert refuted
+    assert refuted.status == "refuted"
+    point = integraph.certify(program, network, box=(0.5, 0.5))
+    assert "[0.5, 0.5]^2" in repr(point)
+    assert "[0.5, 0.5]^2" in repr(integraph.check(point, program, network))
+    nothing = integraph.certify(program, random_network((2, 3, 3, 1), "tanh"))
+    assert nothing.status == "unknown"
+    assert "assumed" not in repr(nothing)
+    with pytest.raises(UsageError, match="no certificate"):
+        integraph.check(nothing, program, network)
+
+
+def test_sources_of_another_shape_are_refused() -> None:
+    program, network, _ = network_case()
+    for source in ("x*y*z", "x", ["x*y", "x"], lambda x, y, z: x, random_network((3, 3, 1), "tanh")):
+        with pytest.raises(UsageError, match="2 → 1"):
+            integraph.certify(program, source, 1e-3)
+    with pytest.raises(UsageError, match="scheduler"):
+        integraph.certify(program, network, workers=2, scheduler="tcp://127.0.0.1:1")
+    for options in ({"boxes": 1.5}, {"boxes": "x"}, {"workers": 0}, {"seconds": math.nan}, {"seconds": "x"}):
+        with pytest.raises(UsageError):
+            integraph.certify(program, network, **options)
+    for bits in (0, 1.5, True, 10**6):
+        with pytest.raises(UsageError, match="bits"):
+            integraph.enclose(program, bits=bits)
+
+
+def test_rectifiers_keep_their_promise_whatever_epsilon() -> None:
+    """Sizes are not negative though the ball around one reaches below 0, and k·norm may be larger than 1."""
+    rng = np.random.default_rng(0)
+    sizes = (5, 24, 24, 24, 1)
+    layers = [(rng.uniform(-1, 1, (n, m)), rng.uniform(-1, 1, n), "relu") for m, n in itertools.pairwise(sizes)]
+    for eps in (1e-3, 1e-8):
+        program = integraph.compile(layers, eps, box=(-3, 2))
+        assert integraph.certify(program, layers, boxes=1).status == "proved"

@@ -1,0 +1,414 @@
+"""ONNX that is no feedforward net, or no ONNX: one clear error each, and nothing else whatever the bytes are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+onnx = pytest.importorskip("onnx", reason="reads ONNX")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+from integraph.errors import FileError, IntegraphError, SourceError, UsageError  # noqa: E402
+from integraph.frontends.onnx import NEWEST, read  # noqa: E402
+from integraph.targets import Network  # noqa: E402
+from law import examples  # noqa: E402
+from onnx_models import LATEST, Builder, net, one  # noqa: E402
+
+W = np.random.default_rng(7).normal(size=(4, 3))
+BN = "BatchNormalization"
+
+GRAPHS: dict[str, tuple[Callable[[Builder], str], str]] = {
+    "unknown operator": (
+        lambda b: b.node("Softmax", b.node("Tanh", "x")),
+        r"node 1 'Softmax' \(/Softmax_1\) is not supported: supported are Add, Atan, .*Where$",
+    ),
+    "floor": (lambda b: b.node("Floor", "x"), r"node 0 'Floor' \(/Floor_0\) is not supported"),
+    "a condition is no value": (
+        lambda b: b.node("Where", b.node("Greater", "x", b.number(0.0)), "x", b.node("Tanh", "x")),
+        r"'Where' .*only softplus with its threshold is known",
+    ),
+    "a softplus that jumps": (
+        lambda b: b.node("Where", b.node("Greater", "x", b.number(2.0)), "x", b.node("Softplus", "x")),
+        r"'Where' .*only softplus with its threshold is known",
+    ),
+    "a softplus and a multiple": (
+        lambda b: b.node(
+            "Where", b.node("Greater", "x", b.number(20.0)), b.node("Mul", "x", b.number(2.0)), b.node("Softplus", "x")
+        ),
+        r"'Where' .*only softplus with its threshold is known",
+    ),
+    "branches of two layers": (
+        lambda b: b.node("Where", b.node("Greater", "x", b.number(20.0)), "x", b.node("Tanh", b.node("Tanh", "x"))),
+        "not of one layer",
+    ),
+    "residual": (
+        lambda b: b.node("Add", "x", b.node("MatMul", "x", b.number(np.eye(3)))),
+        "node 1 'Add' .*combines two computed tensors",
+    ),
+    "dynamic weights": (lambda b: b.node("MatMul", "x", b.node("Transpose", "x")), "'MatMul' .*two computed tensors"),
+    "dynamic biases": (
+        lambda b: b.node("Gemm", "x", b.number(np.eye(3)), b.node("Tanh", "x")),
+        "its biases come from node 0 'Tanh'",
+    ),
+    "constants only": (lambda b: b.node("Gemm", b.number(W), b.number(W.T)), "multiplies two constants"),
+    "activation of a constant": (
+        lambda b: b.node("Add", "x", b.node("Tanh", b.number(W))),
+        "'Tanh' .*acts on a constant",
+    ),
+    "cast to integers": (lambda b: b.node("Cast", "x", to=7), "casts a computed tensor to INT64"),
+    "Pow 4": (lambda b: b.node("Pow", "x", b.number(4.0)), "takes the power 4"),
+    "x to the x": (lambda b: b.node("Pow", "x", "x"), "its exponents come from the input"),
+    "division by x": (lambda b: b.node("Div", b.number(1.0), "x"), "divides by a computed tensor"),
+    "division by 0": (lambda b: b.node("Div", "x", b.number(0.0)), "divides by 0"),
+    "constant division by 0": (
+        lambda b: b.node("Add", "x", b.node("Div", b.number(1.0), b.number(0.0))),
+        "divides by 0",
+    ),
+    "concatenation": (
+        lambda b: b.node("Concat", "x", b.number(np.ones((1, 2))), axis=1),
+        "its parts come from the input",
+    ),
+    "training dropout": (lambda b: b.node("Dropout", "x", b.number(0.5), b.number(True, np.bool_)), "training mode"),
+    "training normalisation": (
+        lambda b: b.node(BN, "x", *[b.number(np.ones(3))] * 4, training_mode=1),
+        "training mode",
+    ),
+    "negative variance": (lambda b: b.node(BN, "x", *[b.number(-np.ones(3))] * 4), "variance"),
+    "wrong normalisation": (lambda b: b.node(BN, "x", *[b.number(np.ones(4))] * 4), "normalises shape"),
+    "infinite bias": (
+        lambda b: b.node("Tanh", b.node("Add", "x", b.number([0, np.inf, 0]))),
+        r"initializer c0: entry \[1\] is inf",
+    ),
+    "nan weight": (lambda b: b.node("MatMul", "x", b.number(W.T * np.nan)), r"initializer c0: entry \[0, 0\] is nan"),
+    "infinite constant": (lambda b: b.node("Add", "x", b.node("Constant", value_float=math.inf)), "'Constant' .*inf"),
+    "infinite alpha": (lambda b: b.node("LeakyRelu", "x", alpha=math.inf), "attribute alpha is inf"),
+    "overflow in folding": (
+        lambda b: b.node("Mul", "x", b.node("Mul", b.number(1e300), b.number(1e300))),
+        "node 0 'Mul' .*inf",
+    ),
+    "overflow in casting": (lambda b: b.node("Mul", "x", b.node("Cast", b.number(1e300), to=1)), "node 0 'Cast' .*inf"),
+    "wrong weights": (lambda b: b.node("MatMul", "x", b.number(W)), r"multiplies shapes \(1, 3\) and \(4, 3\)"),
+    "integer weights": (
+        lambda b: b.node("MatMul", "x", b.number(np.ones((3, 3)), np.int64)),
+        "its weights are of type int64, they must be floats",
+    ),
+    "integer constants": (lambda b: b.node("Add", "x", b.number(1, np.int64)), "its constants are of type int64"),
+    "two matrices": (lambda b: b.node("MatMul", "x", b.number(np.ones((2, 3, 3)))), "a dense layer has one matrix"),
+    "wrong biases": (lambda b: b.node("Gemm", "x", b.number(W.T), b.number(np.ones(3))), r"biases of shape \(3,\)"),
+    "biases of a batch": (
+        lambda b: b.node("Gemm", "x", b.number(W.T), b.number(np.ones((5, 4)))),
+        r"biases of shape \(5, 4\)",
+    ),
+    "wrong sizes": (lambda b: b.node("Reshape", "x", b.number([2, 2], np.int64)), r"shape \(2, 2\) to 3 features"),
+    "huge sizes": (lambda b: b.node("Reshape", "x", b.number([2**62, 2**62], np.int64)), "to 3 features"),
+    "sizes that are no integers": (lambda b: b.node("Reshape", "x", b.number([1.0, 3.0])), "short list of integers"),
+    "huge constant": (
+        lambda b: b.node("Add", "x", b.node("ConstantOfShape", b.number([2**40], np.int64))),
+        "unfolds too far",
+    ),
+    "negative constant": (
+        lambda b: b.node("Add", "x", b.node("ConstantOfShape", b.number([-1], np.int64))),
+        "sizes must be ≥ 0",
+    ),
+    "huge sum": (
+        lambda b: b.node("MatMul", "x", b.node("Add", b.number(np.ones((9999, 1))), b.number(np.ones((1, 9999))))),
+        "unfolds too far",
+    ),
+    "huge reshaped constant": (
+        lambda b: b.node("Add", "x", b.node("Reshape", b.number([1.0]), b.number([2**62, 8], np.int64))),
+        "gives shape",
+    ),
+    "wrong axes": (lambda b: b.node("Squeeze", "x", b.number([5], np.int64)), r"axes \[5\] of a tensor with 2 axes"),
+    "squeezed features": (lambda b: b.node("Squeeze", "x", b.number([1], np.int64)), "they must be of size 1"),
+    "attribute of another opset": (
+        lambda b: b.node("Add", "x", b.number(1.0), broadcast=1),
+        "attribute broadcast that its operator does not have in opset 17",
+    ),
+    "attribute of another type": (lambda b: b.node("Gemm", "x", b.number(W.T), alpha=1), "attribute alpha"),
+    "operator of another opset": (lambda b: b.node("Gelu", "x"), "'Gelu' .*is no operator of opset 17"),
+    "too few operands": (lambda b: b.node("MatMul", "x"), "has 1 operands, opset 17 says 2 to 2"),
+    "missing operand": (lambda b: b.node("MatMul", "x", ""), "has no operand 1"),
+    "missing tensor": (lambda b: b.node("Add", "x", "nowhere"), "needs tensor nowhere, which nothing before it gives"),
+    "constant output": (
+        lambda b: b.node("Identity", b.node("Constant", value_float=1.0)),
+        "does not depend on the input",
+    ),
+    "text": (lambda b: b.node("Add", "x", b.node("Constant", value_string="a")), "holds a value_string"),
+    "other domain": (
+        lambda b: b.node("Tanh", "x", domain="org.example"),
+        "node 0 'Tanh' .*of domain 'org.example' is not supported",
+    ),
+    "If": (
+        lambda b: b.node("If", b.number(True, np.bool_), then_branch=branch("Sin"), else_branch=branch("Tanh")),
+        "node 0 'If' .*is not supported",
+    ),
+    "names twice": (
+        lambda b: b.tensors.extend([helper.make_tensor("c", 1, [1], [0.0])] * 2) or b.node("Tanh", "x"),
+        "two initializers have the same name",
+    ),
+}
+
+
+def branch(op: str) -> Any:
+    return one(lambda b: b.node(op, "x")).graph
+
+
+@pytest.mark.parametrize("case", GRAPHS)
+def test_graphs_that_are_no_nets(case: str) -> None:
+    build, message = GRAPHS[case]
+    with pytest.raises(SourceError, match=message):
+        read(one(build))
+
+
+def conv(kernel: tuple[int, ...], **attributes: Any) -> Callable[[Builder], str]:
+    return lambda b: b.node("Conv", "x", b.number(np.ones(kernel)), **attributes)
+
+
+def dense(b: Builder) -> str:
+    return b.node("MatMul", "x", b.number(W.T))
+
+
+SHAPES: dict[str, tuple[Callable[[Builder], str], tuple[Any, ...], str]] = {
+    "convolution": (conv((1, 1, 3, 3)), ("N", 1, 5, 5), r"kernel of shape \(1, 1, 3, 3\) over shape \(1, 1, 5, 5\)"),
+    "padded": (conv((1, 1, 3, 3), pads=[1] * 4), ("N", 1, 3, 3), "is a convolution"),
+    "padded by itself": (conv((1, 1, 3, 3), auto_pad="SAME_LOWER"), ("N", 1, 3, 3), "is a convolution"),
+    "grouped": (conv((2, 1, 1, 1), group=2), ("N", 2, 1, 1), "is a convolution"),
+    "dilated": (conv((1, 1, 3), dilations=[2]), ("N", 1, 3), "is a convolution"),
+    "dilated by −1": (conv((1, 1, 1), dilations=[-1]), ("N", 1, 1), "is a convolution"),
+    "1 × 1": (conv((2, 3, 1, 1)), ("N", 3, 4, 4), "is a convolution"),
+    "dense over positions": (dense, ("N", 5, 3), r"multiplies shapes \(1, 5, 3\) and \(3, 4\)"),
+    "two axes of features": (dense, (5, 2), "all 2 features at once.* save the model with a batch of 1 or any size"),
+    "huge input": (dense, ("N", 2**50), "takes 1 to"),
+    "unknown size": (dense, ("N", "D"), r"input x has shape \(1, \?\): every axis but the first"),
+    "only a batch": (dense, ("N",), r"input x has shape \(\?\)"),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_shapes_that_are_no_dense_layers(case: str) -> None:
+    build, shape, message = SHAPES[case]
+    with pytest.raises(SourceError, match=message):
+        read(one(build, shape))
+
+
+def changed(change: Callable[[Any], object]) -> Any:
+    model = one(lambda b: b.node("Tanh", "x"))
+    change(model)
+    return model
+
+
+def twice() -> Any:
+    b = Builder()
+    b.nodes += [helper.make_node("Tanh", ["x"], ["y"]), helper.make_node("Sin", ["x"], ["y"])]
+    return b.model("y", ("N", 3))
+
+
+def mask() -> Any:
+    b = Builder()
+    b.nodes.append(helper.make_node("Dropout", ["x"], ["y", "mask"]))
+    return b.model(b.node("Add", "y", "mask"), ("N", 3))
+
+
+FUNCTION = helper.make_function(
+    "", "Tanh", ["a"], ["b"], [helper.make_node("Sin", ["a"], ["b"])], [helper.make_opsetid("", 17)]
+)
+SPARSE = helper.make_sparse_tensor(
+    helper.make_tensor("s", TensorProto.DOUBLE, [1], [1.0]), helper.make_tensor("i", TensorProto.INT64, [1], [0]), [3]
+)
+MODELS: dict[str, tuple[Callable[[], Any], str]] = {
+    "old opset": (lambda: one(lambda b: b.node("Tanh", "x"), opset=5), "the model says opset 5: opsets 6 to"),
+    "opset of tomorrow": (
+        lambda: changed(lambda m: setattr(m.opset_import[0], "version", NEWEST + 1)),
+        f"the model says opset {NEWEST + 1}",
+    ),
+    "no opset": (lambda: changed(lambda m: m.ClearField("opset_import")), "the model says 0 opsets"),
+    "function": (
+        lambda: changed(lambda m: m.functions.append(FUNCTION)),
+        "node 0 'Tanh' .*is a function that the file defines",
+    ),
+    "two inputs": (
+        lambda: changed(lambda m: m.graph.input.append(helper.make_tensor_value_info("y", 11, ("N", 3)))),
+        r"inputs \[x, y\] and outputs \[t0\]: a network has one of each",
+    ),
+    "two outputs": (lambda: changed(lambda m: m.graph.output.append(m.graph.output[0])), r"outputs \[t0, t0\]"),
+    "no inputs": (lambda: changed(lambda m: m.graph.ClearField("input")), r"inputs \[\] and outputs"),
+    "integer input": (lambda: one(lambda b: b.node("Tanh", "x"), dtype=np.int64), "input x is no tensor of floats"),
+    "no shape": (
+        lambda: changed(lambda m: m.graph.input[0].type.tensor_type.ClearField("shape")),
+        "input x has no shape",
+    ),
+    "sparse": (lambda: changed(lambda m: m.graph.sparse_initializer.append(SPARSE)), "initializer s is sparse"),
+    "output that nothing gives": (
+        lambda: changed(lambda m: setattr(m.graph.output[0], "name", "y")),
+        "the output of the graph needs tensor y",
+    ),
+    "second output": (mask, "its second output is used"),
+    "written twice": (twice, "writes tensor y, which exists already"),
+}
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_models_that_are_not_read(case: str) -> None:
+    build, message = MODELS[case]
+    with pytest.raises(SourceError, match=message):
+        read(build())
+
+
+def external() -> Any:
+    tensor = numpy_helper.from_array(np.ones(3), "c")
+    onnx.external_data_helper.set_external_data(tensor, "weights.bin")
+    return tensor
+
+
+def declared(dims: list[int], **data: Any) -> Any:
+    tensor = TensorProto(name="c", data_type=TensorProto.DOUBLE, **data)
+    tensor.dims.extend(dims)
+    return tensor
+
+
+TENSORS: dict[str, tuple[Any, str]] = {
+    "external data": (external(), "initializer c is stored in another file"),
+    "huge": (declared([2**40, 2**20], raw_data=b"\0" * 8), "declares 1152921504606846976 entries"),
+    "huge, fields": (declared([2**50], double_data=[1.0]), "and holds 1: the file is damaged"),
+    "negative size": (declared([-1, -3], raw_data=b"\0" * 24), r"declares the shape \[-1, -3\]"),
+    "cut": (declared([3], raw_data=b"\0" * 23), "and holds 2.875"),
+    "many axes": (declared([1] * 80, raw_data=b"\0" * 8), "axes at most 16"),
+    "text": (helper.make_tensor("c", TensorProto.STRING, [1], [b"x"]), "initializer c holds STRING: read are FLOAT"),
+    "unknown type": (TensorProto(name="c", data_type=99), "initializer c holds type 99"),
+}
+
+
+@pytest.mark.parametrize("case", TENSORS)
+def test_tensors_that_cannot_be_trusted(case: str) -> None:
+    tensor, message = TENSORS[case]
+    with pytest.raises((FileError, SourceError), match=message):
+        read(one(lambda b: b.tensors.append(tensor) or b.node("Add", "x", "c")))
+
+
+FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "net.onnx is empty"),
+    "git-lfs": (
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+        "net.onnx is a git-lfs pointer, .*git lfs pull",
+    ),
+    "text": (b"<!DOCTYPE html><html>not found</html>", "net.onnx is a text file, it starts with '<!DOCTYPE"),
+    "garbage": (bytes(range(256)) * 4, "net.onnx is not an ONNX model, or cut off"),
+    "zip": (b"PK\x03\x04" + b"\0" * 60, "net.onnx is not an ONNX model"),
+    "no graph": (onnx.ModelProto(ir_version=8).SerializeToString(), "net.onnx holds no graph"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files_that_are_no_models(tmp_path: Path, case: str) -> None:
+    data, message = FILES[case]
+    path = tmp_path / "net.onnx"
+    path.write_bytes(data)
+    with pytest.raises(FileError, match=message):
+        read(path)
+
+
+def test_paths_that_are_no_files(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="is a folder"):
+        read(tmp_path)
+    with pytest.raises(FileError, match=r"cannot open .*missing\.onnx"):
+        read(tmp_path / "missing.onnx")
+    with pytest.raises(FileError, match="cannot open"):
+        read("net\0.onnx")
+    with pytest.raises(UsageError, match=r"is a path or an onnx\.ModelProto, got int"):
+        read(3)
+
+
+def test_size_is_checked_before_reading(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)  # takes no room on the disk
+    with pytest.raises(FileError, match="has 1099511627776 bytes, more than max_bytes = 2147483648"):
+        read(path)
+    with pytest.raises(FileError, match="more than max_bytes = 10"):
+        read(one(lambda b: b.node("Tanh", "x")), max_bytes=10)
+
+
+@pytest.mark.parametrize("way", ["Concat", "Cast", "Transpose", "Tanh"])
+def test_small_files_that_unfold_are_refused(way: str) -> None:
+    def build(b: Builder) -> str:
+        c, x = b.number(np.ones((30_000, 3))), "x"
+        for _ in range(3000):
+            if way == "Concat":
+                c = b.node("Concat", c, c, axis=0)
+            elif way == "Cast":
+                c = b.node("Cast", c, to=11)
+            elif way == "Transpose":
+                x = b.node("Transpose", x, perm=[0, 2, 1])
+            else:
+                x = b.node("Tanh", x)
+        return b.node("MatMul", x, c)
+
+    shape = {"Transpose": (1, 40, 50), "Tanh": (1, 100_000)}.get(way, ("N", 3))
+    with pytest.raises(SourceError, match="unfolds too far"):
+        read(one(build, shape))
+
+
+def test_a_cut_file_is_one_error(tmp_path: Path) -> None:
+    data = net(np.random.default_rng(0), 17, "Tanh", [3, 4, 2]).SerializeToString()
+    path = tmp_path / "net.onnx"
+    for size in range(1, len(data) - 1, 7):
+        path.write_bytes(data[:size])
+        with pytest.raises((FileError, SourceError)):
+            read(path)
+
+
+@examples(400)
+@given(st.data())
+def test_no_bytes_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    kinds = [(17, "gelu of Tanh"), (6, "LeakyRelu"), (LATEST, "Swish, alpha"), (9, "PRelu")]
+    opset, name = data.draw(st.sampled_from(kinds))
+    raw = bytearray(net(np.random.default_rng(0), opset, name, [3, 4, 2], normal=True).SerializeToString())
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.getbasetemp() / "fuzz.onnx"
+    path.write_bytes(raw)
+    try:
+        found: object = read(path)
+    except IntegraphError as error:
+        found = error
+    assert isinstance(found, Network) or len(str(found)) < 1000
+
+
+def test_normalisation_in_training_by_its_outputs() -> None:
+    b = Builder(9)
+    more = [b.number(np.ones(3)) for _ in range(4)]
+    b.nodes.append(helper.make_node(BN, ["x", *more], ["y", "m", "v", "sm", "sv"]))
+    with pytest.raises(SourceError, match="5 outputs, so it is in training mode"):
+        read(b.model("y", ("N", 3)))
+
+
+def test_an_attribute_twice() -> None:
+    b = Builder()
+    output = b.node("LeakyRelu", "x", alpha=0.1)
+    b.nodes[0].attribute.append(helper.make_attribute("alpha", 0.2))
+    with pytest.raises(SourceError, match="attribute alpha twice"):
+        read(b.model(output, ("N", 3)))
+
+
+def test_rows_of_a_fixed_batch_stay_where_they_are() -> None:
+    b = Builder()
+    rows = b.node("Transpose", b.node("Reshape", "x", b.number([-1, 2], np.int64)), perm=[1, 0])
+    output = b.node("MatMul", b.node("Reshape", rows, b.number([-1, 4], np.int64)), b.number(np.eye(4)))
+    with pytest.raises(SourceError):
+        read(b.model(output, (2, 4)))
+
+
+def test_long_graphs_do_not_carry_all_their_notes() -> None:
+    b, value = Builder(), "x"
+    for _ in range(3000):
+        value = b.node("Mul", value, b.number(0.9))
+    network = read(b.model(value, ("N", 2)))
+    assert len(network.notes) < 100
+    np.testing.assert_allclose(network([1.0, 0.0]), [0.9**3000, 0.0], rtol=1e-10)

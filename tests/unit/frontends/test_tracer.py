@@ -1,0 +1,373 @@
+"""The tracer that the graph readers share, against plain numpy and against exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+
+from integraph.errors import SourceError
+from integraph.frontends.affine import compose, plus, times
+from integraph.frontends.tracer import TracedValue, Tracer
+from integraph.targets import ACTIVATIONS, Network
+from law import examples
+
+SINGLE = st.floats(-8, 8, width=32).filter(lambda x: abs(x) > 0.125)
+STEPS = ("dense", "add", "sub", "from", "mul", "div", "neg", "transpose", "tanh", "sigmoid", "erf", "silu", "gelu")
+
+
+def function(name: str, x: np.ndarray) -> np.ndarray:
+    """Activations written again, from scipy."""
+    formulas: dict[str, Callable[[Any], Any]] = {
+        "gelu": lambda x: 0.5 * x * (1 + special.erf(x / math.sqrt(2))),
+        "silu": lambda x: x / (1 + np.exp(-x)),
+        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "erf": special.erf,
+        "tanh": np.tanh,
+        "gaussian": lambda x: np.exp(-(x**2)),
+        "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    }
+    return formulas[name](x)
+
+
+def start(features: int = 3) -> tuple[Tracer, TracedValue]:
+    tracer = Tracer("test")
+    return tracer, tracer.input((1, features))
+
+
+def agree(network: Network, want: np.ndarray, X: np.ndarray, tolerance: float = 1e-12) -> None:
+    assert np.abs(network(X) - want).max() <= tolerance * max(1.0, np.abs(want).max())
+
+
+@examples(150)
+@given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=10), st.integers(0, 2**32 - 1), st.booleans())
+def test_any_chain_is_what_numpy_computes(steps: list[str], seed: int, short: bool) -> None:
+    rng = np.random.default_rng(seed)
+    dtype = np.float32 if short else np.float64
+    tracer, x = start(4)
+    X = rng.normal(size=(9, 4))
+    z = X
+    for k, step in enumerate(steps):
+        where = f"node {k} {step!r}"
+        c = rng.uniform(0.5, 2, z.shape[1]).astype(dtype)
+        if step == "dense":
+            W = rng.normal(size=(int(rng.integers(1, 6)), z.shape[1])).astype(dtype) / 2
+            x, z = tracer.dense(x, W, None, where), z @ W.T.astype(float)
+        elif step == "transpose":
+            rows = 2 if z.shape[1] % 2 == 0 else 1
+            square = tracer.transpose(tracer.reshape(x, (1, rows, -1), where), (0, 2, 1), where)
+            x = tracer.reshape(square, (1, -1), where)
+            z = z.reshape(len(z), rows, -1).transpose(0, 2, 1).reshape(z.shape)
+        elif step in ("add", "sub", "mul", "div"):
+            x = getattr(tracer, step)(x, c, where)
+            z = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[step](z, c.astype(float))
+        elif step == "from":
+            x, z = tracer.sub(c, x, where), c - z
+        elif step == "neg":
+            x, z = tracer.neg(x, where), -z
+        else:
+            x, z = tracer.unary(step, x, where), function(step, z)
+    agree(tracer.network(x), z, X)
+
+
+def by_erf(t: Tracer, x: TracedValue, root: float) -> list[TracedValue]:
+    inner = t.unary("erf", t.div(x, np.array(root), "div"), "erf")
+    one = np.array(1.0)
+    half = np.array(0.5)
+    return [
+        t.mul(t.mul(x, t.add(inner, one, "+"), "·"), half, "½"),
+        t.mul(t.mul(x, half, "½"), t.add(one, inner, "+"), "·"),
+        t.mul(t.mul(t.add(inner, one, "+"), half, "½"), x, "·"),
+        t.mul(half, t.add(x, t.mul(x, inner, "·"), "+"), "½"),
+        t.add(t.mul(half, x, "½"), t.mul(inner, t.mul(half, x, "½"), "·"), "+"),
+    ]
+
+
+def by_tanh(t: Tracer, x: TracedValue, root: float) -> list[TracedValue]:
+    one, half, cubic, scale = (np.array(c) for c in (1.0, 0.5, 0.044715, root))
+    cube = t.mul(cubic, t.power(x, 3, "x³"), "·")
+    inner = t.unary("tanh", t.mul(scale, t.add(x, cube, "+"), "·"), "tanh")
+    factor = t.add(t.mul(t.mul(x, x, "x²"), cubic, "·"), one, "+")
+    horner = t.unary("tanh", t.mul(t.mul(x, scale, "·"), factor, "·"), "tanh")
+    smooth = t.unary("sigmoid", t.mul(np.array(2.0), t.mul(scale, t.add(x, cube, "+"), "·"), "2"), "sigmoid")
+    return [
+        t.mul(t.mul(half, x, "½"), t.add(one, inner, "+"), "·"),
+        t.mul(half, t.mul(x, t.add(horner, one, "+"), "·"), "½"),
+        t.mul(x, smooth, "·"),
+    ]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("before", ["bare", "bias", "scaled"])
+def test_gelu_in_any_association(dtype: type, before: str) -> None:
+    rng = np.random.default_rng(3)
+    W, c = rng.normal(size=(4, 3)), rng.normal(size=4)
+    X = rng.normal(size=(50, 3)) * 2
+    for kind, write, root in (("gelu", by_erf, math.sqrt(2)), ("gelu_tanh", by_tanh, math.sqrt(2 / math.pi))):
+        tracer, x = start()
+        h, z = tracer.dense(x, W, c, "W"), X @ W.T + c
+        if before != "bare":
+            h, z = tracer.add(h, c, "+"), z + c
+        if before == "scaled":
+            h, z = tracer.mul(h, np.array(3.0), "3"), 3 * z
+        for written in write(tracer, h, float(dtype(root))):
+            network = tracer.network(tracer.dense(written, np.eye(4), None, "last"))
+            assert [layer.activation for layer in network.layers].count(kind) == 1
+            agree(network, function(kind, z), X)
+            assert any("matched within 2e-07" in note for note in network.notes)
+
+
+@pytest.mark.parametrize("root", [1.41421, 1.5, 1.0, -3.0])
+def test_another_root_is_another_scale(root: float) -> None:
+    """½·x·(1 + erf(x/c)) is GELU of k·x over k, and not of x."""
+    tracer, x = start()
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    for written in by_erf(tracer, x, root):
+        agree(tracer.network(written), 0.5 * X * (1 + special.erf(X / root)), X)
+
+
+def test_almost_gelu_by_tanh_is_refused() -> None:
+    tracer, x = start()
+    cube = tracer.mul(np.array(0.0447), tracer.power(x, 3, "x³"), "·")
+    inner = tracer.unary("tanh", tracer.mul(np.array(math.sqrt(2 / math.pi)), tracer.add(x, cube, "+"), "·"), "tanh")
+    written = tracer.mul(tracer.mul(np.array(0.5), x, "½"), tracer.add(inner, np.array(1.0), "+"), "·")
+    with pytest.raises(SourceError, match="is no activation"):
+        tracer.network(written)
+
+
+def test_gelu_that_is_not_halved_or_is_shifted_keeps_its_factor() -> None:
+    tracer, x = start()
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    inner = tracer.unary("erf", tracer.div(x, np.array(math.sqrt(2)), "d"), "e")
+    doubled = tracer.mul(x, tracer.add(inner, np.array(1.0), "+"), "·")
+    shifted = tracer.sub(np.array(5.0), doubled, "−")
+    agree(tracer.network(doubled), 2 * function("gelu", X), X)
+    agree(tracer.network(shifted), 5 - 2 * function("gelu", X), X)
+
+
+@pytest.mark.parametrize("k", [1.0, -1.0, 1.702, 0.3, -2.5])
+def test_x_times_sigmoid(k: float) -> None:
+    tracer, x = start()
+    X = np.random.default_rng(0).normal(size=(20, 3)) * 3
+    x = tracer.add(x, np.array([1.0, 2.0, -3.0]), "+")
+    written = tracer.mul(tracer.unary("sigmoid", tracer.mul(x, np.array(k), "k"), "s"), x, "·")
+    network = tracer.network(written)
+    Z = X + [1.0, 2.0, -3.0]
+    agree(network, Z * special.expit(k * Z), X)
+    assert "silu" in [layer.activation for layer in network.layers]
+    assert (network.notes == ()) == (abs(k) == 1.0)
+
+
+def test_silu_by_tanh() -> None:
+    tracer, x = start()
+    X = np.random.default_rng(0).normal(size=(20, 3)) * 3
+    half = tracer.mul(x, np.array(0.5), "½")
+    network = tracer.network(tracer.mul(half, tracer.add(tracer.unary("tanh", half, "t"), np.array(1.0), "+"), "·"))
+    agree(network, function("silu", X), X)
+    assert network.notes == ()
+
+
+@pytest.mark.parametrize("k", [1.0, 4.0, 0.5, 3.0])
+def test_gaussian(k: float) -> None:
+    tracer, x = start()
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    shift = np.array([0.1, 0.2, 0.3])
+    square = tracer.power(tracer.sub(x, shift, "−"), 2, "²")
+    network = tracer.network(tracer.unary("exp", tracer.mul(square, np.array(-k), "k"), "exp"))
+    agree(network, np.exp(-k * (X - shift) ** 2), X)
+    assert network.layers[-1].activation == "gaussian"
+    assert bool(network.notes) == (k in (0.5, 3.0))  # √k is rounded
+
+
+def test_exp_of_a_growing_square_is_refused() -> None:
+    tracer, x = start()
+    with pytest.raises(SourceError, match=r"exp\(1·x²\) is no activation"):
+        tracer.network(tracer.unary("exp", tracer.power(x, 2, "²"), "exp"))
+
+
+def test_every_activation_passes_as_itself() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    for name, activation in ACTIVATIONS.items():
+        tracer, x = start()
+        network = tracer.network(tracer.unary(name, x, name))
+        agree(network, activation.value(X), X)
+        assert len(network.layers) == 1
+
+
+def test_two_activations_in_a_row() -> None:
+    tracer, x = start()
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    h = tracer.unary("tanh", x, "t")
+    agree(tracer.network(tracer.unary("erf", h, "e")), special.erf(np.tanh(X)), X)
+    gated = tracer.mul(h, tracer.unary("sigmoid", h, "s"), "·")
+    agree(tracer.network(gated), function("silu", np.tanh(X)), X)
+
+
+def test_one_slope_for_each_unit() -> None:
+    tracer, x = start()
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    slopes = np.array([[0.1, -0.2, 0.3]])
+    agree(tracer.network(tracer.unary("leaky_relu", x, "p", slopes)), np.where(X > 0, X, slopes * X), X)
+
+
+def test_maps_join_only_if_that_is_exact() -> None:
+    rng = np.random.default_rng(0)
+    whole = rng.integers(-9, 9, (4, 3)).astype(float)
+    tracer, x = start()
+    h = tracer.add(
+        tracer.mul(tracer.dense(tracer.mul(x, np.array(0.5), "½"), whole, None, "W"), np.array(2.0), "2"),
+        np.ones(4),
+        "+",
+    )
+    h = tracer.unary("tanh", h, "tanh")
+    network = tracer.network(tracer.dense(tracer.mul(h, np.array([1.0, 2, 3, 4]), "s"), whole.T, np.ones(3), "V"))
+    assert network.sizes == (3, 4, 3)
+    assert np.array_equal(network.layers[0].A, whole)
+    assert np.array_equal(network.layers[1].A, whole.T * [1, 2, 3, 4])
+    assert network.notes == ()
+    third = tracer.dense(tracer.mul(x, np.array(1 / 3), "⅓"), rng.normal(size=(2, 3)), None, "W")
+    kept = tracer.network(tracer.unary("tanh", third, "tanh"))
+    assert [layer.activation for layer in kept.layers] == ["identity", "tanh"]
+
+
+def test_a_narrow_waist_is_kept() -> None:
+    tracer, x = start(20)
+    waist = tracer.dense(tracer.dense(x, np.ones((1, 20)), None, "in"), np.ones((20, 1)), None, "out")
+    assert tracer.network(waist).sizes == (20, 1, 20)
+
+
+@examples(200)
+@given(st.lists(st.tuples(SINGLE | st.floats(-1e3, 1e3), SINGLE | st.floats(-1e3, 1e3)), min_size=1, max_size=5))
+def test_products_and_sums_are_exact_or_none(pairs: list[tuple[float, float]]) -> None:
+    a, b = np.array(pairs).T
+    product, total = times(a, b), plus(a, b)
+    true = [(Fraction(x) * Fraction(y), Fraction(x) + Fraction(y)) for x, y in pairs]
+    tiny = any(0 < abs(p) < 2**-900 for p, _ in true)  # there exact products may be refused
+    assert product is None or [Fraction(p) for p in product] == [p for p, _ in true]
+    assert tiny or (product is not None) == all(
+        Fraction(x * y) == p for (x, y), (p, _) in zip(pairs, true, strict=True)
+    )
+    assert total is None or [Fraction(s) for s in total] == [s for _, s in true]
+
+
+@examples(60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["dd", "dm", "md", "mm"]))
+def test_composed_maps_are_exact(seed: int, kinds: str) -> None:
+    rng = np.random.default_rng(seed)
+    maps = [(rng.integers(-99, 99, 3 if k == "d" else (3, 3)) / 8, rng.integers(-99, 99, 3) / 4) for k in kinds]
+    found = compose(*maps)
+    assert found is not None
+    (A2, b2), (A1, b1) = ((np.diag(A) if A.ndim == 1 else A, b) for A, b in maps)
+    A, b = found
+    assert np.array_equal(np.diag(A) if A.ndim == 1 else A, A2 @ A1)
+    assert np.array_equal(b, A2 @ b1 + b2)
+
+
+def test_division_is_noted_unless_it_is_exact() -> None:
+    tracer, x = start()
+    assert tracer.network(tracer.div(x, np.array(4.0), "node 2")).notes == ()
+    assert tracer.network(tracer.div(x, np.array(3.7), "node 2")).notes == (
+        "division by 3.7000000000000002 at node 2: 1/3.7000000000000002 rounded to float64",
+    )
+
+
+def test_notes_are_of_the_path_taken() -> None:
+    tracer, x = start()
+    tracer.div(x, np.array(3.0), "elsewhere")
+    assert tracer.network(tracer.unary("tanh", x, "tanh")).notes == ()
+
+
+def test_normalisation_of_many_inputs_is_no_matrix_until_the_end() -> None:
+    tracer, x = start(100_000)
+    x = tracer.mul(x, np.full(100_000, 0.5), "½")
+    network = tracer.network(tracer.dense(x, np.ones((1, 100_000)), None, "W"))
+    assert network.sizes == (100_000, 1)
+    x = tracer.add(x, np.full(100_000, 0.1), "+")
+    x = tracer.dense(x, np.full((1, 100_000), 0.1), None, "W")
+    with pytest.raises(SourceError, match="1 elementwise maps of up to 100000 units"):
+        tracer.network(x)
+    with pytest.raises(SourceError, match="1 elementwise maps of up to 100000 units"):
+        tracer.network(start(100_000)[1])
+    assert np.array_equal(tracer.network(start()[1]).layers[0].A, np.eye(3))
+
+
+BAD: dict[str, tuple[Callable[[Tracer, TracedValue], Any], str]] = {
+    "residual": (lambda t, x: t.add(x, t.dense(x, np.eye(3), None, "W"), "n"), "n combines two computed tensors"),
+    "gate": (
+        lambda t, x: t.mul(t.dense(x, np.eye(3), None, "A"), t.dense(x, np.eye(3), None, "B"), "n"),
+        "from A and B: residual connections and gates",
+    ),
+    "shifted gate": (
+        lambda t, x: t.mul(x, t.unary("sigmoid", t.add(x, np.ones(3), "+"), "s"), "n"),
+        "n combines two computed",
+    ),
+    "two activations": (
+        lambda t, x: t.add(t.unary("tanh", x, "t"), t.unary("erf", x, "e"), "n"),
+        "n adds two activations, tanh and erf",
+    ),
+    "product of activations": (
+        lambda t, x: t.mul(t.unary("tanh", x, "t"), t.unary("tanh", x, "e"), "n"),
+        "n multiplies two activations",
+    ),
+    "square": (lambda t, x: t.network(t.power(x, 2, "n")), r"n: 1·x² is no activation"),
+    "square of a layer": (lambda t, x: t.dense(t.mul(x, x, "n"), np.eye(3), None, "W"), r"n: 1·x² is no activation"),
+    "tanh of a square": (lambda t, x: t.network(t.unary("tanh", t.power(x, 2, "n"), "n")), "is no activation"),
+    "fourth power": (lambda t, x: t.mul(t.power(x, 2, "a"), t.power(x, 2, "b"), "n"), "power of x above 3"),
+    "power 4": (lambda t, x: t.power(x, 4, "n"), "n takes the power 4"),
+    "x·tanh(x)": (lambda t, x: t.network(t.mul(x, t.unary("tanh", x, "t"), "n")), r"\(1·x\)·tanh\(1·x\) is no"),
+    "divided by x": (lambda t, x: t.div(np.ones(3), x, "n"), "n divides by a computed tensor"),
+    "divided by 0": (lambda t, x: t.div(x, np.array([1.0, 0.0, 1.0]), "n"), "n divides by 0"),
+    "divided by almost 0": (lambda t, x: t.div(x, np.array(1e-320), "n"), "entry .* of its constants is inf"),
+    "infinite bias": (
+        lambda t, x: t.dense(x, np.eye(3), np.array([0, np.inf, 0]), "n"),
+        r"entry \[1\] of its biases is inf",
+    ),
+    "nan": (lambda t, x: t.mul(x, np.array([0, 1, np.nan]), "n"), r"entry \[2\] of its constants is nan"),
+    "overflow": (
+        lambda t, x: t.network(t.mul(t.mul(x, np.array(1e300), "n"), np.array(1e300), "n")),
+        "larger than float64 holds",
+    ),
+    "wrong weights": (lambda t, x: t.dense(x, np.eye(4), None, "n"), r"n has weights of shape \(4, 4\) for 3 features"),
+    "wrong biases": (lambda t, x: t.dense(x, np.eye(3), np.ones(2), "n"), r"n has 2 biases"),
+    "repeated features": (lambda t, x: t.add(x, np.ones((2, 3)), "n"), "that repeats features"),
+    "no broadcast": (lambda t, x: t.add(x, np.ones(2), "n"), "which do not broadcast"),
+    "wrong shape": (lambda t, x: t.reshape(x, (2, -1), "n"), r"n gives shape \(2, -1\) to 3 features"),
+    "huge shape": (lambda t, x: t.reshape(x, (2**62, 2**62), "n"), "to 3 features"),
+    "wrong axes": (lambda t, x: t.transpose(x, (0, 2), "n"), r"n permutes axes by \[0, 2\]"),
+    "text": (lambda t, x: t.add(x, np.array("x"), "n"), "must be numbers"),
+    "constants": (lambda t, x: t.add(np.ones(3), np.ones(3), "n"), "n has only constants"),
+    "no input": (lambda t, x: t.input((1, 0)), "takes 1 to"),
+    "huge input": (lambda t, x: t.input((1, 2**40)), "takes 1 to"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_no_layer_is_refused_at_its_node(case: str) -> None:
+    build, message = BAD[case]
+    with pytest.raises(SourceError, match=message):
+        build(*start())
+
+
+def test_a_graph_that_unfolds_is_refused() -> None:
+    tracer = Tracer("test", budget=10_000)
+    x = tracer.input((1, 100))
+    for k in range(12):
+        x = tracer.unary("tanh", x, f"node {k}")
+    with pytest.raises(SourceError, match="unfolds too far"):
+        tracer.unary("tanh", x, "node 12")
+
+
+def test_one_feature_against_many_constants() -> None:
+    tracer = Tracer("test")
+    x = tracer.input((1, 1))
+    X = np.linspace(-1, 1, 7)[:, None]
+    agree(tracer.network(tracer.mul(x, np.array([[1.0, 2.0, 3.0]]), "·")), X * [1, 2, 3], X)
+    with pytest.raises(SourceError, match="repeats features"):
+        tracer.mul(x, np.ones((3, 1)), "·")
