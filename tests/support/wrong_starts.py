@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from mpmath import mp
+from multiprecision import PreciseFunctions
 
 from integraph.bounds.perturbation.gadget_ends import perturbed_ends
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 

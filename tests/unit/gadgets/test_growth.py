@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from multiprecision import PreciseFunctions
+from multiprecision import advance as advance_precisely
 
 from integraph import Index, Program, Registers, Segment, Status, build, gadgets, segment
 from integraph.flow.exact import binding
-from integraph.flow.precise import advance as advance_precisely
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
 from integraph.program.views import dense

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from multiprecision import PreciseFunctions, advance
 
 import integraph
 from exact_formulas import DIGITS, FORMULAS, Formula
@@ -22,8 +23,6 @@ from integraph.constructions.graph.error_budget import bound
 from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.constructions.theorem2.budget import Parts
-from integraph.flow.precise import advance
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
