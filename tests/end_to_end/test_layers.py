@@ -18,6 +18,7 @@ PACKAGE = "integraph"
 MAX_LINES = 350
 
 LAYERS = (
+    "version",
     "text",
     "errors",
     "clock",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from mpmath import mp
-from multiprecision import PreciseFunctions
 
 from integraph.bounds.perturbation.gadget_ends import perturbed_ends
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
+from multiprecision import PreciseFunctions
 
 PRECISE = PreciseFunctions(256)
 with mp.workdps(70):

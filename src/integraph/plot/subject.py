@@ -210,7 +210,10 @@ def subject(
     domain = where(program, box)
     for n, (low, high) in enumerate(zip(domain.low.tolist(), domain.high.tolist(), strict=True)):
         if max(-low, high) > FAR:
-            raise UsageError(f"side {n} of the box is [{low:g}, {high:g}]: pictures end at {FAR:g}, give a smaller box")
+            raise UsageError(
+                f"side {n} of the box is [{low:g}, {high:g}]: pictures end at {FAR:g}, give a smaller box",
+                argument="box",
+            )
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None

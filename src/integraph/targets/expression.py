@@ -32,12 +32,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """`outputs` are numbers of steps; `variables` are the inputs, in order; `source` is the text for people."""
+    """`outputs` are numbers of steps; `variables` are the inputs, in order; `source` is the text for people, and where
+    `formula` says so the formula itself: reading it again gives the same steps."""
 
     variables: tuple[str, ...]
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
     source: str = ""
+    formula: bool = False
 
 
 class Arithmetic(Protocol):

@@ -76,6 +76,7 @@ class Graph:
     name: str = "graph"
     variables: tuple[str, ...] = ()  # names of the inputs
     notes: tuple[str, ...] = ()  # what its reader rounded, matched or left out
+    formula: str = ""  # the whole of it, where the graph was read from one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))

@@ -116,7 +116,7 @@ class Builder:
             folded = self._folded(node)
             if folded is not None:
                 return folded
-        content = None if node.value is None else (node.value.shape, node.value.tobytes())
+        content = None if node.value is None else (node.value.shape, node.value.flags.fnc, node.value.tobytes("A"))
         key = (node.op, node.args, node.shape, node.data, content)
         if key not in self._known:
             self._known[key] = self._append(node)

@@ -15,7 +15,6 @@ from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from multiprecision import PreciseFunctions
 
 from gadget_cases import CASES, Case
 from integraph import Program, Registers, Status, build, compile, gadgets, load, segment
@@ -24,6 +23,7 @@ from integraph.flow import precise
 from integraph.gadgets.functions.namespace import FLOAT
 from law import examples
 from mp_taylor import flow
+from multiprecision import PreciseFunctions
 from random_programs import moderate_program
 
 NORMAL = np.finfo(float).tiny

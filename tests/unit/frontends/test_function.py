@@ -150,7 +150,7 @@ def test_the_exception_of_the_function_is_the_cause() -> None:
 @pytest.mark.parametrize(
     ("source", "more", "message"),
     [
-        (lambda *x: x, {}, "say how many with inputs="),
+        (lambda *x: x, {}, "say how many inputs it has"),
         (lambda: 1, {}, "takes no arguments"),
         (lambda x, *, k: x, {}, "needs the keyword k"),
         (lambda x, y: x, {"inputs": 3}, r"<lambda>\(x, y\) has 2, inputs has 3"),
@@ -167,7 +167,7 @@ def test_the_exception_of_the_function_is_the_cause() -> None:
         ([], {}, "cannot read a function from list"),
         (["x", 3], {}, "cannot read a function from list"),
         (int, {}, "cannot read a function from type"),
-        ("x", {"inputs": 2}, "name all inputs with variables="),
+        ("x", {"inputs": 2}, "inputs = 2: .*name all inputs in `variables`"),
         ("x", {"derivatives": {}}, "derivatives are for Python functions"),
     ],
 )

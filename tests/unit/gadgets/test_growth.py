@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from multiprecision import PreciseFunctions
-from multiprecision import advance as advance_precisely
 
 from integraph import Index, Program, Registers, Segment, Status, build, gadgets, segment
 from integraph.flow.exact import binding
@@ -18,6 +16,8 @@ from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
 from integraph.program.views import dense
 from law import examples
+from multiprecision import PreciseFunctions
+from multiprecision import advance as advance_precisely
 
 EPS = 2.0**-52
 DIGITS = 60

@@ -49,7 +49,7 @@ class Partition:
     def support(self, k: int) -> tuple[float, float]:
         """The approximate support S_k: outside, ψ_k ≤ δ."""
         if not 0 <= k <= self.N:
-            raise UsageError(f"k = {k}: the functions are ψ_0 … ψ_{self.N}")
+            raise UsageError(f"the functions are ψ_0 … ψ_{self.N}", argument="k", value=k)
         return (max(k - 1, 0) / max(self.N, 1), min(k + 1, self.N) / max(self.N, 1)) if self.N else (0.0, 1.0)
 
     @property

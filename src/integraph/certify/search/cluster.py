@@ -32,7 +32,9 @@ class Cluster:
             import distributed
         except ImportError as error:
             raise UsageError(
-                f"scheduler = {scheduler!r} needs dask.distributed ({error}): pip install 'integraph[cluster]'"
+                f"it needs dask.distributed ({error}): pip install 'integraph[cluster]'",
+                argument="scheduler",
+                value=scheduler,
             ) from None
         self._problem, self._client = problem, _client(distributed.Client, scheduler)
         self._sent: Any = None
@@ -113,11 +115,15 @@ def _client(Client: Any, scheduler: str) -> Any:
         client = Client(scheduler, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(
-            f"no dask scheduler answers at {scheduler!r} ({error}): give the address it prints, such as tcp://host:8786"
+            f"no dask scheduler answers there ({error}): give the address it prints, such as tcp://host:8786",
+            argument="scheduler",
+            value=scheduler,
         ) from None
     try:
         client.wait_for_workers(1, timeout=ANSWER)
     except TimeoutError:
         client.close()
-        raise UsageError(f"the dask scheduler at {scheduler!r} has no workers: start one with dask worker") from None
+        raise UsageError(
+            "this dask scheduler has no workers: start one with dask worker", argument="scheduler", value=scheduler
+        ) from None
     return client

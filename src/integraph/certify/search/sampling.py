@@ -49,7 +49,7 @@ def sample_largest(
     `seconds` is not looked at any more.
     """
     if samples < 1:
-        raise UsageError(f"samples = {samples} must be at least 1")
+        raise UsageError("must be at least 1", argument="samples", value=samples)
     places = list(islice(dict.fromkeys([*starts, *_places(box, samples)]), samples))
     look = _Sampler(problem, quantity, bits)
     look(places[0])  # what a problem prepares when it is first asked, once for all, is not part of `seconds`

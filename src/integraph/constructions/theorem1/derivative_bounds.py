@@ -47,7 +47,7 @@ class DerivativeBounds:
         self.function, self.cube, self.norm = function, cube, norm
         self._found: dict[int, tuple[Floats, int, str]] = {}
         if norm is not None and not (np.isfinite(norm) and norm >= 0):
-            raise UsageError(f"norm = {norm}: a bound of all derivatives must be finite and ≥ 0")
+            raise UsageError("a bound of all derivatives must be finite and ≥ 0", argument="norm", value=norm)
 
     @property
     def anything(self) -> bool:

@@ -143,6 +143,8 @@ class TrialCounter:
 
 def _out_of_sight(task: Task, meter: TrialCounter) -> UsageError:
     return UsageError(
-        f"eps = {task.eps:g} for {task.function.name}: not seen after {meter.asked} values of it; the best fit is "
-        f"off by about {meter.reach:.2g}: ask for a larger eps, or give a formula if there is one"
+        f"not seen after {meter.asked} values of {task.function.name}; the best fit is off by about "
+        f"{meter.reach:.2g}: ask for a larger eps, or give a formula if there is one",
+        argument="eps",
+        value=task.eps,
     )

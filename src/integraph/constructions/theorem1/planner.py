@@ -64,8 +64,10 @@ def _lean(task: Task, by: str) -> list[Choice]:
     for n, worst in task.known.orders(task.order):
         if not task.eps >= U * float(np.max(worst[0])):
             raise UsageError(
-                f"eps = {task.eps:g}: {task.function.name} is as large as {above(float(np.max(worst[0])))}, of which "
-                f"float64 keeps {U:.2g}: ask for a larger eps"
+                f"{task.function.name} is as large as {above(float(np.max(worst[0])))}, of which float64 keeps "
+                f"{U:.2g}: ask for a larger eps",
+                argument="eps",
+                value=task.eps,
             )
         if choices and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
             break
@@ -206,8 +208,10 @@ def _fewest(leading: Floats, d: int, n: int, kappa: float, spread: float, eps: f
 def _too_large(task: Task, reach: float) -> UsageError:
     fits = f"eps ≥ {above(reach)} would fit" if math.isfinite(reach) else "no eps would: there are too many inputs"
     return UsageError(
-        f"eps = {task.eps:g} for {task.function.name} needs more than {TERMS} terms "
-        f"({plans.megabytes(8 * plans.COPIES * TERMS)} while compiling): {fits}; or take a smaller box"
+        f"for {task.function.name} that needs more than {TERMS} terms "
+        f"({plans.megabytes(8 * plans.COPIES * TERMS)} while compiling): {fits}; or take a smaller box",
+        argument="eps",
+        value=task.eps,
     )
 
 
@@ -255,8 +259,10 @@ def _norms(task: Task) -> Iterator[tuple[int, float]]:
         return
     if task.function.derivative is None:
         raise UsageError(
-            f"method = {task.method!r} needs the derivatives of {task.function.name}: give derivatives=…, and norm=… "
-            "for a promise; or method='lean', which needs values only"
+            f"it needs the derivatives of {task.function.name}: give derivatives=…, and norm=… for a promise; or take "
+            "'lean', which needs values only",
+            argument="method",
+            value=task.method,
         )
     box = task.cube.box
     for n in (task.order,) if task.order is not None else ladder(d):
@@ -270,7 +276,7 @@ def _of_table(task: Task) -> Choice:
     assert table is not None
     d, n, N = task.function.inputs, task.order or table.order, table.N
     if n > table.order:
-        raise UsageError(f"order = {n}: the derivatives of the table are enough for order {table.order}")
+        raise UsageError(f"the derivatives of the table are enough for order {table.order}", argument="order", value=n)
     kappa = min(KAPPAS, key=lambda kappa: float(moments.moments(n, N, kappa, TAYLOR)[n]))
     error = math.nan
     if task.known.anything:

@@ -129,8 +129,10 @@ def choose(source: str, eps: float, choices: list[Choice], by: str, width: int |
         if not narrow:
             least = min(choices, key=lambda choice: choice.width)
             raise UsageError(
-                f"width = {width}: the narrowest program for eps = {eps:g} has W = {least.width} (order "
-                f"{least.order}, N = {least.N}, D = {least.depth}): allow that, or a larger eps"
+                f"the narrowest program for eps = {eps:g} has W = {least.width} (order {least.order}, N = {least.N}, "
+                f"D = {least.depth}): allow that, or a larger eps",
+                argument="width",
+                value=width,
             )
         choices = narrow
     ordered = sorted(choices, key=lambda choice: choice.cost(by))

@@ -72,9 +72,13 @@ def unit_cube(box: Interval) -> UnitCube:
     scale, shift = np.empty_like(box.low), np.empty_like(box.low)
     for j, (low, high) in enumerate(zip(box.low.tolist(), box.high.tolist(), strict=True)):
         if not math.isfinite(high - low):
-            raise UsageError(f"side {j} of the box, [{low}, {high}], is wider than float64 holds: make it smaller")
+            raise UsageError(
+                f"side {j} of the box, [{low}, {high}], is wider than float64 holds: make it smaller", argument="box"
+            )
         if low == high:
-            raise UsageError(f"side {j} of the box is the single point {low}: give it a width, or fix that input")
+            raise UsageError(
+                f"side {j} of the box is the single point {low}: give it a width, or fix that input", argument="box"
+            )
         scale[j], shift[j] = _side(Fraction(low), Fraction(high), j)
     return UnitCube(box, scale, shift)
 
@@ -92,4 +96,6 @@ def _side(low: Fraction, high: Fraction, j: int) -> tuple[float, float]:
             shift = math.nextafter(shift, math.inf)
         if 0 < scale < math.inf and Fraction(scale) * high + Fraction(shift) <= 1:
             return scale, shift
-    raise UsageError(f"side {j} of the box, [{float(low)}, {float(high)}], cannot be divided into cells in float64")
+    raise UsageError(
+        f"side {j} of the box, [{float(low)}, {float(high)}], cannot be divided into cells in float64", argument="box"
+    )

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from multiprecision import PreciseFunctions, advance
 
 import integraph
 from exact_formulas import DIGITS, FORMULAS, Formula
@@ -30,6 +29,7 @@ from integraph.program.views import dense
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from law import examples
+from multiprecision import PreciseFunctions, advance
 from random_graphs import graphs
 from transformers import to_graph, transformer
 

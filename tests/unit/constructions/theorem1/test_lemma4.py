@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import ln, mp, mpf, tanh
-from multiprecision import PreciseFunctions, advance
 
 import lemma4
 from integraph import Program, Registers, View, build, gadgets
@@ -19,6 +18,7 @@ from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.partition import controls, rounded
 from law import examples
 from mp_taylor import integrate
+from multiprecision import PreciseFunctions, advance
 
 
 def program(d: int, N: int, c: float, delta: float, *, plus_one: bool, bits: int = 53) -> Program:

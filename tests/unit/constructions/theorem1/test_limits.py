@@ -71,7 +71,7 @@ STRANGE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @pytest.mark.parametrize("name", STRANGE)
 def test_searches_end(name: str) -> None:
     start = time.process_time()
-    with pytest.raises(UsageError, match=r"not seen after \d+ values of it; the best fit is off by about"):
+    with pytest.raises(UsageError, match=r"not seen after \d+ values of .*; the best fit is off by about"):
         integraph.compile(STRANGE[name], 1e-3)
     assert time.process_time() - start < 60
 
@@ -163,9 +163,9 @@ def test_a_narrow_tent_is_seen() -> None:
 def test_inputs_have_an_order() -> None:
     with pytest.raises(UsageError, match="give names in order"):
         integraph.compile("x*y", method="lean", variables={"x", "y"})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"gamma = 0\.3 is the γ of method='paper'"):
+    with pytest.raises(UsageError, match=r"gamma = 0\.3: γ is for method='paper'"):
         integraph.compile("x", gamma=0.3)
-    with pytest.raises(SourceError, match=r"IndexError.*say how many: inputs=2"):
+    with pytest.raises(SourceError, match=r"IndexError.*several inputs, say how many"):
         integraph.compile(lambda x: x[0] * x[1], 1e-3)
 
 
