@@ -148,30 +148,38 @@ def test_paper_map_rows_are_built_or_say_so() -> None:
         assert "not built yet" in code or (".py`" in code and "tests/" in test), item
 
 
-# The table of docs/gadgets.md: "`exp(z, x)` | `z = exp(x)` | `z' = x·z` | `z = 1`", read as data.
+# The table of docs/gadgets.md: "`exp(z, x)` | $z = \exp(x)$ | $z' = x \cdot z$ | $z = 1$", read as data.
 
 NAMES = {
-    **{name: getattr(np, name) for name in ("exp", "sin", "cos", "sinh", "cosh", "tanh", "arctan")},
+    **{name: getattr(np, name) for name in ("exp", "sin", "cos", "sinh", "cosh", "tanh", "arctan", "sqrt")},
     "ln": np.log,
-    "asinh": np.arcsinh,
+    "arsinh": np.arcsinh,
     "erf": special.erf,
-    "Φ": special.ndtr,
-    "π": math.pi,
-    "sqrt": math.sqrt,
+    "Phi": special.ndtr,
+    "pi": math.pi,
 }
 TENSORS = {"a": 0.7, "k": 3.0, "r": 2.0, "b": 0.5, "v": 0.4, "c": 0.125}
-SIGNS = {"·": "*", "−": "-", "²": "**2", "^": "**", "½": "0.5", "√": "sqrt"}
+LATEX = {  # → Python, in this order
+    r"\\frac\{((?:[^{}]|\{[^{}]*\})*)\}\{((?:[^{}]|\{[^{}]*\})*)\}": r"((\1)/(\2))",
+    r"\\operatorname\{(\w+)\}": r"\1",
+    r"\\sqrt\{([^{}]*)\}": r"sqrt(\1)",
+    r"\\cdot": "*",
+    r"\^": "**",
+    r"\\lambda": "lam",
+    r"\\": "",
+}
 
 
 def value(text: str, known: dict[str, float]) -> float:
-    for sign, python in SIGNS.items():
-        text = text.replace(sign, python)
+    for latex, python in LATEX.items():
+        text = re.sub(latex, python, text)
     return float(eval(text, {"__builtins__": {}}, {**NAMES, **known}))
 
 
 def statements(cell: str) -> dict[str, str]:
-    """`z = x/2`, `y = ln(2)` → {z: x/2, y: ln(2)}."""
-    return dict(re.split(r" = ", found, maxsplit=1) for found in re.findall(r"`([^`]+ = [^`]+)`", cell))
+    """`$s = \\frac{x}{2}$, $\\lambda = 1$` → {s: \\frac{x}{2}, lam: 1}."""
+    pairs = (re.split(r" = ", found, maxsplit=1) for found in re.findall(r"\$([^$]+ = [^$]+)\$", cell))
+    return {target.replace("\\lambda", "lam").lstrip("\\"): text for target, text in pairs}
 
 
 def gadget_rows() -> dict[str, list[str]]:

@@ -6,17 +6,19 @@ import html
 import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from browser import chromium, visit
 from pages import PAGES, ROOT, label
 
-NEEDED = ("mkdocs", "material", "mkdocstrings", "pymdownx")
+NEEDED = ("mkdocs", "material", "mkdocstrings", "pymdownx", "latex2mathml")
 missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)}: not installed, pip install -e '.[docs]'")
 DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
@@ -95,6 +97,30 @@ def test_the_reference_shows_docstrings(site: Path) -> None:
     assert 'id="integraph.program.Program.flow"' in text
 
 
+@pytest.mark.parametrize("page", DOCS, ids=label)
+def test_every_formula_is_typeset(page: Path, site: Path) -> None:
+    """As many formulas as the page has, and no LaTeX left of them."""
+    built = (site / page.relative_to(ROOT / "docs")).with_suffix(".html").read_text()
+    text = page.read_text()
+    fences = re.findall(r"^```math$", text, re.MULTILINE)
+    prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert built.count("<math ") == len(fences) + prose.count("$") / 2
+    assert "arithmatex" not in built
+
+
+def test_formulas_as_mathml() -> None:
+    typeset = runpy.run_path(str(ROOT / "docs" / "hooks" / "typeset.py"))["mathml"]
+    functions = ElementTree.fromstring(typeset(r"\lambda\tanh(x)")).findall(".//{*}mo")
+    assert functions[0].attrib == {"lspace": "0.17em", "rspace": "0em"}
+    minus = [operator.get("form") for operator in ElementTree.fromstring(typeset("-a=-b-c")).findall(".//{*}mo")]
+    assert minus == ["prefix", None, "prefix", None]
+    assert ElementTree.fromstring(typeset("y_1'")).findall(".//{*}msup") == []
+    assert "".join(ElementTree.fromstring(typeset("y_1'")).itertext()) == "y1′"
+    for wrong in (r"\nocommand", r"\begin{aligned}a &= b\end{aligned}"):
+        with pytest.raises(ValueError, match="typeset"):
+            typeset(wrong)
+
+
 def test_pages_can_be_read_from_disk(site: Path) -> None:
     """On a desk and on a telephone, light and dark: nothing is fetched, nothing is wider than the screen."""
     with chromium() as browser:
@@ -103,6 +129,8 @@ def test_pages_can_be_read_from_disk(site: Path) -> None:
             "tutorial",
             "mathematics",
             "gadgets",
+            "functions",
+            "architecture",
             "api",
             "paper-map",
             "command",
