@@ -8,7 +8,7 @@ from integraph.gadgets.weighted_sum import WeightedSum
 from integraph.numbers.arrays import Indices
 from integraph.program import Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.program.wording import times
 
 
 class Monomial(WeightedSum):
@@ -27,9 +27,11 @@ class Monomial(WeightedSum):
         return Closed((f.grow(start[0], t * exponent),))
 
     def words(self, block: Block) -> str:
-        lanes, bias = counted(block.targets[0].size, "register"), "b" in block.tensors
-        power, rate = "e^b·Π ξ^w" if bias else "Π ξ^w", "Σ w·l + b" if bias else "Σ w·l"
-        return f"monomial, {lanes}: with l = ln ξ, z(1) = z(0)·{power}; z' = ({rate})·z"
+        power = "e^b·" * ("b" in block.tensors) + "Π ξ^w"
+        return f"{times('monomial', block.targets[0].size)}: with l = ln ξ, z(1) = z(0)·{power}"
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("z", f"(Σ w·l{' + b' * ('b' in block.tensors)})·z")]
 
 
 monomial = Monomial()
