@@ -8,6 +8,7 @@ above, fractions with a bar, Greek letters for their names. `_{…}` and `^{…}
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from integraph.report.markup import Html, escaped, tag
 
 TOKEN = re.compile(
     r"(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵐᵏ]+)|(?P<lowered>[₀₁₂₃₄₅₆₇₈₉ₖⱼ]+)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?|[½¼])"
-    r"|(?P<name>[A-Za-z][A-Za-z0-9]*(?:_\d+)*|[^\W\d_])|(?P<space>\s+)|(?P<sign>.)",
+    r"|(?P<name>[^\W\d_][\u0300-\u036f]+|[A-Za-z][A-Za-z0-9]*(?:_\d+)*|[^\W\d_])|(?P<space>\s+)|(?P<sign>.)",
     re.DOTALL,
 )
 NAME = re.compile(r"([A-Za-z]+?)(\d*)((?:_\d+)*)")
@@ -27,6 +28,8 @@ RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵐᵏ", "0123456789
 LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₖⱼ", "0123456789kj")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 LARGE = {"Σ": "∑", "Π": "∏", "∑": "∑", "∏": "∏"}  # with a range below them
+BARS = ("|", "‖")
+ACCENTS = {"\u0307": "˙", "\u0303": "~", "\u0302": "^"}
 SIGNS = {"-": "−", "*": "·", "'": "′"}
 
 
@@ -51,8 +54,8 @@ def prose(text: str) -> Html:
 
 
 def plain(text: str) -> str:
-    """The same without dollars and braces, for a terminal."""
-    return re.sub(r"\$([^$]*)\$", lambda match: match[1].replace("{", "").replace("}", ""), text)
+    """The same without dollars, for a terminal."""
+    return text.replace("$", "")
 
 
 def _math(contents: Sequence[Html], block: bool) -> Html:
@@ -107,7 +110,7 @@ class _Formula:
         while self.place < len(self.tokens) and self.tokens[self.place][0] == "space":
             self.place += 1
         base = self._base()
-        below, above, primes = base.index, None, ""
+        below, above, marks = base.index, None, ""
         while self.place < len(self.tokens):
             kind, text = self.tokens[self.place]
             if text == "_" or kind == "lowered":
@@ -115,22 +118,31 @@ class _Formula:
                 below = self._script() if text == "_" else _number(text.translate(LOWERED))
             elif text == "^" or kind == "raised":
                 self.place += 1
-                above = self._script() if text == "^" else _number(text.translate(RAISED))
-            elif text in ("'", "′"):
+                above = self._exponent() if text == "^" else _number(text.translate(RAISED))
+            elif text in ("'", "′", "!"):
                 self.place += 1
-                primes += "′"
+                marks += SIGNS.get(text, text)
             else:
                 break
         atom = self._applied(_scripted(base, below, above))
-        prime = tag("mo", primes, lspace="0", rspace="0")  # the letter is raised already
-        return _Atom(tag("mrow", atom.html, prime)) if primes else atom
+        mark = tag("mo", marks, lspace="0", rspace="0")  # a prime is raised already
+        return _Atom(tag("mrow", atom.html, mark)) if marks else atom
 
     def _applied(self, atom: _Atom) -> _Atom:
         """With the bracket that follows a name at once: `ln(x)` is one thing."""
-        named = atom.inner is None and re.match(r"<m(i|su[bp]|subsup)>", atom.html)
+        named = atom.inner is None and re.match(r"<m(i|sub|sup|subsup|over)\b", atom.html)
         if named and self.place < len(self.tokens) and self.tokens[self.place][1] == "(":
             return _Atom(tag("mrow", atom.html, self.atom().html))
         return atom
+
+    def _exponent(self) -> Html:
+        """What stands after `^`, with an index if it has one: w₁ in ξ^w₁."""
+        above = self._script()
+        kind, text = self.tokens[self.place] if self.place < len(self.tokens) else ("", "")
+        if text != "_" and kind != "lowered":
+            return above
+        self.place += 1
+        return tag("msub", above, self._script() if text == "_" else _number(text.translate(LOWERED)))
 
     def _script(self) -> Html:
         """What stands after `_` or `^`: one thing, with a sign if it has one."""
@@ -138,6 +150,10 @@ class _Formula:
             self.place += 1
             sign = tag("mo", SIGNS.get(self.tokens[self.place - 1][1], self.tokens[self.place - 1][1]))
             return tag("mrow", sign, self._script())
+        kind, text = self.tokens[self.place] if self.place < len(self.tokens) else ("", "")
+        if kind == "name" and text.isalpha() and text not in GREEK:  # i and j of a_ij
+            self.place += 1
+            return tag("mrow", *(_name(letter).html for letter in _letters(text)))
         return tag("mrow", _scripted(base := self._base(), base.index, None).bare)
 
     def _base(self) -> _Atom:
@@ -159,6 +175,8 @@ class _Formula:
             tall = "true" if "<mfrac>" in inner or "<munder" in inner else "false"
             fences = (tag("mo", text, stretchy=tall), inner, tag("mo", CLOSING[text], stretchy=tall))
             return _Atom(tag("mrow", *fences), inner if text == "(" else None)
+        if text in BARS:
+            return _Atom(tag("mo", text, stretchy="false", lspace="0.1em", rspace="0.1em"))
         return _Atom(tag("mo", LARGE.get(text, SIGNS.get(text, text))), large=text in LARGE)
 
 
@@ -179,10 +197,17 @@ def _number(text: str) -> Html:
     return tag("mrow", tag("mn", mantissa), tag("mo", "·"), power)
 
 
+def _letters(text: str) -> list[str]:
+    """Letters with their accents."""
+    return [unicodedata.normalize("NFC", part) for part in re.findall(r"[^\W\d_][\u0300-\u036f]*", text)]
+
+
 def _name(text: str) -> _Atom:
-    """`z3_17` as z with the index 3,17."""
+    """`z3_17` as z with the index 3,17, `ẏ` as y with a dot."""
+    letter, *accent = unicodedata.normalize("NFD", text)
+    if accent and accent[0] in ACCENTS:
+        return _Atom(tag("mover", tag("mi", letter), tag("mo", ACCENTS[accent[0]]), accent="true"))
     match = NAME.fullmatch(text)
     letters, number, more = match.groups() if match else (text, "", "")
-    letter = tag("mi", GREEK.get(letters, letters))
     indices = ",".join(filter(None, [number, *more.split("_")]))
-    return _Atom(letter, index=tag("mn", indices) if indices else None)
+    return _Atom(tag("mi", GREEK.get(letters, letters)), index=tag("mn", indices) if indices else None)

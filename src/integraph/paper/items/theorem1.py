@@ -58,8 +58,8 @@ def chosen() -> dict[str, Any]:
 
 @item(
     "Theorem 1, Sobolev functions",
-    "‖f‖_{n,∞} ≤ 1 on [0, 1]^d: N = ⌈(n!/dⁿ γε/2^d)^(−1/n)⌉, δ = n!/dⁿ (1 − γ)ε/((N+1)^d − 2^d), c ≥ 2N artanh(1 − "
-    "2δ), W = 2(N + 2)d + 1 and M(N + 1)^d terms give sup|f − f̂| ≤ ε",
+    "$‖f‖_{n,∞} ≤ 1$ on $[0, 1]^d$: $N = ⌈(n!/d^n (γε)/2^d)^(−1/n)⌉$, $δ = n!/d^n ((1 − γ)ε)/((N + 1)^d − 2^d)$, $c ≥ "
+    "2N artanh(1 − 2δ)$, $W = 2(N + 2)d + 1$ and $M(N + 1)^d$ terms give $sup|f − f̂| ≤ ε$",
     "thm:sobolev",
 )
 def theorem_1() -> Finding:
@@ -91,7 +91,7 @@ def theorem_1() -> Finding:
 
 @item(
     "Theorem 1, orders of growth",
-    "W = O(ε^(−1/n)) states and D = O(ε^(−(d−1)/n)) segments",
+    "$W = O(ε^(−1/n))$ states and $D = O(ε^(−(d − 1)/n))$ segments",
 )
 def growth() -> Finding:
     slopes = {}
@@ -110,7 +110,7 @@ def growth() -> Finding:
 
 @item(
     "Theorem 1, as in the remark after Lemma 2",
-    "Δ > 1 and the logarithms of ψ_k + 1 avoid the escape; more monomials have to be formed",
+    "$Δ > 1$ and the logarithms of $ψ_k + 1$ avoid the escape; more monomials have to be formed",
 )
 def remark() -> Finding:
     program, N = built("remark"), chosen()["N"]
@@ -129,7 +129,7 @@ def remark() -> Finding:
 
 @item(
     "Theorem 1, last sentence: any horizon T by rescaling",
-    "the right-hand sides times D/T give any horizon T",
+    "multiplying the right-hand sides by $D/T$ gives any horizon $T$",
 )
 def horizon() -> Finding:
     program = built("remark")
@@ -147,8 +147,8 @@ def horizon() -> Finding:
 
 @item(
     "Theorem 1, lean (ours)",
-    "(not in the paper) the same theorem with fewer registers and segments: ln ψ_k is linear in ln cosh, a cell is one "
-    "product, N and c come from moments",
+    "(not in the paper) the same theorem with fewer registers and segments: $ln ψ_k$ is linear in $ln cosh$, a "
+    "cell is one product, $N$ and $c$ come from moments",
 )
 def lean() -> Finding:
     paper, parts, good = built("paper"), [], True
