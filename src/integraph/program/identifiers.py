@@ -19,16 +19,17 @@ RESERVED = frozenset(
     """
     abs acos acosh algorithm alias always and annotation arccos arcsin arctan args as asin asinh assert assign async
     atan atan2 atanh auto avogadro await begin block bool boolean break case catch ceil char class close compartment
-    complex connect connector const constant continue cos cosh current def default defparam del delay delete der
-    discrete do done double e each edge elif else elseif elsewhen encapsulated end endcase endfunction endif endmodule
-    enum equation erf except exec exp expandable expm1 extends external extern factorial false final finally float floor
-    flow for forever from function generate genvar global gnd goto hertz if import impure in inf infinity initial inline
-    inner inout input int integer is lambda list ln localparam log log10 log1p log2 long loop main max min mod model
-    module nan negedge none nonlocal not null number object operator or outer output package parameter partial pass pi
-    piecewise posedge pow power print private protected public pure quotient raise rate rateof real record redeclare
-    reg register rem replaceable restrict return root self short sign signed sin sinh sizeof species sqrt static stream
-    struct switch t table tan tanh temp temper temperature then time tran true try type typedef union unsigned var
-    vector void volatile wait when while wire with within write xor yield
+    complex connect connector const constant constrainedby continue cos cosh current def default defparam del delay
+    delete der discrete do done double e each edge elif else elseif elsewhen encapsulated end endcase endfunction
+    endif endmodule enum enumeration equation erf except exec exp expandable expm1 extends extern external factorial
+    false final finally float floor flow for forever from function generate genvar global gnd goto hertz if import
+    impure in inf infinity initial inline inner inout input int integer is lambda list ln localparam log log10 log1p
+    log2 long loop main max min mod model module nan negedge none nonlocal not null number object operator or outer
+    output package parameter partial pass pi piecewise posedge pow power print private protected public pure
+    quotient raise rate rateof real record redeclare reg register rem replaceable restrict return root self short
+    sign signed sin sinh sizeof species sqrt static stream struct switch t table tan tanh temp temper temperature
+    then time tran true try type typedef union unsigned var vector void volatile wait when while wire with within
+    write xor yield
     """.split()  # noqa: SIM905  (a list of one word a line is no page to read)
 )
 

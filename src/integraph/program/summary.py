@@ -47,7 +47,7 @@ def short(program: Program) -> str:
 
 
 def errors(program: Program) -> list[str]:
-    """What is known of the error, promised, proven and seen."""
+    """What is known of the error: promised, proven, measured."""
     budget = program.budget
     known = (
         []
@@ -55,7 +55,7 @@ def errors(program: Program) -> list[str]:
         else [f"promised error ≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
-    known += [f"seen error {program.seen:.3g}"] if program.seen is not None else []
+    known += [f"measured error {program.seen:.3g}"] if program.seen is not None else []
     if budget is None:
         here = "" if program.domain is None else f" for x in {named_box(program.domain.low, program.domain.high)}"
         return [", ".join(known) + here if known else f"nothing is promised of the error{here}"]
@@ -97,7 +97,7 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
         rows.append(("promised error", f"≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"))
     rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
-    rows.append(("seen error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
+    rows.append(("measured error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 
 

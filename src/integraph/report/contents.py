@@ -134,7 +134,7 @@ def _again(subject: Subject, proof: Proof | Certificate | None) -> Section:
         f"integraph.report({', '.join(arguments)})",
     ]
     says = f"The same program, source and proof give the same page, byte for byte, with Integraph {__version__}."
-    return Section("How to make it again", [says, code("\n".join(lines), "Python")])
+    return Section("How to reproduce this page", [says, code("\n".join(lines), "Python")])
 
 
 def _box(subject: Subject) -> list[str]:

@@ -76,7 +76,7 @@ def claim(certificate: Certificate) -> str:
 
 
 def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:
-    _need(certificate.intact, "the seal is not that of its contents")
+    _need(certificate.intact, "the checksum does not match the contents")
     of_program, of_target = digests(program, target)
     _need(certificate.program == of_program, "it speaks of another program")
     _need(certificate.target == of_target, "it speaks of another target")

@@ -74,7 +74,7 @@ def theorem_1() -> Finding:
         f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = "
         f"{float(said['delta']):.4g}, c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = "
         f"{said['D']} (depth as corrected below). Compiled as printed: c = {steep:g}, W = {program.width}, D = "
-        f"{program.depth}; the error seen with {program.bits} bits is {size(off)}, {proof.status} ≤ "
+        f"{program.depth}; the error measured with {program.bits} bits is {size(off)}, {proof.status} ≤ "
         f"{size(proof.upper)}",
         norm <= 1
         and agrees
