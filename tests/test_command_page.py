@@ -48,9 +48,9 @@ def test_the_options_are_those_of_the_word(word: str) -> None:
 
 
 def test_the_options_of_all_words() -> None:
-    assert written(SECTIONS["For all words"]) == SHARED | {"-h"}
+    assert written(SECTIONS["For all commands"]) == SHARED | {"-h"}
     assert all(options(shown(word)) >= SHARED for word in WORDS)
-    assert all(f"`{name}`" in SECTIONS["For all words"] for name in options(shown()) - {"-h"})
+    assert all(f"`{name}`" in SECTIONS["For all commands"] for name in options(shown()) - {"-h"})
 
 
 def test_another_option_would_be_noticed() -> None:

@@ -75,7 +75,7 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
 def test_another_source_is_noticed(off: str, tmp_path: Path) -> None:
     words = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", f"x^2 + {off}")).words
     assert f"Measured error {off} " in words
-    assert "more than is promised: is this the source that was compiled?" in words
+    assert "exceeds the promised error: is this the source that was compiled?" in words
     right = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", "x^2")).words
     assert "is this the source" not in right
 
@@ -114,7 +114,7 @@ def test_what_is_proved_for_one_box_is_not_said_of_another(tmp_path: Path) -> No
     program = integraph.compile("tanh(x)", box=(0, 1)).with_errors(proven=1e-9)
     path = tmp_path / "report.html"
     for box in ((0, 1), (0.25, 0.5)):
-        assert "Proven error ≤ 1e-09 What the program says" in read(integraph.report(program, path, box=box)).words
+        assert "Proven error ≤ 1e-09 The file states" in read(integraph.report(program, path, box=box)).words
     other = read(integraph.report(program, path, box=(0, 1.5))).words
     assert re.search(r"Proven error unknown What .*?, ≤ 1e-09, is for x in \[0, 1\] only", other)
     proof = integraph.certify(program, "tanh(x)", 1e-6, seconds=5, workers=1, progress=False)

@@ -27,11 +27,14 @@ class Monomial(WeightedSum):
         return Closed((f.grow(start[0], t * exponent),))
 
     def words(self, block: Block) -> str:
-        power = "e^b·" * ("b" in block.tensors) + "Π ξ^w"
-        return f"{times('monomial', block.targets[0].size)}: with l = ln ξ, z(1) = z(0)·{power}"
+        head, exponent = times("monomial", block.targets[0].size), self._exponent(block)
+        return f"{head}: z(1) = z(0)·e^({exponent}), a product of powers where l holds logarithms"
 
     def derivatives(self, block: Block) -> list[tuple[str, str]]:
-        return [("z", f"(Σ w·l{' + b' * ('b' in block.tensors)})·z")]
+        return [("z", f"({self._exponent(block)})·z")]
+
+    def _exponent(self, block: Block) -> str:
+        return f"{'Σ ' * (block.operands[0].shape[-1] > 1)}w·l{' + b' * ('b' in block.tensors)}"
 
 
 monomial = Monomial()

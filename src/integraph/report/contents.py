@@ -105,7 +105,7 @@ def _segment(segment: SegmentDescription) -> Html:
     drawn = tag("div", equations(segment.equations), class_="scroll equations", tabindex="0", role="region",
                 aria_label=f"Equations of {segment.title}")  # fmt: skip
     sentences = [tag("li", sentence) for sentence in segment.sentences]
-    return tag("section", tag("h3", segment.title), drawn, tag("ul", *sentences), class_="segment")
+    return tag("div", tag("h3", segment.title), drawn, tag("ul", *sentences), class_="segment")
 
 
 def _legend(program: Program) -> Html:
