@@ -204,9 +204,9 @@ def _letters(text: str) -> list[str]:
 
 def _name(text: str) -> _Atom:
     """`z3_17` as z with the index 3,17, `ẏ` as y with a dot."""
-    letter, *accent = unicodedata.normalize("NFD", text)
-    if accent and accent[0] in ACCENTS:
-        return _Atom(tag("mover", tag("mi", letter), tag("mo", ACCENTS[accent[0]]), accent="true"))
+    parts = unicodedata.normalize("NFD", text)
+    if len(parts) == 2 and parts[1] in ACCENTS:
+        return _Atom(tag("mover", tag("mi", parts[0]), tag("mo", ACCENTS[parts[1]]), accent="true"))
     match = NAME.fullmatch(text)
     letters, number, more = match.groups() if match else (text, "", "")
     indices = ",".join(filter(None, [number, *more.split("_")]))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SHORT = 40  # lines of a description that are printed unasked
 NO_PROMISE = (
     "no error is promised: it is not proved that every root, power, quotient and logarithm of the formula exists on "
-    "the whole box (evaluation checks it at every point); say with --box where inputs live"
+    "the whole box (evaluation checks it at every point); give the input domain with --box"
 )
 
 
