@@ -153,9 +153,9 @@ def test_a_legend_once() -> None:
         "\n"
         "segment 0: add (duration 1)\n"
         "    z' = x1 + x2\n"
-        "    affine, 2 weights each: adds Σ w·x to z\n"
+        "    affine, 2 weights: adds Σ w·x to z\n"
         "segment 1: again (duration 1)\n"
         "    z' = x1 + x2\n"
-        "    affine, 2 weights each: adds Σ w·x to z\n"
+        "    affine, 2 weights: adds Σ w·x to z\n"
         "output = z"
     )

@@ -20,8 +20,8 @@ class Affine(WeightedSum):
         return Closed((start[0] + t * (gain + tensors.get("b", 0.0)),))
 
     def words(self, block: Block) -> str:
-        head, reads = times("affine", block.targets[0].size), block.operands[0].shape[-1]
-        return f"{head}{each(reads, 'weight')}: adds {self._gain(block)} to z"
+        size, reads = block.targets[0].size, block.operands[0].shape[-1]
+        return f"{times('affine', size)}{each(reads, 'weight', size)}: adds {self._gain(block)} to z"
 
     def derivatives(self, block: Block) -> list[tuple[str, str]]:
         return [("z", self._gain(block))]

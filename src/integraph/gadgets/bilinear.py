@@ -51,8 +51,8 @@ class Bilinear(Gadget):
 
     def words(self, block: Block) -> str:
         z, x, v = (view.size for view in (*block.targets, *block.operands))
-        weights = f"{x} × {v} {'weight' if x * v == 1 else 'weights'} each"
-        return f"{times('bilinear', z)}, {weights}: adds Σ w·x·v to z"
+        weights = f", {x} × {v} weights{' each' * (z > 1)}" if x * v > 1 else ""
+        return f"{times('bilinear', z)}{weights}: adds Σ w·x·v to z"
 
     def derivatives(self, block: Block) -> list[tuple[str, str]]:
         return [("z", "Σ w·x·v")]

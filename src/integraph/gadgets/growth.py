@@ -142,7 +142,9 @@ class Growth(Gadget):
 
     def words(self, block: Block) -> str:
         reach = self._reach(block)
-        counts = "".join(each(reach[role], noun) for role, noun in NOUNS.items() if reach.get(role))
+        counts = "".join(
+            each(reach[role], noun, block.targets[-1].size) for role, noun in NOUNS.items() if reach.get(role)
+        )
         head = f"{times(self.name, block.targets[-1].size)}{counts}: "
         exponent, angle = (self._sum(block, reach, names) for names in (RATE[1:], ANGLE))
         factor = f"·{'Π ' * (reach['p'] > 1)}(1 + p(0))^a" if "p" in reach else ""

@@ -28,7 +28,7 @@ class Monomial(WeightedSum):
 
     def words(self, block: Block) -> str:
         head, exponent = times("monomial", block.targets[0].size), self._exponent(block)
-        return f"{head}: z(1) = z(0)·e^({exponent}), a product of powers where l holds logarithms"
+        return f"{head}: z(1) = z(0)·e^({exponent})"
 
     def derivatives(self, block: Block) -> list[tuple[str, str]]:
         return [("z", f"({self._exponent(block)})·z")]

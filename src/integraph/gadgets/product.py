@@ -61,8 +61,8 @@ class Product(Gadget):
         return Closed((start[0] + t * f.sum(tensors["w"] * operands[0] * operands[1], -2),))
 
     def words(self, block: Block) -> str:
-        head, reads = times("product", block.targets[0].size), block.operands[0].shape[-1]
-        return f"{head}{each(reads, 'term')}: adds {self._gain(block)} to z"
+        size, reads = block.targets[0].size, block.operands[0].shape[-1]
+        return f"{times('product', size)}{each(reads, 'term', size)}: adds {self._gain(block)} to z"
 
     def derivatives(self, block: Block) -> list[tuple[str, str]]:
         return [("z", self._gain(block))]

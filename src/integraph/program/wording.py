@@ -19,9 +19,9 @@ def times(name: str, n: int) -> str:
     return name if n == 1 else f"{name} × {n}"
 
 
-def each(n: int, noun: str) -> str:
-    """`, 3 weights each`; nothing where there is one."""
-    return "" if n == 1 else f", {counted(n, noun)} each"
+def each(n: int, noun: str, of: int) -> str:
+    """`, 3 weights each`; nothing where there is one weight, and no `each` of a single thing."""
+    return "" if n == 1 else f", {counted(n, noun)}{' each' * (of > 1)}"
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
