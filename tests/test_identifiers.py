@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import integraph
-from integraph import Registers, build, load, segment
-from integraph.gadgets import affine
-from integraph.program.description import legend
+from integraph import Registers, load
 from integraph.program.document import Limits, decode
 from integraph.program.schema import encode
 
@@ -137,25 +135,3 @@ def test_names_say_which_registers() -> None:
     assert r.names(view[0]) == "(s1_1_1, …, s1_4_2)"
     assert r.names(r["x"][None].broadcast((7, 5))) == "x", "read seven times"
     assert math.prod(view.shape) + 5 == r.width
-
-
-def test_a_legend_once() -> None:
-    r = Registers()
-    x, z = r.inputs("x", 2), r.new("z", label="the <sum>")
-    program = build(
-        r, [segment("add", affine(z, x, w=[[1.0, 1.0]])), segment("again", affine(z, x, w=[[1.0, 1.0]]))], z
-    )
-    assert legend(program) == [("x1, x2", "inputs"), ("z", "the <sum>"), ("w", "stored numbers, others in each block")]
-    assert program.describe() == (
-        "x1, x2  inputs\n"
-        "z       the <sum>\n"
-        "w       stored numbers, others in each block\n"
-        "\n"
-        "segment 0: add (duration 1)\n"
-        "    z' = x1 + x2\n"
-        "    affine, 2 weights: adds Σ w·x to z\n"
-        "segment 1: again (duration 1)\n"
-        "    z' = x1 + x2\n"
-        "    affine, 2 weights: adds Σ w·x to z\n"
-        "output = z"
-    )
