@@ -1,5 +1,5 @@
-"""The `integraph` command: one file for each of its words, `shell` for what they share.
+"""The `integraph` command: one file for each of its subcommands, `output` for what they share.
 
-A word is a function that returns an `Answer`: the same facts as data, which `--json` prints, and as text. Nothing is
-imported before it is needed, so that help is there at once.
+A subcommand is a function that returns an `Answer`: the same facts as data, which `--json` prints, and as text.
+Nothing is imported before it is needed, so that help is there at once.
 """

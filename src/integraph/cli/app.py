@@ -1,4 +1,4 @@
-"""The command itself: its words in the order of a first visit, and how it starts."""
+"""The command itself: its subcommands in the order of a first visit, and how it starts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from integraph.cli.streams import prepare
 
 app = typer.Typer(
     name="integraph",
-    help="Compile formulas, functions and trained networks into quadratic neural ODEs, and prove how far they are off.",
-    epilog='Start with: integraph compile "sin(3*x)*exp(-y)"   ·   integraph paper   ·   integraph WORD --help',
+    help="Compile formulas, functions and trained networks into quadratic neural ODEs, and prove their error bounds.",
+    epilog='Start with: integraph compile "sin(3*x)*exp(-y)"   ·   integraph paper   ·   integraph COMMAND --help',
     invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -36,13 +36,13 @@ def root(
     ctx: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """All words take --json, for programs that read the answer, and --debug."""
+    """Every command takes --json, for programs that read the answer, and --debug."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
 
-for words in (compile, plan, showing, evaluate, trace, compare, report, certify, paper, bench):
-    words.register(app)
+for module in (compile, plan, showing, evaluate, trace, compare, report, certify, paper, bench):
+    module.register(app)
 
 
 def main() -> None:
@@ -65,9 +65,9 @@ def main() -> None:
 
 def _misused(error: Any) -> int:
     """How to exit, after it was said what is wrong."""
-    words = {info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands}
-    word = next((f" {word}" for word in sys.argv[1:] if word in words), "")  # where the parser does not say it
-    where = f"integraph{word}" if error.ctx is None else error.ctx.command_path
+    commands = {info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands}
+    name = next((f" {part}" for part in sys.argv[1:] if part in commands), "")  # where the parser does not say it
+    where = f"integraph{name}" if error.ctx is None else error.ctx.command_path
     try:
         fail("UsageError", f"{error.format_message()}\nsee {where} --help", MISUSE, "--json" in sys.argv[1:])
     except typer.Exit as done:

@@ -1,4 +1,4 @@
-"""A program beside its source: what words that know both are given."""
+"""A program beside its source: what commands that know both are given."""
 
 from __future__ import annotations
 

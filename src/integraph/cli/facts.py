@@ -49,8 +49,8 @@ def _origin(origin: Origin) -> dict[str, Any]:
 
 def segment_facts(program: Program, number: int, spelled: int) -> dict[str, Any]:
     """A segment: its blocks in words, its equations if there are at most so many terms."""
+    from integraph.program.description import described, equations
     from integraph.program.lowering import count_segment
-    from integraph.program.summary import equations
 
     segment = program.segments[number]
     return {
@@ -58,6 +58,6 @@ def segment_facts(program: Program, number: int, spelled: int) -> dict[str, Any]
         "label": segment.label,
         "duration": segment.duration,
         "terms": count_segment(segment, program),
-        "blocks": [block.op.words(block) for block in segment.blocks],
+        "blocks": described(program, number, spelled).sentences,
         "equations": equations(program, number, spelled),
     }

@@ -1,4 +1,4 @@
-"""The arguments and options that several words take, each described once."""
+"""The arguments and options that several commands take, each described once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 SOURCE = (
-    'What is compiled: a formula ("sin(3*x)*exp(-y)"), an .onnx, .keras or .h5 file, or module:callable, a Python '
-    "function, a torch module or an estimator in a module that can be imported from here (its code runs)."
+    'What to compile: a formula ("sin(3*x)*exp(-y)"), an .onnx, .keras or .h5 file, or module:name, a Python function, '
+    "a torch module or an estimator in a module that can be imported from here (its code runs)."
 )
 TABLE = (
-    "Read points from a file: .npy, or numbers as text, a line for each point, with or without a header (columns that "
-    "it names after the inputs are taken by name). - is stdin."
+    "Read points from a file: .npy, or text with one point on each line. If a header names the inputs, columns are "
+    "matched by name. - reads stdin."
 )
 
 
@@ -32,47 +32,49 @@ Source = Annotated[str, typer.Argument(help=SOURCE, metavar="SOURCE", show_defau
 MaybeSource = Annotated[
     str | None,
     typer.Argument(
-        help="What the program was compiled from; a formula that the file names may be left out.",
+        help="What the program was compiled from. Leave it out if it was a formula: the file names it.",
         metavar="SOURCE",
         show_default=False,
         autocompletion=files,
     ),
 ]
 ProgramFile = Annotated[
-    Path, typer.Argument(help="A program, written by compile -o.", metavar="FILE", show_default=False)
+    Path, typer.Argument(help="A program file, as compile -o writes it.", metavar="FILE", show_default=False)
 ]
 Points = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Points: 0.3 0.8 is one of two inputs, 0.3,0.8 0.1,0.2 are two.", metavar="POINTS", show_default=False
+        help="Points: 0.3 0.8 is one point of two inputs; 0.3,0.8 0.1,0.2 are two points.",
+        metavar="POINTS",
+        show_default=False,
     ),
 ]
 Table = Annotated[Path | None, typer.Option("--points", help=TABLE, metavar="FILE")]
 Eps = Annotated[
     float | None,
-    typer.Option(help="The tolerance. 1e-6 unless given; none for exact programs: kinks need one."),
+    typer.Option(help="Tolerance of the error. Default: 1e-6; exact programs need one only for kinks, such as abs(x)."),
 ]
 Box = Annotated[
     str | None,
     typer.Option(
-        help="Where inputs live: 'low,high' for all of them, or one pair each: '0,1;-2,2'. 0,1 unless given.",
+        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: 0,1.",
         metavar="BOX",
     ),
 ]
 Method = Annotated[
     str | None,
     typer.Option(
-        help="exact, lean, remark or paper for functions; narrow or wide for networks. Chosen by source.",
+        help="exact, lean, remark or paper for functions; narrow or wide for networks. Default: chosen by the source.",
         metavar="METHOD",
         autocompletion=among("exact", "lean", "remark", "paper", "narrow", "wide"),
     ),
 ]
-Order = Annotated[int | None, typer.Option(help="n of Theorem 1. The cheapest unless given.")]
-Width = Annotated[int | None, typer.Option(help="The largest W that Theorem 1 may use.")]
+Order = Annotated[int | None, typer.Option(help="Order n of Theorem 1. Default: the cheapest.")]
+Width = Annotated[int | None, typer.Option(help="Largest width W that Theorem 1 may use.")]
 Bound = Annotated[
     str | None,
     typer.Option(
-        help="Decay rates of Theorem 2: tight, or paper as printed.",
+        help="Bound that sets the decay rates of Theorem 2: tight, or paper as printed. Default: tight.",
         metavar="BOUND",
         autocompletion=among("tight", "paper"),
     ),
@@ -80,19 +82,19 @@ Bound = Annotated[
 Free = Annotated[
     str | None,
     typer.Option(
-        help="How registers are used again: keep, clean, decay or auto.",
+        help="How to reuse registers: keep (never), clean (exactly), decay (within the tolerance) or auto.",
         metavar="HOW",
         autocompletion=among("keep", "clean", "decay", "auto"),
     ),
 ]
 Variables = Annotated[
-    str | None, typer.Option(help="The inputs of a formula in order: x,y. Sorted unless given.", metavar="NAMES")
+    str | None, typer.Option(help="Inputs of a formula, in order: x,y. Default: sorted by name.", metavar="NAMES")
 ]
-Inputs = Annotated[int | None, typer.Option(help="How many numbers a Python function takes, where it does not tell.")]
+Inputs = Annotated[int | None, typer.Option(help="Number of inputs of a Python function, if it cannot be inferred.")]
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="exact, taylor, oracle or precise. The first that can unless given.",
+        help="exact, taylor, oracle or precise. Default: the first of these that can run the program.",
         metavar="ENGINE",
         autocompletion=among("exact", "taylor", "oracle", "precise"),
     ),

@@ -1,4 +1,4 @@
-"""What all words of the command share: two ways to answer, one way to fail.
+"""What all commands share: two ways to answer, one way to fail.
 
 Results go to stdout, everything else to stderr. The exit code is 0 for good, 1 for refuted, failed or unknown, 2 for
 misuse, 130 after Ctrl-C.
@@ -34,12 +34,12 @@ ParserError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-SHARED: dict[str, Any] = {"json": Json, "debug": Debug}  # by every word
+SHARED: dict[str, Any] = {"json": Json, "debug": Debug}  # by every command
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a word found out."""
+    """The result of a command."""
 
     data: dict[str, Any]  # for --json
     text: Any  # for people: a text, something that rich can print, or a list of both
@@ -49,7 +49,7 @@ class Answer:
 
 
 class Command(TyperCommand):
-    """A word whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option."""
+    """A command whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
@@ -62,26 +62,26 @@ class Command(TyperCommand):
 def command(
     app: typer.Typer, panel: str, name: str | None = None
 ) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """A word of the command, with `--json` and `--debug`; its answer is printed, its errors are explained."""
+    """A command with `--json` and `--debug`; its answer is printed, its errors are explained."""
 
-    def register(word: Callable[..., Answer]) -> Callable[..., Answer]:
-        @functools.wraps(word)
+    def register(function: Callable[..., Answer]) -> Callable[..., Answer]:
+        @functools.wraps(function)
         def run(**arguments: Any) -> None:
             as_json, debug = arguments.pop("json"), arguments.pop("debug")
             with explained(as_json, debug, options), redirect_stdout(sys.stderr):  # a user's module prints no results
-                answer = word(**arguments)
+                answer = function(**arguments)
             show(answer, as_json)
             raise typer.Exit(answer.code)
 
-        hints = get_type_hints(word, include_extras=True) | SHARED
-        own = [*inspect.signature(word).parameters.values()]
+        hints = get_type_hints(function, include_extras=True) | SHARED
+        own = [*inspect.signature(function).parameters.values()]
         own += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False) for name in SHARED]
         typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
         options = {parameter.name: _option(parameter) for parameter in typed}
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
         app.command(name, cls=Command, rich_help_panel=panel)(run)
-        return word
+        return function
 
     return register
 

@@ -1,4 +1,4 @@
-"""Files that words read and write. What would be lost by writing is found out before anything is computed."""
+"""Files that commands read and write. What would be lost by writing is found out before anything is computed."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ def points_of(words: list[str] | None, table: Path | None, program: Program) -> 
     """(B, d), every number finite, and warnings; or an error that says where there is none."""
     names = input_names(program)
     if words and table is not None:
-        raise UsageError("there are points as arguments and in --points: give one of them")
+        raise UsageError("points were given both as arguments and by --points: give one of them")
     if words:
         return from_arguments(words, names), ()
     if table is None:
         example = ",".join(["0.5"] * len(names)) if len(names) <= 4 else "0.5,0.5,…"
-        raise UsageError(f"no points: write them behind the file, {example}, or use --points FILE (.csv, .npy, or -)")
+        raise UsageError(f"no points: write them after the file, {example}, or use --points FILE (.csv, .npy, or -)")
     return from_file(table, names)
 
 

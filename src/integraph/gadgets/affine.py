@@ -6,7 +6,7 @@ from integraph.gadgets.contraction import WeightedSum
 from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed
 from integraph.program import Block, register
-from integraph.program.wording import counted
+from integraph.program.wording import each, times
 
 
 class Affine(WeightedSum):
@@ -20,9 +20,14 @@ class Affine(WeightedSum):
         return Closed((start[0] + t * (gain + tensors.get("b", 0.0)),))
 
     def words(self, block: Block) -> str:
-        lanes, reads = counted(block.targets[0].size, "register"), block.operands[0].shape[-1]
-        gain = ("w·x" if reads == 1 else "Σ w·x") + " + b" * ("b" in block.tensors)
-        return f"affine, {lanes}, {counted(reads, 'weight')} each: z(1) = z(0) + {gain}; z' = {gain}"
+        size, reads = block.targets[0].size, block.operands[0].shape[-1]
+        return f"{times('affine', size)}{each(reads, 'weight', size)}: adds {self._gain(block)} to z"
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("z", self._gain(block))]
+
+    def _gain(self, block: Block) -> str:
+        return ("w·x" if block.operands[0].shape[-1] == 1 else "Σ w·x") + " + b" * ("b" in block.tensors)
 
 
 affine = Affine()

@@ -16,7 +16,7 @@ class Arctan(Elementwise):
     tensors = ()
     escapes = True
     domain = "where v = 0, w must start above −1"
-    meaning = "from y = w = 0 and v = x, y(1) = arctan x"
+    meaning = "from y = w = 0, y(1) = arctan v(0)"
     equations = (
         ("y", 1, "v"),
         ("v", -2, "v", "w"),

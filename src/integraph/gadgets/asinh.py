@@ -17,7 +17,7 @@ class Asinh(Elementwise):
     tensors = ()
     escapes = True
     domain = "where u = 0, w must start above −1"
-    meaning = "from y = w = 0 and v = u = x, y(1) = asinh x"
+    meaning = "from y = w = 0 and u = v, y(1) = asinh v(0)"
     equations = (
         ("y", 1, "v"),
         ("v", -1, "v", "w"),

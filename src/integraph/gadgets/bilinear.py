@@ -9,7 +9,7 @@ from integraph.gadgets.gadget import Closed, Gadget
 from integraph.numbers.arrays import Indices
 from integraph.program import Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.program.wording import times
 
 
 class Bilinear(Gadget):
@@ -51,8 +51,11 @@ class Bilinear(Gadget):
 
     def words(self, block: Block) -> str:
         z, x, v = (view.size for view in (*block.targets, *block.operands))
-        lanes = f"{counted(z, 'register')}, {x} × {v} {'weight' if x * v == 1 else 'weights'} each"
-        return f"bilinear, {lanes}: z(1) = z(0) + Σ w·x·v; z' = Σ w·x·v"
+        weights = f", {x} × {v} weights{' each' * (z > 1)}" if x * v > 1 else ""
+        return f"{times('bilinear', z)}{weights}: adds Σ w·x·v to z"
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("z", "Σ w·x·v")]
 
 
 bilinear = Bilinear()

@@ -11,7 +11,7 @@ class Decay(Elementwise):
     name = "decay"
     targets = ("z",)
     tensors = ("r",)
-    meaning = "z(1) = e^−r·z(0)"
+    meaning = "z(1) = e^(−r)·z(0)"
     equations = (("z", -1, "r", "z"),)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:

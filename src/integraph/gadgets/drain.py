@@ -75,9 +75,12 @@ class Drain(Gadget):
         r, bias = float(block.tensors["r"]), " + b" * ("b" in block.tensors)
         into = " × ".join(map(str, z.shape)) or "1"
         return (
-            f"drain, {counted(x.size, 'register')} into {into}: z(1) = z(0) + w·x(0){bias} while x decays "
-            f"at rate {r:g}; z' = r/(1 − e^−r)·w·x{bias}, x' = −r·x"
+            f"drain, {counted(x.size, 'register')} into {into}: z(1) = z(0) + w·x(0){bias} while x decays at rate "
+            f"r = {r:g}"
         )
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("z", f"r/(1 − e^(−r))·w·x{' + b' * ('b' in block.tensors)}"), ("x", "−r·x")]
 
 
 def _factor(r: float) -> float:

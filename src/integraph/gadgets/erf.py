@@ -12,7 +12,7 @@ class Erf(Elementwise):
     targets = ("w", "h", "y")
     operands = ("x",)
     domain = "x² and h must stay below 1.8e308"
-    meaning = "from w = y = 0 and h = 2x/√π, y(1) = erf x"
+    meaning = "from w = y = 0 and h = 2·x/√π, y(1) = erf x"
     equations = (
         ("w", 1, "x", "x"),
         ("h", -2, "w", "h"),

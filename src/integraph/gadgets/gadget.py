@@ -23,7 +23,7 @@ from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Block, Op, Ref, Terms, View
 from integraph.program.terms import terms
 from integraph.program.views import row_major
-from integraph.program.wording import counted, right_side
+from integraph.program.wording import right_side, times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,10 +154,11 @@ class Elementwise(Gadget):
             return None
         return sum(self.per_lane(block, role) * ref.size for role, ref in enumerate(block.targets))
 
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [(target, right_side(self.equations, target)) for target in self.targets]
+
     def words(self, block: Block) -> str:
-        rows = ", ".join(f"{target}' = {right_side(self.equations, target)}" for target in self.targets)
-        meaning = f"{self.meaning}{self._operand_words(block)}; " if self.meaning else ""
-        return f"{self.name}, {counted(block.targets[0].size, 'lane')}: {meaning}{rows}"
+        return f"{times(self.name, block.targets[0].size)}: {self.meaning}{self._operand_words(block)}"
 
     def _operand_words(self, block: Block) -> str:
         if self.operands and ("a" in block.tensors or "b" in block.tensors):

@@ -12,7 +12,7 @@ class Gaussian(Elementwise):
     targets = ("w", "y")
     operands = ("x",)
     domain = "x² and y must stay below 1.8e308"
-    meaning = "from w = 0 and y = 1, y(1) = e^−x²"
+    meaning = "from w = 0 and y = 1, y(1) = e^(−x²)"
     equations = (
         ("w", 1, "x", "x"),
         ("y", -2, "w", "y"),

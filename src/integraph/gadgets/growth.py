@@ -19,7 +19,7 @@ from integraph.numbers.arrays import Floats, Indices, Int32
 from integraph.program import ONE, Block, Ref, Terms
 from integraph.program.terms import empty, terms
 from integraph.program.views import dense
-from integraph.program.wording import counted
+from integraph.program.wording import each, times
 
 WEIGHTS = {"a": "p", "w": "x", "c": "t"}  # the tensors that weigh registers, and which
 RATE, ANGLE = ("a", "w", "b"), ("c", "d")
@@ -141,20 +141,29 @@ class Growth(Gadget):
         return Closed((*ends, *grown), alive)
 
     def words(self, block: Block) -> str:
-        views = self._views(block)
-        reach = {role: ref.shape[-1] for role, ref in views.items() if role in WEIGHTS.values()}
-        counts = ", ".join(counted(reach[role], noun) for role, noun in NOUNS.items() if role in reach)
-        head = f"{self.name}, {counted(block.targets[-1].size, 'lane')}, {counts} each: "
-        rate, exponent, angle = (self._sum(block, reach, names) for names in (RATE, RATE[1:], ANGLE))
-        factor = f"·{'Π ' * (reach['p'] > 1)}(1 + p)^a" if "p" in reach else ""
-        factor += f"·e^({exponent})" * (exponent != "0")
-        p = "p' = −p², " * ("p" in reach)
-        if "t" not in reach:
-            return f"{head}z(1) = z(0){factor}; {p}z' = ({rate})·z"
-        return (
-            f"{head}(u, v)(1) = (u, v)(0){factor}, turned by θ = {angle}, which takes (0, 1) to (sin θ, cos θ); "
-            f"{p}u' = g·u + θ·v, v' = g·v − θ·u, g = {rate}"
+        reach = self._reach(block)
+        counts = "".join(
+            each(reach[role], noun, block.targets[-1].size) for role, noun in NOUNS.items() if reach.get(role)
         )
+        head = f"{times(self.name, block.targets[-1].size)}{counts}: "
+        exponent, angle = (self._sum(block, reach, names) for names in (RATE[1:], ANGLE))
+        factor = f"·{'Π ' * (reach['p'] > 1)}(1 + p(0))^a" if "p" in reach else ""
+        factor += f"·e^({exponent})" * (exponent != "0")
+        if "t" not in reach:
+            return f"{head}z(1) = z(0){factor}"
+        return f"{head}(u, v)(1) = (u, v)(0){factor}, turned by θ = {angle}, which takes (0, 1) to (sin θ, cos θ)"
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        reach = self._reach(block)
+        rate, angle = (self._sum(block, reach, names) for names in (RATE, ANGLE))
+        p = [("p", "−p²")] if "p" in reach else []
+        if "t" not in reach:
+            return [*p, ("z", f"({rate})·z")]
+        return [*p, ("u", f"({rate})·u + ({angle})·v"), ("v", f"({rate})·v − ({angle})·u")]
+
+    def _reach(self, block: Block) -> dict[str, int]:
+        """How many powers, exponents and angles a register has."""
+        return {role: ref.shape[-1] for role, ref in self._views(block).items() if role in WEIGHTS.values()}
 
     def _sum(self, block: Block, reach: dict[str, int], names: tuple[str, ...]) -> str:
         """`Σ a·p + w·x + b`, of the tensors that there are."""

@@ -19,7 +19,7 @@ class LeakyRelu(Elementwise):
     tensors = ("a", "b", "k", "c")
     escapes = True
     domain = "k·(s − c·x) must start above −Kx/(e^{Kx} − 1), K = k·(1 − c); s = (1 + c)·x/2 does"
-    meaning = "from s = (1 + c)·x/2, s(1) = c·x + (1 − c)·x/(1 + e^−k(1 − c)x), close to x above 0, c·x below"
+    meaning = "from s = (1 + c)·x/2, s(1) = c·x + (1 − c)·x/(1 + e^(−k·(1 − c)·x)), close to x above 0, c·x below"
     equations = (
         ("s", 1, "k", "x", "s"),
         ("s", 1, "k", "c", "x", "s"),

@@ -17,7 +17,7 @@ class Ln(Elementwise):
     tensors = ()
     escapes = True
     domain = "the argument of ln must be > 0; p + 1 is a multiple of it"
-    meaning = "from p = x − 1 and z = 0, z(1) = ln x"
+    meaning = "z(1) = z(0) + ln(1 + p(0))"
     equations = (
         ("p", -1, "p", "p"),
         ("z", 1, "p"),

@@ -43,11 +43,13 @@ class LogSoftmax(ShiftedSoftmax):
         log_n = f.log_normaliser(t, u, m, s + c, row.top, row.n)
         return Closed((y + (row.gap - spread(log_n)), row.u, row.m), {"m": row.alive})
 
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("y", "s + c − m"), ("u", "(s + c − m)·u"), ("m", "Σ (s + c)·u − m²")]
+
     def words(self, block: Block) -> str:
         return (
             f"{self.name}, {counted(block.targets[2].size, 'row')} of {block.targets[0].shape[-1]}: "
-            "with σ = s + c, from y = −ln n, u = σ/n and m = mean σ, y(1) = ln softmax s; "
-            "y' = σ − m, u' = (σ − m)·u, m' = Σ σ·u − m²"
+            "with σ = s + c, from y = −ln n, u = σ/n and m = mean σ, y(1) = ln softmax s"
         )
 
 

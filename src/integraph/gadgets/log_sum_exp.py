@@ -55,11 +55,13 @@ class LogSumExp(ShiftedSoftmax):
         grown = row.top[..., 0, :] + f.log_normaliser(t, u, m, s + c, row.top, row.n)
         return Closed((l + grown, row.u, row.m), {"m": row.alive})
 
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("l", "m"), ("u", "(s + c − m)·u"), ("m", "Σ (s + c)·u − m²")]
+
     def words(self, block: Block) -> str:
         return (
             f"{self.name}, {counted(block.targets[2].size, 'row')} of {block.targets[1].shape[-1]}: "
-            "with σ = s + c, from l = ln n − c, u = σ/n and m = mean σ, l(1) = ln Σ exp s; "
-            "l' = m, u' = (σ − m)·u, m' = Σ σ·u − m²"
+            "with σ = s + c, from l = ln n − c, u = σ/n and m = mean σ, l(1) = ln Σ exp s"
         )
 
 

@@ -8,7 +8,7 @@ from integraph.gadgets.gadget import Closed
 from integraph.numbers.arrays import Indices
 from integraph.program import Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.program.wording import times
 
 
 class Monomial(WeightedSum):
@@ -27,9 +27,14 @@ class Monomial(WeightedSum):
         return Closed((f.grow(start[0], t * exponent),))
 
     def words(self, block: Block) -> str:
-        lanes, bias = counted(block.targets[0].size, "register"), "b" in block.tensors
-        power, rate = "e^b·Π ξ^w" if bias else "Π ξ^w", "Σ w·l + b" if bias else "Σ w·l"
-        return f"monomial, {lanes}: with l = ln ξ, z(1) = z(0)·{power}; z' = ({rate})·z"
+        head, exponent = times("monomial", block.targets[0].size), self._exponent(block)
+        return f"{head}: z(1) = z(0)·e^({exponent})"
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("z", f"({self._exponent(block)})·z")]
+
+    def _exponent(self, block: Block) -> str:
+        return f"{'Σ ' * (block.operands[0].shape[-1] > 1)}w·l{' + b' * ('b' in block.tensors)}"
 
 
 monomial = Monomial()

@@ -132,14 +132,20 @@ class PartitionGadget(Gadget):
         return Closed((lam_end, mu - z * gone))
 
     def words(self, block: Block) -> str:
-        lam, bias = block.targets[0], " + b" * ("b" in block.tensors)
-        z = f"{'a·' * ('a' in block.tensors)}x{bias}"
+        lam = block.targets[0]
         rows = counted(lam.size // lam.shape[-1], "row")
         return (
-            f"partition, {rows} of {lam.shape[-1]}: lam_k(1) = ½(lam_k − lam_k+1), where −1 follows the last, and "
-            f"mu_k(1) = mu_k − ({z})·lam_k, which is 0 after tanh; with S the shift, A = ln((1 − S)/2) and "
-            f"B = −2A/(1 + S): lam' = A·lam + b, mu' = −({z})·(B·lam − κ)"
+            f"partition, {rows} of {lam.shape[-1]}: entry k of lam becomes half its difference to entry k + 1, where "
+            f"−1 follows the last, and mu(1) = mu − ({_argument(block)})·lam, which is 0 after tanh; with S the shift, "
+            "A = ln((1 − S)/2) and B = −2·A/(1 + S)"
         )
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("lam", "A·lam + b"), ("mu", f"−({_argument(block)})·(B·lam − κ)")]
+
+
+def _argument(block: Block) -> str:
+    return f"{'a·' * ('a' in block.tensors)}x{' + b' * ('b' in block.tensors)}"
 
 
 def _coefficients(t: Any, size: int) -> tuple[list[Any], list[Any]]:

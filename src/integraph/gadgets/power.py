@@ -20,7 +20,7 @@ class Power(Elementwise):
     tensors = ("a",)
     escapes = True
     domain = "the base of the power must be > 0; p + 1 is a multiple of it"
-    meaning = "from p = x − 1 and z = 1, z(1) = x^a"
+    meaning = "z(1) = z(0)·(1 + p(0))^a"
     equations = (
         ("p", -1, "p", "p"),
         ("z", 1, "a", "p", "z"),

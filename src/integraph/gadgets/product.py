@@ -13,7 +13,7 @@ from integraph.gadgets.gadget import Closed, Gadget, lane_values, row
 from integraph.numbers.arrays import Indices
 from integraph.program import Block, Ref, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.program.wording import each, times
 
 
 class Product(Gadget):
@@ -61,9 +61,14 @@ class Product(Gadget):
         return Closed((start[0] + t * f.sum(tensors["w"] * operands[0] * operands[1], -2),))
 
     def words(self, block: Block) -> str:
-        lanes, reads = counted(block.targets[0].size, "register"), block.operands[0].shape[-1]
-        gain = "w·x·v" if reads == 1 else "Σ w·x·v"
-        return f"product, {lanes}, {counted(reads, 'term')} each: z(1) = z(0) + {gain}; z' = {gain}"
+        size, reads = block.targets[0].size, block.operands[0].shape[-1]
+        return f"{times('product', size)}{each(reads, 'term', size)}: adds {self._gain(block)} to z"
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("z", self._gain(block))]
+
+    def _gain(self, block: Block) -> str:
+        return "w·x·v" if block.operands[0].shape[-1] == 1 else "Σ w·x·v"
 
 
 def _apart(block: Block) -> bool:

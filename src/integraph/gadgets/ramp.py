@@ -12,7 +12,7 @@ class Ramp(Elementwise):
     targets = ("z",)
     tensors = ("b",)
     additive = True
-    meaning = "z(1) = z(0) + b"
+    meaning = "adds b to z"
     equations = (("z", 1, "b"),)
 
     def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:

@@ -14,9 +14,7 @@ from integraph.numbers.arrays import Indices, numbers
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import dense
-from integraph.program.wording import counted, right_side
-
-SPELLED = 16  # terms that are written out in words
+from integraph.program.wording import counted
 
 
 class Raw(Gadget):
@@ -79,14 +77,12 @@ class Raw(Gadget):
         raise UsageError("a raw block has no closed form: use the taylor engine")
 
     def words(self, block: Block) -> str:
-        index, value = block.tensors["index"], block.tensors["value"]
-        text = f"raw, {counted(block.targets[0].size, 'register')}, {counted(len(value), 'term')}"
-        if len(value) > SPELLED:
-            return f"{text}: y' = b + A·z + Q(z, z), z = (y, x)"
-        names = [*(f"y{n}" for n in range(block.targets[0].size)), *(f"x{n}" for n in range(block.operands[0].size))]
-        terms = zip(index.tolist(), value.tolist(), strict=True)
-        rows = [(names[i], v, *(names[n] for n in factors if n != ONE)) for (i, *factors), v in terms]
-        return f"{text}: " + ", ".join(f"{y}' = {right_side(rows, y)}" for y in dict.fromkeys(r[0] for r in rows))
+        size, terms = counted(block.targets[0].size, "register"), counted(len(block.tensors["value"]), "term")
+        return f"raw, {size}, {terms}: any quadratic right-hand side"
+
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        z = "(y, x)" if block.operands[0].size else "y"
+        return [("y", f"b + A·{z} + Q({z}, {z})")]
 
 
 def _registers(block: Block, index: Indices) -> Indices:

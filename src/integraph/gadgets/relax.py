@@ -15,7 +15,7 @@ class Relax(Elementwise):
     name = "relax"
     targets = ("z",)
     tensors = ("r", "v")
-    meaning = "z(1) = v + e^−r·(z(0) − v)"
+    meaning = "z(1) = v + e^(−r)·(z(0) − v)"
     equations = (
         ("z", -1, "r", "z"),
         ("z", 1, "r", "v"),

@@ -14,7 +14,7 @@ class Relu(Elementwise):
     tensors = ("a", "b", "k")
     escapes = True
     domain = "s must start above −x/(e^{kx} − 1); x/2 is"
-    meaning = "from s = x/2, s(1) = x/(1 + e^−kx), close to max(x, 0)"
+    meaning = "from s = x/2, s(1) = x/(1 + e^(−k·x)), close to max(x, 0)"
     equations = (
         ("s", 1, "k", "x", "s"),
         ("s", -1, "k", "s", "s"),

@@ -13,7 +13,7 @@ class Sigmoid(Elementwise):
     operands = ("x",)
     escapes = True
     domain = "s must start above −x/(e^x − 1); x/2 is"
-    meaning = "from s = x/2 and g = 1/2, g(1) = 1/(1 + e^−x)"
+    meaning = "from s = x/2 and g = 1/2, g(1) = 1/(1 + e^(−x))"
     equations = (
         ("s", 1, "x", "s"),
         ("s", -1, "s", "s"),

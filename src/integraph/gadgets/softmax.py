@@ -88,11 +88,13 @@ class Softmax(Gadget):
         row = divided(f, t, u, m, operands[0], spread(self.shift(operands, tensors)))
         return Closed((f.grow(a, row.gap) / spread(row.n), row.u, row.m), {"m": row.alive})
 
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        return [("a", "(s + c − m)·a"), ("u", "(s + c − m)·u"), ("m", "Σ (s + c)·u − m²")]
+
     def words(self, block: Block) -> str:
         return (
             f"{self.name}, {counted(block.targets[2].size, 'row')} of {block.targets[0].shape[-1]}: "
-            "with σ = s + c, from a = 1/n, u = σ/n and m = mean σ, a(1) = softmax s; "
-            "a' = (σ − m)·a, u' = (σ − m)·u, m' = Σ σ·u − m²"
+            "with σ = s + c, from a = 1/n, u = σ/n and m = mean σ, a(1) = softmax s"
         )
 
 

@@ -16,7 +16,7 @@ class VariablePower(Elementwise):
     tensors = ()
     escapes = True
     domain = "the base of the power must be > 0; p + 1 is a multiple of it"
-    meaning = "from p = x − 1, q = y(x − 1) and z = 1, z(1) = x^y"
+    meaning = "z(1) = z(0)·(1 + p(0))^(q(0)/p(0))"
     equations = (
         ("p", -1, "p", "p"),
         ("q", -1, "p", "q"),

@@ -12,7 +12,8 @@ from integraph.paper.items.lemma4 import FIGURE
 from integraph.paper.lemma4_equations import printed_table
 from integraph.paper.rows import FAILS, PaperRow
 from integraph.plot.partition import figure
-from integraph.report.markup import Html, table, tag
+from integraph.report.markup import Html, escaped, table, tag
+from integraph.report.mathml import math, prose
 from integraph.report.page import Section, page
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ LEAD = (
 )
 STYLE = """
 .rows td:last-child { white-space: nowrap; font-weight: 600; color: var(--good); }
+.number { white-space: nowrap; }
 .rows td .fails { color: var(--level); }
 @media (max-width: 760px) {
   .rows thead { display: none; }
@@ -35,7 +37,7 @@ STYLE = """
   .rows td:nth-child(2) { color: var(--muted); }
 }
 """
-UNBROKEN = re.compile(r"(\de-)(?=\d)")  # 1e-16 stays on one line
+NUMBER = re.compile(r"(\d+(?:\.\d+)?e-\d+)")
 HEAD = ("item", "the paper says", "computed", "verdict")
 
 
@@ -50,12 +52,12 @@ def sections(reproduction: Reproduction) -> list[Section]:
     items = [row for row in reproduction.rows if not row.erratum]
     errata = [row for row in reproduction.rows if row.erratum]
     style = tag("style", Html(STYLE))
-    meaning = "Shown means: what is printed fails by the number given, and what we put in its place holds."
+    meaning = "A misprint is shown if what is printed fails, by the number given, and our correction holds."
     parts = [
         Section("The paper, item by item", [style, f"{reproduction.verdict}.", _rows(items, "Items of the paper")]),
         Section("Table 1", [part for row in items if row.table for part in _table_1(row)]),
         Section("Figure 1", [figure(Partition(*FIGURE))]),
-        Section("Errata", [meaning, _rows(errata, "What is printed and is not so")]),
+        Section("Errata", [meaning, _rows(errata, "Misprints, and what is meant")]),
     ]
     return [section for section in parts if section.parts]
 
@@ -63,17 +65,23 @@ def sections(reproduction: Reproduction) -> list[Section]:
 def _table_1(row: PaperRow) -> list[str]:
     head, *errors = row.table
     return [
-        "What the registers of Lemma 4 should hold after each step, with γ = c(x − (2k − 1)/2N).",
-        table(head, printed_table(), "As printed"),
-        "How far the paper's terms, integrated, are from it: relatively, or absolutely where it is 0.",
-        table(head, errors, "Errors"),
+        tag("p", prose("What the registers of Lemma 4 should hold after each step, with $γ = c(x − (2k − 1)/(2N))$.")),
+        table(head, [[math(cell) for cell in line] for line in printed_table()], "As printed"),
+        "The error of the paper's terms, integrated: relative, or absolute where the exact value is 0.",
+        table(head, [[math(line[0]) if "_" in line[0] else line[0], *line[1:]] for line in errors], "Errors"),
     ]
 
 
 def _rows(rows: Iterable[PaperRow], caption: str) -> Html:
     """A table where there is room for one, else one item below the other."""
-    cells = [(row.item, row.says, UNBROKEN.sub("\\1\u2060", row.computed), _verdict(row)) for row in rows]
+    cells = [(row.item, prose(row.statement), _unbroken(row.computed), _verdict(row)) for row in rows]
     return tag("div", table(HEAD, cells, caption), class_="rows")
+
+
+def _unbroken(text: str) -> Html:
+    """1e-16 stays on one line."""
+    parts = NUMBER.split(text)
+    return Html("".join(tag("span", part, class_="number") if n % 2 else escaped(part) for n, part in enumerate(parts)))
 
 
 def _verdict(row: PaperRow) -> Html:

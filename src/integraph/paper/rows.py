@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from integraph.program.summary import above
+from integraph.report.mathml import plain
 
 HOLDS, MISPRINT, FAILS = "holds", "misprint, shown", "fails"
 
@@ -28,16 +29,22 @@ class Finding:
 
 @dataclass(frozen=True)
 class PaperRow:
-    """One line of the reproduction; `label` is that of the paper's source, where it has one."""
+    """One line of the reproduction; `statement` is what the paper says, with formulas between dollars, and `label` that
+    of the paper's source, where it has one."""
 
     item: str
-    says: str
+    statement: str
     computed: str
     verdict: str
     label: str = ""
     erratum: bool = False
     numbers: dict[str, Number] = field(default_factory=dict)
     table: Cells = ()
+
+    @property
+    def says(self) -> str:
+        """The statement as a terminal shows it."""
+        return plain(self.statement)
 
 
 @dataclass(frozen=True)

@@ -43,14 +43,14 @@ def bounds(s: Subject) -> str:
     said = []
     if s.promised == 0:
         rounded = "the rounding of float64"
-        rest = f", but more than {rounded} is seen." if s.broken else f": what is seen is {rounded}."
+        rest = f", but the measured error exceeds {rounded}." if s.broken else f": the measured error is {rounded}."
         said.append(f"The construction is exact{rest}")
     elif s.promised is not None:
-        said.append(f"Promised is at most {above(s.promised)}.")
+        said.append(f"The promised error is at most {above(s.promised)}.")
     if s.broken:
-        said.append("That is not kept: is this the source that was compiled?")
+        said.append("The promise is not kept: is this the source that was compiled?")
     if s.proven is not None:
-        said.append(f"Proven is at most {above(s.proven)}.")
+        said.append(f"The proven error is at most {above(s.proven)}.")
     return " ".join(said)
 
 

@@ -24,7 +24,7 @@ def rates(s: Subject) -> Picture | str:
     if not program.depth:
         return "the program has no segments"
     if program.terms > TERMS:
-        return f"{program.terms:,} terms are more than the {TERMS:,} that are looked at"
+        return f"{program.terms:,} terms exceed the limit of {TERMS:,}"
     largest, decay = np.zeros(program.depth), np.zeros(program.depth)
     for number, terms in program.stream():
         largest[number] = max(largest[number], float(np.abs(terms.value).max()))

@@ -40,7 +40,7 @@ def sparsity(s: Subject) -> Picture | str:
     if not program.depth:
         return "the program has no segments"
     if program.terms > TERMS:
-        return f"{program.terms:,} terms are more than the {TERMS:,} that are looked at"
+        return f"{program.terms:,} terms exceed the limit of {TERMS:,}"
     numbers = shown_segments(program)
     counts = [count_segment(program.segments[n], program) for n in numbers]
     dotted = sum(counts) <= DOTS and program.width <= WIDE

@@ -23,6 +23,7 @@ from integraph.plot.places import Slice, places
 from integraph.program import Program
 from integraph.program.box import where
 from integraph.program.engine import first_able
+from integraph.program.identifiers import is_identifier
 from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
@@ -89,9 +90,10 @@ class Subject:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """What the inputs are called."""
+        """What the inputs are called: as in the source if these are identifiers, else as the registers are."""
         named = getattr(self.target, "variables", ())
-        return named if len(named) == self.program.inputs else tuple(map(self.program.registers.name, self._inputs))
+        good = len(named) == self.program.inputs and all(map(is_identifier, named))
+        return named if good else tuple(map(self.program.registers.name, self._inputs))
 
     @property
     def _inputs(self) -> range:

@@ -34,10 +34,8 @@ FAR = 30.0  # times as much needs a logarithmic axis
 LEAST = 2  # plans to choose from: one says nothing
 THIS = "this program"
 OURS, PAPER, HERE = 0, 1, 3  # colours
-NETS = "Narrow programs forget by decay, the faster the smaller ε is; wide ones have more registers and fewer segments."
-EXACT = (
-    "Exact programs have no ε: what they need depends on how registers are used again, kept, cleaned, or left to decay."
-)
+NETS = "Narrow programs clear registers by decay, faster for smaller ε; wide ones have more registers, fewer segments."
+EXACT = "Exact programs have no ε: their size depends on how registers are reused: kept, cleaned, or left to decay."
 
 
 def trade_off(s: Subject) -> Picture | str:

@@ -68,7 +68,7 @@ def _inputs(s: Subject) -> list[tuple[str, Floats]]:
     corners = ["the centre", "the lowest corner", "the highest corner", "a corner", "a corner"]
     inputs = list(zip(corners, s.landmarks, strict=False))
     if s.seen is not None and s.seen.largest > 0:
-        inputs.append(("where the difference seen is largest", s.seen.worst))
+        inputs.append(("where the largest difference was found", s.seen.worst))
     return inputs
 
 

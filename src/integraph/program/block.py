@@ -51,8 +51,12 @@ class Op(ABC):
         """The exact number of canonical terms, or None where only lowering can tell."""
 
     @abstractmethod
+    def derivatives(self, block: Block) -> list[tuple[str, str]]:
+        """Each target and its derivative, in the letters of roles and tensors."""
+
+    @abstractmethod
     def words(self, block: Block) -> str:
-        """One sentence: what the block does."""
+        """One sentence in the same letters: what the block does."""
 
 
 _OPS: dict[str, Op] = {}

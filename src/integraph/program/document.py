@@ -189,13 +189,16 @@ class _Decoder:
 def _registers(part: object, limit: int) -> Registers:
     registers = Registers()
     for group in checked(list, part, "registers"):
-        name, shape = _parts(group, 2, "a register group")
+        name, shape, *labels = _parts(
+            group, 3 if isinstance(group, list) and len(group) == 3 else 2, "a register group"
+        )
         sizes = _ints(shape, "the shape of a register group")
         if not sizes or len(sizes) > MAX_AXES or min(sizes) < 1:
             raise FileError(f"register group {_show(name)} has shape {_show(sizes)}: needs 1 to {MAX_AXES} sizes ≥ 1")
         if registers.width + math.prod(sizes) > limit:
             raise FileError(f"more than {limit} registers: if you trust the file, raise max_registers")
-        registers.new(checked(str, name, "the name of a register group"), *sizes)
+        label = "".join(checked(str, label, "the label of a register group") for label in labels)
+        registers.new(checked(str, name, "the name of a register group"), *sizes, label=label)
     return registers
 
 

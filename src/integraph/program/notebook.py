@@ -6,8 +6,9 @@ import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from integraph.program.description import describe
 from integraph.program.engine import DOUBLE
-from integraph.program.summary import describe, errors
+from integraph.program.summary import errors
 from integraph.text import lines
 
 if TYPE_CHECKING:

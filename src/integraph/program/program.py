@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
 from integraph.numbers.arrays import Floats
-from integraph.program import dynamics, lowering, notebook, spec, summary, transform
+from integraph.program import description, dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, engine_named, first_able
 from integraph.program.origin import Origin
@@ -231,8 +231,8 @@ class Program:
         return transform.reverse(self)
 
     def describe(self) -> str:
-        """What each segment does, in words."""
-        return summary.describe(self)
+        """What the registers mean, and what each segment does: its equations, then a sentence for each block."""
+        return description.describe(self)
 
     def summary(self, points: int = 9) -> str:
         """A table: sizes, largest rate, stiffness (`points` times in each segment), and what is known of the error."""

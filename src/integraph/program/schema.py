@@ -1,6 +1,6 @@
 """What a program file says: a JSON document and the tensors that it names.
 
-    registers  [[name, shape], …]                    inputs     how many of them hold the input
+    registers  [[name, shape, label], …]             inputs     how many of them hold the input
     segments   [[label, duration, rate, blocks], …]  readout    [indptr, indices, data] of C in compressed rows
     blocks     [[operation, targets, operands, {tensor: name}], …]
     scales     tensor or null                        source, proven, seen as in Program
@@ -11,8 +11,9 @@
     origin     {source, kind, method, eps, options, variables, box, version}, where there is one, as in Origin; an
                option is a text, an integer, a truth value, or [float]
 
-A reference to registers is [offset, shape, strides], or the name of an int64 tensor that lists them. A float is its
-hexadecimal text, which is exact.
+An empty label is left out. Files of version 0.1 have no labels, and long names: when such a file is loaded, a name that
+is no identifier becomes a label. A reference to registers is [offset, shape, strides], or the name of an int64 tensor
+that lists them. A float is its hexadecimal text, which is exact.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
     readout, budget = program.readout, program.budget
     document = {
-        "registers": [[checked(str, g.name, "a register name"), list(g.view.shape)] for g in program.registers],
+        "registers": [[g.name, list(g.view.shape), *[g.label][: bool(g.label)]] for g in program.registers],
         "inputs": program.inputs,
         "segments": [
             [

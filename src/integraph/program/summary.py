@@ -1,4 +1,4 @@
-"""What a program says about itself: in two lines, in a table, segment by segment."""
+"""What a program says about itself: in two lines, and in a table."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 from integraph.errors import FlowError, UsageError
 from integraph.numbers.arrays import Floats
 from integraph.program.engine import DOUBLE
-from integraph.program.lowering import count_segment, stream_segment
-from integraph.program.terms import ONE, concatenate
-from integraph.program.wording import right_side
+from integraph.program.lowering import stream_segment
+from integraph.program.terms import ONE
 
 if TYPE_CHECKING:
     from integraph.program.origin import Origin
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 MANY_TERMS = 2_000_000  # above, a table should not wait for eigenvalues
 MAX_PATH = 50_000_000  # numbers of a trajectory that a table may hold: 400 MB
-SPELLED = 24  # terms of a segment whose equations are written out
 SIDES = 3  # intervals of a box that are written out
 SEED = 0
 
@@ -50,7 +48,7 @@ def short(program: Program) -> str:
 
 
 def errors(program: Program) -> list[str]:
-    """What is known of the error, promised, proven and seen."""
+    """What is known of the error: promised, proven, measured."""
     budget = program.budget
     known = (
         []
@@ -58,42 +56,11 @@ def errors(program: Program) -> list[str]:
         else [f"promised error ≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
-    known += [f"seen error {program.seen:.3g}"] if program.seen is not None else []
+    known += [f"measured error {program.seen:.3g}"] if program.seen is not None else []
     if budget is None:
         here = "" if program.domain is None else f" for x in {named_box(program.domain.low, program.domain.high)}"
         return [", ".join(known) + here if known else f"nothing is promised of the error{here}"]
     return known
-
-
-def describe(program: Program) -> str:
-    return "\n".join(line for number in range(program.depth) for line in described(program, number))
-
-
-def described(program: Program, number: int, spelled: int = SPELLED) -> list[str]:
-    """A segment, line by line: what it is, each block in words, and its equations if it has at most `spelled` terms."""
-    s = program.segments[number]
-    how = "" if s.rate == 1 else f", right-hand sides times {s.rate:g}: t = {s.tau:g} of the blocks' own time"
-    lines = [f"segment {number}: {s.label} (duration {s.duration:g}{how})"]
-    for block in s.blocks:
-        roles = zip(block.op.targets + block.op.operands, block.refs(), strict=True)
-        where = ", ".join(f"{role} is {program.registers.names(ref)}" for role, ref in roles if ref.size)
-        lines.append(f"    {block.op.words(block)}; {where}")
-    return lines + [f"    {equation}" for equation in equations(program, number, spelled)]
-
-
-def equations(program: Program, number: int, spelled: int = SPELLED) -> list[str]:
-    """Eq. (1) of a segment with the names of its registers, if it has at most `spelled` terms."""
-    if count_segment(program.segments[number], program) > spelled:
-        return []
-    names = program.registers.name
-    terms = concatenate(list(program.segment_terms(number)))
-    rows = [
-        (names(i), value, *(names(factor) for factor in (j, k) if factor != ONE))
-        for i, j, k, value in zip(
-            terms.i.tolist(), terms.j.tolist(), terms.k.tolist(), terms.value.tolist(), strict=True
-        )
-    ]
-    return [f"{name}' = {right_side(rows, name)}" for name in dict.fromkeys(row[0] for row in rows)]
 
 
 Stiffness = tuple[float | None, str]  # None where it is not computed; in words
@@ -136,7 +103,7 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
         rows.append(("promised error", f"≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"))
     rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
-    rows.append(("seen error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
+    rows.append(("measured error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 
 

@@ -59,7 +59,7 @@ def then(first: Program, second: Program) -> Program:
     if first.outputs != second.inputs:
         raise UsageError(f"the first program has {first.outputs} outputs, the second takes {second.inputs}")
     registers = first.registers.copy()
-    registers.extend(second.registers, "'")
+    registers.extend(second.registers)
     moved = [replace(s, blocks=tuple(_shift(b, first.width) for b in s.blocks)) for s in second.segments]
     used = np.unique(first.readout.indices).astype(np.int64)
     weights = first.readout[:, used].toarray()

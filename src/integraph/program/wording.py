@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+LETTER = re.compile(r"[^\W\d_][A-Za-z0-9_]*")
 
 
 def counted(n: int, noun: str) -> str:
-    """`1 lane`, `3 lanes`."""
+    """`1 term`, `3 terms`."""
     return f"{n} {noun}{'s' * (n != 1)}"
+
+
+def times(name: str, n: int) -> str:
+    """`tanh`, or `tanh × 3` for three of them at once."""
+    return name if n == 1 else f"{name} × {n}"
+
+
+def each(n: int, noun: str, of: int) -> str:
+    """`, 3 weights each`; nothing where there is one weight, and no `each` of a single thing."""
+    return "" if n == 1 else f", {counted(n, noun)}{' each' * (of > 1)}"
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """A text in which every letter that has a name is called by it: `z' = w·x` as `mu' = w·alpha`."""
+    return LETTER.sub(lambda match: names.get(match[0], match[0]), text)
 
 
 def right_side(equations: Iterable[tuple[Any, ...]], target: str) -> str:

@@ -11,23 +11,28 @@ from integraph.api.origin import recalled
 from integraph.plot.picture import Picture
 from integraph.plot.subject import Subject
 from integraph.program.box import where
+from integraph.program.description import SegmentDescription, described, legend, outputs
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import named_box, sizes
 from integraph.report.error_summary import card, error_section
-from integraph.report.markup import code, details, facts, tag
+from integraph.report.markup import Html, code, details, escaped, facts, table, tag
+from integraph.report.mathml import equations, math, prose
 from integraph.report.page import Section
 
 if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
+    from integraph.program import Program
 
 POINTS = 9  # times in each segment at which the stiffness is looked at
-LINES = 400  # of a description that are shown
-FEW = 40  # lines of a description that are shown at once
+LINES = 400  # lines of a description, as the terminal prints it, that are shown
+FEW = 40  # lines that are shown without unfolding
 PAIRS = 8  # of a box that are written out
-EQUATION = (
-    "A quadratic neural ODE, y′ = b + A y + Q(y, y) with b, A and Q constant in each of D segments of time; the W "
-    "registers begin as (x, 0, …, 0), and the output is read from them at the end."
+GROUPS = 100  # rows of the legend
+EQUATION = ("y' = b + A y + Q(y, y)", "y(0) = (x, 0, …, 0)")
+MEANING = (
+    "A quadratic neural ODE: $b$, $A$ and $Q$ are constant in each of $D$ segments of time. The $W$ registers $y$ "
+    "start with the input $x$ and zeros; the output is read from them at the end."
 )
 CARDS = {"width W": "Width W", "depth D": "Depth D", "horizon T": "Horizon T", "terms": "Terms"}
 
@@ -49,7 +54,7 @@ def _compiled(subject: Subject) -> Section:
     program = subject.program
     rows = dict(sizes(program, POINTS))
     cards = [card(title, rows.pop(name).split()[0], "") for name, title in CARDS.items()]
-    origin = "nothing: no source was given, and the program names no formula"
+    origin = "nothing: no source was given, and the program does not name a formula"
     more: list[tuple[object, object]] = [
         ("source", tag("code", rows.pop("source"))),
         ("compared with", origin if subject.target is None else repr(subject.target)),
@@ -58,24 +63,57 @@ def _compiled(subject: Subject) -> Section:
     ]
     more += [] if program.bits > DOUBLE else [("precision", f"{DOUBLE} bits: float64")]
     more.append(("SHA-256 of the ODE", tag("code", program.digest)))
-    return Section("What was compiled", [EQUATION, tag("div", *cards, class_="cards"), facts(more)])
+    return Section(
+        "What was compiled",
+        [equations(EQUATION), tag("p", prose(MEANING)), tag("div", *cards, class_="cards"), facts(more)],
+    )
 
 
 def _pictures(gallery: Mapping[str, Picture | str]) -> Section:
     drawn = [picture for picture in gallery.values() if isinstance(picture, Picture)]
     missing = [(name.replace("_", " "), why) for name, why in gallery.items() if isinstance(why, str)]
-    hint = "Drag in a picture to see a part of it, double-click to see all; names below a picture hide and show."
+    hint = (
+        "Drag across a picture to zoom in, double-click to zoom out. Click a name below a picture to hide or show it."
+    )
     return Section("Pictures", [hint, *drawn, *([tag("h3", "Not shown"), facts(missing)] if missing else [])])
 
 
 def _segments(subject: Subject) -> Section:
-    lines = subject.program.describe().splitlines()
-    shown = "\n".join(lines[:LINES])
-    left = len(lines) - LINES
-    text = code(shown, "Segments in words and equations")
-    parts = [details("In words, and in equations where they are short", text) if len(lines) > FEW else text]
-    parts += [tag("p", f"… and {left:,} more lines: program.describe() gives all.")] if left > 0 else []
-    return Section("What each segment does", parts if lines else ["There is no segment: the output is the input."])
+    """The legend, then each segment: its equations, what its blocks compute."""
+    program = subject.program
+    if not program.depth:
+        return Section("What each segment does", ["There is no segment: the output is the input."])
+    shown, lines = [], 0
+    for number in range(program.depth):
+        segment = described(program, number)
+        lines += len(segment.lines())
+        if lines > LINES:
+            break
+        shown.append(_segment(segment))
+    left = program.depth - len(shown)
+    more = [tag("p", f"… and {left:,} more segments, which program.describe() prints.")] if left else []
+    output = outputs(program)
+    read = [tag("div", equations(output), class_="scroll equations", tabindex="0", role="region", aria_label="Output")]
+    parts = [*shown, *more, *([tag("h3", "Output"), *read] if output else [])]
+    return Section(
+        "What each segment does",
+        [_legend(program), *([details("Equations and sentences", *parts)] if lines > FEW else parts)],
+    )
+
+
+def _segment(segment: SegmentDescription) -> Html:
+    drawn = tag("div", equations(segment.equations), class_="scroll equations", tabindex="0", role="region",
+                aria_label=f"Equations of {segment.title}")  # fmt: skip
+    sentences = [tag("li", sentence) for sentence in segment.sentences]
+    return tag("div", tag("h3", segment.title), drawn, tag("ul", *sentences), class_="segment")
+
+
+def _legend(program: Program) -> Html:
+    rows = legend(program)
+    cells = [(math(names.replace(" … ", ", …, ")), tag("code", names), meaning) for names, meaning in rows[:GROUPS]]
+    left = len(rows) - GROUPS
+    cells += [(escaped("…"), escaped(""), f"{left:,} more, which program.describe() prints")] if left > 0 else []
+    return table(("symbol", "name", "meaning"), cells, "Symbols, as they are typeset here and named in files")
 
 
 def _again(subject: Subject, proof: Proof | Certificate | None) -> Section:
@@ -95,8 +133,8 @@ def _again(subject: Subject, proof: Proof | Certificate | None) -> Section:
         *([] if named else [f"source = ...  # {subject.target!r}"]),
         f"integraph.report({', '.join(arguments)})",
     ]
-    says = f"The same program, source and proof give the same page, byte by byte, with integraph {__version__}."
-    return Section("How to make it again", [says, code("\n".join(lines), "Python")])
+    says = f"The same program, source and proof give the same page, byte for byte, with Integraph {__version__}."
+    return Section("How to reproduce this page", [says, code("\n".join(lines), "Python")])
 
 
 def _box(subject: Subject) -> list[str]:

@@ -28,7 +28,7 @@ CANNOT = "cannot: it proves formulas, and networks compiled by Theorem 2. integr
 def error_section(subject: Subject, proof: Proof | Certificate | None) -> Section:
     """Three cards, and the proof if there is one."""
     cards = tag("div", _promised(subject), _proven(subject, proof), _seen(subject), class_="cards wide")
-    return Section("How far it can be off", [cards] if proof is None else [cards, _proof(proof)])
+    return Section("Error bounds", [cards] if proof is None else [cards, _proof(proof)])
 
 
 def card(name: str, value: str | None, says: str, look: str = "") -> Html:
@@ -41,16 +41,14 @@ def card(name: str, value: str | None, says: str, look: str = "") -> Html:
 def _promised(subject: Subject) -> Html:
     budget = subject.program.budget
     if budget is None:
-        return card("Promised error", None, "Whoever built this program gave no bound of its error.")
+        return card("Promised error", None, "The construction gives no error bound.")
     where = named_box(budget.low, budget.high)
     if subject.promised is None:
         return card("Promised error", None, f"The promise, ≤ {above(budget.total)}, is for x in {where} only.")
     parts = {"approximation": budget.approximation, "residue": budget.residue, "rounding of controls": budget.rounding}
     summands = " + ".join(f"{above(part)} {name}" for name, part in parts.items() if part) or "nothing approximated"
     bound = f"≤ {above(budget.total)}"
-    return card(
-        "Promised error", bound, f"What the construction guarantees for every x in {where}, by formula: {summands}."
-    )
+    return card("Promised error", bound, f"The construction guarantees this for every x in {where}: {summands}.")
 
 
 def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
@@ -62,9 +60,9 @@ def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
         if subject.proven is None:
             box = subject.program.box
             only = "a box that it does not name" if box is None else f"x in {named_box(box.low, box.high)} only"
-            says = f"What the program says was proved of it, ≤ {above(stored)}, is for {only}."
+            says = f"The file states that ≤ {above(stored)} was proved, but for {only}."
             return card("Proven error", None, says)
-        says = "What the program says was proved of it. The proof itself is not part of this report."
+        says = "The file states that this bound was proved. The proof is not part of this report."
         return card("Proven error", f"≤ {above(stored)}", says)
     where = named_box(np.array(proof.box.low), np.array(proof.box.high))
     means = f"Computed with ball arithmetic for every x in {where}, for the exact flow of the stored controls."
@@ -91,21 +89,25 @@ def _seen(subject: Subject) -> Html:
     if subject.seen is None:
         why = "no source was given" if subject.target is None else "the source has no values to compare with"
         value = None if stored is None else f"{stored:.3g}"
-        return card("Seen error", value, f"Not measured for this report: {why}.{carried}")
+        return card("Measured error", value, f"Not measured for this report: {why}.{carried}")
     points, lost = len(subject.seen.points), subject.seen.lost
     holes = f" At {lost:,} of them the source or the flow has no value." if lost else ""
     if lost == points:
-        return card("Seen error", None, f"At none of {points:,} points both source and flow have a value.{carried}")
+        return card(
+            "Measured error", None, f"At none of {points:,} points do both source and flow have a value.{carried}"
+        )
     bits = subject.program.bits
     how = "in float64, rounding included" if bits <= DOUBLE else f"the flow in {bits} bits, the source in float64"
-    says = f"The largest |source − program| at {points:,} points of the box, measured for this report, {how}."
+    says = f"The largest difference |source − program| found at {points:,} points of the box, {how}."
     largest, promised = subject.seen.largest, subject.promised
     more, look = " Elsewhere it can be larger.", ""
     if promised is not None and largest > promised:
         look = "refuted" if subject.broken else ""
-        more = " That is more than is promised: "
-        more += "is this the source that was compiled?" if look else "rounding, of which no promise speaks."
-    return card("Seen error", f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
+        more = " This exceeds the promised error: "
+        more += (
+            "is this the source that was compiled?" if look else "the promise does not cover the rounding of float64."
+        )
+    return card("Measured error", f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
 
 
 def _proof(proof: Proof | Certificate) -> Html:
@@ -114,16 +116,16 @@ def _proof(proof: Proof | Certificate) -> Html:
         ("status of the proof", proof.status),
         ("box", f"x in {named_box(np.array(proof.box.low), np.array(proof.box.high))}"),
         ("asked", "a bound" if proof.eps is None else f"≤ {above(proof.eps)}"),
-        ("proven from above", f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else "nothing"),
-        ("proven from below", f"≥ {below(proof.lower)}{_where(proof.point)}"),
+        ("proven upper bound", f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else "nothing"),
+        ("proven lower bound", f"≥ {below(proof.lower)}{_where(proof.point)}"),
     ]
     reason = getattr(proof, "reason", "")
-    rows += [("why not more", reason)] if reason else []
-    rows += [("takes for granted", text) for text in proof.assumed] or [("takes for granted", "nothing")]
+    rows += [("reason", reason)] if reason else []
+    rows += [("assumption", text) for text in proof.assumed] or [("assumptions", "none")]
     if certificate is not None:
         rows += [("certificate", tag("code", certificate.seal)), ("of the source", tag("code", certificate.target))]
     if certificate is proof:
-        rows.append(("checked", "not by this report: integraph.check computes every box of it again"))
+        rows.append(("checked", "not for this report; integraph.check computes every box again"))
     return facts(rows)
 
 

@@ -22,7 +22,7 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "report": (["wave.integraph"], "wrote wave.html"),
     "certify": (["wave.integraph", "-o", "new.proof.json"], "status    proved"),
     "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
-    "bench": (["wave.integraph"], "What would take longer than 2 s is not run"),
+    "bench": (["wave.integraph"], "Runs that would take longer than 2 s are left out"),
 }
 BAD: dict[str, tuple[list[str], str]] = {
     "compile": (["sin(3*x)*exq(-y)"], "did you mean exp?"),

@@ -43,7 +43,7 @@ def test_describe(lean: Path, path: Path) -> None:
     assert sum(segment["terms"] for segment in data["segments"]) == program.terms
     integraph.compile("sin(3*x)").save(path)
     spelled = call("describe", path, "--json").data["segments"]
-    assert spelled[1]["equations"] == ["v(sin(3*x))' = −3·x·u(sin(3*x))", "u(sin(3*x))' = 3·x·v(sin(3*x))"]
+    assert spelled[1]["equations"] == ["v1' = −3·x·u1", "u1' = 3·x·v1"]
 
 
 def test_describe_one_segment_spells_all_of_it(lean: Path) -> None:

@@ -22,9 +22,13 @@ def test_a_layer_norm_on_every_engine(path: Path) -> None:
     program = build(r, [segment("norm", gadgets.powers(p, z, a=-0.5))], z)
     assert program.terms == 16 + 16 * 32
     assert program.describe() == (
+        "p1_1 … p16_1, z1_1 … z16_32  inputs\n"
+        "a                            stored numbers, others in each block\n"
+        "\n"
         "segment 0: norm (duration 1)\n"
-        "    powers, 512 lanes, 1 power, 0 exponents each: z(1) = z(0)·(1 + p)^a; p' = −p², z' = (a·p)·z; "
-        "p is p, z is z"
+        "    p' = −p²\n"
+        "    z' = (a·p)·z\n"
+        "    powers × 512: z(1) = z(0)·(1 + p(0))^a"
     )
     program.save(path)
     again = load(path)
@@ -56,7 +60,7 @@ def test_a_formula_in_one_run(path: Path) -> None:
         np.testing.assert_allclose(found[:, 0], wanted[: len(found)], rtol=1e-13, atol=1e-15)
     found = program(inputs, engine="taylor")[:, 0]
     np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=2e-14)  # near 0 as good as the cosine
-    assert "turned by θ = c·t, which takes (0, 1) to (sin θ, cos θ); p' = −p², u' = g·u + θ·v" in program.describe()
+    assert "e^(w·x2), turned by θ = c·x1, which takes (0, 1) to (sin θ, cos θ)" in program.describe()
 
 
 @pytest.mark.parametrize("lanes", [(), (2,), (2, 3)])

@@ -156,16 +156,16 @@ def test_the_largest_difference_is_that_of_all_that_is_drawn() -> None:
 def test_what_is_not_rounding_is_not_called_so(text: str) -> None:
     """A wrong source, and a program with another weight."""
     program = integraph.compile(text)
-    excuse = "exact: what is seen is the rounding of float64"
+    excuse = "exact: the measured error is the rounding of float64"
     assert excuse in drawn(error(subject(program))).says
     weights = replace(program, readout=program.readout * 1.001)
     for one, source in ((program, f"{text} + 1e-6*x"), (weights, text)):
         says = drawn(error(subject(one, source))).says
         assert excuse not in says
-        assert "exact, but more than the rounding of float64 is seen" in says
+        assert "exact, but the measured error exceeds the rounding of float64" in says
     net = integraph.network([(np.eye(2), None, "tanh"), (np.ones((1, 2)), None)])
     off = integraph.network([(np.eye(2), None, "tanh"), (1.01 * np.ones((1, 2)), None)])
-    assert "That is not kept" in drawn(gallery(subject(integraph.compile(net), off))["layers"]).says
+    assert "The promise is not kept" in drawn(gallery(subject(integraph.compile(net), off))["layers"]).says
 
 
 def test_the_end_of_numbers() -> None:
@@ -201,7 +201,7 @@ def test_trajectory_has_a_frame_for_centre_and_corners() -> None:
     assert found.slider == "input"
     assert len(found.frames) == 6
     assert "x = 0, y = 1, a corner" in [frame.label for frame in found.frames]
-    assert "difference seen is largest" in found.frames[-1].label
+    assert "largest difference was found" in found.frames[-1].label
     assert len({len(frame.panels) for frame in found.frames}) == 1
 
 

@@ -63,7 +63,7 @@ def test_a_program_says_what_it_is() -> None:
         assert text in page.text
     assert f"{program.terms} terms" in page.text
     assert "promised error ≤" in page.text
-    assert "seen error" in page.text
+    assert "measured error" in page.text
     assert program.describe() in page.text
 
 

@@ -40,7 +40,8 @@ def test_sizes_and_repr() -> None:
     for part in ("a product of tanhs", "2 → 1", "W = 12", "D = 3", "T = 3", "22 terms", "≤ 1e-06", "2.5e-07"):
         assert part in text
     assert "segment 1: tanh" in program.describe()
-    assert "alpha' = x − alpha·lam" in program.describe()
+    assert "alpha1' = mu1 − alpha1·lam1" in program.describe()
+    assert "tanh × 3: from alpha = lam = 0, alpha(1) = tanh mu" in program.describe()
 
 
 def test_calling() -> None:
@@ -109,7 +110,7 @@ def test_trajectory_follows_the_ode() -> None:
         y = found.y[:, -1]
     assert path.switches.tolist() == [0, 1, 2, 3]
     assert path.labels == ("affine", "tanh", "product")
-    assert path.names[5] == "alpha[0]"
+    assert path.names[5] == "alpha1"
     with pytest.raises(UsageError, match="one input"):
         program.trajectory([x, x])
 
@@ -242,13 +243,13 @@ def test_what_things_say_about_themselves() -> None:
     assert repr(tanh) == "<gadget tanh(alpha, lam, x)>"
     assert "Lemma 1" in tanh.__doc__
     assert repr(program.registers).startswith("Registers: W = 12, of them 2 inputs: x [2], mu [3]")
-    assert "z is mu, x is x[0] … x[1]" in program.describe()
+    assert "adds Σ w·x + b to mu" in program.describe()
     back = program.rescale_time(1.5).reverse()
-    assert "right-hand sides times -2: t = -1 of the blocks' own time" in back.describe()
+    assert "(duration 0.5, right-hand sides × -2)" in back.describe()
     assert back.reverse().source == program.source
     r = Registers()
     y = r.inputs("y", 3)
     A, Q = np.diag([-10.0, -1.0, -8 / 3]), np.zeros((3, 3, 3))
     A[0, 1], A[1, 0], Q[1, 0, 2], Q[2, 0, 1] = 10.0, 28.0, -1.0, 1.0
     lorenz = build(r, [segment("Lorenz", raw(y, A=A, Q=Q))], y)
-    assert "y0' = −10·y0 + 10·y1, y1' = 28·y0 − y1 − y0·y2" in lorenz.describe()
+    assert "    y1' = −10·y1 + 10·y2\n    y2' = 28·y1 − y2 − y1·y3\n" in lorenz.describe()

@@ -60,7 +60,9 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
     import mpmath
 
     words = read(integraph.report(program, tmp_path / "report.html")).words
-    found = re.search(r"Seen error (\S+) The largest \|source − program\| at ([\d,]+) points", words)
+    found = re.search(
+        r"Measured error (\S+) The largest difference \|source − program\| found at ([\d,]+) points", words
+    )
     assert found is not None
     x = np.linspace(0.0, 1.0, 2001)
     truth = np.array([float(mpmath.exp(-t) * mpmath.sin(5 * t)) for t in x])
@@ -72,8 +74,8 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize("off", ["0.25", "1e-11"])
 def test_another_source_is_noticed(off: str, tmp_path: Path) -> None:
     words = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", f"x^2 + {off}")).words
-    assert f"Seen error {off} " in words
-    assert "more than is promised: is this the source that was compiled?" in words
+    assert f"Measured error {off} " in words
+    assert "exceeds the promised error: is this the source that was compiled?" in words
     right = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", "x^2")).words
     assert "is this the source" not in right
 
@@ -83,11 +85,11 @@ def test_without_a_source_it_says_so(tmp_path: Path) -> None:
     assert "no source was given" in words
     assert "Promised error unknown" in words
     assert "Proven error unknown" in words
-    assert "Seen error unknown Not measured" in words
+    assert "Measured error unknown Not measured" in words
     assert "Not shown" in words
     known = read(integraph.report(identity().with_errors(proven=1.5e-3, seen=2e-4), tmp_path / "report.html")).words
-    assert "Proven error unknown What the program says was proved of it, ≤ 0.0015, is for a box" in known
-    assert "Seen error 0.0002 Not measured" in known
+    assert "Proven error unknown The file states that ≤ 0.0015 was proved, but for a box" in known
+    assert "Measured error 0.0002 Not measured" in known
 
 
 def test_a_source_that_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -112,9 +114,9 @@ def test_what_is_proved_for_one_box_is_not_said_of_another(tmp_path: Path) -> No
     program = integraph.compile("tanh(x)", box=(0, 1)).with_errors(proven=1e-9)
     path = tmp_path / "report.html"
     for box in ((0, 1), (0.25, 0.5)):
-        assert "Proven error ≤ 1e-09 What the program says" in read(integraph.report(program, path, box=box)).words
+        assert "Proven error ≤ 1e-09 The file states" in read(integraph.report(program, path, box=box)).words
     other = read(integraph.report(program, path, box=(0, 1.5))).words
-    assert re.search(r"Proven error unknown What .*?, ≤ 1e-09, is for x in \[0, 1\] only", other)
+    assert re.search(r"Proven error unknown The file states that ≤ 1e-09 was proved, but for x in \[0, 1\] only", other)
     proof = integraph.certify(program, "tanh(x)", 1e-6, seconds=5, workers=1, progress=False)
     assert proof.status == "proved"
     reader = read(integraph.report(program, path, box=(0, 1.5), proof=proof))
@@ -144,7 +146,7 @@ def test_a_proof_is_shown(net: tuple[integraph.Network, Program], tmp_path: Path
         for n, given in enumerate((loaded, tmp_path / "proof.json"))
     ]
     assert pages[0] == pages[1]
-    assert "not by this report: integraph.check computes every box of it again" in pages[0].decode()
+    assert "not for this report; integraph.check computes every box again" in pages[0].decode()
 
 
 def test_a_refuted_promise_is_shown(net: tuple[integraph.Network, Program], tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def parse(data: bytes) -> Certificate:
     if str(certificate).encode() != data:
         raise ValueError("it is not in canonical form: it was altered")
     if not certificate.intact:
-        raise ValueError("its seal does not match its contents: it was altered")
+        raise ValueError("its checksum does not match its contents: it was altered")
     if wrong := fault(certificate):
         raise ValueError(wrong)
     return certificate

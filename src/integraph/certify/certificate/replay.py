@@ -77,7 +77,7 @@ def claim(certificate: Certificate) -> str:
 
 
 def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:
-    _need(certificate.intact, "its seal does not match its contents")
+    _need(certificate.intact, "its checksum does not match its contents")
     of_program, of_target = digests(program, target)
     _need(certificate.program == of_program, "it is about another program")
     _need(certificate.target == of_target, "it is about another target")

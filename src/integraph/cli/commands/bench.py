@@ -33,9 +33,9 @@ UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 SOURCE = "source"  # in numpy, or whatever its Python function does
 FORMULA = "sin(3*x)*exp(-y)"
 NUMBERS = 50_000_000  # of the inputs of a batch
-NOTE = f"""Times are the best of several turns; source is evaluated without the ODE.
-Last: the largest difference of outputs, and at how many inputs.
-What would take longer than {LONGEST:g} s is not run."""
+NOTE = f"""Times are the best of several runs. "source" is the source itself, without the ODE.
+The last column is the largest difference found between outputs, and the number of inputs.
+Runs that would take longer than {LONGEST:g} s are left out."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def bench(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A program, or what would be compiled. A formula, a network and a Theorem 1 program unless given.",
+            help="A program file, or a source to compile. Default: a formula, a network and a Theorem 1 program.",
             metavar="WHAT",
             show_default=False,
         ),
@@ -54,15 +54,15 @@ def bench(
     eps: a.Eps = None,
     box: a.Box = None,
     method: a.Method = None,
-    seconds: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="For each size of batch.")] = 1.0,
-    threads: Annotated[int, typer.Option(min=1, metavar="COUNT", help="That share a batch.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Time to spend on each batch size.")] = 1.0,
+    threads: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Number of threads to use.")] = 1,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """How fast a program runs on this machine.
+    """Measure how fast a program runs on this machine.
 
-    Every engine against the source in numpy, with one input and with many.
-    They take turns, and the best time of each counts: ratios mean more than times.
+    Runs every engine and, for comparison, the source in numpy, with one input and with many.
+    They take turns, and the best time of each counts: trust the ratios more than the times.
 
     [bold]Examples[/bold]
 

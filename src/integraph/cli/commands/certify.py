@@ -23,35 +23,35 @@ LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 
 
 def register(app: typer.Typer) -> None:
-    for word in (certify, check):
-        command(app, "Prove")(word)
+    for function in (certify, check):
+        command(app, "Prove")(function)
 
 
 def certify(
     file: a.ProgramFile,
     source: a.MaybeSource = None,
-    eps: Annotated[float | None, typer.Option(help="What is to be proved. The program's promise unless given.")] = None,
+    eps: Annotated[float | None, typer.Option(help="Error bound to prove. Default: what the program promises.")] = None,
     box: Annotated[
-        str | None, typer.Option(metavar="BOX", help="Where: 0,1;-2,2. The box of the promise unless given.")
+        str | None, typer.Option(metavar="BOX", help="Input domain: 0,1;-2,2. Default: that of the promise.")
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Tighten the bound until it is within this share of a difference that is there: 0.1."),
+        typer.Option(help="Tighten the bound until it exceeds a difference that occurs by at most this fraction: 0.1."),
     ] = None,
-    boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="At most so many boxes.")] = 100_000,
-    seconds: Annotated[float, typer.Option(help="At most so long.")] = 60.0,
-    workers: Annotated[int | None, typer.Option(help="Processes; one for each core unless given.")] = None,
+    boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Largest number of boxes.")] = 100_000,
+    seconds: Annotated[float, typer.Option(help="Time limit.")] = 60.0,
+    workers: Annotated[int | None, typer.Option(help="Number of processes. Default: one for each core.")] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of a dask cluster, instead of workers.")
+        str | None, typer.Option(metavar="ADDRESS", help="Address of a dask cluster to use instead of local processes.")
     ] = None,
-    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof here, .json.")] = None,
+    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof to this .json file.")] = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """Prove how far a program can be from its source, everywhere on a box.
+    """Prove an error bound: how far a program can be from its source anywhere in a box.
 
-    Of a program that was compiled exactly 1e-12 is asked for, unless it promises more than that.
-    Exits with 0 if it is proved, with 1 if it is refuted or unknown, or --gap is not reached.
+    For a program that was compiled exactly the default bound is 1e-12, or its promise if that is larger.
+    Exits with 0 if the bound is proved, and with 1 if it is refuted, undecided, or --gap is not reached.
     Ctrl-C ends the search and keeps what is proved.
 
     [bold]Examples[/bold]
@@ -130,16 +130,18 @@ def proof_facts(proof: Proof) -> dict[str, Any]:
 
 
 def check(
-    proof: Annotated[Path, typer.Argument(help="A proof, written by certify -o.", metavar="PROOF", show_default=False)],
+    proof: Annotated[
+        Path, typer.Argument(help="A proof, as certify -o writes it.", metavar="PROOF", show_default=False)
+    ],
     file: a.ProgramFile,
     source: a.MaybeSource = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """Check a proof: everything that it claims is computed again.
+    """Check a proof by computing everything that it claims again.
 
-    Nothing of the search has a part in it.
-    Exits with 0 only if the proof holds and what was asked is proved.
+    The check is independent of the search that found the proof.
+    Exits with 0 only if the proof holds and proves the bound that was asked for.
 
     [bold]Examples[/bold]
 

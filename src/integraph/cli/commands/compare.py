@@ -36,22 +36,23 @@ def compare(
         typer.Option(
             min=1,
             metavar="COUNT",
-            help=f"So many random points of the box. {SAMPLES} unless given, {FEW} where float64 is too coarse.",
+            help=f"Number of random points in the box. Default: {SAMPLES}, or {FEW} if float64 is too coarse.",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, metavar="SEED", help="Of the random points. 0 unless given.")
+        int | None, typer.Option(min=0, metavar="SEED", help="Seed of the random points. Default: 0.")
     ] = None,
     box: Annotated[
-        str | None, typer.Option(metavar="BOX", help="Of the random points: 0,1;-2,2. The program's unless given.")
+        str | None,
+        typer.Option(metavar="BOX", help="Box of the random points: 0,1;-2,2. Default: that of the program."),
     ] = None,
     engine: a.Engine = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """Compare a program with its source: the largest difference, for a network layer by layer.
+    """Compare a program with its source: print the largest difference found, for a network layer by layer.
 
-    Exits with 1 if the difference is more than the program promises, or no number.
+    Exits with 1 if the difference exceeds what the program promises, or is not a number.
 
     [bold]Examples[/bold]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SHORT = 40  # lines of a description that are printed unasked
 NO_PROMISE = (
     "no error is promised: it is not proved that every root, power, quotient and logarithm of the formula exists on "
-    "the whole box (evaluation checks it at every point); say with --box where inputs live"
+    "the whole box (evaluation checks it at every point); give the input domain with --box"
 )
 
 
@@ -37,7 +37,7 @@ def compile(
     source: a.Source,
     save: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the program here, as .integraph. Else nothing is."),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the program to this .integraph file."),
     ] = None,
     eps: a.Eps = None,
     box: a.Box = None,
@@ -46,18 +46,24 @@ def compile(
     width: a.Width = None,
     bound: a.Bound = None,
     free: a.Free = None,
-    horizon: Annotated[float | None, typer.Option(help="T. One unit of time for each segment unless given.")] = None,
+    horizon: Annotated[
+        float | None, typer.Option(help="Horizon T. Default: one unit of time for each segment.")
+    ] = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
     certify: Annotated[
         bool,
-        typer.Option("--certify", help="Prove the error; with -o FILE.integraph the proof is FILE.proof.json."),
+        typer.Option(
+            "--certify", help="Prove the error bound; with -o FILE.integraph, write the proof to FILE.proof.json."
+        ),
     ] = False,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report, one page of HTML, here.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a report, one HTML page, to this file.")
+    ] = None,
 ) -> Answer:
     """Compile a formula, a network or a function into a quadratic neural ODE.
 
-    With --certify it exits with 1 unless the error is proved; the program is written all the same.
+    With --certify, exits with 1 unless the error bound is proved; the program is written in any case.
 
     [bold]Examples[/bold]
 
@@ -144,7 +150,7 @@ def _described(program: Program) -> list[str]:
         lines = program.describe().splitlines()
         if len(lines) <= SHORT:
             return lines
-    return [f"{program.depth} segments, which integraph describe shows one by one"]
+    return [f"{program.depth} segments; integraph describe shows each of them"]
 
 
 def _next(program: Program, to: Path | None, page: Path | None) -> str:
@@ -152,8 +158,8 @@ def _next(program: Program, to: Path | None, page: Path | None) -> str:
     from integraph.api.origin import recalled
 
     if to is None:
-        return "-o NAME.integraph keeps the program" + ", --report NAME.html draws it" * (page is None)
-    words = [f"integraph eval {to} POINT", f"integraph trace {to}"]
+        return "to keep the program, add -o NAME.integraph" + "; to see it, --report NAME.html" * (page is None)
+    commands = [f"integraph eval {to} POINT", f"integraph trace {to}"]
     if page is None:
-        words.append(f"integraph report {to}" + " SOURCE" * (recalled(program) is None))
-    return ", ".join(words)
+        commands.append(f"integraph report {to}" + " SOURCE" * (recalled(program) is None))
+    return ", ".join(commands)

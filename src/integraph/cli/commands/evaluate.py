@@ -33,13 +33,15 @@ def evaluate(
     points: a.Points = None,
     table: a.Table = None,
     engine: a.Engine = None,
-    rtol: Annotated[float, typer.Option(help="Relative tolerance of taylor and oracle, which take steps.")] = 1e-12,
+    rtol: Annotated[
+        float, typer.Option(help="Relative tolerance of the step-by-step engines taylor and oracle.")
+    ] = 1e-12,
     save: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the outputs here, .csv or .npy, instead of printing them."),
+        typer.Option("--output", "-o", help="Write the outputs to this .csv or .npy file instead of printing them."),
     ] = None,
 ) -> Answer:
-    """The outputs of a program at points, a line for each.
+    """Evaluate a program at points, and print one line of outputs for each.
 
     [bold]Examples[/bold]
 

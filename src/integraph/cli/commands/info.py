@@ -17,12 +17,12 @@ ALL = 2000  # terms of one segment whose equations are written out when it is as
 
 
 def register(app: typer.Typer) -> None:
-    for word in (info, describe):
-        command(app, "Look")(word)
+    for function in (info, describe):
+        command(app, "Look")(function)
 
 
 def info(file: a.ProgramFile) -> Answer:
-    """Sizes, largest rate, stiffness, and what is known of the error.
+    """Print the sizes, the largest rate, the stiffness and the error bounds of a program.
 
     [bold]Example[/bold]
 
@@ -42,10 +42,11 @@ def info(file: a.ProgramFile) -> Answer:
 def describe(
     file: a.ProgramFile,
     segment: Annotated[
-        int | None, typer.Option(help=f"Only this one, from 0 on, with all equations (up to {ALL} terms).")
+        int | None,
+        typer.Option(help=f"Print only this segment, counted from 0, with all its equations (up to {ALL} terms)."),
     ] = None,
 ) -> Answer:
-    """Each segment in words, and its equations where they are short.
+    """Print what each segment does: its equations, and a sentence for each block.
 
     [bold]Examples[/bold]
 
@@ -53,18 +54,20 @@ def describe(
 
     integraph describe net.integraph --segment 3
     """
-    from integraph.program import summary
+    from integraph.program import description
 
     program = loaded(file)
     if segment is not None and not 0 <= segment < program.depth:
         raise UsageError(f"--segment {segment}: the program has {program.depth} segments, 0 to {program.depth - 1}")
-    numbers, spelled = (range(program.depth), summary.SPELLED) if segment is None else ([segment], ALL)
+    numbers, spelled = (range(program.depth), description.SPELLED) if segment is None else ([segment], ALL)
+    registers = [{"name": group.name, "shape": group.view.shape, "label": group.label} for group in program.registers]
     with waiting("describing", len(numbers)) as bar:
-        lines, segments = [], []
+        lines, segments = description.legend_lines(program), []
         for number in numbers:
-            lines += summary.described(program, number, spelled)
+            lines += description.described(program, number, spelled).lines()
             segments.append(segment_facts(program, number, spelled))
-            left_out = segments[-1]["terms"] if not segments[-1]["equations"] else 0
-            lines += [f"    {left_out:,} terms, too many to write out"] if left_out else []
             bar(1)
-    return Answer(program_facts(program) | {"segments": segments}, [repr(program), "", *lines])
+    output = description.outputs(program) if segment is None else []
+    return Answer(
+        program_facts(program) | {"registers": registers, "segments": segments}, [repr(program), "", *lines, *output]
+    )

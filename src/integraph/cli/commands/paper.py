@@ -17,9 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def paper(
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table as a page of HTML, too.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the table as an HTML page.")] = None,
 ) -> Answer:
-    """Reproduce the paper: every lemma, remark, theorem, table and figure, and what is misprinted in it.
+    """Reproduce the paper: every lemma, remark, theorem, table and figure, and every known misprint.
 
     Each row is computed, not quoted. Exits with 1 if a row fails.
 

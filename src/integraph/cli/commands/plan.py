@@ -44,7 +44,7 @@ def plan(
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """What a program would cost, for every way to build it.
+    """Print what a program would cost, for every way to build it.
 
     For functions: orders n, cells N, steepness c and batches P of Theorem 1.
     For formulas: also the exact program.

@@ -27,22 +27,25 @@ def report(
     source: a.MaybeSource = None,
     save: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page. FILE with the suffix .html unless given."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the page to this file. Default: FILE with the suffix .html."
+        ),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A folder for every picture as a file of its own, for papers.")
+        Path | None, typer.Option(metavar="DIR", help="Also write every picture to a file in this folder.")
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", metavar="NAMES", help="Of these files: png, svg, pdf, or several: png,pdf.")
+        str,
+        typer.Option("--format", metavar="NAMES", help="Format of these files: png, svg or pdf, or several: png,pdf."),
     ] = "png",
     box: a.Box = None,
     certificate: Annotated[
-        Path | None, typer.Option(metavar="PROOF", help="What certify -o has written, to be shown too.")
+        Path | None, typer.Option(metavar="PROOF", help="Show this proof, as certify -o writes it.")
     ] = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
 ) -> Answer:
-    """Write a report: one page of HTML with everything there is to see, which needs no network.
+    """Write a report: one self-contained HTML page with all pictures, error bounds and equations.
 
     [bold]Examples[/bold]
 

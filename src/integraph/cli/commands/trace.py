@@ -37,13 +37,14 @@ def trace(
     point: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The input: 0.3 0.8, or 0.3,0.8. A third of the way along each side of the box unless given.",
+            help="Input: 0.3 0.8, or 0.3,0.8. Default: a third of the way along each side of the box.",
             metavar="POINT",
             show_default=False,
         ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Draw every register over time: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option("--output", "-o", help="Draw every register over time into this .png, .svg or .pdf file."),
     ] = None,
     engine: a.Engine = None,
 ) -> Answer:

@@ -40,16 +40,17 @@ def places(tape: RunTape, allocation: Allocation) -> Where:
 
 
 def registers(tape: RunTape, allocation: Allocation) -> Registers:
-    """Named after those who live there: the first and the last, where there are many. Inputs keep their names."""
+    """Named after those who live there first; the label names the last, too. Inputs keep their names."""
     file, distinct = Registers(), DistinctNames()
     for atom in (atom for atom in tape.atoms if atom.run == INPUT):
-        file.inputs(distinct(atom.name), max(math.prod(atom.shape), 1))
+        file.inputs(distinct(atom.letters), max(math.prod(atom.shape), 1))
     lots = sorted(allocation.lots, key=lambda lot: lot.first)
     last, first = last_lots(lots, allocation.width), len(lots) - 1 - last_lots(lots[::-1], allocation.width)
     cuts = sorted({file.width, allocation.width} | {lot.place for lot in lots if lot.place > file.width})
     for start, end in itertools.pairwise(cuts):
-        names = [tape.atoms[lots[n].atoms[k]].name for n, k in ((first[start], 0), (last[start], -1))]
-        file.new(distinct("…".join(dict.fromkeys(names))), end - start)
+        atoms = [tape.atoms[lots[n].atoms[k]] for n, k in ((first[start], 0), (last[start], -1))]
+        label = " … ".join(dict.fromkeys(shortened(atom.label, LABEL) for atom in atoms))
+        file.numbered(atoms[0].letters, end - start, label=label)
     return file
 
 

@@ -200,14 +200,14 @@ def run(tape: RunTape, f: FusedProduct, text: str, near: float = 0.0) -> tuple[G
     begin, reads = {}, reading(growth.terms) | (reading(angle.terms) if angle else frozenset())
     p = -1
     if f.powers:
-        p = tape.atom(f"p({', '.join(power.text for power in f.powers)})", (*layout, len(f.powers)))
+        p = tape.atom("p", ", ".join(power.text for power in f.powers), (*layout, len(f.powers)))
         view = dense(0, (*layout, len(f.powers)))
         begin[p] = tuple(
             Start(view[..., k], _row(power, layout, shape), _between(power)) for k, power in enumerate(f.powers)
         )
-    z = tape.atom(f"v({text})" if angle else f"z({text})", shape)
+    z = tape.atom("v" if angle else "z", text, shape)
     begin[z] = starts([(dense(0, shape), start)])
-    u = tape.atom(f"u({text})", shape) if angle else -1
+    u = tape.atom("u", text, shape) if angle else -1
     targets = tuple(atom for atom in (p, u, z) if atom >= 0)
     a = np.array([float(power.a) for power in f.powers])
 

@@ -50,15 +50,13 @@ def flow(
 ) -> GraphForm:
     """gain·out + offset of the recipe's run on x. Its starts are read off the registers of x if x is a long sum, unless
     the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
-    suffix = tag or f"({text})"
-    held = (
-        {"x": tape.registers(x, f"affine {tag}" if tag else text, f"x{tag}" if tag else f"arg({text})")}
-        if "x" in recipe.starts
-        else {}
-    )
+    held = {}
+    if "x" in recipe.starts:
+        named = (f"affine {tag}", f"mu{tag}") if tag else (text, "z", f"argument of {text}")
+        held["x"] = tape.registers(x, *named)
     if held and x.cost > FEW and not tag:
         x = held["x"]
-    targets = {role: tape.atom(f"{role}{suffix}", x.shape) for role in recipe.starts if role != "x"}
+    targets = {role: tape.atom(f"{role}{tag}", text, x.shape) for role in recipe.starts if role != "x"}
     begin = {}
     for role, atom in targets.items():
         factor, shift = recipe.starts[role]
@@ -84,7 +82,7 @@ def _bound(make: RecipeStage, held: Mapping[str, GraphForm]) -> Stage:
 
 def logarithm(tape: RunTape, x: GraphForm, s: float, text: str, guard: bool) -> GraphForm:
     """ln x from p = x/s − 1 and z = 0; ln s is added. `guard`: x is not known to be positive."""
-    p, z = tape.atom(f"p({text})", x.shape), tape.atom(f"ln({text})", x.shape)
+    p, z = tape.atom("p", text, x.shape), tape.atom("z", text, x.shape)
     begin = {p: starts([(dense(0, x.shape), shifted(scaled(x, 1.0 / s), -1.0))])}
 
     def stage(where: Where) -> tuple[Block, ...]:
@@ -96,7 +94,7 @@ def logarithm(tape: RunTape, x: GraphForm, s: float, text: str, guard: bool) -> 
 
 def variable_power(tape: RunTape, x: GraphForm, q: GraphForm, text: str) -> GraphForm:
     """x^y from p = x − 1, q = y(x − 1), z = 1."""
-    p, r, z = (tape.atom(f"{role}({text})", q.shape) for role in "pqz")
+    p, r, z = (tape.atom(role, text, q.shape) for role in "pqz")
     whole = dense(0, q.shape)
     loads = {p: forms.broadcast(shifted(x, -1.0), q.shape), r: q, z: constant(q.shape, 1.0)}
     begin = {atom: starts([(whole, form)]) for atom, form in loads.items()}
@@ -111,7 +109,7 @@ def variable_power(tape: RunTape, x: GraphForm, q: GraphForm, text: str) -> Grap
 def softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     """From a = share, where each row of `share` is 1/n for the n entries that take part, else 0."""
     s = tape.registers(s, text)
-    a = tape.atom(f"a({text})", s.shape)
+    a = tape.atom("a", text, s.shape)
     u, m, c = _row_atoms(tape, s, text)
     end = forms.product(add(s, spread(atom_form(c, s.shape[:-1]), s.shape)), atom_form(a, s.shape))
     residues = {u: end, m: summed(end)}
@@ -122,7 +120,7 @@ def softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
 def log_softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     """From y = −ln n. In the end u and m are no polynomials of what else is there."""
     s = tape.registers(s, text)
-    y = tape.atom(f"ln a({text})", s.shape)
+    y = tape.atom("y", text, s.shape)
     u, m, c = _row_atoms(tape, s, text)
     start = _log_entries(share)
     begin = shifted(constant(s.shape, 0.0), -start[..., None], CONSTANT if start.any() else 0)
@@ -133,7 +131,7 @@ def log_softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphF
 def log_sum_exp(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     """From l = ln n − c. In the end u and m are no polynomials of what else is there."""
     s = tape.registers(s, text)
-    l = tape.atom(f"l({text})", s.shape[:-1])
+    l = tape.atom("l", text, s.shape[:-1])
     u, m, c = _row_atoms(tape, s, text)
     entries = _log_entries(share)
     start = shifted(summed(scaled(s, share)), entries, CONSTANT if entries.any() else 0)
@@ -149,8 +147,8 @@ def _log_entries(share: Floats) -> Floats:
 
 def _row_atoms(tape: RunTape, s: GraphForm, text: str) -> tuple[int, int, int]:
     """u, m and c for rows of scores."""
-    u = tape.atom(f"u({text})", s.shape)
-    m, c = (tape.atom(f"{role}({text})", s.shape[:-1]) for role in "mc")
+    u = tape.atom("u", text, s.shape)
+    m, c = (tape.atom(role, text, s.shape[:-1]) for role in "mc")
     return u, m, c
 
 
@@ -168,7 +166,7 @@ def _run_rows(
     result, u, _, c = atoms
     mean = summed(scaled(s, share))
     if s.shape[-1] > LONG:
-        mean = tape.sum(mean, f"mean of {text}", f"mean({text})")
+        mean = tape.sum(mean, f"mean of {text}")
     shift = scaled(mean, -1.0)
     centred = add(s, spread(shift, s.shape))
     loads = {result: first, u: scaled(centred, share), c: shift}

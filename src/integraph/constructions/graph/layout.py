@@ -49,7 +49,7 @@ class GraphLayout:
 def layout(tape: RunTape, outputs: Sequence[GraphForm], free: str) -> GraphLayout:
     """The outputs are linear forms of atoms."""
     biased = any(form.b.any() for form in outputs)
-    one = next(iter(tape.sum(constant((), 1.0), "", "one").atoms)) if biased else None
+    one = next(iter(tape.sum(constant((), 1.0), "", "k", "the constant 1").atoms)) if biased else None
     needed = frozenset().union(*(form.atoms for form in outputs)) | ({one} if one is not None else set())
     kept = needed_runs(tape, needed)
     time = schedule(kept, needed)

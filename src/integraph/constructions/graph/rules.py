@@ -99,7 +99,7 @@ def _concat(r: Reader, n: int, node: Node, text: str) -> Value:
         key = (slice(None),) * (axis % len(node.shape)) + (slice(start, start + form.shape[axis]),)
         parts.append((whole[key], form))
         start += form.shape[axis]
-    return forms.atom_form(r.tape.pieces(parts, node.shape, text, text), node.shape)
+    return forms.atom_form(r.tape.pieces(parts, node.shape, text), node.shape)
 
 
 def _mul(r: Reader, n: int, node: Node, text: str) -> Value:

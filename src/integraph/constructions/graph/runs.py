@@ -18,19 +18,18 @@ from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Block, Ref, View
 from integraph.program.views import dense
-from integraph.text import DistinctNames
 
 Where = Callable[[int, Ref | None], Ref]  # the registers of an atom, all of them or through a view
 Stage = Callable[[Where], Sequence[Block]]
-NAME = 32  # characters
 INPUT, NOBODY = -1, -2  # the run of an input, and of an atom that is not needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegisterAtom:
-    """Registers under one name."""
+    """Registers that hold one value: the letters of their name, and what they hold."""
 
-    name: str
+    letters: str
+    label: str
     shape: Shape
     run: int
 
@@ -85,39 +84,40 @@ class RunTape:
         self.runs: list[Run] = []
         self.known: dict[int, Interval] = {}  # ranges of atoms, where they are those of nodes
         self._sums: dict[object, int] = {}
-        self._distinct = DistinctNames()
 
     def input(self, name: str, shape: Shape) -> GraphForm:
-        self.atoms.append(RegisterAtom(self._distinct(name), shape, INPUT))
+        self.atoms.append(RegisterAtom(name, "", shape, INPUT))
         return atom_form(len(self.atoms) - 1, shape)
 
-    def atom(self, name: str, shape: Shape) -> int:
+    def atom(self, letters: str, label: str, shape: Shape) -> int:
         """A new atom of the run that is added next."""
-        self.atoms.append(RegisterAtom(self._distinct(name, NAME), shape, len(self.runs)))
+        self.atoms.append(RegisterAtom(letters, label, shape, len(self.runs)))
         return len(self.atoms) - 1
 
     def add(self, run: Run) -> None:
         self.runs.append(run)
 
-    def sum(self, form: GraphForm, text: str, name: str = "") -> GraphForm:
-        """The form as an atom, computed by one segment."""
+    def sum(self, form: GraphForm, text: str, letters: str = "z", label: str = "") -> GraphForm:
+        """The form as an atom, computed by one segment. Its label is the text unless given."""
         plain = form.plain
         if plain is not None and plain[1] == dense(0, self.atoms[plain[0]].shape):
             return form
         key = form.key()
         if key not in self._sums:
-            self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, name or f"[{text}]")
+            self._sums[key] = self.pieces([(dense(0, form.shape), form)], form.shape, text, letters, label)
         return atom_form(self._sums[key], form.shape)
 
-    def pieces(self, parts: Iterable[tuple[View, GraphForm]], shape: Shape, text: str, name: str) -> int:
+    def pieces(
+        self, parts: Iterable[tuple[View, GraphForm]], shape: Shape, text: str, letters: str = "z", label: str = ""
+    ) -> int:
         """An atom that is several forms side by side."""
-        atom = self.atom(name, shape)
+        atom = self.atom(letters, label or text, shape)
         self.add(Run(text, (atom,), {atom: starts(parts)}))
         return atom
 
-    def registers(self, form: GraphForm, text: str, name: str = "") -> GraphForm:
+    def registers(self, form: GraphForm, text: str, letters: str = "z", label: str = "") -> GraphForm:
         """The form as registers, lane by lane: as they are, or in a new atom."""
-        return form if form.plain is not None else self.sum(form, text, name)
+        return form if form.plain is not None else self.sum(form, text, letters, label)
 
 
 def starts(parts: Iterable[tuple[View, GraphForm]]) -> tuple[Start, ...]:

@@ -79,7 +79,9 @@ def compiled(task: Task, choice: Choice) -> Program:
     if choice.method == "lean":
         d, m = task.function.inputs, task.function.outputs
         shape = lean.Shape(d, m, choice.N, choice.order, choice.right, choice.batch, task.read_in)
-        registers, segments, out = lean.construct(shape, task.cube, choice.c, result.local.coefficients)
+        registers, segments, out = lean.construct(
+            shape, task.cube, choice.c, result.local.coefficients, task.function.variables
+        )
         bits, controls = DOUBLE, None
     else:
         registers, segments, out, bits, controls = printed.construct(task, choice, result.local)

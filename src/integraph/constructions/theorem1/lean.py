@@ -16,6 +16,7 @@ them up. Without a split (`right` = 0) the first segment adds to acc itself.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ from integraph.numbers.multi_index import count
 from integraph.program import Block, Index, Registers, Segment, View, segment
 
 LN2 = math.log(2.0)
+SUM = "the sum over cells, which is the output"
 UNDERFLOW = 650.0  # e^−650 is still a number: a bump that is to be refilled may not be smaller
 
 
@@ -131,9 +133,11 @@ def cells_of(N: int, dimensions: int) -> Indices:
     return np.stack(np.unravel_index(np.arange((N + 1) ** dimensions), (N + 1,) * dimensions), -1)
 
 
-def construct(shape: Shape, cube: UnitCube, c: float, coefficients: Floats) -> tuple[Registers, list[Segment], View]:
+def construct(
+    shape: Shape, cube: UnitCube, c: float, coefficients: Floats, variables: Sequence[str]
+) -> tuple[Registers, list[Segment], View]:
     """Registers, segments and where the outputs are; coefficients are (N+1, …, N+1, M, outputs) about centre ½."""
-    builder = _Builder(shape, cube, c)
+    builder = _Builder(shape, cube, c, variables)
     if shape.N == 0:
         builder.polynomial(coefficients.reshape(-1, shape.outputs))
     else:
@@ -146,14 +150,14 @@ def construct(shape: Shape, cube: UnitCube, c: float, coefficients: Floats) -> t
 class _Builder:
     """Segments are lists of labels and blocks, filled by number."""
 
-    def __init__(self, shape: Shape, cube: UnitCube, c: float) -> None:
+    def __init__(self, shape: Shape, cube: UnitCube, c: float, variables: Sequence[str]) -> None:
         self.shape, self.c = shape, c
         self.registers = Registers()
         self.segments: list[tuple[list[str], list[Block]]] = []
-        self.t = self.registers.inputs("x", shape.d)
+        self.t = self.registers.variables(variables)
         self.start = 0
         if shape.read_in:
-            x, self.t = self.t, self.registers.new("t", shape.d)
+            x, self.t = self.t, self.registers.new("t", shape.d, label="the inputs, scaled to [0, 1]")
             self.put(0, "read in", affine(self.t, x, w=cube.scale, b=cube.shift))
             self.start = 1
         self.powers = MonomialRegisters(self.registers, self.t, shape.n)
@@ -169,7 +173,7 @@ class _Builder:
 
     def polynomial(self, a: Floats) -> None:
         """One cell: no bumps, and the sum is linear in the monomials."""
-        self.acc = self.registers.new("acc", self.shape.outputs)
+        self.acc = self.registers.new("acc", self.shape.outputs, label=SUM)
         a = self.powers.shifted(a)
         weights = a[1:].T if len(a) > 1 else np.zeros((self.shape.outputs, self.shape.d))
         self.put(len(self.segments), "sum", affine(self.acc, self.powers.view, w=weights, b=a[0]))
@@ -177,18 +181,19 @@ class _Builder:
     def cells(self, a: Floats) -> None:
         """`a` is (left cells, right cells, M, outputs)."""
         shape, d, N = self.shape, self.shape.d, self.shape.N
-        m, self.l = self.registers.new("m", d, N), self.registers.new("l", d, N)
+        m = self.registers.new("m", d, N, label="slopes of ln cosh")
+        self.l = self.registers.new("l", d, N, label="ln cosh of the distance to each edge of a cell")
         gamma = 0.5 * (self.c / N) * (2.0 * np.arange(1, N + 1) - 1.0)  # c γ_k
         self.put(self.start, "ln cosh", log_cosh(m, self.l, self.t[:, None].broadcast((d, N)), a=self.c, b=-gamma))
-        phi = self.registers.new("phi", shape.batch)
+        phi = self.registers.new("phi", shape.batch, label="bumps of the cells, batch by batch")
         self.put(self.start, "ones", ramp(phi, b=1.0))
         if shape.right:
-            rho = self.registers.new("rho", shape.right_cells)
+            rho = self.registers.new("rho", shape.right_cells, label="bumps in the last coordinates")
             self.put(self.start, "ones", ramp(rho, b=1.0))
             right = self.bumps(cells_of(N, shape.right), d - shape.right)
             self.put(self.start + 1, "bumps", monomial(rho, Index(right.reads), w=right.weights, b=right.constants))
-            q = self.registers.new("q", shape.right_cells * shape.outputs)
-        self.acc = self.registers.new("acc", shape.outputs)
+            q = self.registers.new("q", shape.right_cells * shape.outputs, label="sums over the first coordinates")
+        self.acc = self.registers.new("acc", shape.outputs, label=SUM)
         into = q if shape.right else self.acc
         a = self.powers.shifted(a.transpose(2, 1, 3, 0)).reshape(a.shape[2], into.size, shape.left_cells)
         left, now = cells_of(N, d - shape.right), max(self.start + 2, len(self.segments))

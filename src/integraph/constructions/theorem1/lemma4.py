@@ -53,7 +53,11 @@ class Lemma4Layout:
 def layout(registers: Registers, alpha: View, N: int) -> Lemma4Layout:
     """Takes the registers behind `alpha`, which must be the last so far."""
     (d,) = alpha.shape
-    return Lemma4Layout(alpha, registers.new("lam", N + 1, d), registers.new("beta", d), registers.new("mu", N + 1, d))
+    lam = registers.new("lam", N + 1, d, label="λ_{j,k} of Lemma 4")
+    beta = registers.new("beta", d, label="β_j of Lemma 4, in the end ln(x_j + Δ)")
+    return Lemma4Layout(
+        alpha, lam, beta, registers.new("mu", N + 1, d, label="μ_{j,k} of Lemma 4, in the end ln ψ_k(x_j)")
+    )
 
 
 def required_bits(c: float) -> int:

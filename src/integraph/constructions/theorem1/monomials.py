@@ -24,7 +24,7 @@ class MonomialRegisters:
         alphas = below(d, n)
         higher = len(alphas) - 1 - d if n > 1 else 0
         if higher > 0:
-            registers.new("X", higher)
+            registers.new("p", higher, label="products of powers of the inputs")
         self.d = d
         self.view = View(t.offset, (d + max(higher, 0),), (1,))
         self.segments: list[list[Block]] = []

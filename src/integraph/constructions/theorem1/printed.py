@@ -34,12 +34,12 @@ def construct(
     d, m, N = task.function.inputs, task.function.outputs, choice.N
     registers, entry = Registers(), []
     if task.read_in:
-        x = registers.inputs("x", d)
-        alpha = registers.new("alpha", d)
+        x = registers.variables(task.function.variables)
+        alpha = registers.new("alpha", d, label="α_j of Lemma 4, at first x_j")
         entry.append(segment("read in", affine(alpha, x, w=task.cube.scale, b=task.cube.shift)))
     else:
-        alpha = registers.inputs("alpha", d)
-    at, acc = layout(registers, alpha, N), registers.new("acc", m)
+        alpha = registers.variables(task.function.variables)
+    at, acc = layout(registers, alpha, N), registers.new("acc", m, label="the sum over terms, which is the output")
     remark, reach = choice.method == "remark", 1.0 + DELTA[choice.method]
     kept, dropped = _without_dust(polynomials.coefficients, reach ** below(d, choice.order).sum(1))
     terms, lost = expand(kept) if remark else (collect(kept), np.zeros((1, m)))

@@ -116,9 +116,9 @@ def _registers(inputs: int, width: int, count: int) -> tuple[Registers, list[Vie
     registers = Registers()
     registers.inputs("x", inputs)
     if width > inputs:
-        registers.new(NAMES[0], width - inputs)
-    for name in NAMES[1:count]:
-        registers.new(name, width)
+        registers.new(NAMES[0], width - inputs, label="the rest of bank 1, after the inputs")
+    for bank, name in enumerate(NAMES[1:count], 2):
+        registers.new(name, width, label=f"bank {bank} of registers, which the layers take in turn")
     return registers, [View(bank * width, (width,), (1,)) for bank in range(count)]
 
 
@@ -160,5 +160,5 @@ def _affine(plan: NetworkPlan, parts: Parts) -> Program:
     """No activation at all: the read-out is the network, and one segment makes the constant for its bias."""
     registers = Registers()
     x = registers.inputs("x", plan.network.inputs)
-    one = registers.new("one")
+    one = registers.new("k", label="the constant 1")
     return finish(plan, "narrow", registers, [segment("constant", ramp(one, b=1.0))], x, one, [], parts)

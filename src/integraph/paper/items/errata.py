@@ -25,7 +25,7 @@ INTEGRATED = 1e-25
 
 @erratum(
     "Lemma 4 and Theorem 1, indices",
-    "printed: λ_{j,k} = y_{d+(k+1)j} and the like. These numbers are not different; d + k·d + j are",
+    "printed: $λ_{j,k} = y_{d+(k+1)j}$ and the like. These numbers are not all different; $d + k·d + j$ are",
 )
 def indices() -> Finding:
     d, N = 2, 3
@@ -45,8 +45,8 @@ def indices() -> Finding:
 
 @erratum(
     "Lemma 4, step 2",
-    "printed: μ̇_k = c(α − γ_k) Σ_ℓ a_{k−1,ℓ} λ_ℓ drives μ to 0. Corrected: μ̇_k = −c(α − γ_k)[(Bλ)_k − κ_k], "
-    "B = A(e^A − I)⁻¹, κ = (e^A − I)⁻¹(v − b), v = (0, …, 0, ½)",
+    "printed: $μ̇_k = c(α − γ_k) Σ_ℓ a_{k−1,ℓ} λ_ℓ$ drives $μ$ to 0. Corrected: $μ̇_k = −c(α − γ_k)[(Bλ)_k − "
+    "κ_k]$, $B = A(e^A − I)⁻¹$, $κ = (e^A − I)⁻¹(v − b)$, $v = (0, …, 0, ½)$",
 )
 def step_2() -> Finding:
     N, c, x = SMALL
@@ -68,8 +68,8 @@ def step_2() -> Finding:
 
 @erratum(
     "Lemma 4, step 3",
-    "printed: λ̇_{j,k} = −1 for k = 0, …, N − 1. Then λ_N is not ψ_N − 1, and its logarithm is that of ψ_N + 1. "
-    "Corrected: k = 0, …, N",
+    "printed: $λ̇_{j,k} = −1$ for $k = 0, …, N − 1$. Then $λ_N$ is not $ψ_N − 1$, and its logarithm is that of "
+    "$ψ_N + 1$. Corrected: $k = 0, …, N$",
 )
 def step_3() -> Finding:
     N, c, x = SMALL
@@ -89,7 +89,8 @@ def step_3() -> Finding:
 
 @erratum(
     "Theorem 1, depth",
-    "printed: D = 7 + ⌈2M(N+1)^d/((N+2)d)⌉. A batch takes two segments, full or not: 7 + 2⌈M(N+1)^d/((N+2)d)⌉",
+    "printed: $D = 7 + ⌈2M(N + 1)^d/((N + 2)d)⌉$. A batch takes two segments, full or not: $7 + 2⌈M(N + 1)^d/((N "
+    "+ 2)d)⌉$",
 )
 def depth() -> Finding:
     said, program = printed_choice(), compiled_program("paper")
@@ -109,8 +110,8 @@ def depth() -> Finding:
 
 @erratum(
     "Theorem 1, b_new ← ln|a| − b_old",
-    "printed: the difference to the last increment. What a lane holds is the sum of all increments, so the new one is "
-    "ln|a| minus that sum",
+    "printed: the difference to the last increment. What a lane (a register that holds one term after the other) "
+    "has got is the sum of all increments, so the new one is $ln|a|$ minus that sum",
 )
 def increments() -> Finding:
     m, coefficients = digits(), (5.0, 0.25, 3.0, 0.5)
@@ -133,8 +134,8 @@ def increments() -> Finding:
 
 @erratum(
     "Theorem 1, supports",
-    "printed: a point of [0, 1] lies in at most 2 approximate supports. At x = k/N it lies in 3 closed ones; with "
-    "half-open ones in 2, and there the third function is at most δ",
+    "printed: a point of $[0, 1]$ lies in at most 2 approximate supports. At $x = k/N$ it lies in 3 closed ones; "
+    "with half-open ones in 2, and there the third function is at most $δ$",
 )
 def supports() -> Finding:
     N, c = 4, 34.0
@@ -157,8 +158,9 @@ def supports() -> Finding:
 
 @erratum(
     "Theorem 1, numbers",
-    "printed: form ψ_k − 1, then its logarithm by λ̇ = −λ². ψ_k is as small as e^(−2c), so this takes about 2c/ln 2 + "
-    "60 bits; ψ_k + 1, the remark's, is stable in float64 and costs M(N+2)^d terms, not 2^d·M(N+1)^d",
+    "printed: form $ψ_k − 1$, then its logarithm by $λ̇ = −λ²$. $ψ_k$ is as small as $e^(−2c)$, so this takes "
+    "about $2c/ln(2) + 60$ bits; $ψ_k + 1$, the remark's, is stable in float64 and costs $M(N + 2)^d$ terms, not "
+    "$2^d·M(N + 1)^d$",
 )
 def numbers() -> Finding:
     lemma, x, m = Lemma4(1, 7, 28.0, 0.5), 0.05, digits()
@@ -204,7 +206,9 @@ def _refuses(program: Program, x: float, engine: str) -> bool:
     return False
 
 
-@erratum("Lemma 3, proof", "printed: y_{m+1} holds the product. There is no m; it is y_{d+1}, as in the statement")
+@erratum(
+    "Lemma 3, proof", "printed: $y_{m+1}$ holds the product. There is no $m$; it is $y_{d+1}$, as in the statement"
+)
 def product() -> Finding:
     m, d = digits(), len(W)
     xi = [m.mpf(n) / 7 for n in range(1, d + 1)]

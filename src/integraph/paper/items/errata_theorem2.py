@@ -18,8 +18,8 @@ from integraph.program import ONE
 
 @erratum(
     "Theorem 2, step 2",
-    "printed: the perturbation is at most Kδ_k, K = M(W̃ + 1). Step 1 leaves up to (M W̃ + 1)δ_k, which is more where "
-    "M < 1: take max(M, 1)",
+    "printed: the perturbation is at most $Kδ_k$, $K = M(W̃ + 1)$. Step 1 leaves up to $(M W̃ + 1)δ_k$, which is "
+    "more where $M < 1$: take $max(M, 1)$",
 )
 def small_weights() -> Finding:
     width, M, delta, r = 8, 0.1, 1e-3, 30
@@ -47,8 +47,8 @@ def after_step_1(width: int, M: float, delta: float, r: int) -> float:
 
 @erratum(
     "Theorem 2, numbers",
-    "printed: δ₀, and rates from it. δ₀ underflows float64 for nets of common size; in logarithms only r₁ and r₃ = "
-    "−ln(…) remain",
+    "printed: $δ₀$, and rates from it. $δ₀$ underflows float64 for nets of common size; in logarithms only $r₁$ "
+    "and $r₃ = −ln(…)$ remain",
 )
 def underflow() -> Finding:
     M, width, depth, norm, m = 2.0, 64, 2, 1.0, digits()
@@ -69,8 +69,8 @@ def underflow() -> Finding:
 
 @erratum(
     "Theorem 2, recurrence",
-    "printed: z(k+1) = tanh(A_k z(k) + b_k) for k = 1, …, D̃, with z(0) = x and f = c·z(D̃). Then nothing makes z(1), "
-    "and z(D̃ + 1) is never read; k = 0, …, D̃ − 1",
+    "printed: $z(k + 1) = tanh(A_k z(k) + b_k)$ for $k = 1, …, D̃$, with $z(0) = x$ and $f = c·z(D̃)$. Then "
+    "nothing defines $z(1)$, and $z(D̃ + 1)$ is never read; $k = 0, …, D̃ − 1$ is meant",
 )
 def recurrence() -> Finding:
     network, x = net(), np.random.default_rng(7).uniform(size=(200, SIZES[0]))

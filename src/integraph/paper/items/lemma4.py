@@ -42,8 +42,8 @@ def integrated() -> tuple[list[dict[str, Any]], ...]:
 
 @item(
     "Lemma 4, bootstrapping",
-    "7 segments of duration 1 steer 2(N + 2)d states from (x, 0) to ones, ln(x_j + Δ) and ln ψ_k(x_j); on the way "
-    "e^A is bidiagonal with ±½, and Σ_k ψ_k = 1",
+    "7 segments of duration 1 steer $2(N + 2)d$ states from $(x, 0)$ to ones, $ln(x_j + Δ)$ and $ln ψ_k(x_j)$; on "
+    "the way $e^A$ is bidiagonal with $±½$, and $Σ_k ψ_k = 1$",
     "lem:bootstrap",
 )
 def lemma_4() -> Finding:
@@ -88,7 +88,7 @@ def _controls(N: int) -> float:
 
 @item(
     "Table 1, the state after each step of Lemma 4",
-    "what α, λ, β and μ hold after steps 0 … 7",
+    "what $α$, $λ$, $β$ and $μ$ hold after steps 0 … 7",
     "tab:bootstrap_summary",
 )
 def table_1() -> Finding:
@@ -117,8 +117,8 @@ def table_1() -> Finding:
 
 @item(
     "Figure 1, the partition of unity for N = 3, c = 20",
-    "ψ_0 … ψ_3: bumps with peaks at k/N that hand over at γ_k = (2k − 1)/2N; outside its support, [(k − 1)/N, (k + "
-    "1)/N], ψ_k ≤ δ(c) = ½(1 − tanh(c/2N))",
+    "$ψ_0$ … $ψ_3$: bumps with peaks at $k/N$ that hand over at $γ_k = (2k − 1)/(2N)$; outside its support, $[(k "
+    "− 1)/N, (k + 1)/N]$, $ψ_k ≤ δ(c) = ½(1 − tanh(c/(2N)))$",
     "fig:ac",
 )
 def figure_1() -> Finding:

@@ -75,8 +75,8 @@ def finding(what: str, errors: dict[str, float], alike: bool) -> Finding:
 
 @item(
     "Lemma 1, tanh",
-    "ẏ₁ = 0, ẏ₂ = z − y₂y₃, ẏ₃ = z² − y₃² with z = a y₁ + b, from (ξ, 0, 0): y(1) = (ξ, tanh z, z tanh z) at z = aξ + "
-    "b",
+    "$ẏ₁ = 0$, $ẏ₂ = z − y₂y₃$, $ẏ₃ = z² − y₃²$ with $z = a y₁ + b$, from $(ξ, 0, 0)$: $y(1) = (ξ, tanh z, z tanh "
+    "z)$ at $z = aξ + b$",
     "lem:tanh",
 )
 def tanh_item() -> Finding:
@@ -97,7 +97,7 @@ def logarithm() -> Program:
     return build(r, [segment("ln", ln(y[1:], y[:1]))], y)
 
 
-@item("Lemma 2, ln", "ẏ₁ = y₂, ẏ₂ = −y₂² from (0, ξ − 1), ξ > 0: y(1) = (ln ξ, (ξ − 1)/ξ)", "lem:ln")
+@item("Lemma 2, ln", "$ẏ₁ = y₂$, $ẏ₂ = −y₂²$ from $(0, ξ − 1)$, $ξ > 0$: $y(1) = (ln ξ, (ξ − 1)/ξ)$", "lem:ln")
 def ln_item() -> Finding:
     m = digits()
     starts = np.concatenate([-1.0 + 2.0 ** -np.arange(1.0, 7.0), np.linspace(0.0, 3.0, 25), [99.0, 999.0]])  # ξ − 1
@@ -109,8 +109,8 @@ def ln_item() -> Finding:
 
 @item(
     "Remark after Lemma 2: escape time; ξ > 1, Δ > 1 and ψ + 1",
-    "for ξ < 1 the solution of ẏ₂ = −y₂² diverges, but after t = 1 as long as ξ > 0; for ξ > 1 the escape time is "
-    "negative. (Theorem 1 has a row for the variant with Δ > 1 and ψ + 1.)",
+    "for $ξ < 1$ the solution of $ẏ₂ = −y₂²$ diverges, but after $t = 1$ as long as $ξ > 0$; for $ξ > 1$ the "
+    "escape time is negative. (Theorem 1 has a row for the variant with $Δ > 1$ and $ψ + 1$.)",
 )
 def escape() -> Finding:
     xi = np.array([-3.0, -1.0, -0.25, 0.25, 0.5, 0.75, 1.5, 3.0])
@@ -134,7 +134,8 @@ def escape() -> Finding:
 
 @item(
     "Lemma 3, monomials and the inverse flow",
-    "ẏ_{d+1} = (w·y_{1:d} + b) y_{d+1} from (ln ξ, 1): y_{d+1}(1) = e^b ξ₁^w₁ ⋯ ξ_d^w_d; −w and −b divide by it",
+    "$ẏ_{d+1} = (w·y_{1:d} + b) y_{d+1}$ from $(ln ξ, 1)$: $y_{d+1}(1) = e^b ξ₁^w₁ ⋯ ξ_d^w_d$; $−w$ and $−b$ "
+    "divide by it",
     "lem:multiply",
 )
 def product_item() -> Finding:

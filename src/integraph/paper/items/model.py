@@ -17,8 +17,8 @@ DIFFERENCE, ROUNDING = 1e-8, 1e-13
 
 @item(
     "Model, eq. (1)",
-    "ẏ_i = Σ a_ij y_j + Σ q_ijk y_j y_k + b_i with y(0) = (x, 0, …, 0), controls constant on each segment, c·y(T) read "
-    "out",
+    "$ẏ_i = Σ_j a_ij y_j + Σ_{j,k} q_ijk y_j y_k + b_i$ with $y(0) = (x, 0, …, 0)$; the controls are constant on "
+    "each segment, and $c·y(T)$ is read out",
     "eq:neural_ode",
 )
 def equation_1() -> Finding:
@@ -57,8 +57,8 @@ def _sums(program: Program, number: int, y: Floats) -> Floats:
 
 @item(
     "Model: T normalised to 1, stiffness as depth",
-    "rescaling the dynamics makes T = 1 and the same map; what was depth is then stiffness, the largest |eigenvalue| "
-    "of the Jacobian along the flow",
+    "rescaling the dynamics makes $T = 1$ and keeps the map; what was depth is then stiffness, the largest "
+    "|eigenvalue| of the Jacobian along the flow",
 )
 def horizon() -> Finding:
     program = compiler.compile(FORMULA)

@@ -58,8 +58,8 @@ def printed_choice() -> dict[str, Any]:
 
 @item(
     "Theorem 1, Sobolev functions",
-    "‖f‖_{n,∞} ≤ 1 on [0, 1]^d: N = ⌈(n!/dⁿ γε/2^d)^(−1/n)⌉, δ = n!/dⁿ (1 − γ)ε/((N+1)^d − 2^d), c ≥ 2N artanh(1 − "
-    "2δ), W = 2(N + 2)d + 1 and M(N + 1)^d terms give sup|f − f̂| ≤ ε",
+    "$‖f‖_{n,∞} ≤ 1$ on $[0, 1]^d$: $N = ⌈(n!/d^n (γε)/2^d)^(−1/n)⌉$, $δ = n!/d^n ((1 − γ)ε)/((N + 1)^d − 2^d)$, $c ≥ "
+    "2N artanh(1 − 2δ)$, $W = 2(N + 2)d + 1$ and $M(N + 1)^d$ terms give $sup|f − f̂| ≤ ε$",
     "thm:sobolev",
 )
 def theorem_1() -> Finding:
@@ -75,7 +75,7 @@ def theorem_1() -> Finding:
         f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = "
         f"{float(said['delta']):.4g}, c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = "
         f"{said['D']} (depth as corrected below). Compiled as printed: c = {steep:g}, W = {program.width}, D = "
-        f"{program.depth}; the error seen with {program.bits} bits is {size(off)}, {proof.status} ≤ "
+        f"{program.depth}; the error measured with {program.bits} bits is {size(off)}, {proof.status} ≤ "
         f"{size(proof.upper)}",
         norm <= 1
         and agrees
@@ -92,7 +92,7 @@ def theorem_1() -> Finding:
 
 @item(
     "Theorem 1, orders of growth",
-    "W = O(ε^(−1/n)) states and D = O(ε^(−(d−1)/n)) segments",
+    "$W = O(ε^(−1/n))$ states and $D = O(ε^(−(d − 1)/n))$ segments",
 )
 def growth() -> Finding:
     slopes = {}
@@ -111,7 +111,7 @@ def growth() -> Finding:
 
 @item(
     "Theorem 1, as in the remark after Lemma 2",
-    "Δ > 1 and the logarithms of ψ_k + 1 avoid the escape; more monomials have to be formed",
+    "$Δ > 1$ and the logarithms of $ψ_k + 1$ avoid the escape; more monomials have to be formed",
 )
 def remark() -> Finding:
     program, N = compiled_program("remark"), printed_choice()["N"]
@@ -130,7 +130,7 @@ def remark() -> Finding:
 
 @item(
     "Theorem 1, last sentence: any horizon T by rescaling",
-    "the right-hand sides times D/T give any horizon T",
+    "multiplying the right-hand sides by $D/T$ gives any horizon $T$",
 )
 def horizon() -> Finding:
     program = compiled_program("remark")
@@ -148,8 +148,8 @@ def horizon() -> Finding:
 
 @item(
     "Theorem 1, lean (ours)",
-    "(not in the paper) the same theorem with fewer registers and segments: ln ψ_k is linear in ln cosh, a cell is one "
-    "product, N and c come from moments",
+    "(not in the paper) the same theorem with fewer registers and segments: $ln ψ_k$ is linear in $ln cosh$, a "
+    "cell is one product, $N$ and $c$ come from moments",
 )
 def lean() -> Finding:
     paper, parts, good = compiled_program("paper"), [], True

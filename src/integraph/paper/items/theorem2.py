@@ -25,8 +25,8 @@ SIZES = (3, 6, 6)  # inputs and layers of the example; its output is one number
 
 @item(
     "Lemma 5, perturbed tanh",
-    "Lemma 1 from (ξ + η₁, η₂, η₃), |ξ| ≤ K, |η_i| ≤ δ small: y(1) is off by at most "
-    "(4K+2)e^(4K+2)δ/(4K+2 − 9(e^(4K+2) − 1)δ)",
+    "Lemma 1 from $(ξ + η₁, η₂, η₃)$, $|ξ| ≤ K$, $|η_i| ≤ δ$ small: $y(1)$ is off by at most $((4K + 2) e^(4K + 2) "
+    "δ)/(4K + 2 − 9(e^(4K + 2) − 1)δ)$",
     "lem:tanh_perturbation",
 )
 def lemma_5() -> Finding:
@@ -77,8 +77,8 @@ def net(weight: float = 1.0) -> Network:
 
 @item(
     "Theorem 2, feedforward nets",
-    "a tanh net of width W̃ and depth D̃: W = 3 max(W̃, d) states and D = 3D̃ segments of duration 1 give sup|f − f̂| "
-    "≤ ε; rates r₁, r₃ from δ₀ ≤ a₃^D̃ ε/(a₁^D̃ ‖c‖₁ + a₂(a₁ + a₃)^D̃ ε)",
+    "a tanh net of width $W̃$ and depth $D̃$: $W = 3 max(W̃, d)$ states and $D = 3D̃$ segments of duration 1 give "
+    "$sup|f − f̂| ≤ ε$; the rates $r₁$, $r₃$ come from $δ₀ ≤ (a₃^D̃ ε)/(a₁^D̃ ‖c‖₁ + a₂(a₁ + a₃)^D̃ ε)$",
     "thm:feedforward",
 )
 def theorem_2() -> Finding:
@@ -146,7 +146,7 @@ def printed_rates(network: Network, eps: float) -> tuple[list[tuple[Any, Any]], 
     return rate_list, float(delta * m.mpf(readout(network)))
 
 
-@item("Remark in Theorem 2: W and D do not depend on ε and M", "W and D are independent of ε and M")
+@item("Remark in Theorem 2: W and D do not depend on ε and M", "$W$ and $D$ are independent of $ε$ and $M$")
 def independent() -> Finding:
     sizes = {}
     for weight in (1.0, 4.0):
@@ -193,7 +193,7 @@ def activation(name: str, lanes: int) -> tuple[Program, Floats, Floats]:
 
 @item(
     "Remark after Theorem 2: arctan, ln(1 + eˣ) and other activations",
-    "tanh, arctan, ln(1 + eˣ) and others are time-1 flows of quadratic ODEs (the paper does not give them)",
+    "tanh, arctan, $ln(1 + e^x)$ and others are time-1 flows of quadratic ODEs (the paper does not give them)",
 )
 def activations() -> Finding:
     m, x = digits(), np.linspace(-6.0, 6.0, 49)
