@@ -7,14 +7,28 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.register_profile("fresh", derandomize=False, deadline=None)
+pytest_plugins = ["touched"]
+
+settings.register_profile("some", max_examples=15, derandomize=True, deadline=None)  # of a hundred: support/law.py
+settings.register_profile("all", max_examples=100, derandomize=True, deadline=None)
+settings.register_profile("fresh", max_examples=100, derandomize=False, deadline=None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nothing-skipped", action="store_true", help="fail if a test was skipped")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """`make test` draws the same examples each time, so that what is red is red again; `make test-long`, which leaves
-    out no marker, draws fresh ones."""
-    settings.load_profile("same" if config.getoption("markexpr") else "fresh")
+    """`make test` and `make test-all` draw the same examples each time, so that what is red is red again; `make
+    test-long` names the profile that draws fresh ones."""
+    if not config.getoption("--hypothesis-profile"):
+        settings.load_profile("some" if config.getoption("markexpr") else "all")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # which lists the reasons: -rs
+    if session.config.getoption("--nothing-skipped") and reporter and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(autouse=True)

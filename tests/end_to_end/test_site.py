@@ -59,6 +59,7 @@ def outside(found: list[str]) -> list[str]:
     return [address for address in found if re.match(r"(?:https?:)?//", address)]
 
 
+@pytest.mark.slow
 def test_every_page_is_built(site: Path) -> None:
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in DOCS}
     assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == pages | {"404.html"}
@@ -95,6 +96,7 @@ def test_the_reference_shows_docstrings(site: Path) -> None:
     assert 'id="integraph.program.Program.flow"' in text
 
 
+@pytest.mark.slow
 def test_pages_can_be_read_from_disk(site: Path) -> None:
     """On a desk and on a telephone, light and dark: nothing is fetched, nothing is wider than the screen."""
     with chromium() as browser:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -26,6 +26,8 @@ from integraph.targets import from_layers
 from integraph.targets.graph import Builder
 from integraph.text import NAME, DistinctNames, clean, lines
 from keras_files import archive, configuration
+from law import examples
+from slow import mostly_slow
 
 LONGEST = 1200  # characters of a line that is printed
 
@@ -74,7 +76,7 @@ def test_clean(name: str) -> None:
     assert lines(f"{name}\n{name}").count("\n") == 2 * name.count("\n") + 1
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(st.characters(), max_size=30), st.integers(5, 40))
 def test_any_text_becomes_clean(name: str, most: int) -> None:
     found = clean(name, most)
@@ -88,7 +90,7 @@ def test_letters_stay_letters() -> None:
     assert clean(text) == text
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.text(max_size=5), max_size=20))
 def test_distinct(names: list[str]) -> None:
     distinct = DistinctNames()
@@ -110,6 +112,7 @@ def hand_made() -> integraph.Program:
     )
 
 
+@pytest.mark.slow
 def test_a_program_made_by_hand(tmp_path: Path) -> None:
     program = hand_made()
     everything(program, tmp_path)
@@ -119,6 +122,7 @@ def test_a_program_made_by_hand(tmp_path: Path) -> None:
     check(str(program.then(program)), program.then(program).describe())
 
 
+@pytest.mark.slow
 def test_a_file_with_such_names(tmp_path: Path) -> None:
     """As anybody could write it: the names as they are, the seal right."""
     program = hand_made()
@@ -139,6 +143,7 @@ def test_a_file_with_such_names(tmp_path: Path) -> None:
     everything(found, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_graph(tmp_path: Path) -> None:
     b = Builder(ALL)
     values = [b.apply("tanh", b.input(name), text=name) for name in HOSTILE]
@@ -158,7 +163,7 @@ def test_a_graph(tmp_path: Path) -> None:
 WHOLE = [name for name in HOSTILE if "\ud800" not in name]  # no protobuf holds half a character
 
 
-@pytest.mark.parametrize("name", WHOLE, ids=range(len(WHOLE)))
+@mostly_slow("name", WHOLE, quick=4, ids=range(len(WHOLE)))
 def test_onnx(tmp_path: Path, name: str) -> None:
     onnx = pytest.importorskip("onnx", reason="needs onnx")
     helper = onnx.helper

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -21,7 +21,9 @@ from integraph.program import Program
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 from integraph.text import FORMULA
+from law import examples
 from networks import random_network
+from slow import mostly_slow
 
 SHORT = [name for name, formula in FORMULAS.items() if len(formula.text) <= FORMULA]
 LONG = [name for name, formula in FORMULAS.items() if len(formula.text) > FORMULA]
@@ -40,7 +42,7 @@ def same(program: Program, source: Any, **options: Any) -> Function:
     return found
 
 
-@pytest.mark.parametrize("name", SHORT)
+@mostly_slow("name", SHORT, quick=49)
 def test_a_formula_is_remembered(name: str) -> None:
     formula = FORMULAS[name]
     program = integraph.compile(formula.text, box=list(formula.box), variables=formula.variables)
@@ -74,7 +76,7 @@ def test_however_it_was_compiled(free: str, eps: float | None) -> None:
     same(program, texts, variables="y x")
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@mostly_slow("name", SMOOTH, quick=2)
 @pytest.mark.parametrize("method", ["lean", "remark"])
 def test_by_theorem_1(name: str, method: str) -> None:
     formula = FORMULAS[name]
@@ -84,7 +86,7 @@ def test_by_theorem_1(name: str, method: str) -> None:
     same(program, formula.text, variables=formula.variables)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.permutations(["x", "y", "x2", "x10", "σ"]), st.integers(2, 5),
     st.lists(st.sampled_from(["x - 2*y", "y", " x*(y + 1)  ", "min(x, y - 2), 3", "-x^2"]), min_size=1, max_size=3),

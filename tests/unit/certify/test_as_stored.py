@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph import Index, Program, Registers, Segment, build, gadgets
@@ -16,13 +16,15 @@ from integraph.certify.controls import exact_product, exact_program, exact_segme
 from integraph.certify.problem import Unprovable
 from integraph.gadgets import Elementwise
 from integraph.program import Terms
+from law import examples
 from random_programs import programs
+from slow import mostly_slow
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 ROUND = 0.1  # 0.1 · 0.3 and 0.1 + 0.3 are rounded
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(FLOATS, FLOATS | st.sampled_from([2.0**-1074, 2.0**-1000, 2.0**1000, 0.5, -4.0, 3.0]))
 def test_products(a: float, b: float) -> None:
     found, fine = exact_product(a, b)
@@ -77,8 +79,8 @@ ELEMENTWISE = [getattr(gadgets, name) for name in gadgets.__all__ if isinstance(
 NUMBERS = st.sampled_from([0.0, 1.0, -2.0, 0.5, 3.0, 0.1, 0.3, 1e-310, 1e-200, 2.0**60, 1 / 3])
 
 
-@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
-@settings(max_examples=40, deadline=None)
+@mostly_slow("op", ELEMENTWISE, quick=17, ids=lambda op: op.name)
+@examples(40)
 @given(data=st.data())
 def test_what_passes_is_what_is_stored(op: Elementwise, data: st.DataObject) -> None:
     needed = {f for _, _, *factors in op.equations for f in factors} - {*op.targets, *op.operands}
@@ -96,7 +98,8 @@ def test_what_passes_is_what_is_stored(op: Elementwise, data: st.DataObject) -> 
     assert stored == truth
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.slow
+@examples(150)
 @given(programs())
 def test_random_programs_pass_only_if_their_sums_are_exact(program: Program) -> None:
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -22,6 +22,8 @@ from integraph.constructions.theorem2.budget import Parts
 from integraph.program.box import interval
 from integraph.targets import from_layers
 from integraph.targets.graph import Builder, Graph
+from law import examples
+from slow import mostly_slow
 
 N = 100  # nodes; so many that what is constant does not count
 LINEAR = 2.5  # n log n, and one look more at a budget
@@ -100,6 +102,7 @@ OPTIONS: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_compiling_is_linear(name: str) -> None:
     make, options = OPTIONS[name]
@@ -109,6 +112,7 @@ def test_compiling_is_linear(name: str) -> None:
     assert counts[1] <= LINEAR * counts[0], counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", FREES)
 def test_using_is_linear(free: str, tmp_path: Any) -> None:
     def use(program: integraph.Program) -> None:
@@ -150,6 +154,7 @@ def test_onnx_is_read_linearly() -> None:
         )
 
 
+@pytest.mark.slow
 def test_no_recursion_is_as_deep_as_a_chain() -> None:
     """Twice the depth that Python allows, from every source."""
     n = 2 * sys.getrecursionlimit()
@@ -165,7 +170,7 @@ def test_no_recursion_is_as_deep_as_a_chain() -> None:
         assert len(repr(program)) < 1000
 
 
-@pytest.mark.parametrize("n", [LONG, LONG + 1, 150])
+@mostly_slow("n", [LONG, LONG + 1, 150], quick=1)
 def test_long_sums_are_the_same_sums(n: int) -> None:
     graph = long_sum(n)
     tree = balanced(graph)
@@ -195,7 +200,7 @@ def test_long_sums_keep_shapes_and_what_others_read() -> None:
 LOTS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 12), st.integers(0, 6), st.booleans()), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(LOTS, st.sampled_from([by_size, by_time]))
 def test_packed_lots_never_meet(given: Sequence[tuple[int, int, int, bool]], pack: Any) -> None:
     """By hand: in every segment a register has one lot, and nobody lies above what all together need."""

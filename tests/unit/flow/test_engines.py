@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from law import examples
 from random_programs import moderate_program
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.integers(0, 2**32 - 1))
 def test_exact_and_taylor_agree(seed: int) -> None:
     program = moderate_program(seed)

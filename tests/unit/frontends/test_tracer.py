@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
@@ -17,6 +17,7 @@ from integraph.errors import SourceError
 from integraph.frontends.affine import compose, plus, times
 from integraph.frontends.tracer import TracedValue, Tracer
 from integraph.targets import ACTIVATIONS, Network
+from law import examples
 
 SINGLE = st.floats(-8, 8, width=32).filter(lambda x: abs(x) > 0.125)
 STEPS = ("dense", "add", "sub", "from", "mul", "div", "neg", "transpose", "tanh", "sigmoid", "erf", "silu", "gelu")
@@ -45,7 +46,7 @@ def agree(network: Network, want: np.ndarray, X: np.ndarray, tolerance: float = 
     assert np.abs(network(X) - want).max() <= tolerance * max(1.0, np.abs(want).max())
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=10), st.integers(0, 2**32 - 1), st.booleans())
 def test_any_chain_is_what_numpy_computes(steps: list[str], seed: int, short: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -242,7 +243,7 @@ def test_a_narrow_waist_is_kept() -> None:
     assert tracer.network(waist).sizes == (20, 1, 20)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.tuples(SINGLE | st.floats(-1e3, 1e3), SINGLE | st.floats(-1e3, 1e3)), min_size=1, max_size=5))
 def test_products_and_sums_are_exact_or_none(pairs: list[tuple[float, float]]) -> None:
     a, b = np.array(pairs).T
@@ -256,7 +257,7 @@ def test_products_and_sums_are_exact_or_none(pairs: list[tuple[float, float]]) -
     assert total is None or [Fraction(s) for s in total] == [s for _, s in true]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["dd", "dm", "md", "mm"]))
 def test_composed_maps_are_exact(seed: int, kinds: str) -> None:
     rng = np.random.default_rng(seed)

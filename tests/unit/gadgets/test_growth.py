@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -17,6 +17,7 @@ from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
 from integraph.program.views import dense
+from law import examples
 
 EPS = 2.0**-52
 DIGITS = 60
@@ -118,7 +119,7 @@ def starts(case: Drawn, rng: np.random.Generator, t: float, count: int) -> np.nd
     return y
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(NAMES),
@@ -145,7 +146,7 @@ def test_exact_and_generic_agree_with_mpmath(
                 assert abs(end[k] - wanted[k]) <= EPS * noise[k] * abs(wanted[k]), (k, end[k], wanted[k])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(NAMES), SHAPES, st.integers(1, 3), st.integers(0, 2))
 def test_terms_are_the_derivative_of_the_closed_form(
     seed: int, name: str, rows: tuple[int, ...], n: int, reads: int
@@ -202,7 +203,7 @@ def test_factors_that_are_no_normal_numbers(z: float, e: float, x: list[float], 
         assert abs(precise - wanted) <= 1e-50 * abs(wanted)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.floats(-600, 600),
     st.lists(

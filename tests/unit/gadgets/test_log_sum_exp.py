@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -19,6 +19,8 @@ from integraph import Registers, build, segment
 from integraph.errors import SourceError, SpecError
 from integraph.gadgets import affine, log_sum_exp
 from integraph.targets.graph import Builder, Graph
+from law import examples
+from slow import mostly_slow
 
 FREES = ("keep", "clean", "decay")
 GAPS = (0.0, 1e-9, 1.0, 20.0, 29.0, 40.0, 50.0, 800.0, 1e3, 1e4, 1e8)
@@ -63,7 +65,7 @@ def program(n: int, c: float | None = None) -> integraph.Program:
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
-@pytest.mark.parametrize("gap", GAPS)
+@mostly_slow("gap", GAPS, quick=4)
 def test_the_gadget(n: int, gap: float) -> None:
     """Good to a few ulp of the largest score, whatever lies how far apart; integrated as well as by its closed form."""
     built = program(n)
@@ -101,7 +103,7 @@ def graph_of(n: int, masked: bool = False) -> Graph:
 
 
 @pytest.mark.parametrize("free", FREES)
-@pytest.mark.parametrize(("gap", "masked"), [(gap, masked) for gap in GAPS for masked in {False, gap <= 1e7}])
+@mostly_slow(("gap", "masked"), [(gap, masked) for gap in GAPS for masked in {False, gap <= 1e7}], quick=7)
 def test_graphs(gap: float, masked: bool, free: str) -> None:
     """A mask of −1e8 needs scores that are small beside it."""
     graph = graph_of(5, masked)
@@ -158,7 +160,7 @@ def test_registers_are_saved() -> None:
     assert widths[0] > widths[1] > widths[2]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=8), st.sampled_from(FREES))
 def test_any_scores(scores: list[float], free: str) -> None:
     row, reach = np.array(scores), 1.0 + max(map(abs, scores))

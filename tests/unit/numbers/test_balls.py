@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError
@@ -16,6 +16,7 @@ from integraph.numbers import ball_functions
 from integraph.numbers.ball_functions import FUNCTIONS, fractional_power, integer_power, maximum, minimum, sech2
 from integraph.numbers.balls import TINY, Ball, ball, hull, number, reciprocal
 from integraph.targets import expression
+from law import examples
 
 MP = mpmath.MPContext()
 MP.dps = 60
@@ -132,7 +133,7 @@ def test_fractional_powers(a: float, share: float, p: float) -> None:
 
 
 @pytest.mark.parametrize("name", expression.FUNCTIONS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(mid=st.floats(-6, 6) | st.floats(-1.1, 1.1) | st.floats(-600, 600), rad=radii)
 def test_functions(name: str, mid: float, rad: float) -> None:
     found, points = FUNCTIONS[name](one(mid, rad)), inside(mid, rad)

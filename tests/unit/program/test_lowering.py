@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph import Index, Program, Registers, View, build, segment
@@ -19,6 +19,7 @@ from integraph.errors import SpecError
 from integraph.gadgets import affine, decay, drain, monomial, product, ramp, raw, softmax, tanh
 from integraph.program import ONE, Block, bands, lowering
 from integraph.program.order import NestedOrder, distinct, ordered
+from law import examples
 from lemma4 import slow_partition
 from random_programs import ELEMENTWISE, Maker, programs
 
@@ -113,7 +114,7 @@ def slow(program: Program) -> dict[tuple[int, int, int, int], list[float]]:
 
 
 @given(programs())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_terms_are_those_of_the_slow_loops(program: Program) -> None:
     expected, c = slow(program), program.controls()
     got = dict(zip(zip(*(a.tolist() for a in (c.segment, c.i, c.j, c.k)), strict=True), c.value.tolist(), strict=True))
@@ -139,7 +140,7 @@ def test_every_elementwise_gadget(op) -> None:
 
 
 @given(programs())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_canonical(program: Program) -> None:
     c = program.controls()
     rows = np.column_stack([c.segment, c.i, c.j, c.k])
@@ -155,7 +156,7 @@ def test_canonical(program: Program) -> None:
 
 
 @given(programs(), st.integers(1, 40))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_batches_joined_are_the_whole(program: Program, batch: int) -> None:
     for number in range(program.depth):
         whole = list(program.segment_terms(number))
@@ -168,7 +169,7 @@ def test_batches_joined_are_the_whole(program: Program, batch: int) -> None:
 
 
 @given(programs(), st.integers(1, 40))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_digest_does_not_depend_on_the_batch(program: Program, batch: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lowering, "stream_segment", functools.partial(lowering.stream_segment, batch=batch))

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
@@ -20,10 +20,11 @@ from integraph import Index, Program, Registers, View, build, load, progress, se
 from integraph.errors import FileError
 from integraph.gadgets import affine, product, tanh
 from integraph.program import Budget, Probe, storage
+from law import examples
 from random_programs import programs
 from stored import controls, everything, refused, rich, small
 
-SHARED_FOLDER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_FOLDER = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 
 # --- exact both ways
@@ -51,7 +52,7 @@ def probes(program: Program) -> st.SearchStrategy[tuple[Probe, ...]]:
     data=st.data(),
     seen=st.none() | st.floats(),
 )
-@settings(SHARED_FOLDER, max_examples=100)
+@examples(100, **SHARED_FOLDER)
 def test_round_trip_is_bit_exact(
     path: Path, program: Program, source: str, proven: Any, seen: Any, data: st.DataObject
 ) -> None:
@@ -173,6 +174,7 @@ def refused_or_equal(path: Path, program: Program) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_is_refused_or_harmless(path: Path) -> None:
     program = small()
     program.save(path)
@@ -185,7 +187,7 @@ def test_every_flipped_byte_is_refused_or_harmless(path: Path) -> None:
 
 
 @given(data=st.data())
-@settings(SHARED_FOLDER, max_examples=60)
+@examples(60, **SHARED_FOLDER)
 def test_random_damage(path: Path, data: st.DataObject) -> None:
     program = data.draw(programs())
     program.save(path)

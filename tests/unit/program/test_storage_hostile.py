@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
@@ -22,9 +22,11 @@ from integraph.errors import FileError
 from integraph.gadgets import affine
 from integraph.program import storage
 from integraph.program.schema import encode
+from law import examples
+from slow import mostly_slow
 from stored import forge, refused, rich
 
-SHARED_FOLDER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_FOLDER = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 
 Document = dict[str, Any]
@@ -155,7 +157,7 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@mostly_slow("name", CASES, quick=25)
 def test_hostile_documents(path: Path, name: str) -> None:
     change, match = CASES[name]
     document, tensors = encode(rich())
@@ -346,7 +348,7 @@ def mutations(draw: st.DrawFn) -> tuple[Document, Tensors]:
 
 
 @given(mutations())
-@settings(SHARED_FOLDER, max_examples=200)
+@examples(200, **SHARED_FOLDER)
 def test_whatever_a_document_says(path: Path, forged: tuple[Document, Tensors]) -> None:
     forge(path, *forged)
     with contextlib.suppress(FileError):  # and nothing else

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from integraph import Program, Registers, build, segment
 from integraph.errors import UsageError
 from integraph.gadgets import affine, decay, ln, raw
 from integraph.program import ONE, Budget, summary
 from integraph.program.summary import above
+from law import examples
 from random_programs import programs
 from tanh_net import compile_net, random_net
 
@@ -31,7 +32,7 @@ def lines(text: str) -> dict[str, str]:
 
 
 @given(programs())
-@settings(deadline=None, max_examples=50)
+@examples(50)
 def test_rate_is_the_largest_of_a_registers_own_terms(program: Program) -> None:
     """From all controls at once, where `rate` looks at some blocks only."""
     c = program.controls()

@@ -8,12 +8,13 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError, UsageError
 from integraph.targets import ACTIVATIONS, Layer, Network, activation, affine_maps, from_layers
 from integraph.targets.activations import ALIASES, known
+from law import examples
 
 A = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
@@ -124,7 +125,7 @@ small = st.integers(-1000, 1000).map(float)
 anything = st.floats(-1e6, 1e6)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=st.data(), kind=st.sampled_from([small, anything]))
 def test_merging_is_exact_or_refused(data: st.DataObject, kind: st.SearchStrategy[float]) -> None:
     """Every entry of a merged map equals the rational one."""

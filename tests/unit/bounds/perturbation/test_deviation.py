@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.bounds.perturbation.gadget_ends import perturbed_ends
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
+from law import examples
+from slow import mostly_slow
 from wrong_starts import OFF, PRECISE, SIDE, STARTS, check, disturbed, inside
 
 READING = [name for name in STARTS if operation(name).operands and STARTS[name](1.0)]
@@ -26,7 +28,7 @@ def error(data: st.DataObject, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]
 
 
 @pytest.mark.parametrize("name", READING)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_starts_that_follow_the_argument(name: str, data: st.DataObject) -> None:
     """They are right for the argument that is there, up to `own`, however wrong that is."""
@@ -59,7 +61,7 @@ def test_following_helps(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["powers", "power_spiral"])
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_bases_that_are_off_relatively(name: str, data: st.DataObject) -> None:
     gadget = operation(name)
@@ -76,8 +78,8 @@ def test_bases_that_are_off_relatively(name: str, data: st.DataObject) -> None:
     check(name, ranges, right, wrong, off, tensors)
 
 
-@pytest.mark.parametrize("name", ["powers", "monomial", "spiral", "power_spiral"])
-@settings(deadline=None, max_examples=40)
+@mostly_slow("name", ["powers", "monomial", "spiral", "power_spiral"], quick=3)
+@examples(40)
 @given(data=st.data())
 def test_rounded_tensors(name: str, data: st.DataObject) -> None:
     gadget = operation(name)
@@ -98,8 +100,8 @@ def test_rounded_tensors(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("follows", [False, True])
-@pytest.mark.parametrize("name", ["shifted_softmax", "log_softmax", "log_sum_exp"])
-@settings(deadline=None, max_examples=50)
+@mostly_slow("name", ["shifted_softmax", "log_softmax", "log_sum_exp"], quick=2)
+@examples(50)
 @given(data=st.data())
 def test_rows_of_scores(name: str, follows: bool, data: st.DataObject) -> None:
     """c = −Σhs in a register of each row, u = (s + c)h, l = ln n − c, y = −ln n: off anyhow, or made of the s there."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -20,6 +20,7 @@ from integraph.errors import SourceError
 from integraph.numbers.intervals import Interval
 from integraph.targets.graph import ACTIVATIONS, Builder, Graph, Node
 from integraph.targets.graph_evaluation import STRUCTURE
+from law import examples
 
 NAN = mp.nan
 INF = math.inf
@@ -178,14 +179,15 @@ def formulas(draw: st.DrawFn, inputs: int) -> Graph:
     return b.graph(pool)
 
 
-@settings(deadline=None, max_examples=150)
+@pytest.mark.slow
+@examples(150)
 @given(st.data())
 def test_formulas_stay_inside(data: st.DataObject) -> None:
     graph = data.draw(formulas(2))
     check(graph, *data.draw(boxes(2)))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_arrays_stay_inside(data: st.DataObject) -> None:
     """All operations on arrays, with constants and between values, in one random order after the other."""
@@ -340,7 +342,7 @@ def test_a_transformer_has_ranges_that_do_not_explode() -> None:
     assert (values <= own.high.ravel()).all()
 
 
-@settings(deadline=None, max_examples=5)
+@examples(5)
 @given(boxes(8))
 def test_a_small_transformer_stays_inside(box: tuple[np.ndarray, np.ndarray, list[np.ndarray]]) -> None:
     check(transformer(layers=1, tokens=2, width=4, heads=2, hidden=3), box[0], box[1], box[2][:2])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.bounds.sobolev.norm import Sobolev, derivative_bounds, explain
@@ -16,7 +16,9 @@ from integraph.frontends.formula.parser import parse
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below
 from integraph.targets.function import Function, Table
+from law import examples
 from lazy import Lazy
+from slow import mostly_slow
 
 sympy = Lazy("sympy")
 
@@ -35,7 +37,7 @@ def two_sided(found: Sobolev, sup: Floats, loose: float, dense: float = 1e-3) ->
     assert np.all(found.upper <= loose * found.lower * (1 + 1e-12) + 1e-11 * found.upper.max())
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(0.2, 8), st.floats(-2, 2), st.floats(0.1, 2), st.integers(0, 7))
 def test_sines(a: float, low: float, width: float, n: int) -> None:
     found = bounds(f"sin({a!r}*x)", n, low, low + width)
@@ -44,7 +46,7 @@ def test_sines(a: float, low: float, width: float, n: int) -> None:
     two_sided(found, sup, 1.1)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(-4, 4), st.floats(-4, 4), st.integers(0, 5))
 def test_exponentials(a: float, b: float, n: int) -> None:
     found = bounds(f"exp({a!r}*x + {b!r}*y)", n, -1.0, 0.5)
@@ -63,6 +65,7 @@ def test_gaussian_in_one_variable() -> None:
     two_sided(found, np.array([[3.0**k * hermite(k)(t).max()] for k in range(11)]), 1.1)
 
 
+@pytest.mark.slow
 def test_gaussian_in_three_variables() -> None:
     found = bounds("exp(-9*((x-.5)^2+(y-.5)^2+(z-.5)^2))", 6, loose=1.5)
     t = 3 * (np.linspace(0, 1, 20001) - 0.5)
@@ -87,7 +90,7 @@ def test_a_quotient_in_two_variables() -> None:
     two_sided(found, np.array([[np.abs(v).max()] for v in values]), 1.1)
 
 
-@pytest.mark.parametrize("text", ["exp(x)*exp(-x)", "(x+y)^2-x^2-2*x*y", "x/(1+y)-x*(1+y)^(-1)", "3", "0*x", "x-x"])
+@mostly_slow("text", ["exp(x)*exp(-x)", "(x+y)^2-x^2-2*x*y", "x/(1+y)-x*(1+y)^(-1)", "3", "0*x", "x-x"], quick=4)
 def test_derivatives_that_vanish(text: str) -> None:
     """Rounding and dependency leave a little; it stays little, and the search ends."""
     found = bounds(text, 3)
@@ -144,7 +147,7 @@ DEAD = {
 }
 
 
-@pytest.mark.parametrize("text", DEAD)
+@mostly_slow("text", DEAD, quick=3)
 def test_dead_ends_are_named(text: str) -> None:
     f = parse(text, "x y" if "y" in text else "x")
     why = explain(f, np.zeros(f.inputs), np.ones(f.inputs), 3)

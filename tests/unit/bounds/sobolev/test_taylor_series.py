@@ -17,8 +17,10 @@ from integraph.numbers.balls import Ball
 from integraph.numbers.multi_index import below, count, factorials
 from integraph.numbers.power_series import convolved, pairs, rank
 from integraph.targets.expression import FUNCTIONS, Expression
+from law import examples
 from lazy import Lazy
 from mp_formulas import MP, along, formula, tapes
+from slow import mostly_slow
 
 sympy = Lazy("sympy")
 
@@ -79,7 +81,7 @@ SYMPY = {
 }
 
 
-@pytest.mark.parametrize("text", SYMPY)
+@mostly_slow("text", SYMPY, quick=2)
 def test_every_mixed_derivative(text: str) -> None:
     x, y = sympy.symbols("x y")
     names = {"x": x, "y": y, "e": sympy.E}
@@ -97,13 +99,13 @@ def test_every_mixed_derivative(text: str) -> None:
 unit = st.floats(-1, 1, allow_subnormal=False)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tapes(), unit, unit, unit, unit)
 def test_random_formulas(expression: Expression, x: float, y: float, u: float, v: float) -> None:
     agree(at(expression, (x, y), 5), expression, np.array([x, y]), np.array([u, v]), 5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tapes(), st.lists(unit, min_size=4, max_size=4), st.integers(1, 5))
 def test_a_box_contains_its_points(expression: Expression, ends: list[float], n: int) -> None:
     corner, other = np.array(ends[:2]), np.array(ends[2:])

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
@@ -33,11 +33,13 @@ from integraph.certify.certificate.certificate import Certificate, parse
 from integraph.certify.certificate.tree import Leaf, Split
 from integraph.certify.problem import Box
 from integraph.errors import FileError
+from law import examples
+from slow import mostly_slow
 
 pytest.importorskip("flint", reason="needs python-flint, which computes with balls")
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=1)
 def test_every_field_of_every_kind(case: Callable[[], Case], tmp_path: Path) -> None:
     """Every field with every odd value, and every number of the first nodes."""
     found = case()
@@ -64,7 +66,7 @@ def test_several_changes_at_once(case: Callable[[], Case], tmp_path: Path) -> No
     )
 
     @given(st.lists(change, min_size=1, max_size=4))
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     def holds(changes: list[tuple[Place, str, Any]]) -> None:
         document = found[2]
         for path, kind, value in changes:
@@ -92,7 +94,7 @@ def _divided(box: Box, depth: int, scale: float, random: Random) -> tuple[Split 
     return (Leaf(random.choice(BITS), (random.choice(bounds),)),)
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=1)
 def test_claims_that_only_computing_can_tell_from_true_ones(case: Callable[[], Case], tmp_path: Path) -> None:
     """Other boxes, other divisions, other bounds, other points, other bits; all of it well formed."""
     found = case()
@@ -100,7 +102,7 @@ def test_claims_that_only_computing_can_tell_from_true_ones(case: Callable[[], C
     judged = parse(sealed(found[2]))
 
     @given(st.randoms(use_true_random=False))
-    @settings(max_examples=120, deadline=None)
+    @examples(120)
     def holds(random: Random) -> None:
         ends = [sorted(random.sample(ENDS, 2)) if random.random() < 0.5 else [0.0, 1.0] for _ in judged.box.low]
         box = Box(tuple(low for low, _ in ends), tuple(high for _, high in ends))

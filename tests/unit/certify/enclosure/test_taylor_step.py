@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arb_values import near
@@ -17,6 +17,7 @@ from integraph.certify.enclosure.systems import systems
 from integraph.certify.problem import Unprovable
 from integraph.gadgets import raw
 from integraph.numbers.arb.conversion import above, box, largest
+from law import examples
 from mp_taylor import Escape, flow
 from taylor_programs import free, ln_program
 
@@ -30,7 +31,8 @@ def _random(seed: int, size: float = 0.6) -> tuple[Program, np.ndarray]:
     return free(A=A, Q=Q * rng.integers(0, 2, Q.shape), b=b), rng.uniform(-0.5, 0.5, n)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@examples(60)
 @given(SEEDS)
 def test_raw_systems_hold_the_flow(seed: int) -> None:
     program, x = _random(seed)
@@ -55,7 +57,7 @@ def test_raw_systems_hold_the_flow(seed: int) -> None:
         assert (fine * arb(1, 1e-28) + arb(0, 1e-28)).overlaps(near(value))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SEEDS, st.sampled_from([1e-6, 1e-3, 0.03]))
 def test_wide_starts_hold_their_points(seed: int, wide: float) -> None:
     program, x = _random(seed, 0.4)
@@ -71,7 +73,7 @@ def test_wide_starts_hold_their_points(seed: int, wide: float) -> None:
     assert all(above(ball.rad()) < 100 * wide for ball in found)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SEEDS)
 def test_the_majorant_bounds_the_coefficients(seed: int) -> None:
     program, x = _random(seed)

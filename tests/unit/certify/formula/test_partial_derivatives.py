@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.certify.formula.partial_derivatives import Partials, partials
@@ -20,6 +20,7 @@ from integraph.certify.taylor import taylor
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import above, box, precision
 from integraph.numbers.multi_index import below
+from law import examples
 from lazy import Lazy
 from mp_formulas import formula
 
@@ -70,7 +71,7 @@ def test_no_point_of_a_box_exceeds_its_bound(text: str) -> None:
                     assert abs(derivative(*map(mpmath.mpf, point))) <= bound
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.sampled_from(FORMULAS), UNIT, UNIT, st.sampled_from([53, 64, 200]))
 def test_values_at_points(text: str, x: float, y: float, bits: int) -> None:
     alphas = all_of(3)

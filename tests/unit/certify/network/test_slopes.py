@@ -6,7 +6,7 @@ import math
 
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -15,6 +15,7 @@ from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.network.slopes import _partials, has_slopes
 from integraph.certify.problem import Box
 from integraph.numbers.arb.conversion import precision
+from law import examples
 from networks import random_network
 
 SMALL = st.floats(-0.3, 0.3)
@@ -28,7 +29,7 @@ def ends(M: mpf, delta: mpf, alpha: mpf, lam: mpf) -> tuple[mpf, mpf]:
     return a - mp.tanh(M), (m * mp.sinh(m) + lam * mp.cosh(m)) / u
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.floats(-6, 6), SMALL, SMALL, SMALL, st.sampled_from([0.0, 1e-6, 0.05]))
 def test_partial_derivatives(M: float, delta: float, alpha: float, lam: float, radius: float) -> None:
     at = (M, delta, alpha, lam)

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import findroot, mp, sin
 
@@ -18,6 +18,7 @@ from integraph.certify.search.bisection import sizes, uppers
 from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
+from law import examples
 from toy_problems import Bumpy, Cancelling, Capricious, Pole, Slow, Stated, Waves
 
 SQUARE = Box((0.0, 0.0), (1.0, 2.0))
@@ -81,7 +82,7 @@ def test_errors_of_all_sizes(scale: float) -> None:
     assert found.stopped == "gap"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_every_point_is_covered_and_below_the_bound(data: st.DataObject) -> None:
     side = st.floats(-3, 3)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.certify.problem import Box, Point
@@ -16,6 +16,7 @@ from integraph.certify.search.bisection import sizes
 from integraph.certify.search.branch_and_bound import search
 from integraph.certify.search.sampling import PROBES, LargestSample, sample_largest
 from integraph.errors import UsageError
+from law import examples
 from lazy import Lazy
 from toy_problems import Bumpy, Cancelling, Pole, Stated, Waves
 
@@ -56,7 +57,7 @@ def test_any_quantity() -> None:
     assert second.low == pytest.approx(1.583346, rel=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.tuples(st.floats(-2, 2), st.floats(-2, 2)), min_size=2, max_size=2), st.integers(1, 60))
 def test_what_is_seen_is_there_and_below_what_is_proved(ends: list[tuple[float, float]], samples: int) -> None:
     box = Box(tuple(min(e) for e in ends), tuple(max(e) for e in ends))

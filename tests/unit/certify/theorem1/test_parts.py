@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, arb_mat
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.certify.problem import Unprovable
@@ -20,6 +20,7 @@ from integraph.certify.theorem1.polynomial_ranges import pieces, ranges
 from integraph.gadgets.partition import rounded
 from integraph.numbers.arb.conversion import interval, precision
 from integraph.numbers.multi_index import below
+from law import examples
 
 steps = st.sets(st.integers(-1000, 1000), min_size=1, max_size=5).map(
     lambda b: tuple(sorted((n / 32 for n in b), reverse=True))
@@ -40,7 +41,7 @@ def near(ball: arb, value: mpmath.mpf) -> bool:
     return bool(ball.overlaps(arb(text) * arb(1, 1e-40)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(parts, st.floats(-2, 2))
 def test_bumps_at_a_point_are_differences_of_tanh(bumps: BallBumps, t: float) -> None:
     with precision(160):
@@ -49,7 +50,7 @@ def test_bumps_at_a_point_are_differences_of_tanh(bumps: BallBumps, t: float) ->
         assert sum(found, arb(0)).contains(1)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(parts, st.floats(-1, 1), st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_bumps_on_an_interval(bumps: BallBumps, low: float, width: float, where: list[float]) -> None:
     least, most = bumps.on_pieces([arb(low), arb(low + width)])
@@ -90,7 +91,7 @@ def test_steps_that_floats_cannot_tell_are_unknown() -> None:
     assert (most == 1).all()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(parts, st.floats(-1, 1))
 def test_constants_of_logarithms(bumps: BallBumps, t: float) -> None:
     """ln ψ_k = constant ± a·t − ℓ − ℓ."""
@@ -104,7 +105,7 @@ def test_constants_of_logarithms(bumps: BallBumps, t: float) -> None:
             assert (constant + form).is_finite()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.integers(1, 8), st.integers(0, 10**6))
 def test_no_average_is_larger(cells: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -124,7 +125,7 @@ def test_an_average_with_something_unknown_is_unknown() -> None:
         assert _average(np.array([[0.0, bad]]), half, half) == np.inf
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 3), st.integers(1, 6), st.integers(0, 10**6))
 def test_ranges_on_pieces(d: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

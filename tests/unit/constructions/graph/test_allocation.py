@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import integraph
@@ -21,6 +21,7 @@ from integraph.constructions.graph.runs import INPUT
 from integraph.constructions.graph.schedule import ALWAYS
 from integraph.program.views import dense
 from integraph.targets.graph import Builder
+from law import examples
 from random_graphs import graphs, laid
 
 R = 45.0
@@ -46,7 +47,7 @@ def saturated(layers: int, size: float = 100.0) -> Graph:
     return integraph.graph(text)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(graphs(), st.sampled_from(FREES))
 def test_every_policy_computes_the_graph(graph: Graph, free: str) -> None:
     x = points(graph)
@@ -55,7 +56,7 @@ def test_every_policy_computes_the_graph(graph: Graph, free: str) -> None:
     np.testing.assert_allclose(found, true, rtol=0, atol=1e-11 * (1 + np.max(np.abs(true))))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(graphs(), st.sampled_from(FREES))
 def test_live_ranges_never_meet(graph: Graph, free: str) -> None:
     """In every segment a register belongs to one lot at most, the one it is freed in included."""
@@ -69,7 +70,7 @@ def test_live_ranges_never_meet(graph: Graph, free: str) -> None:
         assert owners.max(initial=0) <= 1, segment
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(graphs(), st.sampled_from(FREES))
 def test_lots_live_as_long_as_somebody_reads_them(graph: Graph, free: str) -> None:
     """From the program's own blocks: whatever a segment reads or writes belongs to a lot that is alive."""
@@ -88,7 +89,7 @@ def test_lots_live_as_long_as_somebody_reads_them(graph: Graph, free: str) -> No
     assert kept[built.readout.indices].all()
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(graphs())
 def test_width_against_depth(graph: Graph) -> None:
     """Freeing costs no segment and never a register."""
@@ -103,7 +104,8 @@ def test_width_against_depth(graph: Graph) -> None:
     assert least <= decayed.allocation.width
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.slow
+@examples(80)
 @given(graphs(), st.sampled_from(("clean", "decay")))
 def test_what_is_freed_is_back_at_its_start(graph: Graph, free: str) -> None:
     """To 1e-12 of what was there after cleaning, to e^−r of it after decay."""
@@ -178,7 +180,7 @@ def test_width_of_a_chain_does_not_grow_under_decay() -> None:
     assert all(k > c > d for k, c, d in zip(widths["keep"], widths["clean"], widths["decay"], strict=True))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), max_size=7), st.integers(1, 6))
 def test_the_smallest_gap_that_fits(taken: list[tuple[int, int]], need: int) -> None:
     """By hand: runs of free registers between what is there."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -29,7 +29,9 @@ from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
 from integraph.program.views import dense
 from integraph.targets.graph import Builder, Graph
+from law import examples
 from random_graphs import graphs
+from slow import mostly_slow
 from transformers import to_graph, transformer
 
 PRECISE = PreciseFunctions(200)
@@ -70,7 +72,7 @@ def promised(name: str, free: str, r: float, count: int = 3) -> tuple[Parts, flo
     return parts, deviation(formula, program(chosen, r, name), formula.points(count))
 
 
-@pytest.mark.parametrize(("number", "name"), list(enumerate(FORMULAS)))
+@mostly_slow(("number", "name"), list(enumerate(FORMULAS)), quick=34)
 def test_formulas_keep_their_promise(number: int, name: str) -> None:
     free, r = POLICIES[number % 3]
     parts, seen = promised(name, free, r)
@@ -171,7 +173,7 @@ def _moved(ref: Any, atom: int) -> View:
     return View(ref.offset + 30 * atom, ref.shape, ref.strides)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_graphs_keep_their_promise(data: st.DataObject) -> None:
     graph = data.draw(graphs())
@@ -230,7 +232,7 @@ def test_attention(causal: bool) -> None:
 
 @pytest.mark.parametrize(("free", "r"), POLICIES)
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("gap", [0.0, 1.0, 30.0, 300.0, 1e4])
+@mostly_slow("gap", [0.0, 1.0, 30.0, 300.0, 1e4], quick=1)
 def test_sums_of_exponentials_keep_their_promise(gap: float, masked: bool, free: str, r: float) -> None:
     """Twice in a row, so that the second is computed in registers that were used; and not much is promised."""
     b = Builder()

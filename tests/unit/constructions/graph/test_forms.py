@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.constructions.graph import forms
@@ -18,6 +18,7 @@ from integraph.constructions.graph.forms import AtomRequired, GraphForm, Term, a
 from integraph.constructions.graph.layout import layout, program
 from integraph.constructions.graph.runs import RunTape
 from integraph.program import Index, View
+from law import examples
 
 RNG = np.random.default_rng(3)
 
@@ -156,7 +157,7 @@ def step(name: str, atoms: Atoms, pair: Pair, draw: Callable[..., Any]) -> Pair 
     return Pair(found, wanted)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(st.data(), st.sampled_from(SHAPES), st.lists(st.sampled_from(STEPS), min_size=1, max_size=7))
 def test_any_sequence_of_operations(data: st.DataObject, shape: tuple[int, ...], names: list[str]) -> None:
     atoms = Atoms(data.draw(st.integers(0, 2**32 - 1)))
@@ -170,7 +171,7 @@ def test_any_sequence_of_operations(data: st.DataObject, shape: tuple[int, ...],
     assert pair.form.degree <= 2
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.data(),
     st.sampled_from(SHAPES[1:]),

@@ -12,6 +12,7 @@ import pytest
 import integraph
 from integraph.errors import EscapeError
 from integraph.targets.graph import Builder, Graph
+from slow import mostly_slow
 
 Rows = Callable[[Builder, int], int]
 N = 3
@@ -97,7 +98,7 @@ def truth(op: str, scores: list[Any]) -> np.ndarray:
 
 @pytest.mark.parametrize("free", FREE)
 @pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=2)
 def test_a_mask_counts_together_with_all_scores(case: str, op: str, free: str) -> None:
     rows, scores = CASES[case]
     graph = graph_of(rows, op)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erf
 
@@ -22,6 +22,7 @@ from integraph.constructions.graph.runs import NOBODY, Run, RunTape, starts, use
 from integraph.constructions.graph.schedule import timing
 from integraph.program.views import dense
 from integraph.targets.graph import Builder
+from law import examples
 from random_graphs import graphs, laid
 
 X = np.random.default_rng(1).random((7, 2))
@@ -92,14 +93,14 @@ def critical(tape: RunTape, taken: dict[int, int]) -> int:
     return max(ready.values(), default=0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(graphs(), st.sampled_from(FREES))
 def test_the_depth_is_the_critical_path(graph: Graph, free: str) -> None:
     chosen = laid(graph, free)
     assert chosen.time.depth == critical(chosen.tape, chosen.time.taken)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(graphs())
 def test_nobody_reads_what_is_not_there(graph: Graph) -> None:
     chosen = laid(graph)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from mpmath import mp, mpf
 
 import integraph
 from expression_trees import BOX, VARIABLES, Tree, Undefined, trees, value, written
 from integraph.errors import SourceError
+from law import examples
 
 X = np.random.default_rng(3).uniform(*BOX, (6, len(VARIABLES)))
 
@@ -27,7 +28,7 @@ def truth(tree: Tree) -> np.ndarray:
 
 
 @pytest.mark.parametrize("free", ["keep", "clean", "decay"])
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(tree=trees)
 def test_a_random_formula(free: str, tree: Tree) -> None:
     """Where the truth is a number, both engines agree with it to 1e-9 of the largest value, whatever is done with the
@@ -45,7 +46,7 @@ def test_a_random_formula(free: str, tree: Tree) -> None:
         np.testing.assert_allclose(flow.outputs[:, 0], wanted, atol=1e-9 * np.abs(wanted).max(), rtol=0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tree=trees)
 def test_what_is_undefined_is_no_number(tree: Tree) -> None:
     """An input without a value gets NaN and a failure, never a plausible number; unless it was only near the edge."""

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -20,6 +20,7 @@ from integraph.errors import SpecError
 from integraph.gadgets import bilinear
 from integraph.numbers.intervals import Interval
 from integraph.numbers.multi_index import below, count
+from law import examples
 
 
 def lean(shape: Shape, c: float, coefficients: np.ndarray, low: float = 0.0, high: float = 1.0) -> Program:
@@ -61,7 +62,7 @@ def test_the_flow_is_the_sum(shape: Shape, engine: str) -> None:
     assert program(low + (high - low) * t, engine) == pytest.approx(wanted, abs=2e-13 * size * (1 + shape.batches))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_the_sizes_of_any_shape(data: st.DataObject) -> None:
     """W and D written down again: what there is to hold, and what has to wait for what."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import ln, mp, mpf, tanh
 
@@ -18,7 +18,9 @@ from integraph.flow.precise import advance
 from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.partition import controls, rounded
+from law import examples
 from mp_taylor import integrate
+from slow import mostly_slow
 
 
 def program(d: int, N: int, c: float, delta: float, *, plus_one: bool, bits: int = 53) -> Program:
@@ -82,7 +84,7 @@ def test_table_1_by_closed_forms(d: int, N: int, c: float, delta: float) -> None
                 check(step, [mpf(v) for v in states[:, 0]], x, delta, N, c)
 
 
-@pytest.mark.parametrize(("d", "N", "c", "x"), [(1, 3, 4.0, [0.3]), (2, 2, 6.0, [0.8, 0.1]), (1, 2, 30.0, [0.95])])
+@mostly_slow(("d", "N", "c", "x"), [(1, 3, 4.0, [0.3]), (2, 2, 6.0, [0.8, 0.1]), (1, 2, 30.0, [0.95])], quick=1)
 def test_table_1_by_integration_of_the_papers_terms(d: int, N: int, c: float, x: list[float]) -> None:
     """Terms with the matrices computed from their definition, integrated by a method that knows none of our forms."""
     delta = 0.5
@@ -139,7 +141,7 @@ def test_controls_are_those_of_the_matrices(N: int) -> None:
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_at_time_1_the_halves_are_exact(N: int, seed: int) -> None:
     """λ_k → ½(λ_k − λ_{k+1}), λ_N → ½λ_N + ½, μ → μ − zλ, to the last bit, in both arithmetics."""
     rng = np.random.default_rng(seed)
@@ -168,7 +170,7 @@ def test_float64_is_refused_where_it_would_fail() -> None:
         program(1, 7, 28.0, 0.5, plus_one=False)([0.05])  # had nobody said what it needs
 
 
-@pytest.mark.parametrize(("d", "N", "c", "delta"), [(1, 1, 3.0, 1.5), (2, 6, 40.0, 2.0), (3, 2, 1e4, 1.25)])
+@mostly_slow(("d", "N", "c", "delta"), [(1, 1, 3.0, 1.5), (2, 6, 40.0, 2.0), (3, 2, 1e4, 1.25)], quick=1)
 def test_the_remark_in_float64(d: int, N: int, c: float, delta: float) -> None:
     """Ones, ln(x + Δ) and ln(ψ + 1), by closed forms and from the terms."""
     p = program(d, N, c, delta, plus_one=True)

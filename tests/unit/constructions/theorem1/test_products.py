@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph import Program, Registers, build
@@ -16,6 +16,8 @@ from integraph.bounds.paper.theorem1 import depth, width
 from integraph.constructions.theorem1.lemma4 import bootstrap, layout, required_bits, slopes
 from integraph.constructions.theorem1.products import NONE, Products, collect, expand, products
 from integraph.numbers.multi_index import below, count
+from law import examples
+from slow import mostly_slow
 
 DELTA = 1.25
 
@@ -73,7 +75,7 @@ def test_as_printed(d: int, N: int, n: int, m: int) -> None:
     assert (np.abs(program(x) - wanted) <= (relative + 1e-13) * large).all()
 
 
-@pytest.mark.parametrize(("d", "N", "n", "m"), SIZES)
+@mostly_slow(("d", "N", "n", "m"), SIZES, quick=4)
 def test_as_remarked(d: int, N: int, n: int, m: int) -> None:
     """float64 on two engines; the expansion is the same function as what it expands."""
     rng = np.random.default_rng(2)
@@ -93,7 +95,7 @@ def test_as_remarked(d: int, N: int, n: int, m: int) -> None:
 
 
 @given(st.integers(1, 2), st.integers(1, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_sums_of_an_expansion(d: int, N: int, seed: int) -> None:
     """Each collected coefficient is Σ ± a over the cells that agree with it; the bound of their rounding holds."""
     rng = np.random.default_rng(seed)
@@ -152,7 +154,7 @@ def test_one_term(value: float) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_nothing_accumulates(seed: int, T: int) -> None:
     """What a lane was multiplied with adds up, exactly, to the exponents of its last term and to ln|a| on the grid."""
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph import Program
@@ -19,14 +19,16 @@ from integraph.constructions.theorem2.network_plan import plan
 from integraph.errors import SourceError, UsageError
 from integraph.program.box import interval
 from integraph.targets import Network, from_layers
+from law import examples
 from networks import EVERY, points, random_network
 from promises import UNIT, seen
+from slow import mostly_slow
 
 BOXES = [(0.0, 1.0), (-1.0, 1.0), (0.3, 0.3), (-500.0, 500.0), (999.0, 1001.0)]
 
 
 @pytest.mark.parametrize("box", BOXES, ids=str)
-@pytest.mark.parametrize("name", [n for n in EVERY if n != "exp"])
+@mostly_slow("name", [n for n in EVERY if n != "exp"], quick=10)
 def test_boxes(name: str, box: tuple[float, float]) -> None:
     """Sides of width 0 and of width 1000 enter the promise."""
     network = random_network((2, 5, 4, 1), name, seed=6)
@@ -71,7 +73,7 @@ def test_two_inputs_and_two_ways_to_write_a_box() -> None:
     assert feedforward(network, box=[(0.5, 0.5), (0.7, 0.7)]).budget.high.tolist() == [0.5, 0.7]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_random_networks(data: st.DataObject) -> None:
     """Any mixture of activations, widths that grow and shrink, d from 1 to 20, weights up to 500."""
@@ -278,6 +280,7 @@ def test_rectifiers_too_steep_are_refused() -> None:
         feedforward(network, 1e-8)
 
 
+@pytest.mark.slow
 def test_large_networks_compile() -> None:
     """784-512-512-10, linear in its size: no array larger than the weights."""
     rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@ or the closed form that every gadget has."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -11,6 +11,7 @@ from integraph import Index, Registers, build, segment
 from integraph.flow.exact import binding
 from integraph.gadgets import affine, log_cosh, monomial, product, ramp
 from integraph.program import Block
+from law import examples
 
 RNG = np.random.default_rng(8)
 
@@ -67,7 +68,7 @@ def test_ln_cosh_of_affine_forms_of_one_register_for_all(t: float) -> None:
     assert binding._FAST["log_cosh"](block, states, t, True, (True, True)) is None  # m is wanted
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.7, -0.3]), st.sampled_from([1, 6]))
 def test_monomials_gathered_products_diagonals_and_ramps(seed: int, t: float, count: int) -> None:
     """Any registers, some read twice by one lane, some with weight 0; targets of one axis or two."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -24,6 +24,7 @@ from integraph.gadgets import (
     sin_cos,
     tanh,
 )
+from law import examples
 from taylor_programs import free, ln_program, program_of, relative, tanh_program
 
 RNG = np.random.default_rng(5)
@@ -243,7 +244,7 @@ def test_units_of_time_and_state_change_nothing() -> None:
     assert np.allclose(expected, np.tanh(inputs) @ w.T, rtol=1e-11, atol=1e-13)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.floats(0.1, 1.0))
 def test_the_inverse_flow_leads_back(seed: int, n: int, duration: float) -> None:
     rng = np.random.default_rng(seed)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError
 from integraph.frontends.function import function
+from law import examples
 from lazy import Lazy
 
 sympy = Lazy("sympy")
@@ -101,7 +102,7 @@ def larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @given(st.recursive(LEAVES, larger, max_leaves=8), st.floats(-1, 1), st.floats(-1, 1))
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])  # the first draw imports sympy
+@examples(50, suppress_health_check=[HealthCheck.too_slow])  # the first draw imports sympy
 def test_random_expressions(expression: Any, a: float, b: float) -> None:
     assume(all(n == 0 or abs(n) > 1e-300 for n in expression.atoms(sympy.Float)))  # sympy's exponents have no end
     f = function(expression, variables="x y")
@@ -149,6 +150,7 @@ def test_nothing_is_written_that_no_output_needs() -> None:
     assert [step.op for step in found.steps].count("neg") == 1
 
 
+@pytest.mark.slow
 def test_deep_expressions() -> None:
     deep = x
     for _ in range(250):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 onnx = pytest.importorskip("onnx", reason="reads ONNX")
@@ -19,6 +19,7 @@ import integraph  # noqa: E402
 from integraph.errors import FileError, UsageError  # noqa: E402
 from integraph.frontends import reader as sources  # noqa: E402
 from integraph.frontends.onnx import read_graph  # noqa: E402
+from law import examples  # noqa: E402
 from onnx_graphs import agree, check, model, ops, runtime  # noqa: E402
 from onnx_models import ACTIVATIONS, Builder  # noqa: E402
 from onnx_operators import BIAS, CASES, CUBE, FUNCTIONS, W, i  # noqa: E402
@@ -196,7 +197,7 @@ UNARY = ("Tanh", "Sin", "Neg", "Sigmoid", "Cos")
 PAIRS = ("Add", "Sub", "Mul")
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.data())
 def test_random_graphs(data: st.DataObject) -> None:
     """Matrices that are moved, joined, multiplied and mixed: onnxruntime says the same."""

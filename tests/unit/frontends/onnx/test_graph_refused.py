@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 onnx = pytest.importorskip("onnx", reason="reads ONNX")
@@ -16,6 +16,7 @@ from onnx import helper  # noqa: E402
 from integraph.errors import FileError, IntegraphError, SourceError, UsageError  # noqa: E402
 from integraph.frontends.onnx import read_graph  # noqa: E402
 from integraph.targets.graph import Graph  # noqa: E402
+from law import examples  # noqa: E402
 from onnx_graphs import Build, block, model  # noqa: E402
 from onnx_models import Builder  # noqa: E402
 from onnx_operators import CASES, flags, i  # noqa: E402
@@ -245,7 +246,7 @@ BLOCKS = (block("range", "op", "Shape"), block("where", "written out", "constant
 SEEDS = [*(model(build, (1, 5, 8)) for build in BLOCKS), *(model(*CASES[case]) for case in CASES)]
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.data())
 def test_no_bytes_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     raw = bytearray(data.draw(st.sampled_from(SEEDS)).SerializeToString())
@@ -260,7 +261,7 @@ def test_no_bytes_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, 
     assert isinstance(found, Graph) or len(str(found)) < 2000
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_no_field_raises_anything_else(data: st.DataObject) -> None:
     """Attributes, constants and operands of a node are exchanged for others."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 onnx = pytest.importorskip("onnx", reason="reads ONNX")
@@ -18,7 +18,9 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from integraph.errors import FileError, IntegraphError, SourceError, UsageError  # noqa: E402
 from integraph.frontends.onnx import NEWEST, read  # noqa: E402
 from integraph.targets import Network  # noqa: E402
+from law import examples  # noqa: E402
 from onnx_models import LATEST, Builder, net, one  # noqa: E402
+from slow import mostly_slow  # noqa: E402
 
 W = np.random.default_rng(7).normal(size=(4, 3))
 BN = "BatchNormalization"
@@ -334,7 +336,7 @@ def test_size_is_checked_before_reading(tmp_path: Path) -> None:
         read(one(lambda b: b.node("Tanh", "x")), max_bytes=10)
 
 
-@pytest.mark.parametrize("way", ["Concat", "Cast", "Transpose", "Tanh"])
+@mostly_slow("way", ["Concat", "Cast", "Transpose", "Tanh"], quick=1)
 def test_small_files_that_unfold_are_refused(way: str) -> None:
     def build(b: Builder) -> str:
         c, x = b.number(np.ones((30_000, 3))), "x"
@@ -363,7 +365,7 @@ def test_a_cut_file_is_one_error(tmp_path: Path) -> None:
             read(path)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.data())
 def test_no_bytes_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     kinds = [(17, "gelu of Tanh"), (6, "LeakyRelu"), (LATEST, "Swish, alpha"), (9, "PRelu")]
@@ -404,6 +406,7 @@ def test_rows_of_a_fixed_batch_stay_where_they_are() -> None:
         read(b.model(output, (2, 4)))
 
 
+@pytest.mark.slow
 def test_long_graphs_do_not_carry_all_their_notes() -> None:
     b, value = Builder(), "x"
     for _ in range(3000):

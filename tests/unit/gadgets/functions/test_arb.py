@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf, quad
 
@@ -17,6 +17,8 @@ from integraph.gadgets.functions.arb import BALLS, SCALARS
 from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import Functions
 from integraph.numbers.arb.conversion import interval
+from law import examples
+from slow import mostly_slow
 
 PRECISE = PreciseFunctions(200)
 BITS = (64, 160)
@@ -29,8 +31,8 @@ def _reference(name: str, *values: float) -> mpf:
     return getattr(PRECISE, name)(*map(PRECISE.exactly, values))
 
 
-@pytest.mark.parametrize("name", sorted(ARGUMENTS))
-@settings(max_examples=60, deadline=None)
+@mostly_slow("name", sorted(ARGUMENTS), quick=16)
+@examples(60)
 @given(data=st.data())
 def test_corners_and_points_stay_inside(name: str, data: st.DataObject) -> None:
     sides = []
@@ -88,7 +90,7 @@ def test_what_cannot_be_told_is_everything() -> None:
             assert not found.is_finite(), name
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(REAL, SPREAD, st.floats(-0.9, 3), SPREAD, st.floats(-3, 3))
 def test_logistic(x: float, dx: float, share: float, dk: float, z: float) -> None:
     """k from a share of the edge −x/(e^x − 1); exact zeros too."""
@@ -108,7 +110,7 @@ def test_logistic(x: float, dx: float, share: float, dk: float, z: float) -> Non
 EXPONENTS = st.floats(-1e3, 1e3) | st.floats(-4, 4)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(EXPONENTS, st.floats(-40, 40) | st.floats(-1e-6, 1e-6), st.sampled_from([1.0, 2.0]))
 def test_gauss_is_sharp(a: float, b: float, c: float) -> None:
     found = [_at(bits, a, b, c) for bits in (64, 256)]
@@ -133,7 +135,7 @@ def test_gauss_far_out() -> None:
     assert _at(64, 1e300, 1.0, 2.0).overlaps(arb(1) / (2 * arb(1e300)) * arb(1, 1e-15))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, -0.5, 2.0]), st.sampled_from([0.0, 1e-9, 1e-3]))
 def test_normaliser(seed: int, t: float, wide: float) -> None:
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.certify.taylor import taylor
@@ -22,8 +22,10 @@ from integraph.numbers.arb.jet_powers import power, real_power
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, count
 from integraph.targets.expression import FUNCTIONS, Expression, Tape
+from law import examples
 from lazy import Lazy
 from mp_formulas import MP, REAL, along, formula, tapes
+from slow import mostly_slow
 
 sympy = Lazy("sympy")
 
@@ -56,7 +58,7 @@ def real(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(a=st.floats(0, 1), b=st.floats(0, 1), share=st.floats(0, 1))
 def test_coefficients_of_each_function_over_a_ball(name: str, a: float, b: float, share: float) -> None:
     low, high = DOMAINS.get(name, (-5, 5))
@@ -68,7 +70,7 @@ def test_coefficients_of_each_function_over_a_ball(name: str, a: float, b: float
         assert holds(c, wanted), (name, ends, x, c, wanted)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@mostly_slow("name", SMOOTH, quick=21)
 def test_coefficients_over_a_narrow_ball_are_nearly_their_range(name: str) -> None:
     low, high = DOMAINS.get(name, (-2, 2))
     for middle in np.linspace(low, high, 9)[1:-1]:
@@ -95,7 +97,7 @@ def test_coefficients_at_a_point_are_as_good_as_the_precision(name: str) -> None
         assert float(b.rad()) <= 1e-31 * (1 + abs(float(b)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.fractions(-4, 4, max_denominator=6), st.floats(0.01, 4), st.floats(0, 3), st.floats(0, 1), st.booleans())
 def test_powers(p: Fraction, low: float, wide: float, share: float, negative: bool) -> None:
     ends = low, low + wide
@@ -137,7 +139,7 @@ SYMPY = [
 ]
 
 
-@pytest.mark.parametrize("text", SYMPY)
+@mostly_slow("text", SYMPY, quick=2)
 def test_every_mixed_derivative_over_boxes(text: str) -> None:
     """Thirty boxes of every size, three points in each, all |α| ≤ 4: 1350 cases for each formula."""
     x, y = sympy.symbols("x y")
@@ -171,7 +173,7 @@ def test_boxes_close_in_on_points() -> None:
             assert float(b.rad()) < 2e-4
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tapes(), st.lists(UNIT, min_size=4, max_size=4), st.lists(st.floats(0, 1), min_size=2, max_size=2), UNIT, UNIT)
 def test_random_formulas_over_boxes(
     expression: Expression, ends: list[float], shares: list[float], u: float, v: float

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import findroot, mp, mpf, sech, sinh, tanh
 
 from arb_values import holds, near
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import interval
+from law import examples
 from range_vectors import VECTORS
+from slow import mostly_slow
 
 RADIUS = 2.0**-28  # a ball's radius has 30 bits
 
@@ -92,8 +94,8 @@ def _reals(name: str) -> st.SearchStrategy[float]:
     return st.floats(-1e6, 1e6) | st.floats(-4, 4) | st.floats(-1e-5, 1e-5)
 
 
-@pytest.mark.parametrize("name", sorted(TRUTH))
-@settings(max_examples=60, deadline=None)
+@mostly_slow("name", sorted(TRUTH), quick=12)
+@examples(60)
 @given(data=st.data())
 def test_points_stay_inside(name: str, data: st.DataObject) -> None:
     low, point, high = sorted(data.draw(st.tuples(*[_reals(name)] * 3)))
@@ -109,7 +111,7 @@ def test_points_stay_inside(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TRUTH))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_precisions_agree_and_points_are_sharp(name: str, data: st.DataObject) -> None:
     x = data.draw(_reals(name))
@@ -156,7 +158,7 @@ def test_where_kappa_turns() -> None:
         assert holds(-ranges.kappa(interval(-3.0, -0.25)).lower() * arb(1, 1e-8), top)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.floats(-30, 30), st.floats(-30, 30), st.integers(-5, 7))
 def test_integer_powers(a: float, b: float, n: int) -> None:
     low, high = min(a, b), max(a, b)
@@ -172,7 +174,7 @@ def test_integer_powers(a: float, b: float, n: int) -> None:
             assert holds(found, mpf(point) ** n)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(-5, 5), st.floats(-5, 5))
 def test_real_powers(a: float, b: float, p: float, q: float) -> None:
     found = ranges.real_power(interval(min(a, b), max(a, b)), interval(min(p, q), max(p, q)))
