@@ -274,7 +274,7 @@ def test_who_takes_no_part_is_not_in_the_range(monkeypatch: pytest.MonkeyPatch) 
         seen.append(gadget_ends.perturbed_ends(*args))
         return seen[-1]
 
-    monkeypatch.setattr("integraph.constructions.graph.error_budget.ends", ends)
+    monkeypatch.setattr("integraph.constructions.graph.error_budget.perturbed_ends", ends)
     b = Builder()
     mask = np.array([0, -np.inf, 0, 0, -np.inf])
     graph = b.graph([b.softmax(b.apply("add", b.input("x", (5,)), b.constant(mask)))])
