@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError, UsageError
-from integraph.targets import ACTIVATIONS, Layer, Network, activation, affine_maps, from_layers
+from integraph.targets import ACTIVATIONS, Layer, Network, activation, from_layers, merge
 from integraph.targets.activations import ALIASES, known
 from law import examples
 
@@ -136,7 +136,7 @@ def test_merging_is_exact_or_refused(data: st.DataObject, kind: st.SearchStrateg
         return np.array(data.draw(st.lists(kind, min_size=count, max_size=count))).reshape(shape)
 
     A2, b2, A1, b1 = draw(m, k), draw(m), draw(k, n), draw(k)
-    found = affine_maps((A2, b2), (A1, b1))
+    found = merge((A2, b2), (A1, b1))
     if found is None:
         assert kind is anything, "small whole numbers always merge"
         return
@@ -153,9 +153,9 @@ def test_what_merges() -> None:
     B = rng.normal(size=(4, 3)).astype(np.float32).astype(np.float64)
     scale = np.diag(rng.normal(size=3).astype(np.float32).astype(np.float64))
     zero = np.zeros
-    assert np.array_equal(affine_maps((B, zero(4)), (scale, zero(3)))[0], B * np.diag(scale))
-    assert affine_maps((B, zero(4)), (np.eye(3) / 3, zero(3))) is None
-    assert affine_maps((B, zero(4)), (B.T @ B, zero(3))) is None
-    assert affine_maps((np.full((1, 1), 1e300), zero(1)), (np.full((1, 1), 1e300), zero(1))) is None
-    assert affine_maps((np.full((1, 1), 1e-300), zero(1)), (np.full((1, 1), 1e-300), zero(1))) is None
-    assert np.array_equal(affine_maps((np.eye(4), rng.normal(size=4) * 0), (B, np.ones(4)))[1], np.ones(4))
+    assert np.array_equal(merge((B, zero(4)), (scale, zero(3)))[0], B * np.diag(scale))
+    assert merge((B, zero(4)), (np.eye(3) / 3, zero(3))) is None
+    assert merge((B, zero(4)), (B.T @ B, zero(3))) is None
+    assert merge((np.full((1, 1), 1e300), zero(1)), (np.full((1, 1), 1e300), zero(1))) is None
+    assert merge((np.full((1, 1), 1e-300), zero(1)), (np.full((1, 1), 1e-300), zero(1))) is None
+    assert np.array_equal(merge((np.eye(4), rng.normal(size=4) * 0), (B, np.ones(4)))[1], np.ones(4))
