@@ -14,12 +14,13 @@ from threadpoolctl import threadpool_limits
 import integraph
 from gallery import FUNCTIONS, VARIABLES
 from integraph import Partition, Program
-from integraph.api.planning import to_task
 from integraph.bounds.paper import theorem1
 from integraph.bounds.sobolev.taylor_series import taylor
 from integraph.constructions.theorem1.fit import fit
+from integraph.constructions.theorem1.task import task
 from integraph.errors import UsageError
 from integraph.numbers.multi_index import below, count, factorials
+from integraph.program.box import interval
 from integraph.targets import Function
 from measure import clock, race, show, verdict
 from theorem1_pictures import slope, sweep
@@ -184,11 +185,7 @@ def speed() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     program = programs[0]
     chosen = integraph.plan(function, eps, order=n).chosen
     N = chosen.N
-    task = to_task(
-        function, eps, box=None, method="lean", order=n, width=None, gamma=0.5, norm=None,
-        variables=None, inputs=None, derivatives=None,
-    )  # fmt: skip
-    a = fit(task, n, N, chosen.c, chosen.spread).local.coefficients[..., 0]
+    a = fit(task(function, interval(None, 3), eps, order=n), n, N, chosen.c, chosen.spread).local.coefficients[..., 0]
     plain = Plain(a, Partition(N, chosen.c), n)
     x = np.random.default_rng(0).random((INPUTS, 3))
     difference = np.abs(program(x)[:, 0] - plain(x)).max()

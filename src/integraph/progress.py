@@ -1,19 +1,23 @@
-"""A progress bar on stderr, where the work is long and a person waits at a terminal."""
+"""Progress bars on stderr, for long work when a person waits at a terminal."""
 
 from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+Values = tuple[float, ...]
+Show = Callable[[Values, Values, int], None]
 LARGE = 5_000_000  # steps from which a bar is shown
+AFTER = 1.0  # seconds from which a search shows one
 
 
 @contextmanager
 def progress_bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """`with watched(n, "checking") as advance: … advance(steps)`."""
+    """`with progress_bar(n, "checking") as advance: … advance(steps)`."""
     if total < LARGE or sys.stderr is None or not sys.stderr.isatty():
         yield lambda steps: None
         return
@@ -26,8 +30,41 @@ def progress_bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
+def search_bar(wanted: bool, boxes: int, seconds: float) -> Iterator[Show]:
+    """`with search_bar(True, boxes, seconds) as show: … show(upper, lower, done)`: the share spent of either budget, of
+    boxes and of seconds."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda upper, lower, done: None
+        return
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        update: Callable[..., None] | None = None
+
+        def show(upper: Values, lower: Values, done: int) -> None:
+            nonlocal update
+            if update is None:
+                if time.monotonic() < begun + AFTER:
+                    return
+                update = stack.enter_context(_bar())
+            spent = max(done / boxes, (time.monotonic() - begun) / seconds)
+            update(completed=spent, description=f"proving: ≤ {max(upper):.3g}, ≥ {max(lower):.3g}, {done} boxes")
+
+        yield show
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[..., None]]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with drawn_bar(Progress(console=Console(stderr=True), transient=True)) as bar:
+        task = bar.add_task("proving", total=1.0)
+        yield lambda **changes: bar.update(task, **changes)
+
+
+@contextmanager
 def drawn_bar(bar: Any) -> Iterator[Any]:
-    """A bar of rich that is drawn by a thread of its own."""
+    """A bar of rich, drawn by a thread of its own."""
     with signals_blocked():
         bar.start()
     try:
@@ -38,8 +75,8 @@ def drawn_bar(bar: Any) -> Iterator[Any]:
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Threads that are started inside leave Ctrl-C to the main thread: a system may give it to any thread that takes
-    it, and a main thread that sleeps would not hear of it."""
+    """Threads started inside leave Ctrl-C to the main thread: the system may deliver it to any thread that accepts it,
+    and a sleeping main thread would not notice."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

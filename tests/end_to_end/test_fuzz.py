@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fuzz import judge
+from fuzz import judge, precision
 from fuzz.__main__ import Tally, alike, main
+from fuzz.formula import KIND, Case, oracle
 from fuzz.kind import FAILS, Absent, Outcome, known, load
 from fuzz.shrink import shrink
 from integraph import compile as compiled
@@ -129,6 +130,17 @@ def test_kinks_are_judged_by_what_is_promised() -> None:
     x, plan = np.array([[0.2]]), judge.Plan(search=20)
     assert judge.judge(kink(0.0), x, plan, np.random.default_rng(0)).status == "agrees"
     assert judge.judge(kink(2e-3), x, plan, np.random.default_rng(0)).detail.startswith("promise:")
+
+
+def test_a_promise_is_not_judged_by_digits_that_the_oracle_does_not_have() -> None:
+    """Of e^y − (e^y − 1) at y = 189 it has none; of x/10 it has all, and sees a promise that is broken."""
+    cancelled = Case((("-", ("exp", "x"), ("expm1", "x")),), ((187.0, 190.0),), None, 3)
+    assert KIND.check(cancelled).status != FAILS
+    tenth = oracle(Case((("*", "0.1", "x"),), ((1.0, 2.0),), None, 3))
+    program = compiled("0.1*x", box=(1, 2))
+    assert precision.promise(tenth, program, tenth.points(5)) == ""
+    wrong = compiled("0.1*x + 1e-9", box=(1, 2))
+    assert precision.promise(tenth, wrong, tenth.points(5)).startswith("off by 1")
 
 
 def test_details_that_differ_in_numbers_are_alike() -> None:

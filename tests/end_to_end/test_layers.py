@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,13 +43,16 @@ FACES = (
     "__main__",
 )  # and the package's own __init__
 MAY_NOT_KNOW = {  # besides everything below
+    "numbers": {"progress", "files"},  # arithmetic: a deadline may stop it, nothing more
     "targets": {"gadgets", "flow"},  # what is compiled knows nothing of how
-    "bounds": {"gadgets", "flow"},  # formulas over arrays
+    "bounds": {"program", "gadgets", "flow"},  # formulas over arrays
     "constructions": {"flow"},  # they do not evaluate
     "certify": {"flow"},  # a proof never trusts a float solver
     "frontends": {"certify"},
 }
-ONLY_IN = {"flint": {"numbers", "gadgets", "certify"}}  # another package → the layers that may import it
+ONLY_IN = {
+    "flint": {"numbers", "gadgets", "flow", "targets", "certify"}
+}  # another package → the layers that may import it
 EXECUTES = {"eval", "exec", "compile", "__import__"}  # calls that run what they are given
 UNPICKLES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 HEAVY = (
@@ -154,6 +158,9 @@ def test_every_folder_is_in_the_table() -> None:
         ("integraph.program.spec", "def f():\n    from integraph.flow import exact"),
         ("integraph.program.spec", "if TYPE_CHECKING:\n    from integraph.gadgets.tanh import Tanh"),
         ("integraph.program.spec", "import importlib\nimportlib.import_module('integraph.flow')"),
+        ("integraph.numbers.balls", "from integraph.program import Program"),
+        ("integraph.numbers.balls", "from integraph.progress import progress_bar"),
+        ("integraph.bounds.moment", "from integraph.program import Program"),
         ("integraph.bounds.moment", "from integraph.gadgets import tanh"),
         ("integraph.targets.network", "from integraph.gadgets import tanh"),
         ("integraph.constructions.theorem1.lean", "from integraph.flow import exact"),
@@ -161,7 +168,7 @@ def test_every_folder_is_in_the_table() -> None:
         ("integraph.certify.balls", "from integraph.flow.taylor.engine import run"),
         ("integraph.frontends.onnx", "from integraph.certify import prove"),
         ("integraph.frontends.onnx", "from integraph.cli import main"),
-        ("integraph.flow.exact.engine", "import flint"),
+        ("integraph.bounds.moment", "import flint"),
         ("integraph.cli.main", "from flint import arb"),
         ("integraph.program.storage", "import pickle"),
         ("integraph.program.storage", "numpy.load(f, allow_pickle=True)"),
@@ -204,6 +211,35 @@ def test_relative_imports_in_a_package() -> None:
 def test_no_module_is_longer_than_an_idea() -> None:
     lengths = {module: len(path.read_text().splitlines()) for module, path in modules()}
     assert {module: n for module, n in lengths.items() if n > MAX_LINES} == {}
+
+
+OTHERS = ("__init__.py", "frontends", "api", "cli", "report")  # folders that describe themselves in their own way
+
+
+def packages() -> Iterator[tuple[Path, set[str]]]:
+    """Every folder of the package, with the names of its modules and folders."""
+    for path in sorted(SRC.rglob("__init__.py")):
+        inside = {p.stem for p in path.parent.glob("*.py")} | {p.parent.name for p in path.parent.glob("*/__init__.py")}
+        yield path, inside - {"__init__", "__main__"}
+
+
+def test_large_folders_say_how_to_read_them() -> None:
+    """A docstring with a last paragraph "Read `a`, `b`, …": names of modules and folders that exist."""
+    silent, wrong = [], []
+    for path, inside in packages():
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        order = re.search(r"^Read (.*)", text, re.MULTILINE | re.DOTALL)
+        top = path.relative_to(SRC).parts[1]
+        if len(inside) > 3 and order is None and top not in OTHERS:
+            silent.append(str(path.relative_to(SRC)))
+        named = re.findall(r"`(\w+)`", order[1]) if order else []
+        wrong += [f"{path.parent.relative_to(SRC)}: {name}" for name in named if name not in inside]
+    assert silent == []
+    assert wrong == []
+
+
+def test_no_module_lies_beside_a_folder_of_its_name() -> None:
+    assert [str(p) for p in SRC.rglob("*.py") if p.with_suffix("").is_dir()] == []
 
 
 def test_import_is_light() -> None:

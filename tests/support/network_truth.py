@@ -54,6 +54,7 @@ def meaning(layer: Layer, unit: int) -> Callable[[mpf], mpf]:
         "exp": mp.exp,
         "gaussian": lambda x: mp.exp(-x * x),
         "erf": mp.erf,
+        "log_cosh": lambda x: mp.log(mp.cosh(x)),
         "relu": lambda x: max(x, mpf(0)),
         "leaky_relu": lambda x: x if x >= 0 else mpf(slope) * x,
     }[layer.activation]

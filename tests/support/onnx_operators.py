@@ -144,6 +144,11 @@ CASES: dict[str, tuple[Build, tuple[int | str, ...], int]] = {
     "Gemm": (lambda b: b.node("Gemm", "x", b.number(W), b.number(BIAS), transB=1, alpha=0.5, beta=2.0), (2, 3), 17),
     "Gemm of two": (lambda b: b.node("Gemm", "x", "x", b.node("Sin", "x"), transA=1, alpha=0.25), (3, 3), 17),
     "Gemm, C left out": (lambda b: b.node("Gemm", "x", b.number(W), transA=1), (4, 2), 13),
+    "Conv": (
+        lambda b: b.node("Conv", "x", b.number(V), b.number(BIAS[:2]), kernel_shape=[4]),
+        (2, 3, 4),
+        17,
+    ),
     "ReduceMean": (lambda b: b.node("ReduceMean", "x", axes=[1]), CUBE, 13),
     "ReduceMean, all": (lambda b: b.node("ReduceMean", "x", keepdims=0), CUBE, 13),
     "ReduceMean, an operand": (lambda b: b.node("ReduceMean", "x", i(b, -1, 0), keepdims=0), CUBE, 18),

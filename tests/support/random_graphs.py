@@ -12,7 +12,7 @@ from integraph import Graph
 from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.graph.layout import GraphLayout, layout
 from integraph.constructions.graph.rules import lower
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 
 SMOOTH = ("tanh", "atan", "gelu", "sigmoid", "sin", "erf", "silu")
 STEPS = ("smooth", "smooth", "affine", "add", "mul", "square", "exp", "div", "part", "join", "total", "rows", "rows")

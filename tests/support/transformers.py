@@ -9,7 +9,8 @@ import numpy as np
 import scipy.special
 
 from integraph.numbers.arrays import Floats
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 
 EPS = 1e-5  # of layer norms
 MATRICES = ("query", "key", "value", "out", "up", "down")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 from integraph.bounds.perturbation.gadget_ends import perturbed_ends
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
+from multiprecision import PreciseFunctions
 
 PRECISE = PreciseFunctions(256)
 with mp.workdps(70):

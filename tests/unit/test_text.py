@@ -23,7 +23,7 @@ from integraph.gadgets import affine
 from integraph.program import Probe, storage
 from integraph.program.schema import encode
 from integraph.targets import from_layers
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from integraph.text import NAME, DistinctNames, clean, lines
 from keras_files import archive, configuration
 from law import examples

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.origin import is_exact
+from integraph.api.origin import is_exact, target_of
 from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
-from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath
-from integraph.frontends import graph as read_graph
-from integraph.frontends.function import function, is_python
-from integraph.frontends.reader import is_network, is_onnx, network
+from integraph.frontends import SourceKind, kind_of
 from integraph.numbers.arrays import Floats, real
 from integraph.program import Program
 from integraph.program.box import where
@@ -109,7 +107,7 @@ def enclose(
     too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
     """
     from integraph.certify.enclosure.closed_forms import enclose as run
-    from integraph.certify.imprecise import PrecisionTooLow
+    from integraph.certify.problem import PrecisionTooLow
 
     _is_program(program)
     if engine not in ENGINES:
@@ -152,23 +150,12 @@ def graph_refused(name: str) -> UsageError:
 
 def _target(source: Any, program: Program) -> Network | Function:
     """What there are proofs of: a network or a function."""
-    if isinstance(source, Graph):
-        raise graph_refused(source.name)
-    if is_network(source):
-        return _network(source)
-    if is_python(source) and is_exact(program):  # it was traced
+    if kind_of(source) is SourceKind.PYTHON and is_exact(program):  # it was traced
         raise graph_refused(getattr(source, "__name__", type(source).__name__))
-    return function(source)
-
-
-def _network(source: Any) -> Network:
-    try:
-        return network(source)
-    except SourceError:
-        if not is_onnx(source):
-            raise
-        name = read_graph(source).name  # or what is wrong with it as a graph
-    raise graph_refused(name)
+    target = target_of(program, source)
+    if isinstance(target, Graph):
+        raise graph_refused(target.name)
+    return target
 
 
 def _fits(program: Program, target: Network | Function) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from integraph.api.origin import Target, outputs, recalled, target_of, values
+from integraph.api.origin import outputs, recalled, target_of, values
 from integraph.errors import UsageError
+from integraph.frontends import Target
 from integraph.numbers.arrays import Floats
 from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from integraph.api.graphs import graph
-from integraph.api.planning import Variables, to_task
+from integraph.api.graphs import as_graph
+from integraph.api.planning import as_function
 from integraph.constructions.graph.construction import exact
 from integraph.constructions.theorem1.construction import sobolev
+from integraph.constructions.theorem1.task import task
 from integraph.constructions.theorem2.construction import feedforward
-from integraph.errors import SourceError, UsageError
-from integraph.frontends import is_network, is_onnx, network
-from integraph.frontends.function import is_python
+from integraph.errors import UsageError
+from integraph.frontends import ReadOptions, Target, Variables, read
 from integraph.frontends.python.callables import Derivative
 from integraph.program import Domain, Program
 from integraph.program.box import interval
 from integraph.program.transform import with_horizon
-from integraph.targets import Function
+from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
 EXACT = "exact"
 EPS = 1e-6
+NEEDS: dict[str | None, type[Graph] | type[Network]] = {EXACT: Graph, "narrow": Network, "wide": Network}
 
 
 def compile(
@@ -69,60 +70,41 @@ def compile(
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
     smooth = {"order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives}
-    if is_network(source) and method is None:
-        source = _net_or_graph(source)
-    chosen = method or _method(source, smooth)
+    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
+    chosen = method or _method(target, smooth)
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "this is compiled exactly")
-        target = graph(source, variables=variables, inputs=inputs)
-        program = exact(target, eps, free=free or "keep", box=box)
-    elif is_network(source):
-        _refuse(smooth | {"variables": variables, "inputs": inputs}, "a function", "this is a network")
+        program = exact(as_graph(target), eps, free=free or "keep", box=box)
+    elif isinstance(target, Network):
+        _refuse(smooth, "a function", "this is a network")
         program = feedforward(
-            network(source), EPS if eps is None else eps, method=chosen, bound=bound or "tight", free=free or "keep",
-            box=box,
-        )  # fmt: skip
+            target, EPS if eps is None else eps, method=chosen, bound=bound or "tight", free=free or "keep", box=box
+        )
     else:
         _refuse({"bound": bound}, "a network", "this is a function")
         _refuse({"free": free}, "networks and method='exact'", f"this is method={chosen!r}")
         if gamma is not None and chosen == "lean":
             raise UsageError(f"gamma = {gamma} is the γ of method='paper' and 'remark': leave it out")
-        if inputs is not None and not isinstance(inputs, int):
-            raise UsageError(f"inputs = {inputs!r}: shapes of arguments are for method='exact'; else say how many")
-        task = to_task(
-            source, EPS if eps is None else eps, box=box, method=chosen, order=order, width=width,
-            gamma=0.5 if gamma is None else gamma, norm=norm,
-            variables=variables, inputs=inputs, derivatives=derivatives,
+        f, cube = as_function(target, box)
+        program = sobolev(
+            task(
+                f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
+                gamma=0.5 if gamma is None else gamma, norm=norm,
+            )
         )  # fmt: skip
-        program = sobolev(task)
     if program.box is None:
         made = interval(box, program.inputs)
         program = replace(program, domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)
 
 
-def _method(source: Any, smooth: dict[str, Any]) -> str:
+def _method(target: Target, smooth: dict[str, Any]) -> str:
     """What fits a source: exact where there is a formula, unless options speak of Theorem 1."""
-    if isinstance(source, Graph):
-        return EXACT
-    if is_network(source):
+    if isinstance(target, Network):
         return "narrow"
-    known = source.expression is not None if isinstance(source, Function) else not is_python(source)
-    formula = known and not isinstance(source, Mapping)
-    return EXACT if formula and all(value is None for value in smooth.values()) else "lean"
-
-
-def _net_or_graph(source: Any) -> Any:
-    """A feedforward net, or, in an ONNX file, whatever else it computes."""
-    try:
-        return network(source)
-    except SourceError as reason:
-        if not is_onnx(source):
-            raise
-        try:
-            return graph(source)
-        except SourceError as other:
-            raise other from reason
+    formula = isinstance(target, Function) and target.expression is not None
+    plain = all(value is None for value in smooth.values())
+    return EXACT if isinstance(target, Graph) or (formula and plain) else "lean"
 
 
 def _refuse(options: dict[str, Any], whose: str, what: str) -> None:

@@ -5,52 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from numpy.typing import ArrayLike
-
-from integraph.api.graphs import graph
-from integraph.api.planning import Variables, on_box
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import function, is_network, is_onnx, network
-from integraph.frontends import graph as read_graph
-from integraph.frontends.function import is_python
+from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, function, kind_of, read
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
-Target = Network | Function | Graph
 Values = Callable[[Floats], Floats]  # (B, d) → (B, outputs)
 
 EXACT = r"(?:exact|smoothed)(?:, cleaned| up to e\^−\S+)?"  # how a graph was compiled
 NAMED = re.compile(rf"(?P<formula>.+?)(?: in \((?P<variables>[\w, ]+)\))?, (?:{EXACT}|Theorem 1, .*)", re.DOTALL)
 
 
-def target(
-    source: Any, *, box: ArrayLike | None = None, variables: Variables = None, inputs: int | None = None
-) -> Target:
-    """Any source that `compile` takes: a network where it is one, else a graph or a function."""
-    if isinstance(source, Graph):
-        return source
-    if is_network(source):
-        try:
-            return network(source)
-        except SourceError:
-            if not is_onnx(source):
-                raise
-            return read_graph(source)
-    return on_box(source, box, variables, inputs, None)[0]
-
-
-def target_of(
-    program: Program,
-    source: Any = None,
-    *,
-    box: ArrayLike | None = None,
-    variables: Variables = None,
-    inputs: int | None = None,
-) -> Target:
+def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAULTS) -> Target:
     """The source of this program: as it is given, or else the formula that the program names.
 
     A Python function is tried on the box, which is the program's own unless given; if the program is exact, its source
@@ -61,17 +32,18 @@ def target_of(
         if remembered is None:
             raise UsageError(f"the program does not say all of its source ({program.source!r}): give it")
         return remembered
-    if is_network(source) or not is_python(source):
-        return target(source, variables=variables, inputs=inputs)
+    if kind_of(source) is not SourceKind.PYTHON:
+        return read(source, options)
     if is_exact(program):
+        inputs = program.inputs if options.inputs is None else options.inputs
         with suppress(SourceError, UsageError):  # what cannot be traced, or without jax, has values still
-            return graph(source, inputs=program.inputs if inputs is None else inputs)
+            return read(source, ReadOptions(inputs=inputs, into=Graph))
     own = program.box
-    if box is None and own is not None:
-        box = [(low, high) for low, high in zip(own.low, own.high, strict=True)]
-    if box is None and inputs is None:
-        inputs = program.inputs or None
-    return target(source, box=box, variables=variables, inputs=inputs)
+    if options.box is None and own is not None:
+        options = replace(options, box=[(low, high) for low, high in zip(own.low, own.high, strict=True)])
+    if options.box is None and options.inputs is None:
+        options = replace(options, inputs=program.inputs or None)
+    return read(source, options)
 
 
 def is_exact(program: Program) -> bool:

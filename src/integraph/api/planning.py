@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,18 +10,13 @@ from numpy.typing import ArrayLike
 from integraph.bounds.sobolev.norm import Sobolev, derivative_bounds
 from integraph.constructions.theorem1.planner import plan as plan_task
 from integraph.constructions.theorem1.plans import Plan
-from integraph.constructions.theorem1.task import Task, task
+from integraph.constructions.theorem1.task import task
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import function
-from integraph.frontends.function import is_python
-from integraph.frontends.input_names import names
-from integraph.frontends.python.callables import Derivative, inputs_of
-from integraph.numbers.arrays import numbers
+from integraph.frontends import ReadOptions, Target, Variables, function, read
+from integraph.frontends.python.callables import Derivative
 from integraph.numbers.intervals import Interval
 from integraph.program.box import interval
 from integraph.targets import Function
-
-Variables = str | Sequence[object] | None
 
 
 def plan(
@@ -44,12 +38,8 @@ def plan(
 
     Nothing of that size is allocated. Print it to see the table.
     """
-    return plan_task(
-        to_task(
-            source, eps, box=box, method=method, order=order, width=width, gamma=gamma, norm=norm,
-            variables=variables, inputs=inputs, derivatives=derivatives,
-        )
-    )  # fmt: skip
+    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
+    return plan_task(task(target, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm))
 
 
 def sobolev_norm(
@@ -68,7 +58,7 @@ def sobolev_norm(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= 40:
         raise UsageError(f"n = {n!r}: the order of a Sobolev norm is an integer from 0 to 40")
-    target, cube = on_box(source, box, variables, inputs, derivatives)
+    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
     bounds = derivative_bounds(target, int(n), cube.low, cube.high)
     if target.expression is not None and not np.isfinite(bounds.upper).all():
         why = bounds.why or "larger than float64 holds"
@@ -76,45 +66,14 @@ def sobolev_norm(
     return bounds
 
 
-def to_task(
-    source: Any,
-    eps: float,
-    *,
-    box: ArrayLike | None,
-    method: str,
-    order: int | None,
-    width: int | None,
-    gamma: float,
-    norm: float | None,
-    variables: Variables,
-    inputs: int | None,
-    derivatives: Derivative | None,
-) -> Task:
-    target, cube = on_box(source, box, variables, inputs, derivatives)
-    return task(target, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm)
+def on_box(source: Any, options: ReadOptions) -> tuple[Function, Interval]:
+    """The function in a source, and the box that it is on."""
+    return as_function(read(source, options), options.box)
 
 
-def on_box(
-    source: Any, box: ArrayLike | None, variables: Variables, inputs: int | None, derivatives: Derivative | None
-) -> tuple[Function, Interval]:
-    """The function, and the box that it is on; a Python function is tried there, so the box comes first."""
-    if not is_python(source):
-        target = function(source, variables=variables, inputs=inputs, derivatives=derivatives)
-        return target, interval(box, target.inputs)
-    sizes = {
-        "the box": _sides(box),
-        "inputs": inputs,
-        "variables": None if variables is None else len(names(variables)),
-    }
-    cube = interval(box, inputs_of(source, sizes)[0])
-    ends = (cube.low, cube.high)
-    return function(source, variables=variables, inputs=inputs, derivatives=derivatives, box=ends), cube
-
-
-def _sides(box: ArrayLike | None) -> int | None:
-    """How many inputs a box speaks of; one pair speaks of any number."""
-    shape = () if box is None else numbers(box, "the box").shape
-    if len(shape) != 2:
-        return None
-    pairs = shape[1] == 2 and not (shape[0] == 2 and isinstance(box, tuple))
-    return int(shape[0] if pairs else shape[1])
+def as_function(target: Target, box: ArrayLike | None) -> tuple[Function, Interval]:
+    """What Theorem 1 takes: a function on a box; a network has values, and is one too."""
+    cube = interval(box, target.inputs)
+    if isinstance(target, Function):
+        return target, cube
+    return function(target, inputs=target.inputs, box=(cube.low, cube.high)), cube

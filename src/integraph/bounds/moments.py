@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from integraph.bounds.nodes import nodes, side
+from integraph.bounds.interpolation_nodes import nodes, side
 from integraph.bounds.paper.partition_of_unity import sigmoid
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import Alphas

@@ -1,47 +1,54 @@
-"""Whether the stored controls of eq. (1) are what the closed forms speak of: nothing that made them was rounded.
+"""Whether the stored controls of eq. (1) are exactly those of the closed forms, and closed forms for rounded controls.
 
 Lowering multiplies the tensors of a block, adds terms of the same registers, and multiplies by the segment's rate and
-the state scales, all in float64. Each step is done again, with what it loses; whatever loses something is named. Blocks
-with a closed form for what they store (`as_stored`) may round on the way to it. A partition is controlled by rounded
-logarithms, and has none.
+the state scales, all in float64. `exact_program` repeats each step together with its rounding error, and names the
+first control that is rounded. Three gadgets (`FORMS`) have a closed form for the controls as stored, rounded or not. A
+partition is controlled by rounded logarithms, and has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
-from integraph.certify.as_stored import form
 from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
 from integraph.gadgets import (
+    Closed,
     Elementwise,
     affine,
     bilinear,
     drain,
+    leaky_relu,
     log_softmax,
     log_sum_exp,
     monomial,
     power_spiral,
     powers,
     raw,
+    relax,
     shifted_softmax,
     softmax,
     spiral,
 )
 from integraph.gadgets import product as products
+from integraph.gadgets.functions.arb import BALLS
+from integraph.gadgets.functions.namespace import Arrays
+from integraph.gadgets.gadget import lane_values
 from integraph.numbers.arrays import Floats, Indices
-from integraph.program import Block, Program, Segment, Terms
+from integraph.numbers.roundoff import product_error, sum_error
+from integraph.program import Block, Op, Program, Segment, Terms
 from integraph.program.bands import bands
 from integraph.program.block import operation
 from integraph.program.lowering import BATCH
 from integraph.program.terms import canonical, concatenate
 
-SPLIT = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
+Form = Callable[[Block, arb, Arrays, Arrays], Closed]
 VERBATIM = (  # store their tensors, with either sign, or their gain, as it is
     affine,
     bilinear,
@@ -68,7 +75,7 @@ def exact_program(program: Program) -> None:
 def exact_segment(program: Program, number: int, strict: bool = False) -> None:
     """The same for one segment; `strict`: whether a closed form could take it or not. A drain stores its gain."""
     segment = program.segments[number]
-    taken = [not strict and form(block) is not None for block in segment.blocks]
+    taken = [not strict and stored_form(block) is not None for block in segment.blocks]
     for block, fine in zip(segment.blocks, taken, strict=True):
         if operation(block.op.name) is not block.op:
             raise Unprovable(f"segment {segment.label!r}: {block.op.name} is not the gadget that is known by this name")
@@ -86,7 +93,7 @@ def exact_segment(program: Program, number: int, strict: bool = False) -> None:
 
 def _lowered(block: Block, role: int, lanes: Indices, strict: bool) -> Terms:
     terms = block.op.lower(block, role, lanes)
-    if strict or form(block) is None:
+    if strict or stored_form(block) is None:
         return terms
     return canonical([terms], int(max(terms.i.max(), terms.k.max())) + 1)
 
@@ -94,29 +101,16 @@ def _lowered(block: Block, role: int, lanes: Indices, strict: bool) -> Terms:
 def summed(a: Floats, b: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The rounded sum, and where it is the sum."""
     total = a + b
-    other = total - a
-    return total, (a - (total - other)) + (b - other) == 0
+    return total, sum_error(a, b, total) == 0
 
 
 def exact_product(a: Any, b: Any) -> tuple[Floats, NDArray[np.bool_]]:
     """The rounded product, and where it is the product."""
     (x, left), (y, right) = np.frexp(np.asarray(a, np.float64)), np.frexp(np.asarray(b, np.float64))
     with np.errstate(invalid="ignore"):
-        head, lost = _two_product(x, y)
-    return _ldexp(head, left + right, lost == 0)
-
-
-def _two_product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """x y = head + lost exactly, for numbers near 1."""
-    head = x * y
-    (a, b), (c, d) = _halves(x), _halves(y)
-    return head, b * d - (((head - a * c) - b * c) - a * d)
-
-
-def _halves(x: Floats) -> tuple[Floats, Floats]:
-    big = SPLIT * x
-    high = big - (big - x)
-    return high, x - high
+        head = x * y
+        fine = product_error(x, y, head) == 0
+    return _ldexp(head, left + right, fine)
 
 
 def _ldexp(head: Floats, power: Any, fine: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
@@ -224,3 +218,49 @@ def _same(segment: Segment, terms: Terms, stored: Terms) -> None:
     parts = ("i", "j", "k", "value")
     if not all(np.array_equal(getattr(terms, part), getattr(stored, part)) for part in parts):
         raise Unprovable(f"segment {segment.label!r}: its controls are not stored as its blocks say")
+
+
+def _drain(block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
+    """z' = G x + b, x' = −r x with the gain G in place of r/(1 − e^{−r}) w."""
+    (z, x), r = start, BALLS.exactly(block.tensors["r"])
+    gain = BALLS.exactly(drain.gain(block)).reshape(block.tensors["w"].shape)
+    drift = BALLS.exactly(block.tensors.get("b", np.zeros(()))[..., None])
+    reach = t * BALLS.expm1c(-t * r)
+    return Closed((z + reach * np.matmul(gain, x) + t * drift, BALLS.grow(x, -t * r)))
+
+
+def _relax(block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
+    """z' = −r z + c with c = r v as rounded: z + (c − r z) t (e^{−rt} − 1)/(−rt)."""
+    (z,), rates, values = start, _lanes(block, "r"), _lanes(block, "v")
+    r, c = BALLS.exactly(rates), BALLS.exactly(rates * values)
+    return Closed((BALLS.grow(z, -t * r) + t * c * BALLS.expm1c(-t * r),))
+
+
+def _leaky_relu(block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
+    """s' = p x s − k s² − l x² = k (s − c x)(c' x − s): c and c' are the roots of k c² − p c + l."""
+    (s,), (x,), rates, slopes = start, operands, _lanes(block, "k"), _lanes(block, "c")
+    k, p, l = (BALLS.exactly(part) for part in (rates, rates + rates * slopes, rates * slopes))
+    apart = _root(p * p - 4 * k * l)
+    low = (p - apart) / (2 * k)
+    excess = s - low * x
+    alive, excess = BALLS.logistic(t * (apart * x), t * k * excess, excess)
+    still = np.broadcast_to(rates == 0, excess.shape)
+    return Closed((np.where(still, s, low * x + excess),), {"s": np.where(still, 1.0, alive)})
+
+
+_root = np.frompyfunc(arb.sqrt, 1, 1)
+
+
+def _lanes(block: Block, name: str) -> Floats:
+    """A tensor's value in every lane, with a last axis of inputs."""
+    shape = block.targets[0].shape
+    return lane_values(block, name, np.arange(block.targets[0].size)).reshape(*shape, 1)
+
+
+FORMS: dict[Op, Form] = {drain: _drain, relax: _relax, leaky_relu: _leaky_relu}
+
+
+def stored_form(block: Block) -> Form | None:
+    """For a block that has one: an affine operand is not among the things that these forms know."""
+    affine = block.op is leaky_relu and ("a" in block.tensors or "b" in block.tensors)
+    return None if affine else FORMS.get(block.op)

@@ -1,6 +1,6 @@
-"""What is proved: bounds of the sizes of some quantities on a box, and at a point.
+"""What is proved: upper bounds of some quantities on a box, and their values at a point.
 
-A problem is data that a process can be sent; what it prepares (balls cannot be sent) it prepares where it runs.
+A problem is plain data, so that it can be sent to another process; balls, which cannot be sent, are made where it runs.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ class Box:
 
 class Unprovable(Exception):
     """This cannot be proved, whatever the box, and why."""
+
+
+class PrecisionTooLow(Unprovable):
+    """Not proved at this precision, for this box; more bits may help."""
 
 
 class Problem(Protocol):

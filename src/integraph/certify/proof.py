@@ -13,10 +13,8 @@ from integraph.certify.certificate.certificate import Certificate, rounded
 from integraph.certify.certificate.tree import Leaf
 from integraph.certify.problem import Box, Point, Problem, Unprovable
 from integraph.certify.search.branch_and_bound import SearchResult, search
-from integraph.certify.search.sampling import LargestSample
-from integraph.certify.search.sampling import sample_largest as seen
-from integraph.certify.statement import assumptions as assumed
-from integraph.certify.statement import digests, problem
+from integraph.certify.search.sampling import LargestSample, sample_largest
+from integraph.certify.statement import assumptions, digests, problem
 from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
 from integraph.program.notebook import table
@@ -124,7 +122,7 @@ def prove(
     starts: Callable[[], Sequence[Point]],
 ) -> Proof:
     """Bound the difference, and look for the largest there is, at `starts` first. Ctrl-C keeps what is proved."""
-    granted, begun = assumed(program, target), clock.now()
+    granted, begun = assumptions(program, target), clock.now()
 
     def nothing(reason: str) -> Proof:
         return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, reason)
@@ -136,7 +134,7 @@ def prove(
             solved = problem(program, target, box)
             hashes = digests(program, target)
             samples = SAMPLES if near else MORE
-            largest = seen(solved, box, samples, FIRST, starts=near, seconds=LOOKING * clock.seconds_left())
+            largest = sample_largest(solved, box, samples, FIRST, starts=near, seconds=LOOKING * clock.seconds_left())
             result, largest, blurred = _tightened(solved, box, eps, gap, largest, work)
     except Unprovable as why:
         return nothing(str(why))
@@ -185,7 +183,7 @@ def _tightened(
             return replace(result, stopped="boxes"), largest, blurred
         point = result.points[0]
         assert point is not None
-        largest = seen(solved, Box(point, point), 1, FIRST)
+        largest = sample_largest(solved, Box(point, point), 1, FIRST)
 
 
 def _reason(result: SearchResult, certificate: Certificate, blurred: LargestSample | None) -> str:

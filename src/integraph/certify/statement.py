@@ -1,10 +1,13 @@
-"""Which problem a proof of a program solves, by what the program was compiled from."""
+"""What a proof states: the problem it solves, by what the program was compiled from, its assumptions, and hashes."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from contextlib import suppress
 
-from integraph.certify.digest import digest
+import numpy as np
+
 from integraph.certify.formula.difference import FormulaDifference
 from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.problem import Box, Problem, Unprovable
@@ -14,7 +17,8 @@ from integraph.program.engine import DOUBLE
 from integraph.targets import Function, Network
 from integraph.targets.expression import Expression
 
-ARB = "the balls of Arb enclose what they should"
+ARB = "Arb's interval arithmetic is correct"
+VERSION_0_1 = {"the balls of Arb enclose what they should": ARB}  # how certificates of version 0.1 say it
 BUMPS = ("partition", "log_cosh")  # which make a partition of unity
 REAL = "the flow is that of the stored controls in real arithmetic; evaluating it in float64 adds rounding of its own"
 
@@ -58,8 +62,13 @@ def assumptions(program: Program, target: Network | Function) -> tuple[str, ...]
     return tuple(assumptions)
 
 
+def current_wording(assumed: tuple[str, ...]) -> tuple[str, ...]:
+    """Assumptions as this version words them."""
+    return tuple(VERSION_0_1.get(text, text) for text in assumed)
+
+
 def digests(program: Program, target: Network | Function) -> tuple[str, str]:
-    """The hashes of what a proof is about."""
+    """The hashes of the program and of the target."""
     if isinstance(target, Function):
         if target.expression is None:
             raise Unprovable(f"{target.name} has no formula")
@@ -68,5 +77,22 @@ def digests(program: Program, target: Network | Function) -> tuple[str, str]:
 
 
 def of_program(program: Program) -> str:
-    """The hash of a program, and how many bits of its controls are meant."""
+    """The hash of a program, and the precision of its controls in bits."""
     return f"{program.digest}-{program.bits}"
+
+
+def digest(target: Network | Expression) -> str:
+    """SHA-256 over weights, biases and activations in order, or over the steps of a formula: two targets have the same
+    one exactly if they are the same function by definition."""
+    state = hashlib.sha256()
+    if isinstance(target, Expression):
+        steps = [[step.op, list(step.args), step.text] for step in target.steps]
+        state.update(json.dumps(["formula", list(target.variables), steps, list(target.outputs)]).encode())
+        return state.hexdigest()
+    for layer in target.layers:
+        leaks = layer.activation == "leaky_relu"
+        slope = np.broadcast_to(layer.slope if leaks else 0.0, (len(layer.A),))
+        state.update(json.dumps(["layer", list(layer.A.shape), layer.activation]).encode())
+        for array in (layer.A, layer.b, slope):
+            state.update(np.ascontiguousarray(array, "<f8").data)
+    return state.hexdigest()

@@ -9,7 +9,7 @@ from integraph.errors import UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.api.origin import Target
+    from integraph.frontends import Target
     from integraph.numbers.intervals import Interval
 
 
@@ -18,11 +18,12 @@ def beside(
 ) -> tuple[Target, str]:
     """The source, and where it comes from in words; without one the formula that the program names."""
     from integraph.api.origin import target_of
+    from integraph.frontends import ReadOptions
     from integraph.targets import Function
 
     check_source(source, variables, inputs)
     given = None if source is None else source_of(source)
-    target = target_of(program, given, box=box_of(box), variables=names_of(variables), inputs=inputs)
+    target = target_of(program, given, ReadOptions(names_of(variables), inputs, box=box_of(box)))
     if source is None and isinstance(target, Function):
         return target, f"source: {target.name}, which the program names"
     return target, f"source: {source}"

@@ -7,10 +7,13 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from integraph.cli.paths import NETWORKS, PROGRAM, is_program, refuse_pipe
 from integraph.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from integraph.frontends import Target
 
 CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 
@@ -26,6 +29,15 @@ def source_of(text: str) -> Any:
         raise UsageError(f"{text} is a program already: integraph info {text} shows it")
     match = CALLABLE.fullmatch(text)
     return text if match is None else _imported(*match.groups())
+
+
+def read_source(text: str, method: str | None, box: str | None, variables: str | None, inputs: int | None) -> Target:
+    """The source that a text names, read as this method needs it."""
+    from integraph.api.compiler import NEEDS
+    from integraph.frontends import ReadOptions, read
+
+    options = ReadOptions(names_of(variables), inputs, box=box_of(box), into=NEEDS.get(method))
+    return read(source_of(text), options)
 
 
 def _imported(module: str, path: str) -> Any:

@@ -1,0 +1,7 @@
+"""From targets to programs: Theorem 1 (functions), Theorem 2 (networks) and graphs of operations.
+
+A construction chooses registers, segments and controls, and bounds its error. It knows gadgets and bounds; it does not
+evaluate, so it never imports an engine.
+
+Read `recipes` (activations as flows) and `theorem2`, then `decay_rate`, `graph`, and `theorem1`.
+"""

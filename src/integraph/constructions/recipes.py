@@ -98,6 +98,7 @@ RECIPES: dict[str, Recipe] = {
         {"x": ARGUMENT, "q": ZERO, "u": ZERO, "alpha": ZERO, "lam": ZERO, "z": ZERO}, GELU_TANH, "z", drained="q"
     ),
     "sin": Recipe({"x": ARGUMENT, "u": ZERO, "v": ONE}, one(gadgets.sin_cos, "u", "v", "x"), "u", drained="u"),
+    "log_cosh": Recipe({"x": ARGUMENT, "m": ZERO, "l": ZERO}, one(gadgets.log_cosh, "m", "l", "x"), "l", drained="l"),
     "exp": Recipe({"x": ARGUMENT, "z": ONE}, one(gadgets.exp, "z", "x"), "z"),
     "gaussian": Recipe({"x": ARGUMENT, "w": ZERO, "y": ONE}, one(gadgets.gaussian, "w", "y", "x"), "y", drained="w"),
     "erf": Recipe(

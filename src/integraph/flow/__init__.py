@@ -1,5 +1,11 @@
-"""Engines: `exact` (closed forms), `taylor` (sees only the terms), `oracle` (scipy), `precise` (closed forms in
-multi-precision). The first that can is default."""
+"""Engines: they run a program, and know neither what it was compiled from nor what is proved of it.
+
+`exact` takes closed forms, `taylor` only the terms, `oracle` scipy's integrator, `precise` closed forms in many bits. A
+program runs on the first of them that can, in this order, unless one is named.
+
+Read `exact`, `taylor`, `oracle`, `precise`; `chunks`, `diagnosis` and `jit` serve them all, `lost_digits` explains
+failures that are rounding.
+"""
 
 import math
 

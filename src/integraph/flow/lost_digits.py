@@ -18,9 +18,10 @@ from integraph.program.engine import Status
 
 FEW = 4  # failures that are worth a second run; each takes milliseconds
 SMALL = 20_000  # registers times segments, and terms, of a program that more digits can follow at once
-BITS = 2200  # those of 1e-308 squared
-LOST = "float64 loses the digits of this input on the way, more digits carry it to the end"
-BOX = "compile on a smaller box, where values differ less in size"
+REMEDY = (
+    "float64 loses the digits of this input on the way, more digits carry it to the end: use engine='precise', or "
+    "compile on a smaller box, where values differ less in size"
+)
 
 
 def with_precision_hint(program: Program, x: Floats, failures: Sequence[Failure]) -> tuple[Failure, ...]:
@@ -29,13 +30,9 @@ def with_precision_hint(program: Program, x: Floats, failures: Sequence[Failure]
     waiting = [n for n, failure in enumerate(first) if failure.status is not Status.STEP_LIMIT]
     if not waiting or not _small(program) or not PRECISE.can(program):
         return tuple(failures)
-    for bits, remedy in ((program.bits, f"use engine='precise', or {BOX}"), (BITS, BOX)):
-        waiting = [n for n in waiting if not first[n].remedy]
-        if not waiting:
-            break
-        inputs = np.array([first[n].input for n in waiting], np.int64)
-        for n in np.flatnonzero(PRECISE.carries(program, x[inputs], bits)).tolist():
-            first[waiting[n]] = replace(first[waiting[n]], remedy=f"{LOST}: {remedy}")
+    inputs = np.array([first[n].input for n in waiting], np.int64)
+    for n in np.flatnonzero(PRECISE.carries(program, x[inputs])).tolist():
+        first[waiting[n]] = replace(first[waiting[n]], remedy=REMEDY)
     return *first, *failures[FEW:]
 
 

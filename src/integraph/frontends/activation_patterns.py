@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import sum_is_exact, times
+from integraph.frontends.chain import sum_is_exact, times
 from integraph.numbers.arrays import Floats
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 

@@ -1,32 +1,80 @@
-"""Any source of a network → `Network`, of a graph → `Graph`. No framework is imported to find out: types have names."""
+"""What a source is, decided once, and read: `read` gives a `Network`, a `Graph` or a `Function`.
+
+No framework is imported to find out: types have names.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from integraph.errors import FileError, UsageError
-from integraph.frontends.formula.sympy_tree import is_sympy
-from integraph.targets import Network, from_layers
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.errors import UsageError
+from integraph.frontends import files
+from integraph.frontends.formula import parser, sympy_tree
+from integraph.frontends.input_names import names
+from integraph.frontends.options import DEFAULTS, ReadOptions, Target, Variables
+from integraph.frontends.python import callables, polynomials, table
+from integraph.numbers.arrays import Floats, numbers
+from integraph.program.box import count_sides, interval
+from integraph.targets import Function, Network, from_layers
 from integraph.targets.graph import Graph
 
-ACCEPTED = (
+NETWORKS = (
     "a Network, a list of (A, b, activation), a path to an .onnx, .keras or .h5 file, an onnx.ModelProto, "
     "a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
-GRAPHS = "a Graph, a path to an .onnx file and an onnx.ModelProto"
-ONNX = ("onnx", ("ModelProto",))
-ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
-KERAS = (".keras", ".h5", ".hdf5")
-TORCH = "torch.load(path, weights_only=False), and pass the module; a state_dict goes into one with load_state_dict"
-PICKLES = dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt"), TORCH) | dict.fromkeys(
-    (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
+FUNCTIONS = (
+    "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
+    "function, "
+    "a table {α: array} of derivatives, or a Function"
 )
-TENSORFLOW = (".pb", ".tflite")
+ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
 FILE = r"\.[A-Za-z]\w*$"  # how a path ends and a formula does not
+
+
+class SourceKind(Enum):
+    """What a source can be; the value is what it is called."""
+
+    GRAPH = "a graph"
+    ONNX = "an ONNX model"
+    NETWORK = "a network"  # as an object, or in a file of another kind
+    PYTHON = "a Python function"
+    FORMULA = "a formula"  # or a table of derivatives, a polynomial of numpy, a Function
+
+
+def kind_of(source: Any) -> SourceKind:
+    """What a source is meant as; whether it can be read shows when it is."""
+    if isinstance(source, Graph):
+        return SourceKind.GRAPH
+    if _is(source, *ONNX) or (isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == files.ONNX):
+        return SourceKind.ONNX
+    if _is_network(source):
+        return SourceKind.NETWORK
+    return SourceKind.PYTHON if _is_python(source) else SourceKind.FORMULA
+
+
+def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
+    """A source as what it is. An option that has no meaning for its kind is refused."""
+    kind = kind_of(source)
+    if kind is SourceKind.PYTHON:
+        return _traced(source, options) if options.into is Graph else _tried(source, options)
+    if kind is SourceKind.FORMULA:
+        return function(source, variables=options.variables, inputs=options.count, derivatives=options.derivatives)
+    sized = _is(source, *TORCH)
+    options.refuse(kind.value, "variables", "derivatives", *(() if sized else ("inputs",)))
+    if kind is SourceKind.GRAPH:
+        assert isinstance(source, Graph)
+        return source
+    if kind is SourceKind.ONNX and options.into is not Network:
+        return _onnx_target(source, options.into)
+    return network(source, options.count)
 
 
 def network(source: Any, inputs: int | None = None) -> Network:
@@ -34,7 +82,7 @@ def network(source: Any, inputs: int | None = None) -> Network:
 
     `inputs` is how many numbers a torch module takes, where its layers do not tell.
     """
-    if inputs is not None and not _is(source, "torch", ("Module",)):
+    if inputs is not None and not _is(source, *TORCH):
         raise UsageError(f"inputs = {inputs} is for torch modules: a {type(source).__name__} says it by itself")
     if isinstance(source, Network):
         return source
@@ -42,95 +90,124 @@ def network(source: Any, inputs: int | None = None) -> Network:
         return from_layers(source)
     if isinstance(source, str | os.PathLike):
         return _file(source)
-    for package, names, reader in OBJECTS:
-        if _is(source, package, names):
+    for package, classes, reader in OBJECTS:
+        if _is(source, package, classes):
             return reader(source) if inputs is None else reader(source, inputs)
     if isinstance(source, Mapping) and source:
         raise UsageError(f"a {type(source).__name__} of weights is no network: put them into the module that has them")
-    raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {ACCEPTED}")
+    raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {NETWORKS}")
 
 
-def graph(source: Any) -> Graph:
-    """The computation graph in an .onnx file or an onnx.ModelProto."""
-    if isinstance(source, Graph):
+def function(
+    source: Any,
+    *,
+    variables: Variables = None,
+    inputs: int | None = None,
+    derivatives: callables.Derivative | None = None,
+    box: tuple[ArrayLike, ArrayLike] | None = None,
+) -> Function:
+    """The function in a formula, a sympy expression, a Python function or a table.
+
+    `variables` names the inputs in order. `inputs`, `derivatives` and `box` are for Python functions: how many inputs a
+    single parameter holds, what is known of f^(α), and where f is tried (by default on the unit cube).
+    """
+    if _is_python(source):
+        low, high = (None, None) if box is None else _box(*box)
+        return callables.read(source, low, high, inputs=inputs, variables=variables, derivatives=derivatives)
+    if derivatives is not None:
+        raise UsageError(f"derivatives are for Python functions: a {type(source).__name__} has its own")
+    target = _formula(source, variables)
+    if inputs is not None and inputs != target.inputs:
+        raise UsageError(f"inputs = {inputs}, but {target!r}: name all inputs with variables=")
+    return target
+
+
+def _formula(source: Any, variables: Variables) -> Function:
+    if isinstance(source, Function):
+        if variables is not None:
+            raise UsageError(f"variables are for sources: a Function has its own, {', '.join(source.variables)}")
         return source
-    if isinstance(source, str | os.PathLike):
-        path, _ = _found(source)
-        if path.suffix.lower() != ".onnx":
-            raise FileError(f"{path.name} holds no graph that is read: save the model as .onnx")
-    elif not _is(source, *ONNX):
-        raise UsageError(f"cannot read a graph from {type(source).__name__}: accepted are {GRAPHS}")
+    if isinstance(source, Mapping):
+        return table.read_table(source, variables)
+    if polynomials.is_polynomial(source):
+        return polynomials.read(source, variables)
+    parts = list(source) if isinstance(source, list | tuple | np.ndarray) else [source]
+    if any(map(sympy_tree.is_sympy, parts)):
+        return sympy_tree.read(source, variables)
+    if parts and all(isinstance(part, str) for part in parts):
+        return parser.parse(source if isinstance(source, str) else parts, variables)
+    raise UsageError(f"cannot read a function from {type(source).__name__}: accepted are {FUNCTIONS}")
+
+
+def _tried(source: Any, options: ReadOptions) -> Function:
+    """A Python function, tried on the box as users write it."""
+    sizes = {
+        "the box": count_sides(options.box),
+        "inputs": options.count,
+        "variables": None if options.variables is None else len(names(options.variables)),
+    }
+    cube = interval(options.box, callables.inputs_of(source, sizes)[0])
+    return function(
+        source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
+        box=(cube.low, cube.high),
+    )  # fmt: skip
+
+
+def _traced(source: Any, options: ReadOptions) -> Graph:
+    from integraph.frontends import jax
+
+    options.refuse("traced by jax", "variables", "derivatives")
+    if options.inputs is None:
+        raise UsageError(
+            f"{source!r} is traced by jax: say inputs=n, how many numbers it takes, or the shapes of its arguments"
+        )
+    return jax.read(source, options.inputs)
+
+
+def _onnx_target(source: Any, into: type[Network] | type[Graph] | None) -> Network | Graph:
     from integraph.frontends import onnx
 
-    return onnx.read_graph(source)
+    given = files.model_file(source)[0] if isinstance(source, str | os.PathLike) else source
+    return onnx.read_graph(given) if into is Graph else onnx.read_either(given)
 
 
-def is_network(source: Any) -> bool:
+def _box(low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
+    ends = np.atleast_1d(numbers(low, "the box")), np.atleast_1d(numbers(high, "the box"))
+    if ends[0].shape != ends[1].shape or ends[0].ndim != 1 or not (ends[0] < ends[1]).all():
+        raise UsageError(f"box = {low!r}, {high!r}: needed are a lower and an upper end of each input, lower < upper")
+    return ends
+
+
+def _is_network(source: Any) -> bool:
     """Whether a source is meant as a network: anything but formulas, functions, tables and sympy expressions."""
     if isinstance(source, str):
-        return bool(re.search(FILE, source)) or Path(source).suffix.lower() in (*KERAS, *PICKLES, *TENSORFLOW)
+        other = (*files.KERAS, *files.PICKLES, *files.TENSORFLOW)
+        return bool(re.search(FILE, source)) or Path(source).suffix.lower() in other
     if isinstance(source, list | tuple):
-        return not any(isinstance(part, str) or is_sympy(part) for part in source)
+        return not any(isinstance(part, str) or sympy_tree.is_sympy(part) for part in source)
     return isinstance(source, Network | os.PathLike) or any(_is(source, *kind[:2]) for kind in OBJECTS)
 
 
-def is_onnx(source: Any) -> bool:
-    """Whether a source is an ONNX model: a path that ends so, or the model itself."""
-    if isinstance(source, str | os.PathLike):
-        return Path(source).suffix.lower() == ".onnx"
-    return _is(source, *ONNX)
+def _is_python(source: Any) -> bool:
+    """Whether a source is a Python function, and nothing that knows its own formula."""
+    formula_like = sympy_tree.is_sympy(source) or polynomials.is_polynomial(source)
+    return callable(source) and not formula_like and not isinstance(source, type)
 
 
-def _is(source: Any, package: str, names: tuple[str, ...]) -> bool:
+def _is(source: Any, package: str, classes: tuple[str, ...]) -> bool:
     """Whether an object is of one of these classes, without importing the package."""
-    return any(str(cls.__module__).split(".")[0] == package and cls.__name__ in names for cls in type(source).__mro__)
+    return any(str(cls.__module__).split(".")[0] == package and cls.__name__ in classes for cls in type(source).__mro__)
 
 
 def _file(source: str | os.PathLike[str]) -> Network:
-    path, start = _found(source)
-    if path.suffix.lower() == ".onnx":
+    path, start = files.model_file(source)
+    if path.suffix.lower() == files.ONNX:
         return _onnx(path)
-    if path.suffix.lower() in KERAS or start.startswith((ZIP, HDF5)):
+    if files.is_keras(path, start):
         from integraph.frontends import keras
 
         return keras.read(path)
-    raise FileError(
-        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
-    )
-
-
-def _found(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
-    """A file that may hold a network, and its first bytes."""
-    try:
-        path = Path(source)
-        start = _start(path)
-    except (OSError, ValueError, TypeError) as reason:
-        raise FileError(f"cannot open {os.fspath(source)!r}: {getattr(reason, 'strerror', None) or reason}") from None
-    suffix = path.suffix.lower()
-    if suffix in PICKLES:
-        raise FileError(
-            f"{path.name} can run code when it is opened (pickle), so it is never opened here: if you trust "
-            f"it, load it yourself with {PICKLES[suffix]}"
-        )
-    if suffix in TENSORFLOW:
-        raise FileError(
-            f"{path.name} is a TensorFlow file, which is not read: save the model as .keras, or convert it to .onnx"
-        )
-    if suffix == ".safetensors":
-        raise FileError(f"{path.name} holds tensors or a compiled program, no network: integraph.load reads a program")
-    if start.startswith(LFS):
-        raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
-    return path, start
-
-
-def _start(path: Path) -> bytes:
-    """The first bytes of a file."""
-    if path.is_dir():
-        raise ValueError("it is a folder; save the model as one .keras, .h5 or .onnx file")
-    if not path.is_file():
-        raise ValueError("there is no such file")
-    with path.open("rb") as file:
-        return file.read(len(LFS))
+    raise files.unknown_file(path, start)
 
 
 def _onnx(source: Any) -> Network:
@@ -160,6 +237,6 @@ OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[..., Network]], ...] = (
     ("keras", ("Layer", "Model"), _keras),
     ("tf_keras", ("Layer", "Model"), _keras),
     (*ONNX, _onnx),
-    ("torch", ("Module",), _torch),
+    (*TORCH, _torch),
     ("sklearn", ("BaseEstimator",), _sklearn),
 )

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import ActivationLayer, times
-from integraph.frontends.chain import Step, dense, network, scaling
+from integraph.frontends.chain import ActivationLayer, Step, dense, network, scaling, times
 from integraph.numbers.arrays import Floats
 from integraph.targets import Network
 

@@ -1,7 +1,7 @@
-"""From a graph of small operations to a network: what the ONNX and the torch.export readers share.
+"""From a graph of small operations to a network: what graphs of ONNX files and of torch.export have in common.
 
 A reader walks its graph and hands every node over. A value that depends on the input is `Traced`: an elementwise
-function (`elementwise.Value`) of an anchor, and an anchor is the input or an affine map of an earlier value. So a layer
+function (`ElementwiseValue`) of an anchor, and an anchor is the input or an affine map of an earlier value. So a layer
 is found where its weights are, its activation is what was done to it until the next weights, and a graph that is no
 chain of such layers is refused at the node where it stops being one. `where` is how a reader names a node in an error.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends import activation_patterns
 from integraph.frontends.activation_patterns import ActivationForm, ElementwiseValue
-from integraph.frontends.affine import ActivationLayer, layers, times
+from integraph.frontends.chain import ActivationLayer, layers, times
 from integraph.numbers.arrays import Floats, numbers
 from integraph.targets import Network
 from integraph.targets.affine_maps import Map
@@ -72,21 +72,12 @@ class TraceBudget:
 class Tracer(TraceBudget):
     """Builds a network from nodes in order. Notes say what was rounded."""
 
-    masks = False  # whether a constant may hold −∞
-
-    def __init__(self, source: str, budget: int = BUDGET, rows: int = 1) -> None:
+    def __init__(self, source: str, budget: int = BUDGET) -> None:
         super().__init__(budget)
         self.source = source
-        self._rows = rows  # of the batch that the graph is written for; more than one must stay where they are
         self._linked: dict[
             int, tuple[ElementwiseValue, Anchor]
         ] = {}  # values that became anchors; the value keeps its id alive
-
-    def lift(self, x: np.ndarray[Any, Any], where: str) -> TracedValue:
-        raise SourceError(f"{where} acts on a constant: only on what depends on the input")
-
-    def fold(self, op: str, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], where: str) -> None:
-        """A network has its constants combined in float64, and a note says so."""
 
     def input(self, shape: tuple[int, ...]) -> TracedValue:
         """What the network takes; the batch axis, if there is one, is first and 1."""
@@ -169,17 +160,6 @@ class Tracer(TraceBudget):
         x = self._polynomial(a)
         return self._elementwise(x, activation_patterns.apply(name, x.value, leak), where)
 
-    def greater(self, a: TracedValue, b: Any, where: str) -> TracedValue:
-        """Whether a > b, a constant: a condition for `choose`, and nothing else."""
-        x, c = self._with_constant(self._polynomial(a), b, where)
-        return self._elementwise(x, activation_patterns.greater(x.value, c), where)
-
-    def choose(self, condition: TracedValue, a: TracedValue, b: TracedValue, where: str) -> TracedValue:
-        """a where the condition holds, else b: torch writes its softplus so."""
-        if not condition.anchor is a.anchor is b.anchor or not condition.shape == a.shape == b.shape:
-            raise SourceError(f"{where} chooses between tensors that are not of one layer: that is no activation")
-        return self._elementwise(b, activation_patterns.choose(condition.value, a.value, b.value, where), where)
-
     def reshape(self, a: TracedValue, shape: Sequence[int], where: str) -> TracedValue:
         """The same features in the same order; one size may be −1."""
         wanted = [int(n) for n in shape]
@@ -190,7 +170,6 @@ class Tracer(TraceBudget):
             raise SourceError(
                 f"{where} gives shape {tuple(shape)} to {a.features} features of shape {a.shape} (batch of 1)"
             )
-        self._keeps_rows(not wanted or wanted[0] == 1, where)
         return replace(a, shape=tuple(wanted), where=where)
 
     def transpose(self, a: TracedValue, perm: Sequence[int], where: str) -> TracedValue:
@@ -198,7 +177,6 @@ class Tracer(TraceBudget):
         order = [int(n) for n in perm]
         if sorted(order) != list(range(len(a.shape))):
             raise SourceError(f"{where} permutes axes by {order}, the tensor has shape {a.shape}")
-        self._keeps_rows(order[:1] in ([], [0]), where)
         shape = tuple(a.shape[n] for n in order)
         index = np.arange(a.features).reshape(a.shape).transpose(order).ravel()
         if (index[1:] > index[:-1]).all():
@@ -207,10 +185,6 @@ class Tracer(TraceBudget):
         matrix = np.zeros((a.features, a.features))
         matrix[np.arange(a.features), index] = 1.0
         return replace(self.dense(a, matrix, None, where), shape=shape)
-
-    def _keeps_rows(self, kept: bool, where: str) -> None:
-        if self._rows > 1 and not kept:
-            raise SourceError(f"{where} moves the {self._rows} rows of the batch that the graph is written for")
 
     def network(self, output: TracedValue) -> Network:
         """The layers from the input to that value."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from integraph.gadgets.contraction import WeightedSum
 from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
 from integraph.gadgets.gadget import Closed
-from integraph.gadgets.weighted_sum import WeightedSum
 from integraph.program import Block, register
 from integraph.program.wording import counted
 

@@ -1,4 +1,4 @@
-"""What affine maps, products, monomials and drains share: lanes that read R registers each."""
+"""Lanes that read R registers each: what affine maps, products, monomials and drains share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SpecError
-from integraph.gadgets.gadget import fits, row
-from integraph.numbers.arrays import Floats, Int32
+from integraph.gadgets.gadget import Gadget, fits, lane_values, row
+from integraph.numbers.arrays import Floats, Indices, Int32
 from integraph.program import ONE, Block, Index, Ref, Terms, View, tensor
 
 
@@ -72,3 +72,34 @@ def linear(i: Int32, k: Int32, w: Floats, b: Floats | None) -> Terms:
     if b is not None:
         read[:, 0], value[:, 0] = ONE, b
     return Terms(np.repeat(i, read.shape[1]), np.full(read.size, ONE, np.int32), read.reshape(-1), value.reshape(-1))
+
+
+class WeightedSum(Gadget):
+    """One target, one operand. `op(z, x, w=A, b=b)`: A is a matrix, or a diagonal one given by its entries, or 1."""
+
+    tensors = ("w", "b")
+
+    def __call__(self, *refs: Ref, **tensors: Any) -> Block:
+        self.roles(refs)
+        x, w = operand(refs[1], refs[0].shape, tensors.get("w"))
+        tensors["w"] = np.ones(1) if w is None else w
+        return super().__call__(refs[0], x, **tensors)
+
+    def check(self, block: Block) -> None:
+        check(block, weights=("w",))
+
+    def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
+        """The terms of z' = Σ w x + b."""
+        x = block.operands[0]
+        i, k = block.targets[0].at(lanes).astype(np.int32), x.rows(lanes, len(x.shape) - 1)
+        b = lane_values(block, "b", lanes) if "b" in block.tensors else None
+        return linear(i, k, lane_values(block, "w", lanes, x.shape), b)
+
+    def per_lane(self, block: Block, role: int) -> int:
+        return block.operands[0].shape[-1] + ("b" in block.tensors)
+
+    def count(self, block: Block) -> int | None:
+        if not distinct(block.operands[0]):
+            return None
+        terms = nonzeros(block, "w", block.operands[0].shape)
+        return terms + (nonzeros(block, "b", block.targets[0].shape) if "b" in block.tensors else 0)

@@ -39,25 +39,24 @@ class PartitionControls:
 
 
 def controls(N: int, bits: int) -> PartitionControls:
-    """To `bits` bits, as object arrays of mpmath numbers.
+    """To `bits` bits, as object arrays of Arb balls.
 
     B_m = 2I_m, I_m = ∫_0^1 x^m/(1 + x) dx = 1/m − I_{m−1}; counted from the end, b is I and κ is −2y with
     y_m + y_{m−1} = ½δ_m − I_m.
     """
-    import mpmath
+    from flint import arb
 
-    context = mpmath.MPContext()
-    context.prec = bits + N.bit_length() + 8  # an error of one ulp a step, on numbers as small as 1/(2N)
-    half = context.mpf(0.5)
-    integrals = [context.ln(2)]
-    sums = [half - integrals[0]]
-    for m in range(1, N + 1):
-        integrals.append(context.mpf(1) / m - integrals[-1])
-        sums.append(-integrals[-1] - sums[-1])
-    logarithm = [-integrals[0], *(context.mpf(-1) / m for m in range(1, N + 1))]
-    context.prec = bits
-    rows = (logarithm, [2 * i for i in integrals], integrals[::-1], [-2 * y for y in sums[::-1]])
-    return PartitionControls(*(np.array([+value for value in row], object) for row in rows))
+    from integraph.numbers.arb.conversion import precision
+
+    with precision(bits + 2 * N.bit_length() + 8):  # radii add up, twice, on numbers as small as 1/(2N)
+        integrals = [arb.const_log2()]
+        sums = [0.5 - integrals[0]]
+        for m in range(1, N + 1):
+            integrals.append(arb(1) / m - integrals[-1])
+            sums.append(-integrals[-1] - sums[-1])
+        logarithm = [-integrals[0], *(arb(-1) / m for m in range(1, N + 1))]
+        rows = (logarithm, [2 * i for i in integrals], integrals[::-1], [-2 * y for y in sums[::-1]])
+    return PartitionControls(*(np.array(row, object) for row in rows))
 
 
 @lru_cache(maxsize=64)

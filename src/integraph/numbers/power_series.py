@@ -120,11 +120,11 @@ class Series:
         B = max(x.ball.mid.shape[1] for x in (self, *others))
         shape = (count(self.d, self.n), B)
         total = Ball(np.zeros(shape), np.zeros(shape))
-        put(total, slice(0, 1), value)
+        assign_rows(total, slice(0, 1), value)
         return total
 
 
-def put(x: Ball, rows: slice, part: Ball) -> None:
+def assign_rows(x: Ball, rows: slice, part: Ball) -> None:
     x.mid[rows], x.rad[rows] = part.mid, part.rad
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from integraph.numbers.ball_functions import FUNCTIONS, fractional_power, integer_power, maximum, minimum, sech2
 from integraph.numbers.balls import Ball, of_fraction, quiet, reciprocal
-from integraph.numbers.power_series import Series, convolved, degrees, pairs, put, square, theta
+from integraph.numbers.power_series import Series, assign_rows, convolved, degrees, pairs, square, theta
 from integraph.numbers.roundoff import U
 
 LN_2, LN_10 = (Ball(np.asarray(x), np.asarray(2 * U * x)) for x in (math.log(2.0), math.log(10.0)))
@@ -26,7 +26,7 @@ def exp(u: Series) -> Series:
     """k E_k = Σ j u_j E_{k−j}."""
     steps, grown = theta(u), u.grow(FUNCTIONS["exp"](u.value))
     for k in range(1, u.n):
-        put(grown, u.rows(k), convolved(steps, grown, u.pairs(k, u.degree)) / k)
+        assign_rows(grown, u.rows(k), convolved(steps, grown, u.pairs(k, u.degree)) / k)
     return u.of(u.n - 1, grown)
 
 
@@ -40,7 +40,7 @@ def divided(a: Series, b: Series) -> Series:
     top, grown = a.filled(a.n - 1), a.grow(a.value * inverse, b)
     for k in range(1, a.n):
         rows = a.rows(k)
-        put(grown, rows, (top[rows] - convolved(b.ball, grown, a.pairs(k, b.degree))) * inverse)
+        assign_rows(grown, rows, (top[rows] - convolved(b.ball, grown, a.pairs(k, b.degree))) * inverse)
     return a.of(a.n - 1, grown)
 
 
@@ -78,7 +78,9 @@ def _power(u: Series, p: Ball, value: Ball) -> Series:
     """k u₀ w_k = Σ ((p + 1) j − k) u_j w_{k−j}, where u is not 0."""
     steps, grown, inverse = theta(u) * (p + 1.0), u.grow(value), reciprocal(u.value)
     for k in range(1, u.n):
-        put(grown, u.rows(k), convolved(steps - u.ball * float(k), grown, u.pairs(k, u.degree)) / float(k) * inverse)
+        assign_rows(
+            grown, u.rows(k), convolved(steps - u.ball * float(k), grown, u.pairs(k, u.degree)) / float(k) * inverse
+        )
     return u.of(u.n - 1, grown)
 
 
@@ -94,8 +96,8 @@ def _coupled(u: Series, first: str, second: str, sign: float) -> tuple[Series, S
     f, g = (u.grow(FUNCTIONS[name](u.value)) for name in (first, second))
     for k in range(1, u.n):
         rows, products = u.rows(k), u.pairs(k, u.degree)
-        put(f, rows, convolved(steps, g, products) / k)
-        put(g, rows, convolved(steps, f, products) / (sign * k))
+        assign_rows(f, rows, convolved(steps, g, products) / k)
+        assign_rows(g, rows, convolved(steps, f, products) / (sign * k))
     return u.of(u.n - 1, f), u.of(u.n - 1, g)
 
 
@@ -106,8 +108,8 @@ def _tangent(u: Series, name: str, sign: float) -> Series:
     g = u.grow(slope)
     for k in range(1, u.n):
         rows, whole = u.rows(k), range(k + 1)
-        put(t, rows, convolved(steps, g, u.pairs(k, u.degree)) / k)
-        put(g, rows, convolved(t, t, pairs(u.d, range(k, k + 1), whole, whole)) * sign)
+        assign_rows(t, rows, convolved(steps, g, u.pairs(k, u.degree)) / k)
+        assign_rows(g, rows, convolved(t, t, pairs(u.d, range(k, k + 1), whole, whole)) * sign)
     return u.of(u.n - 1, t)
 
 
@@ -147,7 +149,7 @@ SLOPES: dict[str, Callable[[Series], Series]] = {  # F' of F(u): θF(u) = F'(u) 
 def _integral(u: Series, name: str) -> Series:
     value, slope = u.grow(FUNCTIONS[name](u.value)), SLOPES[name](u)
     products = pairs(u.d, range(1, u.n), range(1, u.degree + 1), range(u.n - 1))
-    put(value, slice(1, None), convolved(theta(u), slope.filled(u.n - 1), products) / degrees(u.d, u.n - 1)[1:])
+    assign_rows(value, slice(1, None), convolved(theta(u), slope.filled(u.n - 1), products) / degrees(u.d, u.n - 1)[1:])
     return u.of(u.n - 1, value)
 
 

@@ -1,6 +1,8 @@
 """The paper from beginning to end, computed: `reproduce()` has a row for each of its items and for each misprint.
 
-Nothing is quoted but in the column "the paper says". The names of the rows are those of docs/paper-map.md.
+Only the column "the paper says" quotes. The names of the rows are those of docs/paper-map.md.
+
+Read `rows`, `items`, `equations`, `lemma4_equations`, `integrator` and `digits`, then `reproduction` and `html`.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from collections.abc import Callable
 
 from integraph.paper.items import errata, errata_theorem2, lemma4, lemmas, model, theorem1, theorem2
 from integraph.paper.reproduction import Reproduction
-from integraph.paper.rows import Item, PaperRow, forget
+from integraph.paper.rows import Item, PaperRow, clear_cache
 
 __all__ = ["ITEMS", "PaperRow", "Reproduction", "reproduce"]
 
@@ -33,5 +35,5 @@ def reproduce(progress: Callable[[str], object] | None = None) -> Reproduction:
                 progress(item.name)
             rows.append(item.row())
     finally:
-        forget()
+        clear_cache()
     return Reproduction(tuple(rows))

@@ -20,7 +20,7 @@ def digits() -> Any:
     return context
 
 
-def apart(values: Iterable[Any], true: Iterable[Any], floor: float = 1.0) -> float:
+def largest_error(values: Iterable[Any], true: Iterable[Any], floor: float = 1.0) -> float:
     """The largest |found − true|, relative to |true|, or to `floor` where that is larger. A true 0 has no relative
     error, only an absolute one; what is not a number is infinitely far."""
     m = digits()

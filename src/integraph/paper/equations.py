@@ -54,13 +54,13 @@ class Equations:
         return [dict(zip(self.registers, values, strict=True)) for values in states]
 
 
-def written(program: Program, number: int = 0) -> list[Term]:
+def program_terms(program: Program, number: int = 0) -> list[Term]:
     """The terms that a program has in a segment."""
     batches = list(program.segment_terms(number))
     return [term for b in batches for term in zip(*(x.tolist() for x in (b.i, b.j, b.k, b.value)), strict=True)]
 
 
-def same(terms: Sequence[Term], wanted: Sequence[Term], tolerance: float = 0.0) -> bool:
+def same_terms(terms: Sequence[Term], wanted: Sequence[Term], tolerance: float = 0.0) -> bool:
     """Whether two lists are the same terms, up to the rounding of their values."""
     if [term[:3] for term in terms] != [term[:3] for term in wanted]:
         return False

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.files import FilePath, atomic, check_path
 from integraph.paper.items.lemma4 import FIGURE
+from integraph.paper.lemma4_equations import printed_table
 from integraph.paper.rows import FAILS, PaperRow
-from integraph.paper.table1 import shown
 from integraph.plot.partition import figure
 from integraph.report.markup import Html, table, tag
 from integraph.report.page import Section, page
@@ -64,7 +64,7 @@ def _table_1(row: PaperRow) -> list[str]:
     head, *errors = row.table
     return [
         "What the registers of Lemma 4 should hold after each step, with γ = c(x − (2k − 1)/2N).",
-        table(head, shown(), "As printed"),
+        table(head, printed_table(), "As printed"),
         "How far the paper's terms, integrated, are from it: relatively, or absolutely where it is 0.",
         table(head, errors, "Errors"),
     ]

@@ -1,4 +1,5 @@
-"""Lemma 4 as the paper writes it: its functions, its matrices, its seven segments as terms, in many digits.
+"""Lemma 4 as the paper writes it: its functions, its matrices, its seven segments as terms, and Table I, in many
+digits.
 
 Registers are in our order, λ_{j,k} as number d + k·d + j, because the printed numbers collide. Steps 2 and 3 are the
 corrected ones, or on request the printed ones.
@@ -6,13 +7,20 @@ corrected ones, or on request the printed ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import operator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from integraph.constructions.theorem1.lemma4 import TABLE_I
 from integraph.paper.digits import digits
 from integraph.paper.equations import Equation, Equations
+
+SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+NAMES = {"alpha": "α_j", "lam0": "λ_{j,0}", "lam": "λ_{j,k}", "beta": "β_j", "mu0": "μ_{j,0}", "mu": "μ_{j,k}"}
+SPELLED = {"Delta": "Δ", "psi": "ψ", "z*tanh(z)": "γ tanh(γ)", "(z)": "(γ)", "-": "−"}
 
 
 class Matrices(NamedTuple):
@@ -113,3 +121,51 @@ class Lemma4:
                 yield from ((mu[k], a * weight, alpha, other), (mu[k], b * weight, other)) if weight else ()
             if not printed:
                 yield from ((mu[k], a * fixed.kappa[k], alpha), (mu[k], b * fixed.kappa[k]))
+
+
+def printed_table() -> list[tuple[str, ...]]:
+    """The table as the paper has it, γ for its γ_{j,k}, and the indices of its rows for those of x, γ and ψ."""
+    rows = []
+    for row, formulas in TABLE_I.items():
+        texts = list(formulas)
+        for code, sign in SPELLED.items():
+            texts = [text.replace(code, sign) for text in texts]
+        rows.append((NAMES[row], *texts))
+    return rows
+
+
+def table_column(lemma: Lemma4, x: tuple[float, ...], step: int) -> dict[str, dict[str, Any]]:
+    """The values of the registers after a step, by row of the table."""
+    m = digits()
+    columns: dict[str, dict[str, Any]] = {row: {} for row in TABLE_I}
+    for j, value in enumerate(x):
+        common = {"x": m.mpf(value), "Delta": m.mpf(lemma.delta)}
+        bumps = psi(lemma.N, lemma.c, value)
+        for row, formulas in TABLE_I.items():
+            if row in ("alpha", "beta"):
+                columns[row][f"{row},{j}"] = evaluate(formulas[step], common)
+                continue
+            for k in [0] if row.endswith("0") else range(1, lemma.N + 1):
+                known = common | {"psi": bumps[k], "z": lemma.c * (m.mpf(value) - gamma(k, lemma.N))}
+                columns[row][f"{row.rstrip('0')}{k},{j}"] = evaluate(formulas[step], known)
+    return columns
+
+
+def evaluate(formula: str, known: Mapping[str, Any]) -> Any:
+    """The value of a formula of the table, in many digits."""
+    m = digits()
+    functions = {"ln": m.ln, "tanh": m.tanh}
+
+    def value(node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(number):
+                return m.mpf(number)
+            case ast.Name(name):
+                return known[name]
+            case ast.BinOp(left, sign, right):
+                return SIGNS[type(sign)](value(left), value(right))
+            case ast.Call(ast.Name(name), [argument]):
+                return functions[name](value(argument))
+        raise ValueError(f"{formula!r} is not a formula of Table I")
+
+    return value(ast.parse(formula, mode="eval").body)

@@ -85,6 +85,6 @@ def shared(compute: Callable[..., T]) -> Callable[..., T]:
     return cached
 
 
-def forget() -> None:
+def clear_cache() -> None:
     for cached in _SHARED:
         cached.cache_clear()

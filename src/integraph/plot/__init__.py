@@ -1,6 +1,9 @@
 """Pictures of programs, as data and as files.
 
 Each picture is a function in a file of its own, from a `Subject` to a `Picture`, or to the reason why there is none.
+
+Read `subject` and `picture`; the pictures `error`, `layers`, `trajectory`, `sparsity`, `rates`, `trade_off`,
+`partition` with `places` and `labels`; and `matplotlib_renderer` with `axes`.
 """
 
 from __future__ import annotations

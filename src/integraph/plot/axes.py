@@ -55,7 +55,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def put(panel: Panel, axes: Axes, *, names: bool, below: bool) -> None:
+def draw_panel(panel: Panel, axes: Axes, *, names: bool, below: bool) -> None:
     """Draw a panel; `names` says whether its spans are named, `below` whether its x-axis is."""
     for n, span in enumerate(panel.spans):
         axes.axvspan(span.start, span.end, color=BANDS[n % 2], linewidth=0, zorder=0)

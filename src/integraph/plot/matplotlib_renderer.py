@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from integraph.errors import UsageError
 from integraph.files import FilePath, atomic, check_path
-from integraph.plot.axes import STYLE, plain, put
+from integraph.plot.axes import STYLE, draw_panel, plain
 from integraph.plot.picture import Frame, Picture
 from integraph.text import clean
 
@@ -52,7 +52,7 @@ def draw(picture: Picture, frame: int | None = None) -> FigureHandle:
         axes = figure.subplots(*shape, squeeze=False, sharex=picture.stacked).ravel()
         for n, (panel, place) in enumerate(zip(shown.panels, axes, strict=True)):
             named, last = n == 0 or not picture.stacked, n == many - 1 or not picture.stacked
-            put(panel, place, names=named, below=last)
+            draw_panel(panel, place, names=named, below=last)
     return figure
 
 

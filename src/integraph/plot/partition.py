@@ -29,7 +29,7 @@ def read_back(program: Program) -> Partition | str:
         for block in segment.blocks:
             shape = block.targets[0].shape
             if block.op.name in CELLS and shape:
-                bumps = _if_so(shape[-1] - CELLS[block.op.name], block)
+                bumps = _partition_of(shape[-1] - CELLS[block.op.name], block)
                 if bumps is not None:
                     return bumps
     if "Theorem 1" in program.source:
@@ -37,7 +37,7 @@ def read_back(program: Program) -> Partition | str:
     return "the program is not built on a partition of unity: that is Theorem 1"
 
 
-def _if_so(N: int, block: Block) -> Partition | None:
+def _partition_of(N: int, block: Block) -> Partition | None:
     """The partition whose z_k = c(x − γ_k) the block holds as a·x + b_k, if it does."""
     a, b = block.tensors.get("a"), block.tensors.get("b")
     if a is None or b is None or a.size != 1 or b.size != N or not float(a.reshape(())) > 0:

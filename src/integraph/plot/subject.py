@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.api.comparison import compare
-from integraph.api.origin import Target, Values, recalled, target_of, values
-from integraph.api.planning import Variables
+from integraph.api.origin import Values, recalled, target_of, values
 from integraph.errors import SourceError, UsageError
+from integraph.frontends import ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.plot.places import Slice, places
@@ -214,7 +214,7 @@ def subject(
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None
-    target = target_of(program, source, box=sides, variables=variables, inputs=inputs)
+    target = target_of(program, source, ReadOptions(variables, inputs, box=sides))
     outputs = target.sizes if isinstance(target, Graph) else target.outputs
     if (target.inputs, outputs) != (program.inputs, program.outputs):
         raise UsageError(

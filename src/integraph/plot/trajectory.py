@@ -142,10 +142,10 @@ def _picture(s: Subject, times: Floats, ways: list[_Path], failures: list[str]) 
     title = "Registers through the segments"
     if len(ways) == 1 and ways[0].label:
         title += f": {ways[0].label}"
-    return Picture("trajectory", title, says, tuple(frames), slider, True, _telling(s, ways, chosen))
+    return Picture("trajectory", title, says, tuple(frames), slider, True, _liveliest(s, ways, chosen))
 
 
-def _telling(s: Subject, ways: list[_Path], chosen: Indices) -> int:
+def _liveliest(s: Subject, ways: list[_Path], chosen: Indices) -> int:
     """The way on which most outputs move, and of those the one on which most registers do: where f is 0 an output is
     flat, and at the centre, where polynomials are expanded, many registers stay at 0."""
     outputs = np.stack([np.ptp(way.states @ s.program.readout.T, axis=0) for way in ways])

@@ -1,4 +1,10 @@
-"""Eq. (1) as an object: registers, blocks, segments, programs, their terms, their spec and their file."""
+"""Eq. (1) as an object: registers, blocks, segments, programs, their terms, their spec and their file.
+
+A program does not know what gadgets mean or how engines work: both plug in by name.
+
+Read `registers`, `views`, `block`, `segment`, `program`; the terms: `terms`, `bands`, `order`, `lowering`, `dynamics`;
+`spec`; `annotations` and `box`; `storage` with `schema` and `document`; `engine` and `plugins`; `transform`, `summary`.
+"""
 
 from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.block import Block, Op, operation, operations, register, tensor

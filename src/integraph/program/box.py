@@ -42,3 +42,12 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise UsageError(f"side {n} of the box is [{low}, {high}]: needs finite low ≤ high")
     return Interval(sides[:, 0].copy(), sides[:, 1].copy())
+
+
+def count_sides(box: ArrayLike | None) -> int | None:
+    """How many inputs a box speaks of; one pair speaks of any number."""
+    shape = () if box is None else numbers(box, "the box").shape
+    if len(shape) != 2:
+        return None
+    pairs = shape[1] == 2 and not (shape[0] == 2 and isinstance(box, tuple))
+    return int(shape[0] if pairs else shape[1])

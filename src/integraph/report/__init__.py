@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from integraph.api.planning import Variables
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
     from integraph.files import FilePath
+    from integraph.frontends import Variables
     from integraph.program import Program
 
 

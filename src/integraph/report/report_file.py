@@ -9,9 +9,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from integraph.api.planning import Variables
 from integraph.errors import FileError, UsageError
 from integraph.files import FilePath, atomic, check_path
+from integraph.frontends import Variables
 from integraph.plot import gallery
 from integraph.plot.picture import Picture
 from integraph.plot.subject import Subject, subject

@@ -1,4 +1,10 @@
-"""What is compiled: a feedforward network, or a function."""
+"""What is compiled: a feedforward network, a function on a box, or a graph of array operations.
+
+Targets know numbers and the conventions of inputs, nothing of gadgets or engines.
+
+Read `network` with `activations` and `affine_maps`; `expression`, `constants`, `float_arithmetic` and `function`;
+`graph`, `graph_builder` with `graph_rows` and `folding`, `graph_evaluation`, `graph_conversion`.
+"""
 
 from integraph.targets.activations import ACTIVATIONS, Activation, activation
 from integraph.targets.affine_maps import merge

@@ -20,7 +20,7 @@ from integraph.numbers.intervals import Interval
 Function = Callable[[Floats], Floats]
 
 CUBIC = 0.044715  # of GELU's tanh form: u = √(2/π)(x + CUBIC·x³)
-ROOT_2_PI = math.sqrt(2.0 / math.pi)
+ROOT_2_PI, LN2 = math.sqrt(2.0 / math.pi), math.log(2.0)
 SILU_TURN, SILU_BEND = 1.2784645427610738, 2.3993572805154677
 GELU_TURN = 0.7517915246935645
 GELU_TANH_TURN, GELU_TANH_BEND = 0.7524614220710162, 1.4185040087908284
@@ -85,6 +85,12 @@ def _gelu_tanh_slope(x: Floats) -> Floats:
     return _sigmoid(2.0 * u) + 0.5 * x * _sech2(u) * ROOT_2_PI * (1.0 + 3.0 * CUBIC * np.square(x))
 
 
+def _log_cosh(x: Floats) -> Floats:
+    size = np.abs(x)
+    near = np.log1p(2.0 * np.square(np.sinh(0.5 * np.minimum(size, 1.0))))
+    return np.where(size < 1, near, size + (np.log1p(np.exp(-2.0 * size)) - LN2))
+
+
 def _one(x: Floats) -> Floats:
     return np.ones_like(x)
 
@@ -104,6 +110,7 @@ ACTIVATIONS = {
         Activation("exp", np.exp, np.exp),
         Activation("gaussian", _gauss, lambda x: -2.0 * x * _gauss(x), (0.0,), (-math.sqrt(0.5), math.sqrt(0.5))),
         Activation("erf", _erf, lambda x: 2.0 / math.sqrt(math.pi) * _gauss(x), (), (0.0,)),
+        Activation("log_cosh", _log_cosh, np.tanh, (0.0,)),
         Activation("relu", lambda x: np.maximum(x, 0.0), lambda x: np.heaviside(x, 1.0)),
     )
 }
@@ -115,6 +122,7 @@ ALIASES = {
     "exponential": "exp",
     "linear": "identity",
     "leakyrelu": "leaky_relu",
+    "logcosh": "log_cosh",
     "logistic": "sigmoid",
     "none": "identity",
     "sine": "sin",
@@ -122,7 +130,7 @@ ALIASES = {
 }
 
 
-def known(name: object) -> str:
+def activation_name(name: object) -> str:
     """Our name of an activation, or a SourceError with the list."""
     given = "none" if name is None else name
     if isinstance(given, str):

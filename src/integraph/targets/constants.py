@@ -1,24 +1,26 @@
 """The constants of a formula, rounded once: 0.1 + 0.2 − 0.3 is 0, and 1/3 is the float64 next to it.
 
-Decimals and their sums, products and quotients are fractions. What is not, π or ln 2, is computed in more and more
-digits until two results agree.
+Decimals and their sums, products and quotients are fractions. What is not, π or ln 2, is computed on Arb balls, in more
+and more bits until they decide the float64.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from integraph.errors import SourceError
 from integraph.targets.expression import CONSTANTS, NUMBER, Expression, Step
 from integraph.targets.float_arithmetic import VALUES
 
-DIGITS = (60, 120, 240, 480, 960)
-AGREE = 1e-25
-LARGEST = 1.7976931348623157e308
+if TYPE_CHECKING:
+    from flint import arb
+
+BITS = (200, 400, 800, 1600, 3200)
+NOTHING = 1e-25  # a ball around 0 that no precision brings away from it
 REACH = 400  # decimal digits of magnitude: beyond, float64 has no numbers
 LONG = 4096  # bits of a fraction that is still computed with
 
@@ -86,70 +88,39 @@ def _nearest(step: Step, number: int, fractions: dict[int, Fraction], rounded: d
 
 
 def _computed(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fraction]) -> dict[int, float]:
-    """What is no fraction, by mpmath. Two results that never agree are roundings of 0, or of a pole."""
-    import mpmath
+    """What is no fraction, by Arb. A ball that never leaves 0 is 0."""
+    from integraph.numbers.arb.conversion import precision, rounded
+    from integraph.targets.arb_functions import shown
 
-    before: dict[int, Any] = {}
-    for digits in DIGITS:
-        with mpmath.workdps(digits):
-            now: dict[int, Any] = {}
-            for number in fixed:
-                now[number] = _value(mpmath.mp, steps[number], now, fractions.get(number))
-            apart = {n for n in fixed if not before or abs(now[n] - before[n]) > abs(now[n]) * AGREE}
-        if not apart:
+    for bits in BITS:
+        with precision(bits):
+            balls = _balls(steps, fixed, fractions)
+            floats = {number: rounded(ball) for number, ball in balls.items()}
+        if None not in floats.values():
             break
-        before = now
-    for number in sorted(apart):
-        if abs(now[number]) > AGREE:
-            raise _no_number(mpmath.mp, steps[number], [now[n] for n in steps[number].args])
-        now[number] = 0.0
-    return {number: float(value) for number, value in now.items() if number not in fractions}
+    results: dict[int, float] = {}
+    for number, ball in balls.items():
+        value = 0.0 if ball.contains(0) and abs(ball) < NOTHING else floats[number]
+        if value is None or math.isinf(value):
+            args = ", ".join(shown(balls[n]) for n in steps[number].args)
+            raise SourceError(f"{steps[number].op} of the constants {args} is no number that float64 can hold")
+        results[number] = value
+    return {number: value for number, value in results.items() if number not in fractions}
 
 
-def _no_number(mp: Any, step: Step, args: list[Any]) -> SourceError:
-    return SourceError(
-        f"{step.op} of the constants {', '.join(mp.nstr(x, 6) for x in args)} is no number that float64 can hold"
-    )
+def _balls(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fraction]) -> dict[int, arb]:
+    from flint import arb, fmpq
 
+    from integraph.targets.arb_functions import value
 
-def _value(mp: Any, step: Step, known: dict[int, Any], fraction: Fraction | None) -> Any:
-    if fraction is not None:
-        return mp.mpf(fraction.numerator) / fraction.denominator
-    if step.op == NUMBER:
-        return +getattr(mp, step.text) if step.text in CONSTANTS else mp.mpf(step.text)
-    args = [known[n] for n in step.args]
-    value = value_of(mp, step.op, step.text, args)
-    if not mp.isfinite(value) or mp.im(value) or abs(value) > LARGEST:
-        raise _no_number(mp, step, args)
-    return mp.re(value)
-
-
-def value_of(mp: Any, op: str, text: str, args: Sequence[Any]) -> Any:
-    """The function of mpmath; `text` is an exponent that is fixed. A pole is no number."""
-    if op == "power":
-        exponent = Fraction(text) if text else None
-        if exponent is None:
-            return args[0] ** args[1] if args[0] >= 0 else mp.nan
-        if exponent.denominator > 1 and args[0] < 0:
-            return mp.nan
-        return args[0] ** (mp.mpf(exponent.numerator) / exponent.denominator) if args[0] or exponent > 0 else mp.nan
-    if op == "cbrt":
-        return mp.sign(args[0]) * mp.cbrt(abs(args[0]))
-    named: dict[str, Callable[..., Any]] = {
-        "add": lambda x, y: x + y,
-        "sub": lambda x, y: x - y,
-        "mul": lambda x, y: x * y,
-        "div": lambda x, y: x / y if y else mp.nan,
-        "neg": lambda x: -x,
-        "abs": abs,
-        "min": min,
-        "max": max,
-        "ln": lambda x: mp.log(x) if x else mp.nan,
-        "log2": lambda x: mp.log(x, 2) if x else mp.nan,
-        "log10": lambda x: mp.log10(x) if x else mp.nan,
-        "log1p": lambda x: mp.log1p(x) if x != -1 else mp.nan,
-        "atanh": lambda x: mp.atanh(x) if abs(x) < 1 else mp.nan,
-        "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
-        "softplus": lambda x: mp.log1p(mp.exp(x)),
-    }
-    return (named.get(op) or getattr(mp, op))(*args)
+    balls: dict[int, arb] = {}
+    named = {"pi": arb.pi, "e": arb.const_e}
+    for number in fixed:
+        step, fraction = steps[number], fractions.get(number)
+        if fraction is not None:
+            balls[number] = arb(fmpq(fraction.numerator, fraction.denominator))
+        elif step.op == NUMBER:
+            balls[number] = named[step.text]() if step.text in CONSTANTS else arb(step.text)
+        else:
+            balls[number] = value(step.op, step.text, [balls[n] for n in step.args])
+    return balls

@@ -1,16 +1,22 @@
-"""A formula as a graph of numbers."""
+"""Formulas and feedforward networks as graphs."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from integraph.targets.constants import constants
 from integraph.targets.expression import VARIABLE, Expression
-from integraph.targets.graph import ROUNDED, Builder, Graph
+from integraph.targets.graph import ROUNDED, Graph
+from integraph.targets.graph_builder import Builder
+from integraph.targets.network import Layer, Network
+
+NAMES = {"arctan": "atan"}  # activations that have another name in graphs
 
 
 def to_graph(expression: Expression, name: str) -> Graph:
-    """One input for each variable, one output for each formula. What is constant is computed in many digits and rounded
+    """One input for each variable, one output for each formula. Constants are computed in many digits and rounded
     once."""
     builder = Builder(name)
     variables = {variable: builder.input(variable) for variable in expression.variables}
@@ -29,3 +35,25 @@ def to_graph(expression: Expression, name: str) -> Graph:
         else:
             numbers.append(builder.apply("variable_power" if step.op == "power" else step.op, *args, text=text))
     return builder.graph(numbers[n] for n in expression.outputs)
+
+
+def network_graph(network: Network) -> Graph:
+    """One vector in, one vector out."""
+    build = Builder(repr(network).removeprefix("Network "))
+    value = build.input("x", (network.inputs,))
+    value = build.apply("reshape", value, data=((1, network.inputs),))
+    for number, layer in enumerate(network.layers, 1):
+        value = build.apply("matmul", value, build.constant(layer.A.T), text=f"affine {number}")
+        value = build.apply("add", value, build.constant(layer.b), text=f"affine {number}")
+        value = _activated(build, value, layer, f"{layer.activation} {number}")
+    return build.graph([value])
+
+
+def _activated(build: Builder, value: int, layer: Layer, text: str) -> int:
+    if layer.activation == "identity":
+        return value
+    if layer.activation != "leaky_relu":
+        return build.apply(NAMES.get(layer.activation, layer.activation), value, text=text)
+    slope = np.asarray(layer.slope)  # max(x, 0) + c·min(x, 0) = (1 − c)·max(x, 0) + c·x
+    above = build.apply("mul", build.apply("relu", value, text=text), build.constant(1.0 - slope), text=text)
+    return build.apply("add", above, build.apply("mul", value, build.constant(slope), text=text), text=text)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # its submodules load when they are first used
 
-from integraph.targets.activations import CUBIC, ROOT_2_PI
+from integraph.targets.activations import ACTIVATIONS
 from integraph.targets.float_arithmetic import OPERATIONS
 
 Array = Any
@@ -41,14 +39,6 @@ ROWS: dict[str, Callable[[Array, Array | None], Array]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _log_sum_exp,
-}
-
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
-    "gelu": lambda x: 0.5 * x * scipy.special.erfc(-math.sqrt(0.5) * x),
-    "gelu_tanh": lambda x: 0.5 * x * (1.0 + np.tanh(ROOT_2_PI * (x + CUBIC * x**3))),
-    "silu": lambda x: x * scipy.special.expit(x),
-    "gaussian": lambda x: np.exp(-x * x),
-    "relu": lambda x: np.maximum(x, 0.0),
 }
 
 STRUCTURE: dict[str, Callable[[Array, tuple[Any, ...]], Array]] = {
@@ -83,6 +73,6 @@ def compute(node: Any, args: Sequence[Array]) -> Array:
         return ROWS[node.op](args[0], node.value)
     if node.op == "variable_power":
         return np.power(np.where(args[0] < 0, np.nan, args[0]), args[1])
-    if node.op in ACTIVATIONS:
-        return ACTIVATIONS[node.op](np.asarray(args[0]))
-    return OPERATIONS[node.op](*args)
+    if node.op in OPERATIONS:
+        return OPERATIONS[node.op](*args)
+    return ACTIVATIONS[node.op].value(np.asarray(args[0]))

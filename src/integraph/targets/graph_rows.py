@@ -18,7 +18,8 @@ from integraph.numbers.arrays import Floats
 from integraph.targets.graph_evaluation import STRUCTURE
 
 if TYPE_CHECKING:
-    from integraph.targets.graph import Builder, Node
+    from integraph.targets.graph import Node
+    from integraph.targets.graph_builder import Builder
 
 PLACES = ("reshape", "broadcast", "transpose", "slice", "take")
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats, numbers
 from integraph.program import tensor
-from integraph.targets.activations import activation, known
+from integraph.targets.activations import activation, activation_name
 from integraph.text import clean, joined
 
 SHOWN = 24  # layers that are named one by one
@@ -40,7 +40,7 @@ class Layer:
                 raise SourceError(f"{what} {list(where)} is {array[where]}: weights and biases must be finite")
         object.__setattr__(self, "A", tensor(A))
         object.__setattr__(self, "b", tensor(np.broadcast_to(b, (len(A),))))
-        object.__setattr__(self, "activation", known(self.activation))
+        object.__setattr__(self, "activation", activation_name(self.activation))
         object.__setattr__(self, "slope", self._slope())
 
     def _slope(self) -> float | Floats:
@@ -141,7 +141,7 @@ def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[s
         if isinstance(name, tuple) and len(name) == 2:
             name, slope = name
         try:
-            leaks = known(name) == "leaky_relu"
+            leaks = activation_name(name) == "leaky_relu"
             if slope is not None and not leaks:
                 raise SourceError(f"({name!r}, {slope!r}): only leaky_relu has a slope")
             chain.append(Layer(A, 0.0 if b is None else b, name, (LEAK if slope is None else slope) if leaks else 0.0))

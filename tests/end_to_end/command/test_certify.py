@@ -77,7 +77,7 @@ def test_another_source(wave: Path, tmp_path: Path) -> None:
     assert call("certify", wave, "-o", proof).code == 0
     said = call("check", proof, wave, other)
     assert said.code == 1
-    assert "the proof does not hold: it speaks of another target" in said.out
+    assert "the proof does not hold: it is about another target" in said.out
     swapped = call("check", proof, wave, WAVE, "--variables", "y,x", "--json")
     assert (swapped.code, swapped.data["holds"], swapped.data["status"]) == (1, False, "unknown")
 

@@ -78,7 +78,7 @@ class Formula:
         method = "" if case.method == "exact" else f", method={case.method!r}"
         return (
             f"import integraph\n\nprogram = integraph.compile({case.texts}, {case.eps}, box={list(case.box)}, "
-            f"variables={list(case.variables)}{method})\nprogram({_subject(case).points(1)[:1].tolist()})"
+            f"variables={list(case.variables)}{method})\nprogram({oracle(case).points(1)[:1].tolist()})"
         )
 
 
@@ -94,7 +94,7 @@ def _side(rng: np.random.Generator) -> tuple[float, float]:
 
 def _check(case: Case) -> Outcome:
     """All ways to free registers; the worst of what became of them."""
-    subject, outcomes = _subject(case), []
+    subject, outcomes = oracle(case), []
     for free in FREES if case.method == "exact" else FREES[:1]:
         try:
             program = integraph.compile(
@@ -118,7 +118,7 @@ def _engines(case: Case, free: str) -> Sequence[str]:
     return ENGINES if every else ENGINES[:1]
 
 
-def _subject(case: Case) -> Subject:
+def oracle(case: Case) -> Subject:
     def rows(x: Points, unit: mpf) -> list[Row]:
         return [list(row) for row in zip(*(truth(tree, x, unit) for tree in case.trees), strict=True)]
 

@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 import integraph
 from fuzz.judge import ENGINES, FREES, Points, crash, reason
 from fuzz.kind import FAILS, REFUSED, Outcome
-from fuzz.precision import DIGITS, LARGEST, Row, Subject, Undefined, Value, judge
+from fuzz.precision import DIGITS, LARGEST, ORACLE, Row, Subject, Undefined, Value, judge, own_rounding
 from integraph import Program
 from integraph.errors import IntegraphError, SpecError
 from integraph.targets import Layer, Network
@@ -163,11 +163,12 @@ def _certified(case: Case, subject: Subject, program: Program, x: Points) -> Out
     )
     points = x if proof.point is None else np.concatenate([x, np.array([proof.point])])
     flow = replace(program, bits=200).flow(points, engine="precise")
-    for row, wanted in enumerate(subject.truth(points, mpf(2) ** -53)):
+    for row, wanted in enumerate(subject.truth(points, ORACLE)):
         if any(isinstance(value, Undefined) for value in wanted) or not np.isfinite(flow.outputs[row]).all():
             continue
         off = max(abs(mpf(y) - value) for (value, _), y in zip(wanted, flow.outputs[row].tolist(), strict=True))
         rounding = max(abs(mpf(y)) for y in flow.outputs[row].tolist()) * mpf(2) ** -52
+        rounding += max(map(own_rounding, wanted))
         if off > proof.upper + rounding:
             return Outcome(FAILS, f"promise: {float(off)!r} at {points[row].tolist()}, proved is {proof.upper!r}")
         if row == len(x) and off < proof.lower - rounding:

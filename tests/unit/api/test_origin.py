@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import integraph
 from exact_formulas import FORMULAS, error
 from integraph.api.origin import is_exact, outputs, recalled, target, target_of, values
-from integraph.certify.digest import digest
+from integraph.certify.statement import digest
 from integraph.errors import SourceError, UsageError
 from integraph.program import Program
 from integraph.targets import Function, Network

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev as cheb
 
 from integraph import Partition
+from integraph.bounds.interpolation_nodes import chebyshev, nodes, side
 from integraph.bounds.moments import NEAR, bound, moments
-from integraph.bounds.nodes import chebyshev, nodes, side
 from integraph.bounds.paper import theorem1
 from integraph.errors import UsageError
 from integraph.numbers.multi_index import below, of_degree

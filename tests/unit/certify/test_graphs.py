@@ -10,7 +10,7 @@ import pytest
 
 import integraph
 from integraph.errors import UsageError
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from report_pages import read
 
 WORDS = r"graphs are not proved yet.*integraph\.enclose bounds"

@@ -21,7 +21,8 @@ from integraph.constructions.theorem2 import construction, narrow
 from integraph.constructions.theorem2.budget import Parts
 from integraph.program.box import interval
 from integraph.targets import from_layers
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 from law import examples
 from slow import mostly_slow
 
@@ -198,6 +199,7 @@ def test_long_sums_keep_shapes_and_what_others_read() -> None:
 
 
 LOTS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 12), st.integers(0, 6), st.booleans()), max_size=40)
+ROUNDED = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 12), st.integers(0, 3), st.integers(-3, 3)), max_size=40)
 
 
 @examples(300)
@@ -226,6 +228,36 @@ def test_packing_by_time_uses_registers_again() -> None:
     lots = [RegisterLot([n], 1, n, n + 1) for n in range(100)]
     by_time(lots, [lot.last + 1 for lot in lots])
     assert max(lot.end for lot in lots) == 3
+
+
+@examples(300)
+@given(ROUNDED, st.sampled_from([by_size, by_time]))
+def test_nobody_moves_in_after_a_lot_whose_rounding_it_cannot_bear(
+    given: Sequence[tuple[int, int, int, int]], pack: Any
+) -> None:
+    """Nor after one that was there long before."""
+    lots = [
+        RegisterLot([0], size, first, first + long, subtracted=10.0**digits, bears=16 * 10.0**digits)
+        for size, first, long, digits in given
+    ]
+    pack(lots, [lot.last + 1 for lot in lots])
+    for n, later in enumerate(lots):
+        for m, lot in enumerate(lots):
+            meet = n != m and lot.place < later.end and later.place < lot.end
+            assert not meet or lot.last + 1 < later.first or later.last + 1 < lot.first
+            assert not meet or lot.first > later.first or lot.subtracted <= later.bears
+
+
+@pytest.mark.parametrize("pack", [by_size, by_time])
+def test_registers_are_used_again_by_those_who_bear_it(pack: Any) -> None:
+    """Large and small numbers in turn: each kind has registers of its own, and what bears nothing has fresh ones."""
+    lots = [RegisterLot([n], 1, n, n, subtracted=(1.0, 1e9)[n % 2], bears=(16.0, 16e9)[n % 2]) for n in range(100)]
+    pack(lots, [lot.last + 1 for lot in lots])
+    assert len({lot.place for lot in lots[::2]}) == len({lot.place for lot in lots[1::2]}) == 1
+    assert lots[0].place != lots[1].place
+    lots = [RegisterLot([n], 1, n, n, subtracted=1.0, bears=0.0) for n in range(10)]
+    pack(lots, [lot.last + 1 for lot in lots])
+    assert len({lot.place for lot in lots}) == 10
 
 
 @pytest.mark.parametrize(("seed", "eps"), [(0, 1e-2), (1, 1e-6), (2, 1e-8)])

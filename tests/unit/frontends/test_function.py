@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends.function import function
+from integraph.frontends import function
 from integraph.targets import Function
 
 X2 = np.array([[0.25, 0.5], [0.75, -1.0], [2.0, 3.0], [0.5, 0.5]])

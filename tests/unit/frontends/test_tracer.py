@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import compose, plus, times
+from integraph.frontends.chain import compose, plus, times
 from integraph.frontends.tracer import TracedValue, Tracer
 from integraph.targets import ACTIVATIONS, Network
 from law import examples

@@ -12,12 +12,12 @@ from mpmath import mp, mpf
 
 from integraph import Index, Program, Registers, Segment, Status, build, gadgets, segment
 from integraph.flow.exact import binding
-from integraph.flow.precise import advance as advance_precisely
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
 from integraph.program.views import dense
 from law import examples
+from multiprecision import PreciseFunctions
+from multiprecision import advance as advance_precisely
 
 EPS = 2.0**-52
 DIGITS = 60

@@ -18,7 +18,8 @@ import integraph
 from integraph import Registers, build, segment
 from integraph.errors import SourceError, SpecError
 from integraph.gadgets import affine, log_sum_exp
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 from law import examples
 from slow import mostly_slow
 

@@ -16,12 +16,12 @@ from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.constructions import recipes
 from integraph.constructions.theorem1 import lemma4 as construction
 from integraph.gadgets.gadget import Closed
-from integraph.paper import ITEMS, integrator, lemma4_equations, table1
+from integraph.paper import ITEMS, integrator, lemma4_equations
 from integraph.paper.items import errata, errata_theorem2, lemmas, model
 from integraph.paper.items import lemma4 as bootstrap
 from integraph.paper.items import theorem1 as rows_1
 from integraph.paper.items import theorem2 as rows_2
-from integraph.paper.rows import FAILS, forget
+from integraph.paper.rows import FAILS, clear_cache
 from integraph.program import Program, dynamics
 from slow import mostly_slow
 
@@ -30,9 +30,9 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 @pytest.fixture(autouse=True)
 def _forgets() -> Iterator[None]:
-    forget()
+    clear_cache()
     yield
-    forget()
+    clear_cache()
 
 
 def instead(owner: Any, name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Patch:
@@ -66,7 +66,7 @@ def other_terms(gadget: Any) -> Patch:
 
 def wrong_table(patch: pytest.MonkeyPatch) -> None:
     row = (*construction.TABLE_I["lam"][:5], "psi", *construction.TABLE_I["lam"][6:])
-    patch.setattr(table1, "TABLE_I", construction.TABLE_I | {"lam": row})
+    patch.setattr(lemma4_equations, "TABLE_I", construction.TABLE_I | {"lam": row})
 
 
 def wrong_kappa(patch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_a_gadget_off_by_a_billionth_is_seen(monkeypatch: pytest.MonkeyPatch) ->
         return old(program, starts, engine) * (1 + (engine == "exact") * 1e-9)
 
     monkeypatch.setattr(lemmas, "ends", wrong)
-    for item in (lemmas.first, lemmas.second, lemmas.third):
+    for item in (lemmas.tanh_item, lemmas.ln_item, lemmas.product_item):
         assert item.row().verdict == FAILS
 
 
@@ -202,6 +202,6 @@ def test_a_proof_that_is_not_found_is_no_proof(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_flow_that_is_not_a_number_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, "ends", lambda program, starts, engine: np.full_like(starts, np.nan))
-    assert lemmas.first.row().verdict == FAILS
+    assert lemmas.tanh_item.row().verdict == FAILS
     monkeypatch.setattr(model, "_sums", lambda program, number, y: np.full_like(y, np.nan))
     assert model.equation_1.row().verdict == FAILS

@@ -15,7 +15,7 @@ from browser import chromium, visit
 from integraph import paper
 from integraph.errors import FileError
 from integraph.paper import ITEMS, Reproduction, reproduce
-from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Finding, Item, PaperRow, forget, shared
+from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Finding, Item, PaperRow, clear_cache, shared
 from pages import PAPER, ROOT
 from slow import mostly_slow
 
@@ -25,7 +25,7 @@ MAP = (ROOT / "docs" / "paper-map.md").read_text()
 @pytest.fixture(scope="module", autouse=True)
 def _forgets() -> Iterator[None]:
     yield
-    forget()
+    clear_cache()
 
 
 @mostly_slow("item", ITEMS, quick=4, ids=lambda item: item.name)

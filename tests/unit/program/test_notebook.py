@@ -102,7 +102,7 @@ def test_proofs_and_certificates() -> None:
     assert "NOT" not in page.text
     altered = replace(certificate, assumed=(HOSTILE,))
     page = shown(altered)
-    assert "NOT that of the contents" in page.text
+    assert "it does NOT match the contents" in page.text
     assert "<script>alert(1)</script>" in page.text
 
 

@@ -10,7 +10,8 @@ from mpmath import mp, mpf
 
 import integraph
 from integraph.targets.folding import FEW
-from integraph.targets.graph import ROUNDED, Builder
+from integraph.targets.graph import ROUNDED
+from integraph.targets.graph_builder import Builder
 
 NEXT = float(np.nextafter(3.0, 4.0))
 RNG = np.random.default_rng(5)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from integraph.errors import SourceError, UsageError
 from integraph.targets import ACTIVATIONS, Layer, Network, activation, from_layers, merge
-from integraph.targets.activations import ALIASES, known
+from integraph.targets.activations import ALIASES, activation_name
 from law import examples
 
 A = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -36,6 +36,7 @@ TRUE = {
     "exp": mpmath.exp,
     "gaussian": lambda x: mpmath.exp(-(x**2)),
     "erf": mpmath.erf,
+    "log_cosh": lambda x: mpmath.log(mpmath.cosh(x)),
     "relu": lambda x: max(x, 0),
 }
 
@@ -112,9 +113,9 @@ def test_bad_inputs() -> None:
 
 
 def test_names() -> None:
-    assert {known(name) for name in ACTIVATIONS} == set(ACTIVATIONS)
-    assert known(None) == known("linear") == "identity"
-    assert known(" Swish ") == "silu"
+    assert {activation_name(name) for name in ACTIVATIONS} == set(ACTIVATIONS)
+    assert activation_name(None) == activation_name("linear") == "identity"
+    assert activation_name(" Swish ") == "silu"
     assert set(ALIASES.values()) <= {*ACTIVATIONS, "leaky_relu"}
     assert from_layers([(A, None, "leaky_relu")]).layers[0].slope == 0.01
     layer = Layer(A, 0.0, "leaky_relu", [0.1, 0.2, 0.3])

@@ -14,6 +14,7 @@ A start s = M/2 + η is off by what is left in s and by half of what is left in 
 | tanh | s(α₀ − λ₀(1 − s)/M)/(1 + λ₀ tanh(M)/M), s = sech M, and s(1 − s)/M < 0.236 |
 | silu | η sech²(M/2)/(1 + ητ), τ = tanh(M/2)/(M/2) ≤ 1 |
 | softplus | η_y + ln(1 + ητ) |
+| log_cosh | η_l + ln(1 + η_m tanh(M)/M) |
 | arctan | η_y + arg(1 + w₀ + iM) − arg(1 + iM), whose derivative by w₀ is at most ½/(1 + w₀) |
 | sin | u₀ cos M + η_v sin M |
 | exp | η_z e^M |
@@ -72,6 +73,11 @@ def softplus(M: Interval, rho: Sizes) -> Wrong:
     return rho["y"] + over(eta, eta), {"x": M.size, "s": M.size + over(eta, eta)}
 
 
+def log_cosh(M: Interval, rho: Sizes) -> Wrong:
+    error = over(rho["m"], rho["m"])
+    return rho["l"] + error, {"x": M.size, "m": M.size + error}
+
+
 def arctan(M: Interval, rho: Sizes) -> Wrong:
     w = rho["w"]
     size = over(np.ones_like(w), w)  # |ζ/(1 + ζ)| with |1 + ζ| ≥ max(1 − |w|, |v|)
@@ -128,6 +134,7 @@ WRONG: dict[str, Callable[[Interval, Sizes], Wrong]] = {
     "tanh": tanh,
     "sigmoid": tanh,
     "arctan": arctan,
+    "log_cosh": log_cosh,
     "softplus": softplus,
     "silu": silu,
     "gelu": gelu,

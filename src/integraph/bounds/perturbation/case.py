@@ -16,8 +16,7 @@ import numpy as np
 
 from integraph.bounds.perturbation.activation_errors import Sizes
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, both, mul
+from integraph.numbers.intervals import Interval, add, intersection, mul
 from integraph.numbers.roundoff import UP
 
 Ranges = Mapping[str, Interval]
@@ -56,7 +55,7 @@ class PerturbedStart:
         return PerturbedEnd(self.right(role, right), np.where(off >= 0, UP * off, np.inf))
 
     def right(self, role: str, ideal: Interval) -> Interval:
-        return both(ideal, self.known[role]) if role in self.known else ideal
+        return intersection(ideal, self.known[role]) if role in self.known else ideal
 
 
 def point(x: Floats) -> Interval:

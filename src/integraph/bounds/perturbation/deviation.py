@@ -70,7 +70,7 @@ def norm(vectors: Floats) -> Floats:
     return result
 
 
-def none(units: int) -> Deviation:
+def no_deviation(units: int) -> Deviation:
     return Deviation(np.zeros((3, units)), np.zeros(3))
 
 

@@ -33,8 +33,7 @@ from integraph.bounds.perturbation.activation_errors import Sizes, over
 from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, point, times
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, even, rising, turning
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, mul, power
+from integraph.numbers.intervals import Interval, add, mul, power
 from integraph.numbers.roundoff import UP, U
 from integraph.targets.activations import ACTIVATIONS, steepest_slope
 
@@ -46,15 +45,6 @@ ARC = 0.4024  # > sup ln(1 + x²)/(2|x|)
 x_tanh_x = even(rising(lambda x: x * np.tanh(x), least=0.0))
 circle = even(rising(lambda x: 1.0 / (1.0 + np.square(1.0 / x)), least=0.0, most=1.0))  # x²/(1 + x²)
 slope = rising(lambda x: np.copysign(1.0, x) / np.hypot(1.0, 1.0 / x), least=-1.0, most=1.0)  # x/√(1 + x²)
-
-
-def _log_cosh(x: Floats) -> Floats:
-    """For x ≥ 0."""
-    near = np.log1p(2.0 * np.square(np.sinh(0.5 * np.minimum(x, 1.0))))
-    return np.where(x < 1, near, x + (np.log1p(np.exp(-2.0 * x)) - LN2))
-
-
-log_cosh_range = even(rising(_log_cosh, least=0.0))
 
 
 def _seen(case: PerturbedStart, name: str = "x") -> tuple[Interval, Floats, Interval, Sizes]:
@@ -86,7 +76,7 @@ def tanh(case: PerturbedStart) -> Ends:
 def log_cosh(case: PerturbedStart) -> Ends:
     x, off, M, rho = _seen(case)
     wrong = rho["l"] + over(rho["m"], rho["m"]) + np.tanh(M.size) * off
-    return {"m": _lam(case, "m"), "l": case.end("l", add(case.starts["l"], log_cosh_range(x)), wrong)}
+    return {"m": _lam(case, "m"), "l": case.end("l", add(case.starts["l"], FUNCTIONS["log_cosh"](x)), wrong)}
 
 
 def sigmoid(case: PerturbedStart) -> Ends:
@@ -98,8 +88,16 @@ def sigmoid(case: PerturbedStart) -> Ends:
     return {"s": _main("silu", case, "s"), "g": case.end("g", FUNCTIONS["sigmoid"](x), wrong + steep * off)}
 
 
-def silu(case: PerturbedStart) -> Ends:
-    return {"s": _main("silu", case, "s")}
+def _plain(name: str) -> Callable[[PerturbedStart], Ends]:
+    """The gadget of an activation: of the registers beside the function itself nothing is known in the end."""
+
+    def rule(case: PerturbedStart) -> Ends:
+        _, _, M, rho = _seen(case)
+        _, others = activation_errors.WRONG[name](M, rho)
+        unknown = PerturbedEnd(Interval(np.full(M.low.shape, -np.inf), np.full(M.low.shape, np.inf)), np.array(np.inf))
+        return {role: unknown if role in others else _main(name, case, role) for role in case.starts if role != "x"}
+
+    return rule
 
 
 def softplus(case: PerturbedStart) -> Ends:
@@ -208,11 +206,12 @@ def expm1(case: PerturbedStart) -> Ends:
     return {"z": case.end("z", right, times(grown, rho["z"]) + times(times(grown, one.size), off))}
 
 
+COMPOSED = ("identity", "gelu_tanh", "sin", "leaky_relu")  # activations that are no gadget of that name, or take slopes
 WRONG: dict[str, Callable[[PerturbedStart], Ends]] = {
+    **{name: _plain(name) for name in activation_errors.WRONG if name not in COMPOSED},  # or sharper, below
     "tanh": tanh,
     "log_cosh": log_cosh,
     "sigmoid": sigmoid,
-    "silu": silu,
     "softplus": softplus,
     "relu": relu,
     "erf": erf,

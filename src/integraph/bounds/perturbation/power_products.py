@@ -21,8 +21,7 @@ import numpy as np
 from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, point, times
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, rising
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, both, mul, power, sub, total
+from integraph.numbers.intervals import Interval, add, intersection, mul, power, sub, total
 from integraph.numbers.roundoff import UP
 
 Ends = dict[str, PerturbedEnd]
@@ -114,7 +113,7 @@ def spiral(case: PerturbedStart) -> Ends:
     norm = times(grown.high, UP * np.hypot(u.size, v.size))
     disc = Interval(-norm, norm)
     turned = {"u": add(mul(u, cos), mul(v, sin)), "v": sub(mul(v, cos), mul(u, sin))}
-    right = {role: case.right(role, both(mul(grown, x), disc)) for role, x in turned.items()}
+    right = {role: case.right(role, intersection(mul(grown, x), disc)) for role, x in turned.items()}
     start = times(grown.high * np.exp(d), np.hypot(case.off["u"], case.off["v"]))
     along = np.expm1(d) + np.exp(d) * np.minimum(0.5 * delta * delta, 2.0)
     across = np.exp(d) * np.minimum(delta, 1.0)

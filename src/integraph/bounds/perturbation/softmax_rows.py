@@ -37,8 +37,7 @@ from integraph.bounds.perturbation.case import PerturbedEnd, PerturbedStart, poi
 from integraph.bounds.ranges.interval_functions import logsumexp, others
 from integraph.bounds.ranges.interval_functions import softmax as softmax_range
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, mul, sub
+from integraph.numbers.intervals import Interval, add, mul, sub
 from integraph.numbers.roundoff import UP, U
 
 LOST = -1e-12  # others() from below

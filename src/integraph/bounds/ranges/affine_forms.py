@@ -14,8 +14,7 @@ import numpy as np
 
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import TINY, interval
+from integraph.numbers.intervals import TINY, Interval, interval
 from integraph.numbers.roundoff import U
 from integraph.targets.graph import Graph, Node
 from integraph.targets.graph_evaluation import compute

@@ -1,5 +1,5 @@
 """Elementary functions, activations and softmax of intervals: from the values at the ends and at the turning points
-inside, rounded outward as in `range_arithmetic`."""
+inside, rounded outward as in `numbers.intervals`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,25 @@ import scipy  # its submodules load when they are first used
 from integraph.numbers.arrays import Floats
 from integraph.numbers.ball_functions import FAR, holds
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import LOST, TINY, Real, absolute, both, interval, mul, neg, outward, sub
+from integraph.numbers.intervals import (
+    LOST,
+    TINY,
+    Interval,
+    Real,
+    absolute,
+    intersection,
+    interval,
+    mul,
+    neg,
+    outward,
+    sub,
+)
 from integraph.numbers.roundoff import U
 from integraph.targets.activations import ACTIVATIONS
 
 HALF_PI, PI = np.nextafter(0.5 * math.pi, 2.0), np.nextafter(math.pi, 4.0)  # rounded up
 EXPONENT = 4096 * U  # e^x with x off by a few ulp, where it is in float64
-LARGE = 1e300
+LARGE, UNBOUNDED = 1e300, 1e140  # a function that is larger there than √LARGE has no bound
 
 Function = Callable[[Interval], Interval]
 Ends = tuple[float, float]
@@ -83,26 +94,27 @@ def tan(x: Interval) -> Interval:
 
 
 def turning(f: Real, turns: tuple[float, ...]) -> Function:
-    """The range of a function that is monotone between its turning points, and at ±1e300 what it tends to."""
+    """The range of a function that is monotone between its turning points, and at ±1e300 near what it tends to."""
 
     @quiet
     def of(x: Interval) -> Interval:
         low, high = np.clip(x.low, -LARGE, LARGE), np.clip(x.high, -LARGE, LARGE)
         samples = [f(low), f(high), *(f(np.clip(t, low, high)) for t in turns)]
-        return outward(np.minimum.reduce(samples), np.maximum.reduce(samples), EXPONENT)
+        hull = outward(np.minimum.reduce(samples), np.maximum.reduce(samples), EXPONENT)
+        return Interval(
+            np.where(hull.low < -UNBOUNDED, -np.inf, hull.low), np.where(hull.high > UNBOUNDED, np.inf, hull.high)
+        )
 
     return of
 
 
 def _gated(name: str) -> Function:
     """x times something between 0 and 1: it falls from 0 to its turning point, and grows like x."""
-    f = ACTIVATIONS[name]
-    inside = turning(f.value, f.turns)
+    inside = turning(ACTIVATIONS[name].value, ACTIVATIONS[name].turns)
 
     def of(x: Interval) -> Interval:
         hull = inside(x)
-        low, high = np.where(x.low >= 0, np.maximum(hull.low, 0.0), hull.low), np.maximum(hull.high, x.high)
-        return Interval(low, np.where(x.high > LARGE, high, hull.high))
+        return Interval(np.where(x.low >= 0, np.maximum(hull.low, 0.0), hull.low), hull.high)
 
     return of
 
@@ -152,7 +164,7 @@ def log_softmax(x: Interval, mask: Any) -> Interval:
     most = -np.log1p(others(x.low, x.high, taking, -lost) * (1 - 4 * lost)) * (1 - 4 * lost)
     most = np.where(np.isfinite(most), np.minimum(most, 0.0), 0.0)
     total = logsumexp(x, mask)
-    own = both(interval(least, most), sub(x, Interval(total.low[..., None], total.high[..., None])))
+    own = intersection(interval(least, most), sub(x, Interval(total.low[..., None], total.high[..., None])))
     low = own.low.min(-1, where=taking, initial=np.inf, keepdims=True)
     high = own.high.max(-1, where=taking, initial=-np.inf, keepdims=True)
     return Interval(np.where(taking, own.low, low), np.where(taking, own.high, high))
@@ -189,6 +201,7 @@ def _erf(x: Floats) -> Floats:
 
 
 FUNCTIONS: dict[str, Function] = {
+    **{name: turning(f.value, f.turns) for name, f in ACTIVATIONS.items() if not f.periodic},  # or sharper, below
     "neg": neg,
     "abs": absolute,
     "relu": relu,
@@ -218,6 +231,7 @@ FUNCTIONS: dict[str, Function] = {
     "gelu": _gated("gelu"),
     "gelu_tanh": _gated("gelu_tanh"),
     "silu": _gated("silu"),
+    "log_cosh": even(rising(ACTIVATIONS["log_cosh"].value, least=0.0)),
     "gaussian": even(falling(ACTIVATIONS["gaussian"].value, least=0.0, most=1.0, lost=EXPONENT)),
 }
 

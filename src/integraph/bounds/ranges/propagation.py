@@ -14,9 +14,9 @@ import numpy as np
 
 from integraph.bounds.ranges import affine_forms
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, ROWS, leaky_relu
-from integraph.bounds.ranges.range_patterns import MOVES, average, normalised
+from integraph.bounds.ranges.patterns import MOVES, average, normalised
 from integraph.errors import SourceError
-from integraph.numbers import range_arithmetic as arithmetic
+from integraph.numbers import intervals as arithmetic
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.targets.graph import ROUNDED, Graph, Node
@@ -48,7 +48,7 @@ def ranges(graph: Graph, low: Floats, high: Floats) -> list[Interval]:
         args = [intervals[n] for n in node.args]
         own = _input(node, box) if node.op == "input" else _range(node, args)
         if number in affine:
-            own = arithmetic.both(own, affine_forms.span(affine[number], box))
+            own = arithmetic.intersection(own, affine_forms.span(affine[number], box))
         intervals.append(_known(graph, node, args, own))
     return intervals
 
@@ -62,9 +62,9 @@ def _known(graph: Graph, node: Node, args: Sequence[Interval], own: Interval) ->
     """The range, cut down where the node is part of a pattern."""
     if node.op in ("mul", "div"):
         bound = np.array(normalised(graph.nodes, node))
-        return arithmetic.both(own, Interval(-bound, bound))
+        return arithmetic.intersection(own, Interval(-bound, bound))
     hull = average(graph.nodes, node, args[1]) if node.op == "matmul" else None
-    return own if hull is None else arithmetic.both(own, hull)
+    return own if hull is None else arithmetic.intersection(own, hull)
 
 
 def _range(node: Node, args: Sequence[Interval]) -> Interval:

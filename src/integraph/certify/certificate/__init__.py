@@ -1,0 +1,6 @@
+"""Certificates: a proof as data, stored in a file and checked without the search.
+
+The check imports nothing of `certify/search`.
+
+Read `tree`, `certificate`, `validity`, `replay`.
+"""

@@ -54,7 +54,7 @@ class Certificate:
 
     @property
     def intact(self) -> bool:
-        """Whether the seal is that of its contents."""
+        """Whether the seal matches the contents."""
         return self.seal == self.sealed().seal
 
     @property
@@ -81,7 +81,7 @@ class Certificate:
             *(("assumed", text) for text in self.assumed),
             ("program", self.program),
             ("target", self.target),
-            ("seal", self.seal if self.intact else f"{self.seal or 'none'}: NOT that of the contents"),
+            ("seal", self.seal if self.intact else f"{self.seal or 'none'}: it does NOT match the contents"),
         ]
         return table("Certificate", rows)
 
@@ -151,9 +151,9 @@ def parse(data: bytes) -> Certificate:
     except (TypeError, KeyError, IndexError, OverflowError, ValueError) as error:
         raise ValueError(f"its numbers are not those of a certificate: {error}") from None
     if str(certificate).encode() != data:
-        raise ValueError("it is not written as it should be: it was altered")
+        raise ValueError("it is not in canonical form: it was altered")
     if not certificate.intact:
-        raise ValueError("its seal is not that of its contents: it was altered")
+        raise ValueError("its seal does not match its contents: it was altered")
     if wrong := fault(certificate):
         raise ValueError(wrong)
     return certificate
@@ -201,7 +201,7 @@ def _number(pair: Any) -> float:
         return math.inf
     m, e = pair
     if type(m) is not int or type(e) is not int or abs(m) >= 1 << 53 or abs(e) > 1100:
-        raise ValueError(f"{pair!r:.{SHOWN}} is no number of float64")
+        raise ValueError(f"{pair!r:.{SHOWN}} is not a float64 number")
     return math.ldexp(m, e)
 
 
@@ -211,9 +211,9 @@ def _point(pairs: Iterable[Any]) -> Point:
 
 def _texts(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-        raise ValueError("what was assumed is a list of texts")
+        raise ValueError("its assumptions must be a list of texts")
     if any(text != clean(text) for text in given):
-        raise ValueError("a text of it holds control characters: no certificate was written so")
+        raise ValueError("one of its texts holds control characters")
     return tuple(given)
 
 
@@ -235,5 +235,5 @@ def _decoded(given: dict[str, Any]) -> Certificate:
 def _read_node(node: Any) -> Split | Leaf:
     kind, number, rest = node
     if type(number) is not int:
-        raise ValueError(f"{number!r:.{SHOWN}} is no integer")
+        raise ValueError(f"{number!r:.{SHOWN}} is not an integer")
     return Split(number, _number(rest)) if kind == "split" else Leaf(number, _point(rest))

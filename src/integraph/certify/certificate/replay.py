@@ -17,7 +17,7 @@ from integraph.certify.certificate.certificate import Certificate
 from integraph.certify.certificate.tree import leaves
 from integraph.certify.certificate.validity import fault
 from integraph.certify.problem import Problem, Unprovable
-from integraph.certify.statement import assumptions, digests, problem
+from integraph.certify.statement import assumptions, current_wording, digests, problem
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.program import Program
 from integraph.program.summary import above, named_box
@@ -76,11 +76,12 @@ def claim(certificate: Certificate) -> str:
 
 
 def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:
-    _need(certificate.intact, "the seal is not that of its contents")
+    _need(certificate.intact, "its seal does not match its contents")
     of_program, of_target = digests(program, target)
-    _need(certificate.program == of_program, "it speaks of another program")
-    _need(certificate.target == of_target, "it speaks of another target")
-    _need(certificate.assumed == assumptions(program, target), "what it assumes is not what such a proof assumes")
+    _need(certificate.program == of_program, "it is about another program")
+    _need(certificate.target == of_target, "it is about another target")
+    assumed = current_wording(certificate.assumed)
+    _need(assumed == assumptions(program, target), "its assumptions are not those of such a proof")
     box = certificate.box
     _need(len(box.low) == program.inputs, f"its box is not one of {program.inputs} inputs")
     solved = problem(program, target, box)

@@ -14,11 +14,9 @@ from weakref import WeakSet
 import numpy as np
 from flint import arb
 
-from integraph.certify.as_stored import form
-from integraph.certify.controls import exact_program
+from integraph.certify.controls import exact_program, stored_form
 from integraph.certify.enclosure import taylor_step
-from integraph.certify.imprecise import PrecisionTooLow
-from integraph.certify.problem import Point, Unprovable
+from integraph.certify.problem import Point, PrecisionTooLow, Unprovable
 from integraph.certify.readout import read_out
 from integraph.gadgets import Closed, Gadget
 from integraph.gadgets.functions.arb import BALLS
@@ -96,7 +94,7 @@ def _advance(segment: Segment, block: Block, t: Any, states: Any) -> Closed:
     if not (isinstance(op, Gadget) and op.exact):
         raise Unprovable(f"segment {segment.label!r}: {op.name} has no closed form: use engine='taylor'")
     start, operands, tensors = arguments(block, states)
-    stored = form(block)
+    stored = stored_form(block)
     if stored is not None:
         return stored(block, t, start, operands)
     return op.closed(BALLS, t, start, operands, {name: BALLS.exactly(value) for name, value in tensors.items()})

@@ -15,8 +15,7 @@ from flint import arb, ctx
 
 from integraph.certify.enclosure.majorant import balanced, majorant, sizes
 from integraph.certify.enclosure.systems import Entries, System, systems
-from integraph.certify.imprecise import PrecisionTooLow
-from integraph.certify.problem import Unprovable
+from integraph.certify.problem import PrecisionTooLow, Unprovable
 from integraph.certify.readout import read_out
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, largest, precision, size, symmetric
 from integraph.numbers.arrays import Floats

@@ -23,7 +23,7 @@ import numpy as np
 from flint import arb
 
 from integraph.bounds.sobolev.singularities import first_singularity
-from integraph.certify.formula.normal_bound import NormalBound
+from integraph.certify.formula.normal_distance import NormalBound
 from integraph.certify.formula.normal_form import NormalForms
 from integraph.certify.formula.symbolic_flow import output_formulas
 from integraph.certify.formula.symbols import SymbolTable

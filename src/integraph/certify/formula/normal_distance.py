@@ -1,22 +1,30 @@
-"""How far two normal forms of the same shape can be apart on a box.
+"""A bound of |f − f̂| on a box, from normal forms of the same shape.
 
 Terms that stand for each other are subtracted before anything is bounded: c M − ĉ M̂ = (c − ĉ) M + ĉ (M − M̂), and a
 difference of products is carried from factor to factor, |Π a − Π â| ≤ Σ_k |a_k − â_k| Π_{i≠k} max(|a_i|, |â_i|), and
 through functions by the mean value theorem, |F(u) − F(û)| ≤ sup |F'| |u − û| between them. So the bound is as small as
 the differences of the constants, on a box of any size, and in any dimension.
+
+`NormalBound` also shows what the rewriting requires. The ranges of normal forms are much better than those of the
+terms, but hold only where the sums in `positive` are > 0. These are shown one after the other, each from the steps that
+need only those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from flint import arb
 
 from integraph.certify.formula.algebra import ONE, SUM, Product, Sum
+from integraph.certify.formula.normal_form import NormalForms
 from integraph.certify.formula.shapes import Key, ShapeAlgebra
+from integraph.certify.formula.symbolic_flow import OutputFormulas
+from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
-from integraph.numbers.arb.conversion import ZERO, Balls, both, size, symmetric
+from integraph.numbers.arb.conversion import ZERO, Balls, intersection, size, symmetric
 from integraph.numbers.arb.jet_functions import coefficients
 from integraph.numbers.arb.jet_powers import power
 from integraph.numbers.arb.jets import times
@@ -76,10 +84,10 @@ class BoxEvaluation:
             span = self._from_terms(number)
             for other, c in [(number, ONE), *self.algebra.multiples.get(number, ())]:
                 if other in self.known:
-                    span = both(span, self.known[other] * c.numerator / c.denominator)
+                    span = intersection(span, self.known[other] * c.numerator / c.denominator)
                 elif (partner := self.partners.get(self.algebra.shape(other))) is not None:
                     near = self.known[partner] + symmetric(self.apart(partner, other))
-                    span = both(span, near * c.numerator / c.denominator)
+                    span = intersection(span, near * c.numerator / c.denominator)
             self._ranges[number] = span
         return self._ranges[number]
 
@@ -164,3 +172,74 @@ class BoxEvaluation:
             return apart
         value, slope = coefficients(op, self.range(u).union(self.range(v)), 1)
         return apart * size(slope) if value.is_finite() else UNBOUNDED
+
+
+class NormalBound:
+    """The bound of |f − f̂|: `first` steps of the tape belong to f, whose outputs are `wanted`, the rest to the
+    program."""
+
+    pairs: list[tuple[int, int]] | None  # of outputs; None without normal forms
+
+    def __init__(self, normal: NormalForms, first: int, wanted: Sequence[int], written: OutputFormulas) -> None:
+        self.normal, self.first = normal, first
+        try:
+            outputs = list(zip(map(self._number, wanted), map(self._number, written.outputs), strict=True))
+            self.alive = [normal.base(normal.of(step), signed=False)[0] for step in written.alive]
+        except Unprovable:
+            self.alike, self.pairs = False, None
+            return
+        self.pairs = outputs
+        self.alike = all(normal.shape(a) == normal.shape(b) for a, b in outputs)
+        self.steps = [(step, number) for step in range(first) if (number := self._varies(step)) is not None]
+        needed = [normal.needed[step] for step, _ in self.steps]
+        self.positive = [(number, bisect_right(needed, n)) for n, number in enumerate(normal.positive)]
+        self._partners: dict[int, dict[int, int]] = {}
+        self._constants: dict[int, Constants] = {}
+
+    def _number(self, step: int) -> int:
+        return self.normal.number(self.normal.of(step))
+
+    def _varies(self, step: int) -> int | None:
+        """The number of a normal form, if there is one and it is no constant."""
+        try:
+            normal = self.normal.of(step)
+        except Unprovable:
+            return None
+        return None if self.normal.is_fixed(normal) else self.normal.number(normal)
+
+    def partners(self, count: int) -> dict[int, int]:
+        if count not in self._partners:
+            self._partners[count] = {self.normal.shape(number): number for _, number in self.steps[:count]}
+        return self._partners[count]
+
+    def __call__(self, box: Balls, values: Sequence[arb], bits: int) -> arb:
+        """`values` are ranges of the steps of f, all finite; ∞ where there is no bound. `bits` names the precision."""
+        if self.pairs is None:
+            return UNBOUNDED
+        try:
+            return self._bound(self.pairs, box, values, bits)
+        except RecursionError:  # functions of functions of functions …
+            return UNBOUNDED
+
+    def _bound(self, pairs: Sequence[tuple[int, int]], box: Balls, values: Sequence[arb], bits: int) -> arb:
+        constants = self._constants.setdefault(bits, Constants(self.normal))
+        on: dict[int, BoxEvaluation] = {}
+
+        def knowing(count: int) -> BoxEvaluation:
+            if count not in on:
+                known: dict[int, arb] = {}
+                for step, number in self.steps[:count]:
+                    check_deadline()
+                    known[number] = intersection(values[step], known.get(number, values[step]))
+                on[count] = BoxEvaluation(constants, box, known, self.partners(count))
+            return on[count]
+
+        if not all(knowing(count).range(number) > 0 for number, count in self.positive):
+            return UNBOUNDED
+        whole = knowing(len(self.steps))
+        if not all(whole.range(number) > 0 for number in self.alive):
+            return UNBOUNDED
+        bound = ZERO
+        for a, b in pairs:
+            bound = bound.max(whole.apart(a, b))
+        return size(bound)

@@ -22,7 +22,7 @@ from integraph.certify.search.branch_and_bound import search
 from integraph.certify.taylor import taylor
 from integraph.clock import check_deadline
 from integraph.errors import UsageError
-from integraph.numbers.arb.conversion import ONE, ZERO, Balls, both, box, largest, precision, smallest
+from integraph.numbers.arb.conversion import ONE, ZERO, Balls, box, intersection, largest, precision, smallest
 from integraph.numbers.arb.ranges import square
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, of_degree, rank
@@ -65,7 +65,7 @@ class Partials:
                 here, line = _term(alpha, 0, at, monomials), _term(alpha, 1, at, monomials)
                 mean = here + _term(alpha, 1, over, monomials)
                 curved = here + line + _term(alpha, 2, over, monomials)
-                bounds.append(largest(both(both(_term(alpha, 0, over, monomials), mean), curved)))
+                bounds.append(largest(intersection(intersection(_term(alpha, 0, over, monomials), mean), curved)))
         return tuple(bounds)
 
     def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:

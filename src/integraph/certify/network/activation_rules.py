@@ -8,13 +8,14 @@ at scale·M̂ + shift + η. Then
 and the second bracket is exact, as derived below for each flow (τ = tanh(m)/m, s = sech m at the argument m, E stands
 for a number between 1 and the exponential next to it). Balls keep signs, so on small boxes errors cancel as they do in
 truth. `wrong` returns the bracket, in what does not depend on η and what does, and what the other roles hold at the
-end. Rectifiers and GELU's tanh form, which take parameters, have pages of their own.
+end. GELU's tanh form follows below; rectifiers have a file of their own.
 
 | flow | output − f(M̂) |
 |---|---|
 | tanh: α' = M − αλ, λ' = M² − λ² | (s α₀ − λ₀ s(1 − s)/M)/(1 + λ₀τ), and λ = M tanh M + λ₀ s²/(1 + λ₀τ) |
 | silu: s' = Ms − s² | w = s − M/2 obeys λ's equation with m = M/2: η s²/(1 + ητ) |
 | softplus: y' = s | η_y + ln(1 + ητ), the integral of that |
+| log_cosh: l' = m, m the λ of tanh | η_l + ln(1 + η_m τ), the integral of λ |
 | arctan: ζ' = −ζ², ζ = w + iv | η_y + arg(1 + w₀ + iM) − arg(1 + iM) = η_y − w₀ M/((1 + θw₀)² + M²), 0 ≤ θ ≤ 1 |
 | sin: u' = Mv, v' = −Mu | u₀ cos M + η_v sin M |
 | exp: z' = Mz | η_z e^M |
@@ -34,7 +35,7 @@ from flint import arb
 
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import ONE, ZERO, hull
-from integraph.targets.activations import GELU_TURN, SILU_BEND, SILU_TURN
+from integraph.targets.activations import GELU_TANH_BEND, GELU_TANH_TURN, GELU_TURN, SILU_BEND, SILU_TURN
 
 Roles = Mapping[str, arb]
 Wrong = tuple[arb, arb, dict[str, arb]]
@@ -108,6 +109,11 @@ def softplus_wrong(M: arb, eta: Roles) -> Wrong:
     return ZERO, eta["y"] + ranges.log1p(grown), {**ends, "s": silu(M) + off}
 
 
+def log_cosh_wrong(M: arb, eta: Roles) -> Wrong:
+    _, _, ends = tanh_wrong(M, {"alpha": ZERO, "lam": eta["m"]})
+    return ZERO, eta["l"] + ranges.log1p(eta["m"] * ranges.tanhc(M)), {"x": M, "m": ends["lam"]}
+
+
 def arctan_wrong(M: arb, eta: Roles) -> Wrong:
     real = positive(ONE + eta["w"])
     between = positive(ONE + hull(ZERO, eta["w"]))
@@ -155,6 +161,11 @@ def silu(M: arb) -> arb:
     return turning(lambda x: x * sigmoid(x), M, (-SILU_TURN,))
 
 
+def log_cosh(M: arb) -> arb:
+    """Even, and rising with |M|."""
+    return hull(*(x + (ranges.log1p((-2 * x).exp()) - arb.const_log2()) for x in (M.abs_lower(), M.abs_upper())))
+
+
 def lorentz(M: arb) -> arb:
     return ONE / (ONE + ranges.square(M))
 
@@ -198,6 +209,7 @@ RULES: dict[str, ActivationRule] = {
     "tanh": ActivationRule(ranges.tanh, ranges.sech2, tanh_wrong),
     "softplus": ActivationRule(lambda x: ranges.softplus(x) - arb.const_log2(), ranges.sigmoid, softplus_wrong),
     "silu": ActivationRule(silu, lambda x: turning(_silu_slope, x, (-SILU_BEND, SILU_BEND)), silu_wrong),
+    "log_cosh": ActivationRule(log_cosh, ranges.tanh, log_cosh_wrong),
     "arctan": ActivationRule(ranges.atan, lorentz, arctan_wrong),
     "sin": ActivationRule(ranges.sin, ranges.cos, sin_wrong),
     "exp": ActivationRule(ranges.exp, ranges.exp, exp_wrong),
@@ -213,3 +225,46 @@ RULES: dict[str, ActivationRule] = {
         gelu_wrong,
     ),
 }
+
+
+def gelu_tanh(weights: Mapping[str, arb]) -> ActivationRule:
+    """½x(1 + tanh u), u = √(2/π)(x + 0.044715 x³), as four segments with the stored weights a, c₁, c₃, c₅, c₆.
+
+    q = a x² + η_q, u = c₁x + c₃x q + η_u, α from u by Lemma 1, z = c₅x + c₆xα + η_z. From the inside out, u is off by
+
+        (c₁ − √(2/π))x + (c₃a − √(2/π)·0.044715)x³ + c₃xη_q + η_u
+
+    α by sech² times that and by Lemma 1's bracket, and z by (c₅ − ½)x + (c₆ − ½)x tanh u + c₆x(error of α) + η_z.
+    """
+    root, cubic = (2 / arb.pi()).sqrt(), arb("0.044715")
+    a, c1, c3, c5, c6 = (weights[name] for name in ("square", "linear", "cubic", "half", "last"))
+
+    def inner(x: arb) -> arb:
+        return root * (x + cubic * x**3)
+
+    def value(x: arb) -> arb:
+        return x * sigmoid(2 * inner(x))
+
+    def slope(x: arb) -> arb:
+        t = inner(x).tanh()
+        return (ONE + t) / 2 + x * (ONE - t * t) * root * (ONE + 3 * cubic * x * x) / 2
+
+    def wrong(M: arb, eta: Roles) -> Wrong:
+        u = hull(inner(M.lower()), inner(M.upper()))  # rises
+        q = a * ranges.square(M) + eta["q"]
+        fixed = (c1 - root) * M + (c3 * a - root * cubic) * ranges.power(M, 3)
+        moved = c3 * M * eta["q"] + eta["u"]
+        actual = u + fixed + moved
+        steep = ranges.sech2(hull(u, actual))
+        _, bracket, ends = RULES["tanh"].wrong(actual, eta)
+        t = ranges.tanh(u)
+        near = (c5 - arb(0.5)) * M + (c6 - arb(0.5)) * M * t + c6 * M * steep * fixed
+        off = steep * moved + bracket
+        alpha = t + steep * fixed + off
+        return near, c6 * M * off + eta["z"], {"x": M, "q": q, "u": actual, "alpha": alpha, "lam": ends["lam"]}
+
+    return ActivationRule(
+        lambda x: turning(value, x, (-GELU_TANH_TURN,)),
+        lambda x: turning(slope, x, (-GELU_TANH_BEND, GELU_TANH_BEND)),
+        wrong,
+    )

@@ -18,10 +18,9 @@ from flint import arb, arb_mat
 from integraph.certify.network.activation_rules import ActivationRule, positive
 from integraph.certify.network.form import LoadStep, NetworkForm, RampStep, RelaxStep, read
 from integraph.certify.network.linear_maps import LayerMaps, elapsed, prepare
-from integraph.certify.network.network_tangent import Tangent
 from integraph.certify.network.rectifiers import bend, leaky, steps
 from integraph.certify.network.roles import ActivationStep
-from integraph.certify.network.slopes import Slopes, dot, has_slopes
+from integraph.certify.network.slopes import Slopes, Tangent, dot, has_slopes
 from integraph.certify.problem import Box, Point
 from integraph.certify.readout import output_weights
 from integraph.clock import check_deadline
@@ -29,9 +28,9 @@ from integraph.numbers.arb.conversion import (
     ONE,
     ZERO,
     Balls,
-    both,
     column,
     hull,
+    intersection,
     largest,
     precision,
     size,
@@ -83,7 +82,7 @@ class NetworkDifference:
             state = self.run(x, bits, slopes)
             way = [ball - m for ball, m in zip(x, middle, strict=True)]
             means = [value + dot(row, way) for value, row in zip(at, slopes.outputs, strict=True)]
-            return list(map(both, state, means))
+            return list(map(intersection, state, means))
 
     def run(self, x: Balls, bits: int, slopes: Slopes | None = None) -> Balls:
         """The recursion, with derivatives beside it if they are asked for, at the precision of the moment."""
@@ -173,8 +172,8 @@ class NetworkState:
         for register, k, m, d in zip(registers, map.kappa, self.M, self.delta, strict=True):
             self.y[register] = k * m + d
         for role, other in map.others.items():
-            both = zip(other.registers.tolist(), other.arguments.tolist(), other.scales, self.off[role], strict=True)
-            for register, argument, scale, off in both:
+            roles = zip(other.registers.tolist(), other.arguments.tolist(), other.scales, self.off[role], strict=True)
+            for register, argument, scale, off in roles:
                 self.y[register] = scale * self.y[argument] + off
         for register, value in zip(self.held, held, strict=True):
             self.y[register] = value * map.fall
@@ -285,7 +284,7 @@ def euclidean(values: Balls) -> arb:
 
 def moved(rule: ActivationRule, value: arb, actual: arb, by_slope: arb) -> arb:
     """f(M̂) − f(M): by the slope, and where the difference is so large that it may say more, by subtracting."""
-    return both(by_slope, rule.value(actual) - value) if by_slope.rad() > LARGE else by_slope
+    return intersection(by_slope, rule.value(actual) - value) if by_slope.rad() > LARGE else by_slope
 
 
 def least(a: arb, b: arb) -> arb:
@@ -302,4 +301,4 @@ def highest(sizes: Balls) -> arb:
 
 def limited(ball: arb, bound: arb) -> arb:
     """The numbers of the ball that are at most of this size."""
-    return ball if not bound.is_finite() or size(ball) <= bound else both(ball, symmetric(bound.upper()))
+    return ball if not bound.is_finite() or size(ball) <= bound else intersection(ball, symmetric(bound.upper()))

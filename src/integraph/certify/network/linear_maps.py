@@ -14,20 +14,17 @@ import numpy as np
 from flint import arb, arb_mat
 
 from integraph.certify.network import rectifiers
-from integraph.certify.network.activation_rules import RULES, ActivationRule
+from integraph.certify.network.activation_rules import RULES, ActivationRule, gelu_tanh
 from integraph.certify.network.form import LoadStep, NetworkForm, Time
-from integraph.certify.network.gelu_tanh import gelu_tanh
 from integraph.certify.network.roles import RECTIFIERS, ActivationStep, slopes
 from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
+from integraph.constructions.recipes import RECIPES
 from integraph.numbers.arb.conversion import ZERO, Balls, column, matrix
-from integraph.numbers.arb.matrices import scaled_rows
-from integraph.numbers.arb.singular import norm
+from integraph.numbers.arb.matrices import scaled_rows, spectral_norm
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Program
 from integraph.targets import Layer, Network
-
-HALVES = (("softplus", "s"), ("silu", "s"), ("gelu", "z"))  # roles that start from x/2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +149,9 @@ def _linear(
     for n in range(0, len(entries), columns):
         check_deadline()
         rows.append(sum((entry * entry for entry in entries[n : n + columns]), ZERO).sqrt().upper())
-    return LayerMaps(A, b, W, lost, shift, rows, norm(W, near), kappa, fall, registers, others, spare, rules, joint)
+    return LayerMaps(
+        A, b, W, lost, shift, rows, spectral_norm(W, near), kappa, fall, registers, others, spare, rules, joint
+    )
 
 
 def _other(
@@ -187,7 +186,7 @@ def _scales(run: ActivationStep, role: str) -> Balls:
         return [1 / (2 * arb.pi()).sqrt()] * len(run.units)
     if run.name in RECTIFIERS:
         return [(arb(1) + arb(c)) / 2 for c in run.slopes[run.units].tolist()]
-    if (run.name, role) in HALVES:
+    if RECIPES[run.name].starts[role] == (0.5, 0.0):
         return [arb(0.5)] * len(run.units)
     raise Unprovable(f"there is no rule for the start of {role} in {run.name}")
 

@@ -1,8 +1,9 @@
-"""Derivatives by the inputs of all that the recursion of `network_difference` carries, for tanh and sigmoid.
+"""Mean-value forms on a box: of the network (`Tangent`), and of the difference for tanh and sigmoid (`Slopes`).
 
-The difference on a box is then also what it is at the middle, plus derivatives times the way from there: the mean-value
-form, whose excess falls with the square of the size of the box. With δ, α₀, λ₀, τ, s and κ as in `activations`,
-t = tanh M̂ and the bracket B = (s α₀ − κ λ₀)/N, N = 1 + λ₀τ,
+A function on a box lies in its value at the centre plus its derivatives on the box times the distance from the centre;
+the excess of this enclosure falls with the square of the size of the box. `Slopes` differentiates by the inputs all
+that the recursion of `network.difference` carries. With δ, α₀, λ₀, τ, s and κ as in `activation_rules`, t = tanh M̂ and
+the bracket B = (s α₀ − κ λ₀)/N, N = 1 + λ₀τ,
 
     ∂B/∂α₀ = s/N,   ∂B/∂λ₀ = −(κ + Bτ)/N,   ∂B/∂M̂ = (−s t α₀ − κ'λ₀ − B λ₀ τ')/N
     κ' = −s(1 − 2s)τ − sτ²/(1 + s),   τ' = −∫_0^1 2u (tanh sech²)(uM̂) du, so |τ'| < 0.385
@@ -18,11 +19,12 @@ from flint import arb, arb_mat
 
 from integraph.certify.network.form import NetworkForm, RelaxStep
 from integraph.certify.network.linear_maps import LayerMaps
+from integraph.certify.network.rectifiers import leaky
 from integraph.certify.network.roles import ActivationStep
 from integraph.certify.readout import output_weights
 from integraph.clock import check_deadline
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import ONE, ZERO, Balls, hull, symmetric
+from integraph.numbers.arb.conversion import ONE, ZERO, Balls, column, hull, intersection, symmetric
 from integraph.numbers.arb.matrices import product, scaled_rows
 from integraph.program import Program
 
@@ -116,3 +118,28 @@ def _partials(M: arb, delta: arb, alpha: arb, lam: arb) -> tuple[Balls, Balls]:
     lost = 2 * ranges.tanh(between) * ranges.sech2(between) * delta
     by = [B_M - lost, square + B_M, s / N, -(kappa + B * tau) / N]
     return by, [t + actual * square - lam * square * (2 * t + lam * TURNING / N) / N, square / (N * N)]
+
+
+class Tangent:
+    """The network: M ∈ M(middle) + J·(x − middle), with J its derivatives on the box."""
+
+    def __init__(self, x: Balls) -> None:
+        d = len(x)
+        self.values = [ball.mid() for ball in x]
+        self.move = column([ball - middle for ball, middle in zip(x, self.values, strict=True)])
+        self.J = arb_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
+
+    def load(self, map: LayerMaps, M: Balls) -> Balls:
+        """M, narrower where the mean-value form gives a better end."""
+        self.values = (product(map.A, column(self.values)) + map.b).entries()
+        self.J = product(map.A, self.J)
+        moved = (self.J * self.move).entries()
+        return [intersection(ball, value + move) for ball, value, move in zip(M, self.values, moved, strict=True)]
+
+    def activate(self, step: ActivationStep, map: LayerMaps, slopes: Balls) -> None:
+        self.J = scaled_rows(slopes, self.J)
+        running = dict(zip(step.units.tolist(), map.rules, strict=True))
+        self.values = [
+            running[unit].value(M) if unit in running else leaky(M, arb(float(step.slopes[unit])))
+            for unit, M in enumerate(self.values)
+        ]

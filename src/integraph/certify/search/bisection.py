@@ -59,18 +59,18 @@ class Workers(Protocol):
     def close(self) -> None: ...
 
 
-def settled(upper: float, enough: float) -> bool:
+def is_settled(upper: float, enough: float) -> bool:
     """∞ is never enough, and NaN never settled."""
     return upper <= enough and upper < inf
 
 
-def reached(bounds: Values, enough: Values) -> bool:
-    return all(map(settled, bounds, enough))
+def goal_reached(bounds: Values, enough: Values) -> bool:
+    return all(map(is_settled, bounds, enough))
 
 
-def better(new: Values, old: Values, enough: Values) -> bool:
+def is_tighter(new: Values, old: Values, enough: Values) -> bool:
     """Is a bound that has to fall clearly smaller?"""
-    return any(not settled(b, e) and a < BETTER * b for a, b, e in zip(new, old, enough, strict=True))
+    return any(not is_settled(b, e) and a < BETTER * b for a, b, e in zip(new, old, enough, strict=True))
 
 
 def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
@@ -104,24 +104,24 @@ def centre(problem: Problem, box: Box, bits: int, above: Values, floor: Values) 
     return tuple(low for low, _ in sizes(problem, box.centre, bits))
 
 
-def more(part: BoxPart) -> int | None:
+def next_bits(part: BoxPart) -> int | None:
     """The next precision to try: twice what was tried, and from the beginning when all were."""
     return next((bits for bits in (2 * part.tried, 2 * part.bits) if bits <= MOST), None)
 
 
 def divide(problem: Problem, job: Job) -> BisectionResult:
-    old, bits = job.part, more(job.part)
+    old, bits = job.part, next_bits(job.part)
     boxes = job.box.split(job.axis, job.at)
     measured = [uppers(problem, box, old.bits) for box in boxes]
-    helped = any(better(bounds, old.uppers, job.enough) for bounds, _ in measured)
+    helped = any(is_tighter(bounds, old.uppers, job.enough) for bounds, _ in measured)
     reasons, evaluated, parts = [why for _, why in measured], 2, []
     for box, (bounds, _) in zip(boxes, measured, strict=True):
         used = tried = old.bits
-        if bits is not None and not (reached(bounds, job.enough) or (helped and max(bounds) < inf)):
+        if bits is not None and not (goal_reached(bounds, job.enough) or (helped and max(bounds) < inf)):
             again, why = uppers(problem, box, bits)
             evaluated, tried = evaluated + 1, bits
             reasons.append(why)
-            if better(again, bounds, job.enough):
+            if is_tighter(again, bounds, job.enough):
                 bounds, used = again, bits
         parts.append(BoxPart(used, tried, bounds, centre(problem, box, used, bounds, job.floor)))
     return BisectionResult(parts[0], parts[1], evaluated, next(filter(None, reasons), ""))

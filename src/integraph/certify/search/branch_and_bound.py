@@ -17,16 +17,15 @@ from math import inf, isfinite
 from integraph import clock
 from integraph.certify.certificate.tree import Leaf, Split, Tree
 from integraph.certify.problem import Box, Point, Problem
-from integraph.certify.search.bar import Show, search_bar
 from integraph.certify.search.bisection import (
     BisectionResult,
     BoxPart,
     Job,
     Values,
     Workers,
-    better,
-    reached,
-    settled,
+    goal_reached,
+    is_settled,
+    is_tighter,
     sizes,
     uppers,
 )
@@ -34,6 +33,7 @@ from integraph.certify.search.pool import Pool
 from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
+from integraph.progress import Show, search_bar
 
 ROUND, SHARE = 32, 8  # a round halves 32 boxes, or an eighth of all where that is more
 LOOKS = 4  # boxes of a round in which values are looked at
@@ -145,11 +145,11 @@ class _Search:
             bounds, why = uppers(self.problem, self.box, bits)
             self.boxes, self.why = self.boxes + 1, self.why or why
             old = self.nodes[0].part.uppers
-            if bits == FIRST or better(bounds, old, self.enough):
+            if bits == FIRST or is_tighter(bounds, old, self.enough):
                 self.nodes[0].part = BoxPart(bits, bits, bounds, None)
             elif max(old) < inf:
                 break
-            if reached(bounds, self.enough):
+            if goal_reached(bounds, self.enough):
                 break
             bits *= 2
         for point in (self.box.centre, *known):
@@ -165,7 +165,7 @@ class _Search:
             bounds = sizes(self.problem, point, bits)
             self._learn(point, tuple(low for low, _ in bounds))
             tight = all(high <= TIGHT * low for (_, high), low in zip(bounds, self.lower, strict=True))
-            if tight or reached(self.nodes[0].part.uppers, self.enough):
+            if tight or goal_reached(self.nodes[0].part.uppers, self.enough):
                 return
             bits *= 2
 
@@ -250,7 +250,9 @@ class _Search:
 def urgency(bounds: Values, enough: Values) -> tuple[float, float] | None:
     """(−ratio, −bound) of the quantity farthest from being settled, None where all are; the smallest comes first."""
     ratios = [
-        (-(u / e if u < inf and e > 0 else inf), -u) for u, e in zip(bounds, enough, strict=True) if not settled(u, e)
+        (-(u / e if u < inf and e > 0 else inf), -u)
+        for u, e in zip(bounds, enough, strict=True)
+        if not is_settled(u, e)
     ]
     return min(ratios, default=None)
 

@@ -49,7 +49,7 @@ def entry(program: Program) -> Entry:
     return Entry(tuple(range(d)), [ONE] * d, [ZERO] * d, 0)
 
 
-def checked(program: Program, first: int = 0) -> Iterator[tuple[int, Segment]]:
+def exact_segments(program: Program, first: int = 0) -> Iterator[tuple[int, Segment]]:
     """The segments from `first` on, each once it is known that its closed forms are the flow of what is stored."""
     if program.terms > TERMS:
         raise Unprovable(f"{program.terms} terms are more than {TERMS}, as many as are read")

@@ -16,7 +16,7 @@ from integraph.certify.problem import Unprovable
 from integraph.certify.readout import output_weights
 from integraph.certify.theorem1.bumps import BallBumps
 from integraph.certify.theorem1.cells import ORDER, Cells, Objects, cells
-from integraph.certify.theorem1.entry import checked, entry, form, registers, weighted
+from integraph.certify.theorem1.entry import entry, exact_segments, form, registers, weighted
 from integraph.certify.theorem1.exponents import NONE, ExponentLanes, Exponents
 from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls
@@ -45,7 +45,7 @@ class _LeanReader:
         self._exponents: Exponents | None = None
 
     def run(self) -> Cells:
-        for _, segment in checked(self.program, self.entry.segments):
+        for _, segment in exact_segments(self.program, self.entry.segments):
             for block in segment.blocks:
                 check_deadline()
                 rule = getattr(self, f"_{block.op.name}", None)

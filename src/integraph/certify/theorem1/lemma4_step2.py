@@ -9,7 +9,6 @@ forms are bounded entry by entry.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, ctx
@@ -58,17 +57,11 @@ def ideal_controls(a: list[float], b: list[float], bits: int) -> Step2Remainder:
     """From the formulas with z_k = a_k x + b_k, to so many bits, however products with a_k or b_k are rounded."""
     N, fixed = len(a), controls(len(a), bits)
     around = ONE + symmetric(arb((1, 1 - bits)))
-    A, B, bias, kappa = ([around * _exactly(v) for v in row] for row in (fixed.A, fixed.B, fixed.b, fixed.kappa))
+    A, B, bias, kappa = ([around * v for v in row] for row in (fixed.A, fixed.B, fixed.b, fixed.kappa))
     lam = [[ZERO] * k + A[: N + 1 - k] + [bias[k]] for k in range(N + 1)]
     rest = [[ZERO] * k + [-v for v in B[: N + 1 - k]] + [kappa[k]] for k in range(1, N + 1)]
     parts = [[[v * factor for v in row] for row, factor in zip(rest, factors, strict=True)] for factors in (a, b)]
     return Step2Remainder(arb_mat(lam), *map(arb_mat, parts))
-
-
-def _exactly(number: Any) -> arb:
-    """An mpmath number."""
-    sign, mantissa, exponent, _ = number._mpf_
-    return (-1 if sign else 1) * arb((int(mantissa), int(exponent)))
 
 
 def remainder(step: Step2Remainder, bumps: BallBumps, t: arb) -> tuple[Balls, Balls]:

@@ -20,7 +20,7 @@ from integraph.certify.problem import Unprovable
 from integraph.certify.readout import output_weights
 from integraph.certify.theorem1.bumps import BallBumps
 from integraph.certify.theorem1.cells import Cells, Objects, cells
-from integraph.certify.theorem1.entry import checked, entry, form, registers, weighted
+from integraph.certify.theorem1.entry import entry, exact_segments, form, registers, weighted
 from integraph.certify.theorem1.lemma4_step2 import ideal_controls, remainder, stored_controls
 from integraph.certify.theorem1.register_contents import (
     Content,
@@ -57,7 +57,7 @@ class _PrintedReader:
         self.sums: dict[int, list[Term]] = {}
 
     def run(self) -> Cells:
-        for number, segment in checked(self.program, self.entry.segments):
+        for number, segment in exact_segments(self.program, self.entry.segments):
             for block in segment.blocks:
                 rule = getattr(self, f"_{block.op.name}", None)
                 if rule is None:

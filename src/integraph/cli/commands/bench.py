@@ -14,7 +14,7 @@ import typer
 
 from integraph.cli import options as a
 from integraph.cli.beside import box_beside
-from integraph.cli.inputs import box_of, names_of, source_of
+from integraph.cli.inputs import box_of, read_source
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import is_program, loaded
 from integraph.cli.timing import race
@@ -22,7 +22,7 @@ from integraph.errors import UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.api.origin import Target
+    from integraph.frontends import Target
     from integraph.numbers.arrays import Floats
 
 BATCHES = (1, 1000, 100_000)
@@ -104,16 +104,15 @@ def _subject(
     what: str, eps: float | None, box: str | None, method: str | None, variables: str | None, inputs: int | None
 ) -> tuple[Program, Target | None]:
     import integraph
-    from integraph.api.origin import recalled, target_of
+    from integraph.api.origin import recalled
 
     if is_program(Path(what)):
         _refuse(f"{what} is a program already", eps=eps, method=method, variables=variables, inputs=inputs)
         program = loaded(Path(what))
         return program, recalled(program)
-    given, names = source_of(what), names_of(variables)
+    target = read_source(what, method, box, variables, inputs)
     with waiting("compiling"):
-        program = integraph.compile(given, eps, box=box_of(box), method=method, variables=names, inputs=inputs)
-    return program, target_of(program, given, box=box_of(box), variables=names, inputs=inputs)
+        return integraph.compile(target, eps, box=box_of(box), method=method), target
 
 
 def _refuse(why: str, **options: object) -> None:

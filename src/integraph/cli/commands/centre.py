@@ -10,7 +10,7 @@ from integraph.errors import IntegraphError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.api.origin import Target
+    from integraph.frontends import Target
     from integraph.numbers.arrays import Floats
     from integraph.numbers.intervals import Interval
 
@@ -25,7 +25,7 @@ class SpotValue:
     text: str
 
 
-def centre(program: Program, target: Target | None, box: Interval) -> SpotValue:
+def centre(program: Program, target: Target, box: Interval) -> SpotValue:
     """Both values and their difference; or why there is none."""
     import numpy as np
 
@@ -36,7 +36,7 @@ def centre(program: Program, target: Target | None, box: Interval) -> SpotValue:
     try:
         own = data["program"] = program(x[None])[0]
         text = f"{where}: {_some([repr(value) for value in own.tolist()])}"
-        wanted = data["source"] = None if target is None else _value(target, x)
+        wanted = data["source"] = _value(target, x)
     except IntegraphError as error:
         return SpotValue(data, f"{where}: no value: {error}")
     if wanted is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,15 +12,15 @@ from integraph.cli.beside import box_beside
 from integraph.cli.commands.centre import centre
 from integraph.cli.commands.certify import PROVED, asked, proof_facts
 from integraph.cli.facts import program_facts
-from integraph.cli.inputs import box_of, names_of, source_of
+from integraph.cli.inputs import box_of, read_source
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
-from integraph.errors import IntegraphError, UsageError
+from integraph.errors import UsageError
 from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import Program, Proof
-    from integraph.api.origin import Target
+    from integraph.frontends import Target
 
 SHORT = 40  # lines of a description that are printed unasked
 NO_PROMISE = (
@@ -79,13 +79,12 @@ def compile(
     to = None if save is None else output(save, PROGRAM, "-o", read)
     proof_to = output(proof_beside(to), PROOF, "--certify", read) if certify and to is not None else None
     page = None if report is None else output(report, PAGE, "--report", read)
-    given, domain, names = source_of(source), box_of(box), names_of(variables)
     with waiting("compiling"):
+        target = read_source(source, method, box, variables, inputs)
         program = integraph.compile(
-            given, eps, box=domain, method=method, order=order, width=width, bound=bound, free=free, horizon=horizon,
-            variables=names, inputs=inputs,
+            target, eps, box=box_of(box), method=method, order=order, width=width, bound=bound, free=free,
+            horizon=horizon,
         )  # fmt: skip
-        target = _target(program, given, box=domain, variables=names, inputs=inputs)
     proof = _proof(program, target, eps) if certify else None
     if proof is not None and proof.certificate is not None:
         program = program.with_errors(proven=proof.upper)
@@ -101,17 +100,7 @@ def compile(
     return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
 
 
-def _target(program: Program, given: Any, **options: Any) -> Target | None:
-    """The source as something that has values, if it has."""
-    from integraph.api.origin import target_of
-
-    try:
-        return target_of(program, given, **options)
-    except IntegraphError:
-        return None
-
-
-def _proof(program: Program, target: Target | None, eps: float | None) -> Proof:
+def _proof(program: Program, target: Target, eps: float | None) -> Proof:
     """Of what the program promises, or of `eps` if it promises nothing; see `asked` for exact ones."""
     import integraph
     from integraph.certify.proof import ENDS
@@ -127,7 +116,7 @@ def _proof(program: Program, target: Target | None, eps: float | None) -> Proof:
 
 def _written(
     program: Program,
-    target: Target | None,
+    target: Target,
     proof: Proof | None,
     to: Path | None,
     proof_to: Path | None,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import box_of, names_of, source_of
+from integraph.cli.inputs import box_of, read_source
 from integraph.cli.output import Answer, command, waiting
 from integraph.errors import IntegraphError, UsageError
 
 if TYPE_CHECKING:
     from integraph import Network
+    from integraph.frontends import Target
 
 EXACT, LEAN = "exact", "lean"
 THEOREM_1, THEOREM_2 = (LEAN, "remark", "paper"), ("narrow", "wide")
@@ -57,24 +58,20 @@ def plan(
 
     integraph plan net.onnx --eps 1e-9 --box=-1,1
     """
-    from integraph.api.origin import target
     from integraph.targets import Network
 
-    given, cube = source_of(source), box_of(box)
-    options: dict[str, Any] = {"box": cube, "variables": names_of(variables), "inputs": inputs}
+    cube = box_of(box)
     smooth = {name: value for name, value in (("order", order), ("width", width)) if value is not None}
     with waiting("planning"):
-        given_target = target(given, **options)
-        if isinstance(given_target, Network) and method != EXACT:
+        target = read_source(source, method, box, variables, inputs)
+        if isinstance(target, Network) and method != EXACT:
             _only(method, THEOREM_2, "a network")
             _refuse(smooth, "a network")
-            return _network(given_target, eps, cube, method)
-        return _function(given, given_target, eps, method, options, smooth)
+            return _network(target, eps, cube, method)
+        return _function(target, eps, method, cube, smooth)
 
 
-def _function(
-    given: Any, source: Any, eps: float | None, method: str | None, options: dict[str, Any], smooth: dict[str, Any]
-) -> Answer:
+def _function(source: Any, eps: float | None, method: str | None, box: Any, smooth: dict[str, Any]) -> Answer:
     """Theorem 1, and exactly, as far as each is possible and wanted."""
     from integraph.targets.graph import Graph
 
@@ -92,9 +89,7 @@ def _function(
     errors: list[IntegraphError] = []
     for one in wanted:
         try:
-            facts, said = (
-                _exact(given, source, eps, options) if one == EXACT else _plan(given, eps, one, options, smooth)
-            )
+            facts, said = _exact(source, eps, box) if one == EXACT else _plan(source, eps, one, box, smooth)
         except IntegraphError as error:
             errors.append(error)
             facts, said = {"impossible": str(error)}, f"{one}: not possible: {error}"
@@ -104,24 +99,21 @@ def _function(
     return Answer(data, text)
 
 
-def _exact(given: Any, formula: Any, eps: float | None, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
+def _exact(source: Target, eps: float | None, box: Any) -> tuple[dict[str, Any], str]:
     import integraph
-    from integraph.targets import Network
-    from integraph.targets.graph import Graph
 
-    source = formula if isinstance(formula, Graph | Network) else given
-    layouts = integraph.layouts(source, eps, **options)
+    layouts = integraph.layouts(source, eps, box=box)
     rows = [{"free": one.free, "width": one.width, "depth": one.depth} for one in layouts.choices]
     return {"layouts": rows}, f"exactly\n{layouts}"
 
 
 def _plan(
-    given: Any, eps: float | None, method: str, options: dict[str, Any], smooth: dict[str, Any]
+    source: Target, eps: float | None, method: str, box: Any, smooth: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
     import integraph
     from integraph.api.compiler import EPS
 
-    planned = integraph.plan(given, EPS if eps is None else eps, method=method, **options, **smooth)
+    planned = integraph.plan(source, EPS if eps is None else eps, method=method, box=box, **smooth)
     facts = {
         "eps": planned.eps,
         "by": planned.by,

@@ -2,7 +2,8 @@
 
 - keep: not at all; every atom has registers of its own
 - clean: what is a polynomial of registers that still hold their values is subtracted again, exactly: sums, and what
-  some gadgets leave behind. Never what a contracting gadget computed: running it backwards would amplify rounding
+  some gadgets leave behind. Never what a contracting gadget computed: running it backwards would amplify rounding.
+  Rounding stays where it was, so nobody moves in whose numbers are much smaller than those that were subtracted
 - decay: y' = −r y, which leaves e^−r of it
 
 Either takes the segment after the last use; after that the registers are free, and `packing` moves others in.
@@ -10,19 +11,21 @@ Either takes the segment after the last use; after that the registers are free, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from integraph.constructions.graph.forms import GraphForm
+from integraph.constructions.graph.magnitude import magnitudes
 from integraph.constructions.graph.packing import RegisterLot, packed, side_by_side
 from integraph.constructions.graph.runs import NOBODY, RunTape, Start
-from integraph.constructions.graph.schedule import ALWAYS, Schedule, uses
+from integraph.constructions.graph.schedule import ALWAYS, Schedule, readers
 from integraph.program.views import dense
 
 KEEP, CLEAN, DECAY = FREES = ("keep", "clean", "decay")
-LARGEST = 1e4  # a constant in a sum, as a mask is, that would leave more than 1e-12 of what is added to it
+SMALLER = 16.0  # times than what was subtracted a number may be: then it loses a digit or two
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +50,7 @@ def allocate(tape: RunTape, time: Schedule, outputs: Collection[int], free: str)
 
 def _lots(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> tuple[list[RegisterLot], dict[int, int]]:
     """Lots in the order of their first atoms, and the lot of each atom."""
-    readers = uses(tape, time)
+    read_by = readers(tape, time)
     lots: list[RegisterLot] = []
     owner: dict[int, int] = {}
     for number, atom in enumerate(tape.atoms):
@@ -55,7 +58,7 @@ def _lots(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> tuple[list[
             continue
         loaded = atom.run >= 0 and bool(tape.runs[atom.run].starts.get(number))
         first = -1 if atom.run < 0 else time.load[atom.run] if loaded else time.begin[atom.run]
-        last = max([when for _, when in readers[number]], default=-1)
+        last = max([when for _, when in read_by[number]], default=-1)
         last = ALWAYS if number in outputs else max(last, first if atom.run < 0 else time.end[atom.run])
         if number in time.taken:
             owner[number] = owner[time.taken[number]]
@@ -70,8 +73,13 @@ def _lots(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> tuple[list[
 def _cleanable(
     tape: RunTape, time: Schedule, lots: list[RegisterLot], owner: dict[int, int]
 ) -> dict[int, tuple[Start, ...]]:
-    """What each atom is in the end as a polynomial of others; these then have to stay until it is clean."""
-    replaced = set(time.taken.values())
+    """What each atom is in the end as a polynomial of others; these then have to stay until it is clean. Each lot gets
+    to know what is subtracted from it, and whose rounding it can bear; what nobody can bear is not cleaned."""
+    known, replaced = magnitudes(tape), set(time.taken.values())
+    for lot in lots:
+        lot.subtracted = known.cleaned.get(lot.atoms[-1], math.inf)
+        lot.bears = SMALLER * known.start.get(lot.atoms[0], 0.0)
+    most = max((lot.bears for lot in lots), default=0.0)
     starts: dict[int, tuple[Start, ...]] = {}
     for number, atom in enumerate(tape.atoms):
         if atom.run < 0 or lots[owner[number]].last >= ALWAYS or len(lots[owner[number]].atoms) > 1:
@@ -79,8 +87,7 @@ def _cleanable(
         run = tape.runs[atom.run]
         left = _whole(run.after[number], atom.shape) if number in run.after else ()
         left = left or (run.starts.get(number, ()) if not run.stages else ())
-        masked = any(np.max(np.abs(start.form.b), initial=0.0) > LARGEST for start in left)
-        if left and not masked and not replaced & _sources(left):
+        if left and lots[owner[number]].subtracted <= most and not replaced & _sources(left):
             starts[number] = left
     waiting = list(starts)
     while waiting:  # until nobody has to stay longer

@@ -13,6 +13,7 @@ from integraph.constructions.decay_rate import FORGET, LARGEST_RATE
 from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
 from integraph.constructions.graph.error_budget import bound, residue
 from integraph.constructions.graph.layout import GraphLayout, layout, program
+from integraph.constructions.graph.magnitude import magnitudes
 from integraph.constructions.graph.rules import LoweredGraph, lower
 from integraph.constructions.graph.sum_trees import balanced
 from integraph.constructions.theorem2.budget import Parts
@@ -25,7 +26,7 @@ from integraph.targets.graph import Graph
 
 AUTO = "auto"
 NOTHING = Parts(math.inf, math.inf, math.inf)  # is promised
-BLIND = 120.0  # a rate where nothing bounds what is left: of 1e35, e^−120 leaves 1e−17
+BLIND = 120.0  # a rate where nothing bounds what is left: of 1e35, the most that is expected, e^−120 leaves 1e−17
 SMALL = 2000  # registers, and runs, of a program that is promised something without being asked
 EXACT = 1e-12  # what decay may leave behind where no tolerance is given
 LARGEST_STEEPNESS = 1e14
@@ -124,13 +125,23 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> LoweredGraph:
 def _rate(chosen: GraphLayout, lowered: LoweredGraph, cube: Interval, eps: float | None) -> float | None:
     """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
     without a tolerance, and the rate is one for large registers; with a tolerance there is no rate."""
-    if chosen.free != DECAY or not _asked(chosen, eps):
+    if chosen.free != DECAY:
         return FORGET
+    if not _asked(chosen, eps):
+        return _faster(chosen, FORGET, EXACT)
     r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
     while True:
         left = residue(chosen, lowered, cube, r)
         if left <= most:
             return r
         if r >= LARGEST_RATE:
-            return BLIND if eps is None else None
-        r = min(math.ceil(r + 1.0 + math.log(left / most)) if math.isfinite(left) else 2.0 * r, LARGEST_RATE)
+            return _faster(chosen, BLIND, math.exp(-FORGET)) if eps is None else None
+        r = min(math.ceil(r + 1.0 + math.log(left) - math.log(most)) if math.isfinite(left) else 2.0 * r, LARGEST_RATE)
+
+
+def _faster(chosen: GraphLayout, r: float, least: float) -> float:
+    """At least r, and so that of registers whose range is known no more than `least` stays."""
+    end = magnitudes(chosen.tape).end
+    sizes = (end.get(lot.atoms[-1], math.inf) for lot in chosen.allocation.lots if lot.freed)
+    known = max((size for size in sizes if math.isfinite(size)), default=0.0)
+    return min(max(r, math.ceil(math.log(known) - math.log(least))), LARGEST_RATE) if known else r

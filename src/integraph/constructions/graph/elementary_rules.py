@@ -22,12 +22,12 @@ def _exp(r: Reader, n: int, node: Node, text: str) -> Value:
 
 
 def _turn(cosine: bool) -> Rule:
-    return lambda r, n, node, text: fusion.turn(r.form(node.args[0]), cosine)
+    return lambda r, n, node, text: fusion.rotation(r.form(node.args[0]), cosine)
 
 
 def _tan(r: Reader, n: int, node: Node, text: str) -> Value:
     x = r.form(node.args[0])
-    sine, cosine = (r.run(fusion.turn(x, which), text) for which in (False, True))
+    sine, cosine = (r.run(fusion.rotation(x, which), text) for which in (False, True))
     return r.times(sine, r.either_sign(cosine, Fraction(-1), 1.0, text, "cos"), text)
 
 

@@ -13,7 +13,7 @@ import scipy
 from integraph import gadgets
 from integraph.constructions.graph.allocation import DECAY, Allocation
 from integraph.constructions.graph.forms import GraphForm, Shape, Term
-from integraph.constructions.graph.packing import tenants
+from integraph.constructions.graph.packing import last_lots
 from integraph.constructions.graph.runs import INPUT, RunTape, Start, Where
 from integraph.constructions.graph.schedule import Schedule
 from integraph.constructions.graph.vectorisation import joined, merged
@@ -45,7 +45,7 @@ def registers(tape: RunTape, allocation: Allocation) -> Registers:
     for atom in (atom for atom in tape.atoms if atom.run == INPUT):
         file.inputs(distinct(atom.name), max(math.prod(atom.shape), 1))
     lots = sorted(allocation.lots, key=lambda lot: lot.first)
-    last, first = tenants(lots, allocation.width), len(lots) - 1 - tenants(lots[::-1], allocation.width)
+    last, first = last_lots(lots, allocation.width), len(lots) - 1 - last_lots(lots[::-1], allocation.width)
     cuts = sorted({file.width, allocation.width} | {lot.place for lot in lots if lot.place > file.width})
     for start, end in itertools.pairwise(cuts):
         names = [tape.atoms[lots[n].atoms[k]].name for n, k in ((first[start], 0), (last[start], -1))]

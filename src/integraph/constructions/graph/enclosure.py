@@ -6,6 +6,8 @@ A form is right if its atoms and its numbers are. Its value then changes by |w|Â
 
 from __future__ import annotations
 
+import math
+import string
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -13,16 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from integraph.bounds.perturbation.case import point, times
-from integraph.constructions.graph.contraction import compact, contract, shared
 from integraph.constructions.graph.forms import GraphForm, Term
 from integraph.constructions.graph.runs import Where
 from integraph.constructions.theorem2.budget import SMALLEST
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import add, interval, mul, power, total
+from integraph.numbers.intervals import Interval, add, interval, mul, power, total
 from integraph.numbers.roundoff import UP, U
 from integraph.program import Ref
+
+LETTERS = string.ascii_letters
+SMALL = 4096  # terms that may as well be computed one by one
 
 
 class Enclosure(NamedTuple):
@@ -127,3 +130,40 @@ def _contracted(term: Term, shape: tuple[int, ...], right: list[Interval], off: 
     lost = U * rounded + SMALLEST * shape[-1] * (1.0 + sum(float(np.max(x)) for x in large))
     lost = times(np.array(float(term.ops)), lost)
     return Enclosure(interval(centre - spread, centre + spread, known), moved, lost)
+
+
+def shared(shape: tuple[int, ...], factors: tuple[Floats, ...]) -> bool:
+    """Whether many lanes share few numbers, so that `contract` saves an array of all lanes times all terms; axes along
+    which a factor only repeats have stride 0."""
+    count = math.prod(shape)
+    return count > SMALL and count > 2 * max(compact(factor).size for factor in factors)
+
+
+def contract(shape: tuple[int, ...], *factors: Floats) -> Floats:
+    """Î£ over the last axis of the product of factors that broadcast to `shape`. What is not finite makes every sum that
+    it has a part in infinite."""
+    own = [compact(factor) for factor in factors]
+    known = [np.isfinite(factor) for factor in own]
+    total = _sum(shape, [f if fine.all() else np.where(fine, f, 0.0) for f, fine in zip(own, known, strict=True)])
+    for n in (n for n, fine in enumerate(known) if not fine.all()):
+        touched = [1.0 * (~fine if m == n else f != 0) for m, (f, fine) in enumerate(zip(own, known, strict=True))]
+        total = np.where(_sum(shape, touched) > 0, np.inf, total)
+    return total
+
+
+def compact(factor: Floats) -> Floats:
+    """Without what only repeats: axes of stride 0 are 1 long."""
+    return factor[tuple(slice(0, 1) if step == 0 else slice(None) for step in factor.strides)]
+
+
+def _sum(shape: tuple[int, ...], factors: list[Floats]) -> Floats:
+    factors = [np.broadcast_to(factor, shape) for factor in factors]
+    axes = range(len(shape))
+    kept = [[axis for axis in axes if factor.strides[axis]] for factor in factors]
+    own = [f[tuple(slice(None) if axis in keep else 0 for axis in axes)] for f, keep in zip(factors, kept, strict=True)]
+    lanes = [axis for axis in axes[:-1] if any(axis in keep for keep in kept)]
+    names = ["".join(LETTERS[axis] for axis in keep) for keep in (*kept, lanes)]
+    total = np.einsum(f"{','.join(names[:-1])}->{names[-1]}", *own, optimize=True)
+    repeats = 1 if any(axes[-1] in keep for keep in kept) else shape[-1]
+    spread = np.asarray(total).reshape([shape[axis] if axis in lanes else 1 for axis in axes[:-1]])
+    return np.broadcast_to(spread * repeats, shape[:-1])

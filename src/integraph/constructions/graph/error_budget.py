@@ -26,8 +26,7 @@ from integraph.constructions.graph.runs import INPUT, Run, Start
 from integraph.constructions.theorem2.budget import Parts
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import quiet
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import both, interval
+from integraph.numbers.intervals import Interval, intersection, interval
 from integraph.numbers.roundoff import UP, U
 from integraph.program import Block, Ref
 from integraph.program.views import dense, mark
@@ -116,7 +115,7 @@ class _ErrorWalk:
                 self._start(atom, start)
             known = self.chosen.tape.known.get(atom)
             if known is not None and not run.stages:
-                narrow = both(self.state.right(whole), known)
+                narrow = intersection(self.state.right(whole), known)
                 mark(whole, self.state.low, narrow.low)
                 mark(whole, self.state.high, narrow.high)
 
@@ -125,7 +124,7 @@ class _ErrorWalk:
         rest = ref.of(self.state.off).copy()
         right, off, rounded = enclose(start.form, self.where, self.state, self.rounding)
         square = squares(start.form, self.where, self.state)
-        right = both(right, Interval(*map(np.array, start.known)))
+        right = intersection(right, Interval(*map(np.array, start.known)))
         self._set(ref, right, UP * (off + rest))
         mark(ref, self.state.own, UP * (rest + rounded))
         if square is not None:

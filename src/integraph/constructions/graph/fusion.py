@@ -101,7 +101,7 @@ def exponential(growth: GraphForm) -> FusedProduct:
     return FusedProduct(ones(()), growth, growth.shape)
 
 
-def turn(angle: GraphForm, cosine: bool) -> FusedProduct:
+def rotation(angle: GraphForm, cosine: bool) -> FusedProduct:
     return FusedProduct(ones(()), constant((), 0.0), angle.shape, (), angle, cosine)
 
 
@@ -154,7 +154,7 @@ def times(f: FusedProduct, g: FusedProduct, start: GraphForm) -> FusedProduct:
     return FusedProduct(start, growth, shape, kept, turning.angle, turning.cosine, gain, ops)
 
 
-def apart(f: FusedProduct, g: FusedProduct) -> bool:
+def incompatible(f: FusedProduct, g: FusedProduct) -> bool:
     """Whether two factors cannot be one run: both turn, or their scales multiply to too much."""
     return (f.angle is not None and g.angle is not None) or f.reach + g.reach > 3 * REACH
 

@@ -18,8 +18,9 @@ from integraph.numbers.arrays import Floats
 from integraph.program import Block
 from integraph.program.views import dense
 
+OTHERWISE = ("identity", "arctan", "gelu_tanh", "sin", "exp", "gaussian")  # part of sums, products and other flows
 FLOWS: dict[str, Recipe] = {
-    **{name: RECIPES[name] for name in ("tanh", "softplus", "silu", "gelu", "erf")},
+    **{name: recipe for name, recipe in RECIPES.items() if name not in OTHERWISE},
     "atan": RECIPES["arctan"],
     "asinh": Recipe(
         {"v": ARGUMENT, "u": ARGUMENT, "y": ZERO, "w": ZERO}, one(gadgets.asinh, "y", "v", "u", "w"), "y", argument="v"
@@ -37,13 +38,6 @@ LEFT: dict[str, dict[str, tuple[str, str]]] = {  # registers that are products o
 
 
 LONG = 512  # entries of a row whose mean gets registers of its own: n entries that each read all of them are n² terms
-LARGEST = 1e4  # of x·tanh x: beyond, its rounding would leave more than 1e-12 where it is subtracted
-
-
-def left(name: str, largest: float) -> dict[str, tuple[str, str]]:
-    """The registers that a function of |x| ≤ largest leaves as products that can be subtracted again. x² always can:
-    it is computed as the product is, and rounded alike."""
-    return {role: parts for role, parts in LEFT.get(name, {}).items() if parts == ("x", "x") or largest <= LARGEST}
 
 
 def rectifier(k: float) -> Recipe:
@@ -52,7 +46,7 @@ def rectifier(k: float) -> Recipe:
 
 
 def flow(
-    tape: RunTape, recipe: Recipe, x: GraphForm, text: str, left: Mapping[str, tuple[str, str]], tag: str = ""
+    tape: RunTape, recipe: Recipe, x: GraphForm, text: str, residues: Mapping[str, tuple[str, str]], tag: str = ""
 ) -> GraphForm:
     """gain·out + offset of the recipe's run on x. Its starts are read off the registers of x if x is a long sum, unless
     the run has a tag, by which its registers are called: then they are computed with x, in one segment."""
@@ -72,7 +66,7 @@ def flow(
             begin[atom] = starts([(dense(0, x.shape), shifted(scaled(x, factor), shift))])
     reads = held["x"].atoms if held else frozenset()
     held |= {role: atom_form(atom, x.shape) for role, atom in targets.items()}
-    after = {targets[role]: forms.product(*(held[part] for part in parts)) for role, parts in left.items()}
+    after = {targets[role]: forms.product(*(held[part] for part in parts)) for role, parts in residues.items()}
     stages = tuple(_bound(make, held) for make in recipe.stages)
     tape.add(Run(text, tuple(targets.values()), begin, reads, stages, after))
     return shifted(scaled(held[recipe.out], recipe.gain), recipe.offset)
@@ -120,8 +114,8 @@ def softmax(tape: RunTape, s: GraphForm, share: Floats, text: str) -> GraphForm:
     a = tape.atom(f"a({text})", s.shape)
     u, m, c = _row_atoms(tape, s, text)
     end = forms.product(add(s, spread(atom_form(c, s.shape[:-1]), s.shape)), atom_form(a, s.shape))
-    left = {u: end, m: summed(end)}
-    _run_rows(tape, gadgets.shifted_softmax, s, share, (a, u, m, c), constant(s.shape, share), left, text)
+    residues = {u: end, m: summed(end)}
+    _run_rows(tape, gadgets.shifted_softmax, s, share, (a, u, m, c), constant(s.shape, share), residues, text)
     return atom_form(a, s.shape)
 
 
@@ -167,7 +161,7 @@ def _run_rows(
     share: Floats,
     atoms: tuple[int, int, int, int],
     first: GraphForm,
-    left: Mapping[int, GraphForm],
+    residues: Mapping[int, GraphForm],
     text: str,
 ) -> None:
     """A run over σ = s + c with c = −Σ share·s: its first atom from the form `first`, u from σ·share, m from 0."""
@@ -185,7 +179,8 @@ def _run_rows(
     def stage(where: Where) -> tuple[Block, ...]:
         return (gadget(*(where(atom, None) for atom in atoms[:3]), where(*place), where(c, None)),)
 
-    tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), {**left, c: shift}, share=share))
+    after = {c: shift, **residues}  # u and m are polynomials of c
+    tape.add(Run(text, atoms, begin, s.atoms | {c}, (stage,), after, share=share))
 
 
 def spread(row: GraphForm, shape: Shape) -> GraphForm:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from integraph.constructions.graph import emit
 from integraph.constructions.graph.allocation import Allocation, allocate
 from integraph.constructions.graph.forms import GraphForm, constant
-from integraph.constructions.graph.runs import RunTape, Where, used
-from integraph.constructions.graph.schedule import Schedule, timing
+from integraph.constructions.graph.runs import RunTape, Where, needed_runs
+from integraph.constructions.graph.schedule import Schedule, schedule
 from integraph.program import Budget, Domain, Probe, Program, build
 
 
@@ -51,8 +51,8 @@ def layout(tape: RunTape, outputs: Sequence[GraphForm], free: str) -> GraphLayou
     biased = any(form.b.any() for form in outputs)
     one = next(iter(tape.sum(constant((), 1.0), "", "one").atoms)) if biased else None
     needed = frozenset().union(*(form.atoms for form in outputs)) | ({one} if one is not None else set())
-    kept = used(tape, needed)
-    time = timing(kept, needed)
+    kept = needed_runs(tape, needed)
+    time = schedule(kept, needed)
     return GraphLayout(kept, tuple(outputs), one, time, allocate(kept, time, needed, free), free)
 
 

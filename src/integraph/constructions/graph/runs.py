@@ -132,7 +132,7 @@ def ones(shape: Shape) -> GraphForm:
     return GraphForm(shape, (), np.ones(()))
 
 
-def used(tape: RunTape, outputs: Iterable[int]) -> RunTape:
+def needed_runs(tape: RunTape, outputs: Iterable[int]) -> RunTape:
     """Without runs that nobody needs; atoms keep their numbers."""
     needed, kept = set(outputs), []
     for run in reversed(tape.runs):

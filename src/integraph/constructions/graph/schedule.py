@@ -29,24 +29,24 @@ class Schedule:
         return max(self.end, default=-1) + 1
 
 
-def timing(tape: RunTape, outputs: Collection[int]) -> Schedule:
+def schedule(tape: RunTape, outputs: Collection[int]) -> Schedule:
     """`outputs` are atoms that the read-out needs. Numbers that only the read-out needs wait for the last segment."""
-    schedule = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
-    last = max(schedule.depth - 1, 0)
-    read = uses(tape, schedule)
-    replaced = frozenset(schedule.taken.values())
+    first = _timed(tape, _takeovers(tape, _timed(tape, {}), frozenset(outputs)))
+    last = max(first.depth - 1, 0)
+    read = readers(tape, first)
+    replaced = frozenset(first.taken.values())
     waits = [
         not run.stages and not any(run.sources(atom) or read[atom] or atom in replaced for atom in run.atoms)
         for run in tape.runs
     ]
     load, begin, end = (
         tuple(last if wait else when for wait, when in zip(waits, times, strict=True))
-        for times in (schedule.load, schedule.begin, schedule.end)
+        for times in (first.load, first.begin, first.end)
     )
-    return Schedule(load, begin, end, schedule.taken)
+    return Schedule(load, begin, end, first.taken)
 
 
-def uses(tape: RunTape, time: Schedule) -> dict[int, list[tuple[int, int]]]:
+def readers(tape: RunTape, time: Schedule) -> dict[int, list[tuple[int, int]]]:
     """Of each atom: (run, segment) of everybody who reads it."""
     reads: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, run in enumerate(tape.runs):
@@ -88,7 +88,7 @@ def _begin(run: Run, soonest: int, ready: Sequence[int], busy: dict[int, int], t
 
 def _takeovers(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> dict[int, int]:
     """Where every other reader of the old atom is an earlier run that is done before the new one begins."""
-    readers = uses(tape, time)
+    read_by = readers(tape, time)
     takeovers: dict[int, int] = {}
     gone: set[int] = set()  # atoms that were replaced
     for number, run in enumerate(tape.runs):
@@ -96,7 +96,7 @@ def _takeovers(tape: RunTape, time: Schedule, outputs: frozenset[int]) -> dict[i
             old = run.in_place(atom, tape.atoms)
             if old is None or old in outputs or old in gone or old in run.reads:
                 continue
-            others = [(who, when) for who, when in readers[old] if who != number]
+            others = [(who, when) for who, when in read_by[old] if who != number]
             if all(who < number and when < time.begin[number] for who, when in others):
                 takeovers[atom] = old
                 gone.add(old)

@@ -21,10 +21,10 @@ from integraph.constructions.graph import forms, fusion, gadget_runs
 from integraph.constructions.graph.constant_forms import power_of_number
 from integraph.constructions.graph.forms import FEW, AtomRequired, GraphForm, constant, drop_reads, scaled, shifted
 from integraph.constructions.graph.fusion import FusedProduct
+from integraph.constructions.graph.magnitude import magnitude
 from integraph.constructions.graph.runs import RunTape
 from integraph.errors import SourceError, UsageError
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import both, mul, power
+from integraph.numbers.intervals import Interval, intersection, mul, power
 from integraph.numbers.roundoff import U
 from integraph.program.views import dense
 from integraph.targets.graph import Graph, Node
@@ -102,7 +102,7 @@ class Reader:
         factor = power(Interval(term.w[0], term.w[0]).widened(term.ops * U * np.abs(term.w[0])), Fraction(-1))
         exact = term.ops == 0 and term.w[0] == 1
         own = span if exact else mul(span, factor)
-        self.tape.known[atom] = both(own, self.tape.known.get(atom, own))
+        self.tape.known[atom] = intersection(own, self.tape.known.get(atom, own))
 
     def output(self, number: int) -> GraphForm:
         """What the read-out can take: linear, and a few registers for each output."""
@@ -123,11 +123,7 @@ class Reader:
 
     def size(self, form: GraphForm) -> float:
         """A bound of Σ |terms|; infinite where an atom is not known."""
-        total = float(np.max(np.abs(form.b), initial=0.0))
-        for term in form.terms:
-            largest = math.prod(self.sizes.get(atom, math.inf) for atom in term.atoms)
-            total += float(np.max(np.abs(term.w))) * term.reads * largest
-        return total
+        return magnitude(form, self.sizes)
 
     def multiply(self, f: GraphForm, g: GraphForm, text: str, value: Interval | None = None) -> GraphForm:
         """f·g as a form of degree two; `value` is its range, if that is known."""
@@ -157,7 +153,7 @@ class Reader:
         assert isinstance(f, FusedProduct)
         if isinstance(g, GraphForm):
             g = fusion.polynomial(g)
-        if fusion.apart(f, g):
+        if fusion.incompatible(f, g):
             g = fusion.polynomial(self.run(g, text))
         return fusion.times(f, g, self.multiply(f.start, g.start, text))
 
@@ -268,7 +264,7 @@ class Reader:
         return Interval(np.array(-size), np.array(size)) if math.isfinite(size) else None
 
     def flow(self, name: str, x: GraphForm, text: str) -> GraphForm:
-        return gadget_runs.flow(self.tape, gadget_runs.FLOWS[name], x, text, gadget_runs.left(name, self.size(x)))
+        return gadget_runs.flow(self.tape, gadget_runs.FLOWS[name], x, text, gadget_runs.LEFT.get(name, {}))
 
     def rectified(self, x: GraphForm, low: Any, high: Any, text: str) -> GraphForm:
         """max(x, 0), exactly where the sign of x is known."""

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from integraph.gadgets import Elementwise
 from integraph.numbers.arrays import Indices
 from integraph.program import Block, Index, Ref, View
 
 FEWEST = 3  # blocks that are worth it
-LIKE = {  # tensor → the role whose shape it broadcasts to, for each kind of gadget
+LIKE = {  # tensor → the role whose shape it broadcasts to, for each kind of gadget; functions, of one shape, are others
     "affine": {"w": "x", "b": "z"},
     "monomial": {"w": "l", "b": "z"},
     "product": {"w": "x"},
@@ -25,8 +26,6 @@ LIKE = {  # tensor → the role whose shape it broadcasts to, for each kind of g
     "powers": {"w": "x", "b": "z"},
     "spiral": {"w": "x", "b": "u", "c": "t", "d": "u"},
     "power_spiral": {"w": "x", "b": "u", "c": "t", "d": "u"},
-    **{name: {"a": "x", "b": "x"} for name in ("tanh", "exp", "expm1", "erf", "gelu", "silu", "sigmoid", "softplus")},
-    **{name: {} for name in ("ln", "variable_power", "arctan", "asinh", "sinh_cosh", "sin_cos")},
 }
 
 
@@ -43,9 +42,14 @@ def merged(blocks: Iterable[Block]) -> list[Block]:
 
 def _kind(block: Block) -> tuple[Any, ...] | None:
     """Equal for blocks that merge; None for those that never do."""
-    if block.op.name not in LIKE or math.prod(block.targets[-1].shape) > 1:
+    if not (block.op.name in LIKE or _function(block)) or math.prod(block.targets[-1].shape) > 1:
         return None
     return block.op.name, tuple(ref.shape for ref in block.refs()), tuple(sorted(block.tensors))
+
+
+def _function(block: Block) -> bool:
+    """Whether it is a function of a·x + b, lane by lane, without further tensors."""
+    return isinstance(block.op, Elementwise) and {*block.op.tensors} <= {"a", "b"}
 
 
 def _stacked(blocks: Sequence[Block]) -> Block:
@@ -58,7 +62,7 @@ def _stacked(blocks: Sequence[Block]) -> Block:
         if name == "a" and "p" in roles:  # exponents: every lane has one of each base
             shape = (*first.targets[-1].shape, roles["p"].shape[-1])
         else:
-            shape = roles[LIKE[first.op.name][name]].shape
+            shape = (first.targets[0] if _function(first) else roles[LIKE[first.op.name][name]]).shape
         tensors[name] = np.stack([np.broadcast_to(block.tensors[name], shape) for block in blocks])
     return Block(first.op, tuple(targets), tuple(operands), tensors)
 

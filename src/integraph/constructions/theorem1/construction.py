@@ -9,7 +9,7 @@ import numpy as np
 
 from integraph.bounds import moments
 from integraph.constructions.theorem1 import lean, printed
-from integraph.constructions.theorem1.fit import fit as fitted
+from integraph.constructions.theorem1.fit import fit
 from integraph.constructions.theorem1.local_polynomials import LocalPolynomials
 from integraph.constructions.theorem1.monomials import CENTRE
 from integraph.constructions.theorem1.planner import plan, would_fit
@@ -74,26 +74,28 @@ def compiled(task: Task, choice: Choice) -> Program:
         )
     worst = task.known.within(choice.order) if task.known.anything else None
     centre = CENTRE if choice.method == "lean" else -printed.DELTA[choice.method]
-    fit = fitted(task, choice.order, choice.N, choice.c, choice.spread, centre, worst)
+    result = fit(task, choice.order, choice.N, choice.c, choice.spread, centre, worst)
     if choice.method == "lean":
         d, m = task.function.inputs, task.function.outputs
         shape = lean.Shape(d, m, choice.N, choice.order, choice.right, choice.batch, task.read_in)
-        registers, segments, out = lean.construct(shape, task.cube, choice.c, fit.local.coefficients)
+        registers, segments, out = lean.construct(shape, task.cube, choice.c, result.local.coefficients)
         bits, controls = DOUBLE, None
     else:
-        registers, segments, out, bits, controls = printed.construct(task, choice, fit.local)
+        registers, segments, out, bits, controls = printed.construct(task, choice, result.local)
     cells = f"N = {choice.N}, c = {choice.c:g}" if choice.N else "N = 0"
     source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, {cells}"
     program = replace(build(registers, segments, out, source=source), bits=bits)
     if worst is not None:
-        budget = _budget(task, choice, fit.local, worst, controls)
-        if task.function.table is None and not fit.seen <= budget.total + EVALUATION * float(np.max(fit.local.size)):
+        budget = _budget(task, choice, result.local, worst, controls)
+        if task.function.table is None and not result.seen <= budget.total + EVALUATION * float(
+            np.max(result.local.size)
+        ):
             cause = "a defect, please report it"
             if task.known.norm is not None:
                 cause = f"norm = {task.known.norm} is too small, or the values of the function are not exact"
-            raise UsageError(f"the error is bounded by {above(budget.total)}, and {fit.seen:.3g} is seen: {cause}")
+            raise UsageError(f"the error is bounded by {above(budget.total)}, and {result.seen:.3g} is seen: {cause}")
         program = replace(program, budget=budget)
-    return program if math.isnan(fit.seen) else program.with_errors(seen=fit.seen)
+    return program if math.isnan(result.seen) else program.with_errors(seen=result.seen)
 
 
 def _budget(

@@ -31,11 +31,11 @@ def ladder(d: int) -> tuple[int, ...]:
     return LADDER.get(d, (1, 2, 3, 4))
 
 
-def largest(d: int) -> int:
+def largest_order(d: int) -> int:
     return LARGEST.get(d, max(ladder(d)))
 
 
-def further(d: int) -> int:
+def extra_orders(d: int) -> int:
     return FURTHER.get(d, 1)
 
 
@@ -84,7 +84,10 @@ class DerivativeBounds:
     def orders(self, order: int | None) -> Iterator[tuple[int, Floats]]:
         """(n, bounds for |α| ≤ n and some orders further) for the order asked for, or for all n, rung by rung."""
         d = self.function.inputs
-        rungs, more = ladder(d) if order is None else (order,), further(d) if self.norm is None or order is None else 0
+        rungs, more = (
+            ladder(d) if order is None else (order,),
+            extra_orders(d) if self.norm is None or order is None else 0,
+        )
         done = 0 if order is None else order - 1
         for rung in rungs:
             worst, top, why = self.upto(rung + more)

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from integraph.bounds.nodes import all_nodes, nodes, side
+from integraph.bounds.interpolation_nodes import all_nodes, nodes, side
 from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.constructions.theorem1.samples import Cells, Pair, Samples
 from integraph.numbers.arrays import Floats

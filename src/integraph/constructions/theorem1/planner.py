@@ -1,7 +1,7 @@
 """Which order, how many cells, how steep: the cheapest choice whose bound is below ε.
 
 `lean` by the moment bound, `remark` and `paper` by the formulas of the theorem for f/‖f‖. Without bounds of the
-derivatives fits are tried (`trials`).
+derivatives fits are tried (`fit.trial_choices`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from integraph.bounds import moments
 from integraph.bounds.paper import theorem1
 from integraph.bounds.sobolev.norm import derivative_bounds
 from integraph.constructions.theorem1 import a_posteriori, plans
-from integraph.constructions.theorem1.derivative_bounds import further, ladder
+from integraph.constructions.theorem1.derivative_bounds import extra_orders, ladder
+from integraph.constructions.theorem1.fit import trial_choices
 from integraph.constructions.theorem1.plans import TERMS, Choice, Plan
 from integraph.constructions.theorem1.samples import Samples
 from integraph.constructions.theorem1.task import Task
-from integraph.constructions.theorem1.trials import trial_choices as seen
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import count, factorials, of_degree
@@ -47,7 +47,7 @@ def plan(task: Task) -> Plan:
     elif task.known.anything:
         choices = _lean(task, by)
     else:
-        choices = seen(task)
+        choices = trial_choices(task)
     return plans.choose(task.function.name, task.eps, choices, by, task.width)
 
 
@@ -89,7 +89,7 @@ def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choic
 
     Fewer cells than the moment bound asks for are only looked for where they would be better than the best so far."""
     d, outputs, goal = task.function.inputs, task.function.outputs, task.eps * ROOM
-    most = plans.most(d, n, outputs)
+    most = plans.most_cells(d, n, outputs)
     if most < 0:
         return math.inf
     leading = worst[count(d, n) : count(d, n + 1)]
@@ -154,7 +154,7 @@ class BoundEvaluator:
         self.task, self.n, self.worst, self.leading = task, n, worst, leading
         self.d = task.function.inputs
         self.samples = Samples(task.function, task.cube, worst)
-        self.more = next(more for more in range(further(self.d) + 1) if count(self.d, n + more + 1) >= len(worst))
+        self.more = next(more for more in range(extra_orders(self.d) + 1) if count(self.d, n + more + 1) >= len(worst))
         self.most = a_posteriori.affordable(self.d, n, self.more, task.function.outputs)
         self.sizes: dict[tuple[int, float], Floats] = {}  # of the last fit
 

@@ -101,7 +101,7 @@ def lean(d: int, outputs: int, n: int, N: int, c: float, spread: float, read_in:
     return choices
 
 
-def most(d: int, n: int, outputs: int) -> int:
+def most_cells(d: int, n: int, outputs: int) -> int:
     """The largest N within the limit of terms; −1 if one cell is too much."""
     low, high = -1, int((TERMS / (count(d, n) * outputs)) ** (1 / d)) + 1
     while high - low > 1:

@@ -19,7 +19,7 @@ from integraph.constructions.theorem1.lemma4 import Lemma4Layout
 from integraph.gadgets import affine, monomial
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.multi_index import below, count
-from integraph.numbers.roundoff import U
+from integraph.numbers.roundoff import U, sum_error
 from integraph.program import Block, Index, Segment, View, segment
 
 NONE = -1  # no ψ in that dimension
@@ -78,8 +78,7 @@ def _sum(values: Floats, axis: int) -> tuple[Floats, Floats]:
     total, rest = slices[0], np.zeros_like(slices[0])
     for part in slices[1:]:
         summed = total + part
-        other = summed - total
-        rest = rest + ((total - (summed - other)) + (part - other))
+        rest = rest + sum_error(total, part, summed)
         total = summed
     rounded_sum = total + rest
     return rounded_sum, (1 + 1e-6) * (U * np.abs(rounded_sum) + (len(slices) * U) ** 2 * np.abs(slices).sum(0))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.bounds.nodes import all_nodes
+from integraph.bounds.interpolation_nodes import all_nodes
 from integraph.bounds.sobolev import norm
 from integraph.bounds.sobolev.taylor_series import taylor
 from integraph.constructions.theorem1.unit_cube import UnitCube

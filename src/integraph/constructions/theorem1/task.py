@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, largest
+from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, largest_order
 from integraph.constructions.theorem1.unit_cube import UnitCube, unit_cube
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
@@ -58,8 +58,10 @@ def task(
     for name, value in (("order", order), ("width", width)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
             raise UsageError(f"{name} = {value!r}: needs an integer ≥ 1, or None to let the planner choose")
-    if order is not None and order > largest(function.inputs):
-        raise UsageError(f"order = {order}: for {function.inputs} inputs it may be at most {largest(function.inputs)}")
+    if order is not None and order > largest_order(function.inputs):
+        raise UsageError(
+            f"order = {order}: for {function.inputs} inputs it may be at most {largest_order(function.inputs)}"
+        )
     if method != "lean" and width is not None:
         raise UsageError(f"width = {width} belongs to method='lean': {method!r} has the width of the theorem")
     if method != "lean" and function.table is not None:

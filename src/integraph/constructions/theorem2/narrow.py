@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.bounds.perturbation.deviation import none
+from integraph.bounds.perturbation.deviation import no_deviation
 from integraph.bounds.perturbation.deviation import norm as euclidean
 from integraph.constructions.recipes import Recipe
 from integraph.constructions.theorem2.budget import Parts, outputs, through
@@ -59,7 +59,7 @@ def error(plan: NetworkPlan, rates: Sequence[Rate]) -> Parts:
     width = _width(plan)
     dirt = np.zeros((count, width))  # bounds of what registers hold that should be 0
     norms = np.full(count, np.inf)  # and of the norm of a bank, where more is known than the bounds of its registers
-    z, e = plan.box, none(plan.network.inputs)
+    z, e = plan.box, no_deviation(plan.network.inputs)
     constant = 0.0
     for layer, at, (r1, r3) in zip(plan.stretches, seats, rates, strict=True):
         dirt[at.source, : len(z.low)] = np.exp(-r1) * (z.size + e.total)

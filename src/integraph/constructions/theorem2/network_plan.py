@@ -177,15 +177,15 @@ def finish(
         shape=(len(b), registers.width),
     )
     return build(
-        registers, segments, matrix, source=named(plan, how), budget=promised(plan, parts), probes=probes
+        registers, segments, matrix, source=source_text(plan, how), budget=error_budget(plan, parts), probes=probes
     )  # fmt: skip
 
 
-def named(plan: NetworkPlan, how: str) -> str:
+def source_text(plan: NetworkPlan, how: str) -> str:
     """The source of a program: the network, and how it was built."""
     return f"{repr(plan.network).removeprefix('Network ')}, {how}"
 
 
-def promised(plan: NetworkPlan, parts: tuple[float, float, float]) -> Budget:
+def error_budget(plan: NetworkPlan, parts: tuple[float, float, float]) -> Budget:
     """What is known of the error on the box of the plan."""
     return Budget(plan.box.low, plan.box.high, *parts)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from integraph.flow.exact import affine_steps, gauss_steps, growth_steps, linear_steps, product_steps, softmax_steps
+from integraph.flow.exact import affine_steps, linear_steps, product_steps
 from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.gadget import Gadget, arguments
@@ -71,10 +71,9 @@ def _cleared(block: Block, states: Floats, step: Step) -> Step:
 
 
 def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    refs = block.refs()
-    if t <= 0 or not all(isinstance(ref, View) and ref.contiguous for ref in refs):
+    if t <= 0 or not _contiguous(block):
         return None
-    alpha, lam, source = (ref.of(states) for ref in refs)
+    alpha, lam, source = (ref.of(states) for ref in block.refs())
     scaled = bool(block.tensors)
     if fresh and t == 1.0 and not scaled:
 
@@ -100,11 +99,11 @@ def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool,
 def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
     """SiLU, ReLU and leaky ReLU: one flow, with k = 1 or c = 0 where a gadget has none. A lane that starts where the
     kernel's factors might underflow sends the chunk to the closed form."""
-    refs = block.refs()
-    if not compiles() or not all(isinstance(ref, View) and ref.contiguous for ref in refs):
+    if not compiles() or not _contiguous(block):
         return None
     from integraph.flow.exact.riccati_flow import logistic_flow
 
+    refs = block.refs()
     lanes, generic = refs[0].shape, _generic(block, states, t)
     k, c = (np.broadcast_to(block.tensors.get(name, default), lanes).reshape(-1) for name, default in _PLAIN.items())
     s, source = (ref.of(states).reshape(len(k), states.shape[1]) for ref in refs)
@@ -120,6 +119,41 @@ def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[b
     return step
 
 
+def _softmax(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    if not compiles() or not _contiguous(block):
+        return None
+    from integraph.flow.exact.softmax_flow import softmax_step
+
+    return softmax_step(block, states, t, live)
+
+
+def _gauss(c: float, driven: bool) -> Binder:
+    """Of erf and GELU."""
+
+    def bind(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+        if not compiles() or not _contiguous(block):
+            return None
+        from integraph.flow.exact.gauss_flow import gauss_step
+
+        return gauss_step(block, states, t, live, _generic(block, states, t), c, driven)
+
+    return bind
+
+
+def _growth(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
+    if not compiles() or any(ref.shape[-1] > _GATHERED for ref in block.operands):
+        return None
+    from integraph.flow.exact.growth_flow import growth_step
+
+    return growth_step(block, states, t, live, _generic(block, states, t))
+
+
+def _contiguous(block: Block) -> bool:
+    """Whether every role's registers come one after the other."""
+    return all(isinstance(ref, View) and ref.contiguous for ref in block.refs())
+
+
+_GATHERED = 64  # registers that a lane may read: a kernel lists them
 _OVERWRITE = {"affine", "ramp", "product", "bilinear", "log_cosh", "tanh"}  # fast steps that do not read fresh targets
 _PLAIN = {"k": np.ones(()), "c": np.zeros(())}
 
@@ -128,10 +162,10 @@ _FAST: dict[str, Binder] = {
     "ramp": affine_steps.ramp,
     "product": product_steps.product,
     "bilinear": product_steps.bilinear,
-    "softmax": softmax_steps.softmax,
-    "shifted_softmax": softmax_steps.softmax,
-    "erf": gauss_steps.gauss(_generic, 2.0, False),
-    "gelu": gauss_steps.gauss(_generic, 1.0, True),
+    "softmax": _softmax,
+    "shifted_softmax": _softmax,
+    "erf": _gauss(2.0, False),
+    "gelu": _gauss(1.0, True),
     "monomial": linear_steps.monomial,
     "log_cosh": linear_steps.log_cosh,
     "decay": linear_steps.decay,
@@ -141,5 +175,5 @@ _FAST: dict[str, Binder] = {
     "silu": _logistic,
     "relu": _logistic,
     "leaky_relu": _logistic,
-    **dict.fromkeys(("powers", "spiral", "power_spiral"), growth_steps.growth(_generic)),
+    **dict.fromkeys(("powers", "spiral", "power_spiral"), _growth),
 }

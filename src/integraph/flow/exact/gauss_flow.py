@@ -1,4 +1,4 @@
-"""erf and GELU where w starts near 0. Imported lazily, with numba.
+"""Steps of erf and GELU, compiled where w starts near 0. Imported lazily, with numba.
 
 With q = c(tx)²/2 and d = ctw, the integral ∫_0^1 e^{−ds − qs²} ds is I_0 − dI_1 + d²I_2/2 −
 d³I_3/6 up to rounding for |d| ≤ NEAR. Here I_k = ∫_0^1 s^k e^{−qs²} ds: I_0 = (√π/2) erf(√q)/√q, I_1 = (1 − e^−q)/2q,
@@ -17,12 +17,14 @@ import numpy as np
 from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from integraph.flow.exact.affine_steps import Step
 from integraph.flow.exact.exponential import LOWEST, exponential
 from integraph.flow.jit import cached_njit
+from integraph.gadgets.gadget import arguments
+from integraph.numbers.arrays import Floats
+from integraph.program import Block
 
-Floats = NDArray[np.float64]
 LARGEST = np.finfo(np.float64).max
 LARGE = 1e150  # x² may overflow beyond
 TINY = 1e-300  # added to what is divided by, it changes no quotient but makes 0/0 its limit
@@ -130,3 +132,21 @@ def gauss_flow(w: Floats, h: Floats, y: Floats, x: Floats, t: float, c: float, d
         w[n] += t * x[n] * x[n]
         lost |= not (abs(h[n]) <= LARGEST and abs(w[n]) <= LARGEST)
     return FINE if fine and not lost else LOST
+
+
+def gauss_step(
+    block: Block, states: Floats, t: float, live: tuple[bool, ...], closed_form: Step, c: float, driven: bool
+) -> Step:
+    """w' = x², h' = −cwh, y' = h, or y' = xh if `driven`: a compiled loop where w starts at 0 or near it, else the
+    closed form."""
+    w, h, y, source = (ref.of(states).reshape(-1) for ref in block.refs())
+    scaled, alone = bool(block.tensors), not (live[0] or live[1])
+
+    def step() -> bool:
+        x = arguments(block, states)[1][0].reshape(-1) if scaled else source
+        verdict = centred_flow(w, h, y, x, t, c, driven) if alone else DOUBTFUL
+        if verdict == DOUBTFUL:
+            verdict = gauss_flow(w, h, y, x, t, c, driven)
+        return closed_form() if verdict == DOUBTFUL else verdict == FINE
+
+    return step

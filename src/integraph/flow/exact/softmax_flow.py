@@ -1,4 +1,4 @@
-"""Softmax from any start that is clearly alive, row after row. Imported lazily, with numba.
+"""Steps of softmax, compiled, row after row, for any start that is clearly alive. Imported lazily, with numba.
 
 `gadgets/softmax.py` has the formulas. What a and u are divided by, N = 1 + t(m − Σu) + Σ u (e^{σt} − 1)/σ, has two
 kinds of summands. Where |tσ| ≤ NEAR, one is tu·(e^{tσ} − 1)/(tσ) by its Taylor series: u/σ would be noise, or 0/0.
@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from integraph.flow.exact.affine_steps import Step
 from integraph.flow.exact.exponential import LOWEST, exponential, remainder
 from integraph.flow.jit import cached_njit
+from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.functions.normaliser import NOISE, SHARE
+from integraph.gadgets.gadget import Gadget
+from integraph.numbers.arrays import Floats
+from integraph.program import Block
 
-Floats = NDArray[np.float64]
 NEAR = 0.25  # |tσ| up to which twelve terms of (e^v − 1)/v are exact to rounding
 LARGE = 1e280  # what is divided by N > NOISE stays finite below
 
@@ -160,3 +163,34 @@ def softmax_many(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float
         if rest:
             m[row] = sum_grown
     return rows
+
+
+def softmax_step(block: Block, states: Floats, t: float, live: tuple[bool, ...]) -> Step:
+    """Rows that are clearly alive by a compiled loop, the others by the closed form. c is a number, a tensor, or
+    registers."""
+    op, refs = block.op, block.refs()
+    assert isinstance(op, Gadget)
+    n, inputs, rest = refs[0].shape[-1], states.shape[1], live[1] or live[2]
+    a, u, s = (refs[role].of(states).reshape(-1, n, inputs) for role in (0, 1, 3))
+    m = refs[2].of(states).reshape(-1, inputs)
+    if len(block.operands) == 2:
+        c = refs[4].of(states).reshape(m.shape)
+    else:
+        given = np.broadcast_to(block.tensors.get("c", np.zeros(())), refs[2].shape)
+        c = np.repeat(given.reshape(-1, 1), inputs, 1)
+    run, kernel = (a, u, m, s, c), softmax_many
+    if inputs == 1:
+        run, kernel = (a[..., 0], u[..., 0], m[..., 0], s[..., 0], c[..., 0]), softmax_one
+
+    def step() -> bool:
+        done = kernel(*run, t, rest)
+        if done == len(m):
+            return True
+        start, operands = (a[done:], u[done:], m[done:]), (s[done:], c[done:])
+        closed = op.closed(FLOAT, t, start, operands, {"c": c[done:]})
+        for target, end in zip(start, closed.ends, strict=True):
+            target[...] = end
+        alive = closed.alive["m"]
+        return bool(((alive > 0) & (alive < np.inf)).all()) and all(bool(np.isfinite(end).all()) for end in closed.ends)
+
+    return step

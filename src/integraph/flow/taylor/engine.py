@@ -19,8 +19,7 @@ import numpy as np
 from integraph.errors import UsageError
 from integraph.flow.chunks import over_chunks
 from integraph.flow.lost_digits import with_precision_hint
-from integraph.flow.taylor.plan import TaylorPlan, make
-from integraph.flow.taylor.taylor_lanes import TaylorLanes
+from integraph.flow.taylor.plan import TaylorLanes, TaylorPlan, make
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches

@@ -16,8 +16,7 @@ import numpy as np
 from numba import njit
 
 from integraph.flow.jit import cached_njit
-from integraph.flow.taylor.simd import LANES, if_zero, load, store
-from integraph.flow.taylor.taylor_series import (
+from integraph.flow.taylor.series import (
     AHEAD,
     CALM,
     EARLY,
@@ -36,9 +35,10 @@ from integraph.flow.taylor.taylor_series import (
     fill_reach,
     fill_scales,
 )
+from integraph.flow.taylor.simd import LANES, if_zero, load, store
 
-# of the sources of the two modules above: numba's cache on disk sees changes of this file only
-FINGERPRINT = "d9c15986a8f42bf6"
+# of simd.py and series.py: numba's cache on disk sees changes of this file only
+FINGERPRINT = "db0451b23b9ff823"
 
 GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN, SHRUNK = range(7)  # what becomes of a lane
 IDLE = -1

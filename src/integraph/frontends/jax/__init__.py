@@ -2,6 +2,10 @@
 
 The function is traced in float64, whatever jax is set to, and runs as it is: Python loops are unrolled, numbers and
 arrays that it closes over are constants.
+
+To read in this order: `jaxpr` (equation by equation), `values` (what a variable stands for), `primitives` (one rule
+each), `structure` (moving entries, products), `selection` (choices and masks), `stable_softmax`. The graph is built by
+`frontends.composer`; jax is imported by this file alone.
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.frontends.composer import ExactComposer
 from integraph.frontends.extras import need
-from integraph.frontends.jax.composer import ExactComposer
 from integraph.frontends.jax.jaxpr import JaxprTraversal, said
 from integraph.frontends.jax.values import PrimitiveCall
 from integraph.targets.graph import Graph

@@ -11,7 +11,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.jax.primitives import REFUSED, RULES
 from integraph.frontends.jax.values import Known, PrimitiveCall, Value
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 
 CALLS = (
     "jit",

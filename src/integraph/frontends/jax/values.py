@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 
 Known = np.ndarray[Any, Any]
 

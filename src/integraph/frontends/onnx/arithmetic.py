@@ -1,4 +1,4 @@
-"""ONNX operators that act entry by entry, as both the reader of networks and that of graphs see them."""
+"""ONNX operators that act entry by entry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.node import AnyNode, T
+from integraph.frontends.onnx.builder import Operand
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.shape_operators import inference, reshaped
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.tracer import broadcast
@@ -24,13 +25,13 @@ FOLD: dict[str, Callable[[Array, Array], Any]] = {
 }
 
 
-def arithmetic(n: AnyNode[T]) -> T | Array:
+def arithmetic(n: OnnxNode) -> Operand:
     a, b = n.operand(0), aligned(n)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         for k in (0, 1):
             if isinstance(n.operand(k), np.ndarray):
                 n.weights(k, "constants")
-        rule = {"Add": n.tracer.add, "Sub": n.tracer.sub, "Mul": n.tracer.mul, "Div": n.tracer.div}[n.operator]
+        rule = {"Add": n.builder.add, "Sub": n.builder.sub, "Mul": n.builder.mul, "Div": n.builder.div}[n.operator]
         return rule(a, b, n.where)
     n.room(*broadcast(a.shape, b.shape, n.where))
     if n.operator == "Div" and not b.all():
@@ -38,7 +39,7 @@ def arithmetic(n: AnyNode[T]) -> T | Array:
     if a.dtype.kind == "b" or a.dtype != b.dtype:
         raise SourceError(f"{n.where} combines constants of types {a.dtype} and {b.dtype}")
     if a.dtype.kind == "f":
-        folded = n.tracer.fold(n.operator.lower(), a, b, n.where)
+        folded = n.builder.fold(n.operator.lower(), a, b, n.where)
         if folded is not None:
             return folded
         n.notes.append(f"{n.where}: constants combined in float64")
@@ -49,7 +50,7 @@ def arithmetic(n: AnyNode[T]) -> T | Array:
     return value
 
 
-def aligned(n: AnyNode[T]) -> T | Array:
+def aligned(n: OnnxNode) -> Operand:
     """The second operand; before opset 7 its axes could be aligned with any axis of the first."""
     a, b = n.operand(0), n.operand(1)
     axis = n.attributes.get("axis")
@@ -61,42 +62,42 @@ def aligned(n: AnyNode[T]) -> T | Array:
     return reshaped(n, b, (*b.shape, *(1,) * missing))
 
 
-def leaky_relu(n: AnyNode[T]) -> T | Array:
-    return n.tracer.unary("leaky_relu", n.traced(), n.where, n.number("alpha", LEAK))
+def leaky_relu(n: OnnxNode) -> Operand:
+    return n.builder.unary("leaky_relu", n.traced(), n.where, n.number("alpha", LEAK))
 
 
-def prelu(n: AnyNode[T]) -> T | Array:
+def prelu(n: OnnxNode) -> Operand:
     x, slope = n.traced(), n.weights(1, "slopes")
     if slope.ndim == 1 and slope.size > 1 and len(x.shape) > 2 and n.opset < 7:  # one for each channel
         slope = slope.reshape(-1, *(1,) * (len(x.shape) - 2))
-    return n.tracer.unary("leaky_relu", x, n.where, slope)
+    return n.builder.unary("leaky_relu", x, n.where, slope)
 
 
-def gelu(n: AnyNode[T]) -> T | Array:
+def gelu(n: OnnxNode) -> Operand:
     kind = n.attributes.get("approximate", "none")
     if kind not in ("none", "tanh"):
         raise SourceError(f"{n.where}: approximate is {kind!r}, it must be none or tanh")
-    return n.tracer.unary("gelu_tanh" if kind == "tanh" else "gelu", n.traced(), n.where)
+    return n.builder.unary("gelu_tanh" if kind == "tanh" else "gelu", n.traced(), n.where)
 
 
-def fast_gelu(n: AnyNode[T]) -> T | Array:
-    x = n.traced() if n.given(1) is None else n.tracer.add(n.traced(), n.weights(1, "biases"), n.where)
-    return n.tracer.unary("gelu_tanh", x, n.where)
+def fast_gelu(n: OnnxNode) -> Operand:
+    x = n.traced() if n.given(1) is None else n.builder.add(n.traced(), n.weights(1, "biases"), n.where)
+    return n.builder.unary("gelu_tanh", x, n.where)
 
 
-def swish(n: AnyNode[T]) -> T | Array:
+def swish(n: OnnxNode) -> Operand:
     x, alpha = n.traced(), n.number("alpha", 1.0)
     if alpha == 1.0:
-        return n.tracer.unary("silu", x, n.where)
-    return n.tracer.mul(x, n.tracer.unary("sigmoid", n.tracer.mul(x, np.array(alpha), n.where), n.where), n.where)
+        return n.builder.unary("silu", x, n.where)
+    return n.builder.mul(x, n.builder.unary("sigmoid", n.builder.mul(x, np.array(alpha), n.where), n.where), n.where)
 
 
-def negative(n: AnyNode[T]) -> T | Array:
+def negative(n: OnnxNode) -> Operand:
     x = n.operand(0)
-    return np.asarray(0 - x) if isinstance(x, np.ndarray) else n.tracer.neg(x, n.where)
+    return np.asarray(0 - x) if isinstance(x, np.ndarray) else n.builder.neg(x, n.where)
 
 
-def batch_normalisation(n: AnyNode[T]) -> T | Array:
+def batch_normalisation(n: OnnxNode) -> Operand:
     x = n.traced()
     inference(n)
     if n.attributes.get("training_mode"):
@@ -112,5 +113,5 @@ def batch_normalisation(n: AnyNode[T]) -> T | Array:
     factor = scale / np.sqrt(width)
     n.notes.append(f"{n.where}: read as an affine map, its coefficients rounded to float64")
     aligned = (*units, *(1,) * (len(x.shape) - 1 - len(units)))
-    scaled = n.tracer.mul(x, factor.reshape(aligned), n.where)
-    return n.tracer.add(scaled, (shift - mean * factor).reshape(aligned), n.where)
+    scaled = n.builder.mul(x, factor.reshape(aligned), n.where)
+    return n.builder.add(scaled, (shift - mean * factor).reshape(aligned), n.where)

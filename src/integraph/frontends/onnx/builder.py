@@ -6,6 +6,9 @@ conditions are integers and truth values, which a graph does not have.
 A mask is −∞ in the place of some scores. The node of masked scores holds anything there, and `part` tells which entries
 take part. So they may be moved about before a softmax, which reads both; nothing else can. A mask that is a large
 negative number is a number as any other.
+
+A comparison of what depends on the input is kept as the tensor and the `limit` that it is above: exporters write the
+threshold of a softplus so, and nothing else reads it.
 """
 
 from __future__ import annotations
@@ -19,7 +22,6 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.composer import Composer
-from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.tracer import MOST, TraceBudget, broadcast
 from integraph.targets.graph_evaluation import STRUCTURE
@@ -28,12 +30,13 @@ from integraph.targets.graph_rows import of_rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnnxValue:
-    """A node of the graph."""
+    """A node of the graph; with a `limit`, whether it is above that."""
 
     number: int
     shape: tuple[int, ...]
     where: str
     part: Array | None = None
+    limit: Array | None = None
 
     @property
     def seen(self) -> OnnxValue:
@@ -43,43 +46,54 @@ class OnnxValue:
 
 Operand = OnnxValue | Array
 
+COMPARED = (
+    "compares what depends on the input: what follows would be chosen by the data, and would be no analytic function"
+)
+
 
 class OnnxGraphBuilder(TraceBudget):
     """`text` is what the file calls the node that is read."""
 
-    masks = True
-
     def __init__(self, name: str, budget: int) -> None:
         super().__init__(budget)
-        self.builder = Composer(name)
+        self.composer = Composer(name)
         self.text = ""
+        self.places: list[str] = []  # where each node was made
+
+    def mark(self, where: str) -> None:
+        """The nodes that are new were made here."""
+        self.places += [where] * (len(self.composer.nodes) - len(self.places))
 
     def input(self, name: str, shape: tuple[int, ...]) -> OnnxValue:
         if not 1 <= math.prod(shape) <= MOST:
             raise SourceError(f"the input has shape {shape}: a graph takes 1 to {MOST} numbers")
-        return OnnxValue(self.builder.input(name, shape), shape, "the input")
+        number = self.composer.input(name, shape)
+        self.mark("the input")
+        return OnnxValue(number, shape, "the input")
 
     def node(self, x: Operand, where: str) -> int:
         """The node that a tensor is; constants become one."""
         if isinstance(x, OnnxValue):
             if x.part is not None:
                 raise SourceError(f"{where} reads what {x.where} masks with −∞: only a softmax can")
+            if x.limit is not None:
+                raise SourceError(f"{x.where} {COMPARED}")
             return x.number
         if x.dtype.kind != "f":
             raise SourceError(f"{where} computes with constants of type {x.dtype}: they must be floats")
         if np.isneginf(x).any():
             raise SourceError(f"{where} computes with −∞, a constant that is for masks alone: it is added to scores")
-        return self.builder.constant(x, self.text)
+        return self.composer.constant(x, self.text)
 
     def apply(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> Operand:
         """An operation of the graph; of constants it is a constant."""
         if len(operands) == 2 and all(isinstance(x, np.ndarray) for x in operands):
             self.spend(_entries(op, operands[0].shape, operands[1].shape, where), where)  # before they are computed
         numbers = [self.node(x, where) for x in operands]
-        return self.value(self.builder.apply(op, *numbers, data=data, text=self.text), where)
+        return self.value(self.composer.apply(op, *numbers, data=data, text=self.text), where)
 
     def value(self, number: int, where: str) -> Operand:
-        node = self.builder.nodes[number]
+        node = self.composer.nodes[number]
         self.spend(node.size, where)
         if node.op == "constant" and node.value is not None and not node.data:
             return node.value
@@ -94,6 +108,11 @@ class OnnxGraphBuilder(TraceBudget):
     def lift(self, x: Operand, where: str) -> OnnxValue:
         """A constant as if it were computed; what is drawn stays."""
         return x if isinstance(x, OnnxValue) else OnnxValue(self.node(x, where), x.shape, where)
+
+    def combined(self, x: OnnxValue) -> Array | None:
+        """The number nearest to a constant that was combined from others; None of what depends on the input."""
+        node = self.composer.nodes[x.number]
+        return node.value if node.op == "constant" else None
 
     def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> OnnxValue:
         """An operation on what is drawn, which may be a constant after all."""
@@ -150,6 +169,15 @@ class OnnxGraphBuilder(TraceBudget):
         scores = x.seen if whole else self._chosen(first, x.seen, np.where(hidden, 0.0, rest), where)
         return replace(scores, where=where, part=np.where(first, True if x.part is None else x.part, ~hidden))
 
+    def softplus(self, condition: OnnxValue, above: OnnxValue, below: OnnxValue, where: str) -> tuple[OnnxValue, str]:
+        """A softplus with a threshold, above which its argument is taken, as plain softplus, and what that changes."""
+        assert condition.limit is not None
+        numbers = (condition.number, self.node(above, where), self.node(below, where))
+        note = self.composer.softplus_note(*numbers, float(condition.limit.min(initial=np.inf)), where)
+        if note is None:
+            raise SourceError(f"{condition.where} {COMPARED}; at {where} only softplus with its threshold is known")
+        return below, note
+
     def _chosen(self, first: Array, x: OnnxValue, rest: Operand, where: str) -> OnnxValue:
         return self.draw("add", self.mul(x, np.where(first, 1.0, 0.0), where), rest, where=where)
 
@@ -177,9 +205,9 @@ class OnnxGraphBuilder(TraceBudget):
         """softmax, its logarithm or logsumexp over the last axis, of the entries that take part."""
         number = self.node(x.seen, where)
         if x.part is not None:
-            mask = self.builder.constant(np.where(x.part, 0.0, -np.inf), self.text)
-            number = self.builder.apply("add", number, mask, text=self.text)
-        return self.lift(self.value(of_rows(self.builder, op, number, self.text), where), where)
+            mask = self.composer.constant(np.where(x.part, 0.0, -np.inf), self.text)
+            number = self.composer.apply("add", number, mask, text=self.text)
+        return self.lift(self.value(of_rows(self.composer, op, number, self.text), where), where)
 
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:
@@ -187,6 +215,3 @@ def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int
     if op == "matmul":
         return math.prod((*broadcast(a[:-2], b[:-2], where), *a[-2:-1], *b[-1:]))
     return math.prod(broadcast(a, b, where))
-
-
-GraphNode = OnnxNode[OnnxValue, OnnxGraphBuilder]

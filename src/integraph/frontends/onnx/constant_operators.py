@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx.arithmetic import aligned
-from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
+from integraph.frontends.onnx.builder import COMPARED, OnnxValue, Operand
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.structure_operators import axis_of
 from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.tracer import broadcast
@@ -26,25 +28,24 @@ COMPARE: dict[str, Callable[[Array, Array], Any]] = {
 }
 
 
-def compare(n: GraphNode) -> Operand:
+def compare(n: OnnxNode) -> Operand:
     a, b = n.operand(0), aligned(n)
+    if isinstance(a, OnnxValue) and isinstance(b, np.ndarray) and n.operator == "Greater":
+        return replace(a, shape=broadcast(a.shape, b.shape, n.where), where=n.where, limit=b)
     if isinstance(a, OnnxValue) or isinstance(b, OnnxValue):
-        raise SourceError(
-            f"{n.where} compares what depends on the input: what follows would be chosen by the data, and would be no "
-            "analytic function"
-        )
+        raise SourceError(f"{n.where} {COMPARED}")
     n.room(*broadcast(a.shape, b.shape, n.where))
     return np.asarray(COMPARE[n.operator](a, b))
 
 
-def negation(n: GraphNode) -> Operand:
+def negation(n: OnnxNode) -> Operand:
     x = n.constant(0, "operands")
     if x.dtype.kind != "b":
         raise SourceError(f"{n.where} negates constants of type {x.dtype}: they must be truth values")
     return np.asarray(~x)
 
 
-def remainder(n: GraphNode) -> Operand:
+def remainder(n: OnnxNode) -> Operand:
     a, b = n.constant(0, "operands"), n.constant(1, "operands")
     n.room(*broadcast(a.shape, b.shape, n.where))
     if a.dtype.kind != "i" or b.dtype.kind != "i" or not b.all():
@@ -52,17 +53,17 @@ def remainder(n: GraphNode) -> Operand:
     return np.asarray(np.fmod(a, b) if n.attributes.get("fmod") else np.mod(a, b))
 
 
-def is_nan(n: GraphNode) -> Operand:
+def is_nan(n: OnnxNode) -> Operand:
     """A computed number is a number: where one would not be, evaluation ends with an error."""
     return np.broadcast_to(np.False_, n.room(*n.operand(0).shape))
 
 
-def shape(n: GraphNode) -> Operand:
+def shape(n: OnnxNode) -> Operand:
     sizes = n.operand(0).shape
     return np.array(sizes[n.attributes.get("start", 0) : n.attributes.get("end", len(sizes))], np.int64)
 
 
-def arange(n: GraphNode) -> Operand:
+def arange(n: OnnxNode) -> Operand:
     start, limit, step = (n.constant(k, "limits") for k in range(3))
     if any(part.size != 1 for part in (start, limit, step)) or not step.all():
         raise SourceError(f"{n.where} counts from {start} to {limit} by {step}")
@@ -71,7 +72,7 @@ def arange(n: GraphNode) -> Operand:
     return n.checked(np.asarray(first + by * np.arange(count)))
 
 
-def triangle(n: GraphNode) -> Operand:
+def triangle(n: OnnxNode) -> Operand:
     x = n.constant(0, "operands")
     k = 0 if n.given(1) is None else n.integers(1, "diagonal")[0]
     n.room(*x.shape)
@@ -81,7 +82,7 @@ def triangle(n: GraphNode) -> Operand:
     return np.triu(x, k) if n.attributes.get("upper", 1) else np.tril(x, k)
 
 
-def running_sum(n: GraphNode) -> Operand:
+def running_sum(n: OnnxNode) -> Operand:
     x = n.constant(0, "operands")
     axis = axis_of(n, n.integers(1, "axis")[0], x.ndim)
     if n.attributes.get("exclusive") or x.dtype.kind == "b":

@@ -3,81 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.affine import times
+from integraph.frontends.chain import scaled
 from integraph.frontends.extras import need
+from integraph.frontends.onnx.builder import OnnxGraphBuilder, OnnxValue, Operand
 from integraph.frontends.onnx.tensors import Array, decode, finite
 from integraph.text import clean
 
 OFTEN = 60  # letters of a name that are shown
 
 
-class ComputedValue(Protocol):
-    """A tensor that depends on the input."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def where(self) -> str: ...
-
-
-T = TypeVar("T", bound=ComputedValue)
-
-
-class OperatorTarget(Protocol[T]):
-    """What is built as the nodes are read: a network or a graph. One operand at least is computed."""
-
-    masks: bool
-
-    def spend(self, entries: int, where: str) -> None: ...
-    def lift(self, x: Array, where: str) -> T: ...
-    def fold(self, op: str, a: Array, b: Array, where: str) -> T | Array | None: ...
-    def add(self, a: T | Array, b: T | Array, where: str) -> T: ...
-    def sub(self, a: T | Array, b: T | Array, where: str) -> T: ...
-    def mul(self, a: T | Array, b: T | Array, where: str) -> T: ...
-    def div(self, a: T | Array, b: T | Array, where: str) -> T: ...
-    def neg(self, a: T, where: str) -> T: ...
-    def unary(self, name: str, a: T, where: str, slope: Any = 0.0) -> T: ...
-    def reshape(self, a: T, shape: Sequence[int], where: str) -> T: ...
-    def transpose(self, a: T, perm: Sequence[int], where: str) -> T: ...
-
-
-R = TypeVar("R", bound=OperatorTarget[Any], covariant=True)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class OnnxNode(Generic[T, R]):
-    """What an operator sees; a constant is an array, and what depends on the input is a T."""
+class OnnxNode:
+    """What an operator sees; a constant is an array, and what depends on the input is an `OnnxValue`."""
 
     operator: str
     where: str  # for errors
     text: str  # its name, or that of its result
     opset: int
-    inputs: tuple[T | Array | None, ...]
+    inputs: tuple[Operand | None, ...]
     outputs: int
     attributes: dict[str, Any]
-    tracer: R
+    builder: OnnxGraphBuilder
     notes: list[str]
 
-    def given(self, n: int) -> T | Array | None:
+    def given(self, n: int) -> Operand | None:
         """Operand n, or None if it was left out."""
         return self.inputs[n] if n < len(self.inputs) else None
 
-    def operand(self, n: int) -> T | Array:
+    def operand(self, n: int) -> Operand:
         value = self.given(n)
         if value is None:
             raise SourceError(f"{self.where} has no operand {n}")
         return value
 
-    def traced(self, n: int = 0) -> T:
-        value = self.operand(n)
-        return self.tracer.lift(value, self.where) if isinstance(value, np.ndarray) else value
+    def traced(self, n: int = 0) -> OnnxValue:
+        return self.builder.lift(self.operand(n), self.where)
 
     def constant(self, n: int, what: str) -> Array:
         value = self.operand(n)
@@ -86,8 +52,12 @@ class OnnxNode(Generic[T, R]):
         return value
 
     def weights(self, n: int, what: str) -> Array:
-        """A constant that is part of what the net computes."""
-        array = self.constant(n, what)
+        """A constant that is part of what is computed; one that was combined from others is rounded."""
+        value = self.operand(n)
+        combined = None if isinstance(value, np.ndarray) else self.builder.combined(value)
+        if combined is not None:
+            self.notes.append(f"{self.where}: constants combined in float64")
+        array = self.constant(n, what) if combined is None else combined
         if array.dtype.kind != "f":
             raise SourceError(f"{self.where}: its {what} are of type {array.dtype}, they must be floats")
         return array
@@ -111,29 +81,25 @@ class OnnxNode(Generic[T, R]):
         if factor == 1.0:
             return given
         self.room(*given.shape)
-        exact = times(np.array([factor]), given.reshape(1, -1))
-        if exact is None:
+        array, exact = scaled(factor, given)
+        if not exact:
             self.notes.append(f"{self.where}: {factor:.9g} times its {what} rounded to float64")
-            return finite(factor * given, f"{self.where}: {factor:g} times its {what}")
-        return exact.reshape(given.shape)
+        return finite(array, f"{self.where}: {factor:g} times its {what}")
 
     def checked(self, array: Array) -> Array:
         """A constant that this node makes."""
-        return finite(array, self.where, self.tracer.masks)
+        return finite(array, self.where, masks=True)
 
     def decoded(self, tensor: Any) -> Array:
         """A constant that is stored in this node."""
-        return decode(tensor, self.where, self.tracer.masks)
+        return decode(tensor, self.where)
 
     def room(self, *shape: int) -> tuple[int, ...]:
         """A shape that may be allocated."""
         if min(shape, default=1) < 0:
             raise SourceError(f"{self.where} makes a constant of shape {shape}: sizes must be ≥ 0")
-        self.tracer.spend(math.prod(shape), self.where)
+        self.builder.spend(math.prod(shape), self.where)
         return shape
-
-
-AnyNode = OnnxNode[T, OperatorTarget[T]]
 
 
 def attributes(proto: Any, where: str, opset: int) -> dict[str, Any]:

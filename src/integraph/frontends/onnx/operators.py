@@ -10,10 +10,11 @@ import numpy as np
 
 from integraph.errors import IntegraphError, SourceError
 from integraph.frontends.onnx import arithmetic, constant_operators, reductions, shape_operators, structure_operators
-from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
+from integraph.frontends.onnx.builder import OnnxValue, Operand
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.tracer import broadcast
 
-Rule = Callable[[GraphNode], Operand | tuple[Operand, ...]]
+Rule = Callable[[OnnxNode], Operand | tuple[Operand, ...]]
 
 FUNCTIONS = {
     **{name.capitalize(): name for name in ("abs", "cos", "cosh", "erf", "exp", "relu", "sigmoid", "sin", "sinh")},
@@ -24,43 +25,43 @@ FUNCTIONS = {
 }
 
 
-def function(n: GraphNode) -> Operand:
-    return n.tracer.apply(FUNCTIONS[n.operator], n.operand(0), where=n.where)
+def function(n: OnnxNode) -> Operand:
+    return n.builder.apply(FUNCTIONS[n.operator], n.operand(0), where=n.where)
 
 
-def reciprocal(n: GraphNode) -> Operand:
-    return n.tracer.apply("power", n.operand(0), where=n.where, data=(Fraction(-1),))
+def reciprocal(n: OnnxNode) -> Operand:
+    return n.builder.apply("power", n.operand(0), where=n.where, data=(Fraction(-1),))
 
 
-def power(n: GraphNode) -> Operand:
+def power(n: OnnxNode) -> Operand:
     """A constant exponent is exactly the number that the file has."""
     x, exponent = n.operand(0), arithmetic.aligned(n)
     if not isinstance(exponent, np.ndarray):
-        return n.tracer.apply("variable_power", x, exponent, where=n.where)
+        return n.builder.apply("variable_power", x, exponent, where=n.where)
     values = exponent.astype(np.float64)
     if not np.isfinite(values).all():
         raise SourceError(f"{n.where} has an exponent that is not finite")
     if not values.size or (values != values.flat[0]).any():
-        return n.tracer.apply("variable_power", x, values, where=n.where)
-    result = n.tracer.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
+        return n.builder.apply("variable_power", x, values, where=n.where)
+    result = n.builder.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
     return structure_operators.spread(n, result, broadcast(x.shape, values.shape, n.where))
 
 
-def extreme(n: GraphNode) -> Operand:
+def extreme(n: OnnxNode) -> Operand:
     return folded(lambda a, b: _extreme(n, n.operator.lower(), a, b), [n.operand(k) for k in range(len(n.inputs))])
 
 
-def _extreme(n: GraphNode, op: str, a: Operand, b: Operand) -> Operand:
+def _extreme(n: OnnxNode, op: str, a: Operand, b: Operand) -> Operand:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         n.room(*broadcast(a.shape, b.shape, n.where))
         return np.asarray(np.maximum(a, b) if op == "max" else np.minimum(a, b))
     x, c = (b, a) if isinstance(a, np.ndarray) else (a, b)
     if op == "max" and isinstance(x, OnnxValue) and isinstance(c, np.ndarray) and not c.any():
-        return n.tracer.unary("relu", n.tracer.spread(x, broadcast(x.shape, c.shape, n.where), n.where), n.where)
-    return n.tracer.apply(op, a, b, where=n.where)
+        return n.builder.unary("relu", n.builder.spread(x, broadcast(x.shape, c.shape, n.where), n.where), n.where)
+    return n.builder.apply(op, a, b, where=n.where)
 
 
-def clip(n: GraphNode) -> Operand:
+def clip(n: OnnxNode) -> Operand:
     """Between two bounds; the lowest number of float32 and less is no minimum, the largest and more no maximum."""
     value = n.operand(0)
     for k, op, name, side in ((1, "max", "min", -1.0), (2, "min", "max", 1.0)):
@@ -76,8 +77,8 @@ def clip(n: GraphNode) -> Operand:
 def _rule(rule: Rule) -> Rule:
     """With the name of the node for the graph, and one kind of error whatever operands do not fit."""
 
-    def run(n: GraphNode) -> Operand | tuple[Operand, ...]:
-        n.tracer.text = n.text
+    def run(n: OnnxNode) -> Operand | tuple[Operand, ...]:
+        n.builder.text = n.text
         try:
             with np.errstate(all="ignore"):
                 return rule(n)
@@ -85,6 +86,8 @@ def _rule(rule: Rule) -> Rule:
             raise
         except (ValueError, IndexError, OverflowError) as reason:
             raise SourceError(f"{n.where}: {reason}") from None
+        finally:
+            n.builder.mark(n.where)
 
     return run
 
@@ -100,6 +103,7 @@ OPS: dict[str, Rule] = {
     "Concat": structure_operators.concat,
     "Constant": shape_operators.constant,
     "ConstantOfShape": shape_operators.constant_of_shape,
+    "Conv": reductions.convolution,
     "CumSum": constant_operators.running_sum,
     "Dropout": shape_operators.dropout,
     "Expand": structure_operators.expand,

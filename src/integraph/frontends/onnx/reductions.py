@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
+from integraph.frontends.onnx.builder import OnnxValue, Operand
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.shape_operators import axes_of, reshaped, transposed
 from integraph.frontends.onnx.structure_operators import axis_of
-from integraph.frontends.tracer import broadcast
 
 EPSILON = float(np.float32(1e-5))  # LayerNormalization's default, an attribute of float32
 SUMS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare")
@@ -20,63 +20,100 @@ SUMS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum"
 AFTER = {"ReduceL2": "sqrt", "ReduceLogSum": "ln"}  # what is done to the sum
 
 
-def matmul(n: GraphNode) -> Operand:
+def matmul(n: OnnxNode) -> Operand:
     return _product(n, n.operand(0), n.operand(1))
 
 
-def _product(n: GraphNode, a: Operand, b: Operand) -> Operand:
+def _product(n: OnnxNode, a: Operand, b: Operand) -> Operand:
     """As numpy's: a vector is a row on the left and a column on the right."""
     if not a.shape or not b.shape:
         raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: each needs an axis")
+    columns, rows = a.shape[-1], b.shape[-2:][0]
+    if columns != rows:
+        raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: {columns} columns and {rows} rows")
     row, column = len(a.shape) == 1, len(b.shape) == 1
     x = reshaped(n, a, (1, *a.shape)) if row else a
     y = reshaped(n, b, (*b.shape, 1)) if column else b
-    product = n.tracer.apply("matmul", x, y, where=n.where)
+    product = n.builder.apply("matmul", x, y, where=n.where)
     lead, (rows, columns) = product.shape[:-2], product.shape[-2:]
     return reshaped(n, product, (*lead, *(() if row else (rows,)), *(() if column else (columns,))))
 
 
-def gemm(n: GraphNode) -> Operand:
+def gemm(n: OnnxNode) -> Operand:
     a, b = (
         transposed(n, n.operand(k), (1, 0)) if n.attributes.get(f"trans{'AB'[k]}") else n.operand(k) for k in (0, 1)
     )
     if any(len(x.shape) != 2 for x in (a, b)):
         raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: both must be matrices")
-    total = _scaled(n, _product(n, a, b), n.number("alpha", 1.0))
+    total = _scaled(n, _product(n, a, b), n.number("alpha", 1.0), "weights")
     if n.given(2) is None:
         return total
-    bias = _scaled(n, n.operand(2), n.number("beta", 1.0))
-    if broadcast(total.shape, bias.shape, n.where) != total.shape:
-        raise SourceError(f"{n.where} adds shape {bias.shape} to a product of shape {total.shape}")
-    return n.tracer.apply("add", total, bias, where=n.where)
+    bias = _scaled(n, n.operand(2), n.number("beta", 1.0), "biases")
+    return _biased(n, total, bias)
 
 
-def _scaled(n: GraphNode, x: Operand, factor: float) -> Operand:
+def _biased(n: OnnxNode, total: Operand, bias: Operand) -> Operand:
+    try:
+        fits = np.broadcast_shapes(total.shape, bias.shape) == total.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise SourceError(f"{n.where} has biases of shape {bias.shape} for a result of shape {total.shape}")
+    return n.builder.apply("add", total, bias, where=n.where)
+
+
+def _scaled(n: OnnxNode, x: Operand, factor: float, what: str) -> Operand:
     if isinstance(x, np.ndarray):
-        return n.scaled(factor, x, "weights")
-    return x if factor == 1 else n.tracer.mul(x, np.array(factor), n.where)
+        return n.scaled(factor, x, what)
+    return x if factor == 1 else n.builder.mul(x, np.array(factor), n.where)
 
 
-def reduce(n: GraphNode) -> Operand:
+def convolution(n: OnnxNode) -> Operand:
+    """A product with a matrix, if the kernel covers all there is (MATLAB writes dense layers so)."""
+    x, W = n.operand(0), n.weights(1, "weights")
+    space = x.shape[2:]
+    pads, auto = n.attributes.get("pads", []), n.attributes.get("auto_pad", "NOTSET")
+    dense = (
+        n.attributes.get("group", 1) == 1
+        and len(x.shape) > 2
+        and W.shape[1:] == x.shape[1:]
+        and tuple(n.attributes.get("kernel_shape", space)) == space
+        and not any(pads)
+        and (auto in ("NOTSET", "VALID") or set(space) == {1})
+        and all(d == 1 or size == 1 for d, size in zip(n.attributes.get("dilations", []), space, strict=False))
+        and all(step > 0 for name in ("dilations", "strides") for step in n.attributes.get(name, []))
+    )
+    if not dense:
+        raise SourceError(
+            f"{n.where} is a convolution, kernel of shape {W.shape} over shape {x.shape}: only one that covers its "
+            "whole input, without padding or groups, is read"
+        )
+    total = _product(n, reshaped(n, x, (x.shape[0], -1)), W.reshape(len(W), -1).T)
+    if n.given(2) is not None:
+        total = _biased(n, total, n.weights(2, "biases"))
+    return reshaped(n, total, (x.shape[0], len(W), *(1,) * len(space)))
+
+
+def reduce(n: OnnxNode) -> Operand:
     x = n.operand(0)
     axes = axes_of(n, len(x.shape))
     if not axes:
         axes = [] if n.attributes.get("noop_with_empty_axes") else list(range(len(x.shape)))
     if n.operator in ("ReduceL2", "ReduceSumSquare"):
-        x = n.tracer.apply("mul", x, x, where=n.where)
+        x = n.builder.apply("mul", x, x, where=n.where)
     if n.operator == "ReduceLogSumExp":
         total = _log_sum_exp(n, x, axes)
     else:
-        total = n.tracer.apply("sum", x, where=n.where, data=(tuple(axes),))
+        total = n.builder.apply("sum", x, where=n.where, data=(tuple(axes),))
     if n.operator == "ReduceMean":
         count = np.array(float(math.prod(x.shape[axis] for axis in axes)))
-        total = n.tracer.apply("div", total, count, where=n.where)
+        total = n.builder.apply("div", total, count, where=n.where)
     if n.operator in AFTER:
-        total = n.tracer.apply(AFTER[n.operator], total, where=n.where)
+        total = n.builder.apply(AFTER[n.operator], total, where=n.where)
     return reshaped(n, total, _kept(x.shape, axes)) if n.attributes.get("keepdims", 1) else total
 
 
-def _log_sum_exp(n: GraphNode, x: Operand, axes: Sequence[int]) -> Operand:
+def _log_sum_exp(n: OnnxNode, x: Operand, axes: Sequence[int]) -> Operand:
     """Over these axes as one, the last; over none it is x."""
     if not axes:
         return x
@@ -84,40 +121,40 @@ def _log_sum_exp(n: GraphNode, x: Operand, axes: Sequence[int]) -> Operand:
     turned = transposed(n, x, (*rest, *axes))
     flat = reshaped(n, turned, (*turned.shape[: len(rest)], math.prod(turned.shape[len(rest) :])))
     if isinstance(flat, np.ndarray):
-        return n.tracer.apply("logsumexp", flat, where=n.where)
-    return n.tracer.of_rows("logsumexp", flat, n.where)
+        return n.builder.apply("logsumexp", flat, where=n.where)
+    return n.builder.of_rows("logsumexp", flat, n.where)
 
 
 def _kept(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
 
 
-def softmax(n: GraphNode) -> Operand:
+def softmax(n: OnnxNode) -> Operand:
     """Along one axis; before opset 13 over all axes from one on, together."""
     x = n.traced()
     rank = len(x.shape)
     axis = axis_of(n, n.attributes.get("axis", -1 if n.opset >= 13 else 1), rank)
     if n.opset < 13:
-        flat = n.tracer.reshape(x, (*x.shape[:axis], -1), n.where)
-        return n.tracer.reshape(_softmax(n, flat), x.shape, n.where)
+        flat = n.builder.reshape(x, (*x.shape[:axis], -1), n.where)
+        return n.builder.reshape(_softmax(n, flat), x.shape, n.where)
     if axis == rank - 1:
         return _softmax(n, x)
     order = [k for k in range(rank) if k != axis] + [axis]
     back = [order.index(k) for k in range(rank)]
-    return n.tracer.transpose(_softmax(n, n.tracer.transpose(x, order, n.where)), back, n.where)
+    return n.builder.transpose(_softmax(n, n.builder.transpose(x, order, n.where)), back, n.where)
 
 
-def _softmax(n: GraphNode, x: OnnxValue) -> OnnxValue:
+def _softmax(n: OnnxNode, x: OnnxValue) -> OnnxValue:
     if n.operator == "Softmax":
-        return n.tracer.of_rows("softmax", x, n.where)
+        return n.builder.of_rows("softmax", x, n.where)
     if x.part is not None:
         raise SourceError(f"{n.where} takes the logarithm of masked entries, ln 0: it has no value")
-    return n.tracer.of_rows("log_softmax", x, n.where)
+    return n.builder.of_rows("log_softmax", x, n.where)
 
 
-def layer_normalisation(n: GraphNode) -> Operand:
+def layer_normalisation(n: OnnxNode) -> Operand:
     """(x − mean)/√(variance + ε)·scale + bias, over the axes from one on."""
-    x, draw = n.traced(), n.tracer
+    x, draw = n.traced(), n.builder
     axes = range(axis_of(n, n.attributes.get("axis", -1), len(x.shape)), len(x.shape))
     centred = draw.sub(x, _mean(n, x, axes), n.where)
     variance = _mean(n, draw.mul(centred, centred, n.where), axes)
@@ -131,6 +168,6 @@ def layer_normalisation(n: GraphNode) -> Operand:
     return value
 
 
-def _mean(n: GraphNode, x: OnnxValue, axes: Sequence[int]) -> OnnxValue:
-    mean = n.tracer.value(n.tracer.builder.mean(n.tracer.node(x, n.where), axes, n.text), n.where)
-    return n.tracer.reshape(n.tracer.lift(mean, n.where), _kept(x.shape, axes), n.where)
+def _mean(n: OnnxNode, x: OnnxValue, axes: Sequence[int]) -> OnnxValue:
+    mean = n.builder.value(n.builder.composer.mean(n.builder.node(x, n.where), axes, n.text), n.where)
+    return n.builder.reshape(n.builder.lift(mean, n.where), _kept(x.shape, axes), n.where)

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.node import AnyNode, T
-from integraph.frontends.onnx.tensors import KINDS, Array, type_name
+from integraph.frontends.onnx.builder import Operand
+from integraph.frontends.onnx.node import OnnxNode
+from integraph.frontends.onnx.tensors import KINDS, type_name
 
 FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64, "FLOAT16": np.float16}
 
 
-def cast(n: AnyNode[T]) -> T | Array:
+def cast(n: OnnxNode) -> Operand:
     x, kind = n.operand(0), type_name(n.attributes.get("to", 0))
     if not isinstance(x, np.ndarray):
         if kind not in FLOATS:
@@ -33,7 +34,7 @@ def cast(n: AnyNode[T]) -> T | Array:
     return x.astype(KINDS[kind][2])
 
 
-def reshape(n: AnyNode[T]) -> T | Array:
+def reshape(n: OnnxNode) -> Operand:
     x, shape = n.operand(0), n.integers(1, "sizes")
     if not n.attributes.get("allowzero"):
         if any(size == 0 and k >= len(x.shape) for k, size in enumerate(shape)):
@@ -42,16 +43,16 @@ def reshape(n: AnyNode[T]) -> T | Array:
     return reshaped(n, x, shape)
 
 
-def reshaped(n: AnyNode[T], x: T | Array, shape: Sequence[int]) -> T | Array:
+def reshaped(n: OnnxNode, x: Operand, shape: Sequence[int]) -> Operand:
     if not isinstance(x, np.ndarray):
-        return n.tracer.reshape(x, shape, n.where)
+        return n.builder.reshape(x, shape, n.where)
     try:
         return x.reshape(shape)
     except (ValueError, OverflowError):
         raise SourceError(f"{n.where} gives shape {tuple(shape)} to a constant of shape {x.shape}") from None
 
 
-def flatten(n: AnyNode[T]) -> T | Array:
+def flatten(n: OnnxNode) -> Operand:
     x = n.operand(0)
     axis = n.attributes.get("axis", 1)
     axis += len(x.shape) if axis < 0 else 0
@@ -60,7 +61,7 @@ def flatten(n: AnyNode[T]) -> T | Array:
     return reshaped(n, x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
-def axes_of(n: AnyNode[T], rank: int) -> list[int] | None:
+def axes_of(n: OnnxNode, rank: int) -> list[int] | None:
     axes = n.integers(1, "axes") if n.given(1) is not None else n.attributes.get("axes")
     if axes is None:
         return None
@@ -70,7 +71,7 @@ def axes_of(n: AnyNode[T], rank: int) -> list[int] | None:
     return positions
 
 
-def squeeze(n: AnyNode[T]) -> T | Array:
+def squeeze(n: OnnxNode) -> Operand:
     x = n.operand(0)
     axes = axes_of(n, len(x.shape))
     gone = [k for k, size in enumerate(x.shape) if size == 1] if axes is None else axes
@@ -79,7 +80,7 @@ def squeeze(n: AnyNode[T]) -> T | Array:
     return reshaped(n, x, [size for k, size in enumerate(x.shape) if k not in gone])
 
 
-def unsqueeze(n: AnyNode[T]) -> T | Array:
+def unsqueeze(n: OnnxNode) -> Operand:
     x = n.operand(0)
     count = len(n.attributes["axes"]) if "axes" in n.attributes else n.constant(1, "axes").size
     axes = axes_of(n, len(x.shape) + count) or []
@@ -87,20 +88,20 @@ def unsqueeze(n: AnyNode[T]) -> T | Array:
     return reshaped(n, x, [1 if k in axes else next(rest) for k in range(len(x.shape) + len(axes))])
 
 
-def transpose(n: AnyNode[T]) -> T | Array:
+def transpose(n: OnnxNode) -> Operand:
     x = n.operand(0)
     return transposed(n, x, n.attributes.get("perm", range(len(x.shape))[::-1]))
 
 
-def transposed(n: AnyNode[T], x: T | Array, perm: Sequence[int]) -> T | Array:
+def transposed(n: OnnxNode, x: Operand, perm: Sequence[int]) -> Operand:
     if not isinstance(x, np.ndarray):
-        return n.tracer.transpose(x, perm, n.where)
+        return n.builder.transpose(x, perm, n.where)
     if sorted(perm) != list(range(x.ndim)):
         raise SourceError(f"{n.where} permutes axes by {list(perm)}, the constant has shape {x.shape}")
     return x.transpose(perm)
 
 
-def concat(n: AnyNode[T]) -> T | Array:
+def concat(n: OnnxNode) -> Operand:
     if len(n.inputs) == 1:
         return n.operand(0)
     parts = [n.constant(k, "parts") for k in range(len(n.inputs))]
@@ -112,25 +113,25 @@ def concat(n: AnyNode[T]) -> T | Array:
         raise SourceError(f"{n.where} joins shapes {[p.shape for p in parts][:8]} along axis {axis}") from None
 
 
-def identity(n: AnyNode[T]) -> T | Array:
+def identity(n: OnnxNode) -> Operand:
     return n.operand(0)
 
 
-def dropout(n: AnyNode[T]) -> T | Array:
+def dropout(n: OnnxNode) -> Operand:
     mode = n.given(2)
     if mode is not None and (not isinstance(mode, np.ndarray) or mode.any()):
         raise SourceError(f"{n.where} is in training mode: save the model for inference")
     return inference(n)
 
 
-def inference(n: AnyNode[T]) -> T | Array:
+def inference(n: OnnxNode) -> Operand:
     """The first operand, of a node that does something else in training."""
     if n.opset < 7 and not n.attributes.get("is_test"):
         n.notes.append(f"{n.where}: it says is_test = 0, and is read as in inference")
     return n.operand(0)
 
 
-def constant(n: AnyNode[T]) -> T | Array:
+def constant(n: OnnxNode) -> Operand:
     if len(n.attributes) != 1:
         raise SourceError(f"{n.where} has {len(n.attributes)} values: it needs one")
     name, value = next(iter(n.attributes.items()))
@@ -143,7 +144,7 @@ def constant(n: AnyNode[T]) -> T | Array:
     raise SourceError(f"{n.where} holds a {name}: numbers are supported")
 
 
-def constant_of_shape(n: AnyNode[T]) -> T | Array:
+def constant_of_shape(n: OnnxNode) -> Operand:
     shape = n.room(*n.integers(0, "sizes"))
     value = n.decoded(n.attributes["value"]) if "value" in n.attributes else np.zeros(1)
     if value.size != 1:

@@ -8,20 +8,21 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx import shape_operators
-from integraph.frontends.onnx.builder import GraphNode, OnnxValue, Operand
+from integraph.frontends.onnx.builder import OnnxValue, Operand
+from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.tracer import broadcast
 from integraph.targets.graph_evaluation import STRUCTURE
 
 
-def concat(n: GraphNode) -> Operand:
+def concat(n: OnnxNode) -> Operand:
     parts = [n.operand(k) for k in range(len(n.inputs))]
     if len(parts) == 1 or all(isinstance(part, np.ndarray) for part in parts):
         return shape_operators.concat(n)
     axis = axis_of(n, n.attributes.get("axis", 1), len(parts[0].shape))
-    return n.tracer.draw("concat", *parts, where=n.where, data=(axis,))
+    return n.builder.draw("concat", *parts, where=n.where, data=(axis,))
 
 
-def split(n: GraphNode) -> tuple[Operand, ...]:
+def split(n: OnnxNode) -> tuple[Operand, ...]:
     x = n.operand(0)
     axis = axis_of(n, n.attributes.get("axis", 0), len(x.shape))
     size = x.shape[axis]
@@ -42,7 +43,7 @@ def split(n: GraphNode) -> tuple[Operand, ...]:
     return tuple(parts)
 
 
-def slices(n: GraphNode) -> Operand:
+def slices(n: OnnxNode) -> Operand:
     x = n.operand(0)
     given = (
         [
@@ -74,7 +75,7 @@ def _clamped(size: int, start: int, end: int, step: int) -> tuple[int, int, int]
     return entries.start, step, len(entries)
 
 
-def _cut(n: GraphNode, x: Operand, cuts: dict[int, tuple[int, int, int]]) -> Operand:
+def _cut(n: OnnxNode, x: Operand, cuts: dict[int, tuple[int, int, int]]) -> Operand:
     """(start, step, count) of some axes; all of the others."""
     data = tuple(cuts.get(axis, (0, 1, size)) for axis, size in enumerate(x.shape))
     if all(cut == (0, 1, size) for cut, size in zip(data, x.shape, strict=True)):
@@ -82,7 +83,7 @@ def _cut(n: GraphNode, x: Operand, cuts: dict[int, tuple[int, int, int]]) -> Ope
     return moved(n, "slice", x, data)
 
 
-def gather(n: GraphNode) -> Operand:
+def gather(n: OnnxNode) -> Operand:
     x, indices = n.operand(0), n.constant(1, "indices")
     axis = axis_of(n, n.attributes.get("axis", 0), len(x.shape))
     size = x.shape[axis]
@@ -93,17 +94,22 @@ def gather(n: GraphNode) -> Operand:
     return shape_operators.reshaped(n, taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 
-def expand(n: GraphNode) -> Operand:
+def expand(n: OnnxNode) -> Operand:
     x = n.operand(0)
     return spread(n, x, broadcast(x.shape, n.room(*n.integers(1, "sizes")), n.where))
 
 
-def spread(n: GraphNode, x: Operand, shape: tuple[int, ...]) -> Operand:
+def spread(n: OnnxNode, x: Operand, shape: tuple[int, ...]) -> Operand:
     return x if x.shape == shape else moved(n, "broadcast", x, (shape,))
 
 
-def where(n: GraphNode) -> Operand:
-    condition, a, b = n.constant(0, "conditions"), n.operand(1), n.operand(2)
+def where(n: OnnxNode) -> Operand:
+    choice, a, b = n.operand(0), n.operand(1), n.operand(2)
+    if isinstance(choice, OnnxValue) and choice.limit is not None:
+        value, note = n.builder.softplus(choice, n.traced(1), n.traced(2), n.where)
+        n.notes.append(note)
+        return value
+    condition = n.constant(0, "conditions")
     if condition.dtype.kind != "b":
         raise SourceError(f"{n.where} chooses by constants of type {condition.dtype}: they must be truth values")
     shape = n.room(*broadcast(condition.shape, broadcast(a.shape, b.shape, n.where), n.where))
@@ -117,21 +123,21 @@ def where(n: GraphNode) -> Operand:
         if isinstance(x, np.ndarray) and x.dtype.kind != "f":
             raise SourceError(f"{n.where} chooses constants of type {x.dtype}: they must be floats")
     if isinstance(a, OnnxValue):
-        return n.tracer.choose(first, a, b, n.where)
+        return n.builder.choose(first, a, b, n.where)
     assert isinstance(b, OnnxValue)
-    return n.tracer.choose(~first, b, a, n.where)
+    return n.builder.choose(~first, b, a, n.where)
 
 
-def moved(n: GraphNode, op: str, x: Operand, data: tuple[Any, ...]) -> Operand:
+def moved(n: OnnxNode, op: str, x: Operand, data: tuple[Any, ...]) -> Operand:
     """An operation that moves entries, of constants of any type too."""
     if isinstance(x, OnnxValue):
-        return n.tracer.move(op, x, data, n.where)
+        return n.builder.move(op, x, data, n.where)
     value = np.asarray(STRUCTURE[op](x, data))
     n.room(*value.shape)
     return value
 
 
-def axis_of(n: GraphNode, axis: int, rank: int) -> int:
+def axis_of(n: OnnxNode, axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise SourceError(f"{n.where}: axis {axis} of a tensor with {rank} axes")
     return axis % rank

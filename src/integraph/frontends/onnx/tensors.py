@@ -24,8 +24,8 @@ KINDS = {
 MOST_AXES = 16
 
 
-def decode(tensor: Any, what: str, masks: bool = False) -> Array:
-    """The numbers of a TensorProto; `what` names it in errors. −∞ passes if it may be part of a mask."""
+def decode(tensor: Any, what: str) -> Array:
+    """The numbers of a TensorProto; `what` names it in errors. −∞ passes, as part of a mask."""
     onnx = need("onnx", "onnx")
     kind = type_name(tensor.data_type)
     if kind not in KINDS:
@@ -46,7 +46,7 @@ def decode(tensor: Any, what: str, masks: bool = False) -> Array:
         array = np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(dims)
     except Exception as reason:  # whatever the decoder raises, it is the file
         raise FileError(f"{what} cannot be decoded: {reason}") from None
-    return finite(array.astype(dtype), what, masks)
+    return finite(array.astype(dtype), what, masks=True)
 
 
 def whole(tensor: Any, what: str) -> None:

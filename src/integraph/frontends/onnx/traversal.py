@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic
+from collections.abc import Iterable
+from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.node import OnnxNode, R, T, attributes, show
-from integraph.frontends.onnx.tensors import Array, decode, type_name, whole
+from integraph.frontends.onnx.builder import OnnxGraphBuilder, OnnxValue, Operand
+from integraph.frontends.onnx.node import OnnxNode, attributes, show
+from integraph.frontends.onnx.operators import DOMAINS
+from integraph.frontends.onnx.tensors import decode, type_name, whole
 
 OLDEST, NEWEST = 6, 28
 UNFOLD = 1 << 26  # numbers that may be made besides those of the file
 CONTROL = ("If", "Loop", "Scan")
 
-Rules = Mapping[
-    str, Mapping[str, Callable[[OnnxNode[T, R]], T | Array | tuple[T | Array, ...]]]
-]  # by domain and operator
 
-
-class OnnxTraversal(Generic[T, R]):
+class OnnxTraversal:
     """Tensors by name, constants decoded when they are asked for."""
 
-    def __init__(self, model: Any, tracer: R, rules: Rules[T, R]) -> None:
+    def __init__(self, model: Any, builder: OnnxGraphBuilder) -> None:
         self.graph = model.graph
-        self.tracer = tracer
-        self.rules = rules
+        self.builder = builder
         self.opset = _opset(model)
         self.functions = {(f.domain, f.name) for f in model.functions}
         self.stored = {tensor.name: tensor for tensor in self.graph.initializer}
         self.notes: list[str] = []
-        self.values: dict[str, T | Array] = {}
+        self.values: dict[str, Operand] = {}
 
-    def outputs(self, start: T) -> list[T | Array]:
+    def outputs(self, start: OnnxValue) -> list[Operand]:
         """The outputs of the graph, whose input is `start`."""
         self.values[given(self.graph)[0].name] = start
         for index, proto in self._needed():
@@ -51,13 +48,13 @@ class OnnxTraversal(Generic[T, R]):
         return needed[::-1]
 
     def _step(self, proto: Any, where: str) -> None:
-        rules = self.rules.get(proto.domain)
+        rules = DOMAINS.get(proto.domain)
         if (proto.domain, proto.op_type) in self.functions:
             raise SourceError(f"{where} is a function that the file defines: save the model with functions inlined")
         if rules is None or proto.op_type not in rules:
             domain = f" of domain {show(proto.domain)!r}" if proto.domain else ""
             why = " (what it computes depends on the data)" if proto.op_type in CONTROL else ""
-            supported = ", ".join(sorted(self.rules[""]))
+            supported = ", ".join(sorted(DOMAINS[""]))
             raise SourceError(f"{where}{domain} is not supported{why}: supported are {supported}")
         inputs = tuple(self._value(name, where) if name else None for name in proto.input)
         options = attributes(proto, where, self.opset)
@@ -67,21 +64,21 @@ class OnnxTraversal(Generic[T, R]):
         if proto.op_type == "BatchNormalization" and self.opset < 14 and any(proto.output[1:]):
             raise SourceError(f"{where} has {len(proto.output)} outputs, so it is in training mode: save for inference")
         text, count = show(proto.name or proto.output[0]), len(proto.output)
-        node = OnnxNode(proto.op_type, where, text, self.opset, inputs, count, options, self.tracer, self.notes)
+        node = OnnxNode(proto.op_type, where, text, self.opset, inputs, count, options, self.builder, self.notes)
         produced = rules[proto.op_type](node)
         results = produced if isinstance(produced, tuple) else (produced,)
         if not self.wanted.isdisjoint(proto.output[len(results) :]):
             raise SourceError(f"{where}: its second output is used, only the first is supported")
         self.values.update((name, value) for name, value in zip(proto.output, results, strict=False) if name)
 
-    def _value(self, name: str, where: str) -> T | Array:
+    def _value(self, name: str, where: str) -> Operand:
         if name not in self.values:
             if name not in self.stored:
                 later = any(name in proto.output for proto in self.graph.node)
                 why = ", only a later one: the nodes form a cycle, or are not in order" if later else ""
                 raise SourceError(f"{where} needs tensor {show(name)}, which nothing before it gives{why}")
-            array = decode(self.stored[name], f"initializer {show(name)}", self.tracer.masks)
-            self.tracer.spend(array.size, f"initializer {show(name)}")
+            array = decode(self.stored[name], f"initializer {show(name)}")
+            self.builder.spend(array.size, f"initializer {show(name)}")
             self.values[name] = array
         return self.values[name]
 

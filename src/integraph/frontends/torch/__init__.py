@@ -1,4 +1,9 @@
-"""PyTorch modules → networks: a plain `nn.Sequential` from its attributes, anything else through `torch.export`."""
+"""PyTorch modules → networks: a plain `nn.Sequential` from its attributes, anything else through `torch.export`.
+
+To read in this order: `sequential` (attributes), `export` (the user's module, borrowed), `aten` (the graph of its
+operations), `call` and `operations` (one rule each, over `frontends.tracer`), `spot_check` (the module beside the net
+that was read). torch is handed on as an argument, and is imported here alone.
+"""
 
 from __future__ import annotations
 

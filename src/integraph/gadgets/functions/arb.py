@@ -49,7 +49,7 @@ class BallFunctions:
 
     def __init__(self) -> None:
         for name, (function, count) in SCALARS.items():
-            setattr(self, name, np.frompyfunc(_of_balls(function), count, 1))
+            setattr(self, name, np.frompyfunc(_of_balls(function, count), count, 1))
 
     def logistic(self, x: Array, k: Array, *z: Array) -> tuple[Array, ...]:
         """N e^{−max(x, 0)} has the sign of N, which is monotone in time."""
@@ -69,22 +69,29 @@ class BallFunctions:
     def gaps(self, t: Any, s: Array, c: Array, u: Array) -> tuple[Array, Array]:
         """With any number near the largest σt as M: what is divided by e^M is so above and below the bar."""
         v = t * (s + c)
-        middles: Array = np.frompyfunc(lambda y: max(y.mid(), ZERO) if y.is_finite() else ZERO, 1, 1)(v)
-        top = np.max(middles, axis=-2, keepdims=True)
+        top = np.max(np.frompyfunc(_above_zero, 2, 1)(v, u), axis=-2, keepdims=True)
         return v - top, top
 
     def normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, grown: Array) -> tuple[Array, Array]:
-        n = arb_normaliser.value(t, u, m, sigma) * self.exp(-top)[..., 0, :]
-        return n, arb_normaliser.while_positive(t, u, m, sigma)
+        return arb_normaliser.value(t, u, m, sigma, top), arb_normaliser.while_positive(t, u, m, sigma)
 
     def log_normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
         """Whatever `top` is."""
         return self.log(n)
 
 
-def _of_balls(function: Callable[..., arb]) -> Callable[..., arb]:
+def _of_balls(function: Callable[..., arb], count: int) -> Callable[..., arb]:
     """Plain numbers among the arguments are exact."""
-    return lambda *values: function(*(v if isinstance(v, arb) else arb(v) for v in values))
+    if count == 1:
+        return lambda x: function(x if type(x) is arb else arb(x))
+    if count == 2:
+        return lambda x, y: function(x if type(x) is arb else arb(x), y if type(y) is arb else arb(y))
+    return lambda *values: function(*[v if type(v) is arb else arb(v) for v in values])
+
+
+def _above_zero(v: arb, u: arb) -> arb:
+    """The middle of v, if it is positive and u has a part in N."""
+    return max(v.mid(), ZERO) if v.is_finite() and not u.is_zero() else ZERO
 
 
 def _sign(x: arb) -> arb:

@@ -2,7 +2,7 @@
 
 The integral falls with a and with |b|, so its range comes from two corners. At a corner it is I = ∫ exp(−2As − B²s²) ds
 with A = ca/2, B = |b|√(c/2): two error functions that add where −B² ≤ A ≤ 0; for A > 0 the difference of two scaled
-ones, or quadrature where that cancels; read from its other end for A < −B².
+ones, or quadrature where too much of that cancels; read from its other end for A < −B².
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from flint import acb, arb, ctx
 
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import ZERO, both, precision
+from integraph.numbers.arb.conversion import ZERO, intersection, precision
 from integraph.numbers.arb.ranges import HALF, UNKNOWN
 
 GUARD = 32  # bits
-FLAT = 4  # an exponent up to which the scaled error functions cancel
+FLAT = 2.0**-16  # up to which A and B are so small that the scaled error functions cancel
 
 
 def gauss(z: arb, a: arb, b: arb, c: arb) -> arb:
@@ -40,12 +40,12 @@ def _at(a: arb, b: arb, c: arb) -> arb:
 
 def _falling(A: arb, B: arb) -> arb:
     """For A ≥ 0; with E = (1 − e^{−2A})/(2A), E − B²/(4A³) ≤ I ≤ E, which is all there is to know for B ≪ A."""
-    if 2 * A + B * B <= FLAT:
+    if A <= FLAT and B <= FLAT:
         return acb.integral(lambda s, _: (-s * (2 * A + B * B * s)).exp(), 0, 1).real
     most = ranges.expm1c(-2 * A)
     known = most.union(most - B * B / (4 * A**3))
     value = (_scaled(A / B) - (-2 * A - B * B).exp() * _scaled(B + A / B)) / (2 * B)
-    return both(value, known)
+    return intersection(value, known)
 
 
 def _scaled(x: arb) -> arb:

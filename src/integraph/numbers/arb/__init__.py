@@ -1,0 +1,6 @@
+"""Balls of Arb, in as many bits as needed: conversions, ranges, matrices, and jets (Taylor coefficients over a box).
+
+Only this folder, `gadgets/functions` and `certify` import python-flint.
+
+Read `conversion`, `ranges`, `matrices`, `jet_powers` and `jet_functions` (one variable), and `jets` (many).
+"""

@@ -2,7 +2,7 @@
 
 A ball that is not finite knows nothing: as an upper bound it is ∞, as a lower bound of a size 0. Arb says NaN where it
 gives up, and NaN compares as it likes, so no bound leaves this module as NaN. The precision is the process's, set by
-`precision(bits)` around whatever computes.
+`precision(bits)` around whatever computes; other threads wait there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import RLock
 
 from flint import arb, arb_mat, ctx
 
@@ -19,13 +20,15 @@ from integraph.numbers.arrays import Floats
 Balls = list[arb]
 ZERO, ONE = arb(0), arb(1)
 LARGEST = sys.float_info.max
+_TURN = RLock()
+TIE = 256  # bits to which a number is halfway between two floats if it ever is
 FIRST, MOST = 64, 4096  # bits a proof starts with, and gives up at
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Arb's precision, put back at the end."""
-    with ctx.workprec(bits):
+    with _TURN, ctx.workprec(bits):
         yield
 
 
@@ -55,7 +58,7 @@ def hull(*balls: arb) -> arb:
     return union
 
 
-def both(a: arb, b: arb) -> arb:
+def intersection(a: arb, b: arb) -> arb:
     """What two enclosures of one number have in common. Neither loses its sign, or an end, to the other."""
     if not a.is_finite() or not b.is_finite():
         return b if b.is_finite() else a
@@ -100,3 +103,16 @@ def smallest(ball: arb) -> float:
     if not ball.is_finite():
         return 0.0
     return max(below(ball.abs_lower()), 0.0)
+
+
+def rounded(ball: arb) -> float | None:
+    """The float64 next to the number in the ball, ±∞ if that is too large; None where the ball does not decide it.
+
+    At the precision of whatever made the ball; of a number halfway between two floats, to all bits, it is either.
+    """
+    if not ball.is_finite():
+        return None
+    low, high = float(ball.lower()), float(ball.upper())
+    if low != high and not (math.nextafter(low, high) == high and ball.rel_accuracy_bits() > TIE):
+        return None
+    return float(ball) + 0.0

@@ -14,7 +14,7 @@ from fractions import Fraction
 from flint import arb
 
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import ONE, ZERO, Balls, both
+from integraph.numbers.arb.conversion import ONE, ZERO, Balls, intersection
 from integraph.numbers.arb.jet_powers import cbrt, power
 from integraph.numbers.arb.ranges import UNKNOWN, monotone
 
@@ -50,7 +50,7 @@ def sharpened(recurrence: Recurrence, x: arb, n: int) -> Balls:
             whole[k] = at_low[k].union(at_high[k])
         else:
             form = at_centre[k] + (k + 1) * slope * (x - centre)
-            whole[k] = both(whole[k], form)
+            whole[k] = intersection(whole[k], form)
     return whole[: n + 1]
 
 

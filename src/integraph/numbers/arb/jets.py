@@ -20,11 +20,10 @@ from typing import Any, Protocol
 from flint import arb, arb_poly, ctx
 
 from integraph.clock import check_deadline
-from integraph.numbers.arb.conversion import ONE, Balls, hull
+from integraph.numbers.arb.conversion import ONE, ZERO, Balls, hull
 from integraph.numbers.arb.jet_functions import coefficients, thin
 from integraph.numbers.arb.jet_powers import power, real_power
 from integraph.numbers.arb.ranges import UNKNOWN, abs_
-from integraph.numbers.arb.sparse import Sparse
 from integraph.numbers.balls import rational
 from integraph.numbers.multi_index import of_degree
 
@@ -42,6 +41,39 @@ class Operation(Protocol):
     def op(self) -> str: ...
     @property
     def text(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sparse:
+    """A polynomial with few nonzero coefficients, {exponent: coefficient}, and what jets need of `arb_poly`."""
+
+    terms: dict[int, arb]
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __getitem__(self, exponent: int) -> arb:
+        return self.terms.get(exponent, ZERO)
+
+    def __neg__(self) -> Sparse:
+        return Sparse({exponent: -x for exponent, x in self.terms.items()})
+
+    def __add__(self, other: Sparse) -> Sparse:
+        terms = dict(self.terms)
+        for exponent, x in other.terms.items():
+            terms[exponent] = terms[exponent] + x if exponent in terms else x
+        return Sparse(terms)
+
+    def __mul__(self, other: Sparse) -> Sparse:
+        terms: dict[int, arb] = {}
+        for i, x in self.terms.items():
+            check_deadline()
+            for j, y in other.terms.items():
+                if i + j in terms:
+                    terms[i + j] += x * y
+                else:
+                    terms[i + j] = x * y
+        return Sparse(terms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,12 +9,12 @@ from typing import Any
 from integraph.bounds.paper import theorem1
 from integraph.constructions.theorem1.lemma4 import required_bits
 from integraph.errors import UsageError
-from integraph.paper.digits import apart, digits
-from integraph.paper.equations import written
+from integraph.paper.digits import digits, largest_error
+from integraph.paper.equations import program_terms
 from integraph.paper.integrator import Escape, integrate
 from integraph.paper.items.lemma4 import compiled
 from integraph.paper.items.lemmas import B, W, lemma_3
-from integraph.paper.items.theorem1 import MONOMIALS, D, built, chosen
+from integraph.paper.items.theorem1 import MONOMIALS, D, compiled_program, printed_choice
 from integraph.paper.lemma4_equations import Lemma4, psi
 from integraph.paper.rows import Finding, erratum, size
 from integraph.program import Program
@@ -55,7 +55,7 @@ def step_2() -> Finding:
         lemma = Lemma4(1, N, c, 1.0, step_2=which)
         states = lemma.equations().path(lemma.start((x,)), steps=2)[2]
         left[which] = [float(states[f"mu{k},0"]) for k in range(1, N + 1)]
-        bumps = max(bumps, apart([states[f"lam{k},0"] for k in range(N + 1)], psi(N, c, x)))
+        bumps = max(bumps, largest_error([states[f"lam{k},0"] for k in range(N + 1)], psi(N, c, x)))
     wrong, right = (max(map(abs, left[which])) for which in ("printed", "corrected"))
     shown = ", ".join(f"{value:.3f}" for value in left["printed"])
     return Finding(
@@ -92,7 +92,7 @@ def step_3() -> Finding:
     "printed: D = 7 + ⌈2M(N+1)^d/((N+2)d)⌉. A batch takes two segments, full or not: 7 + 2⌈M(N+1)^d/((N+2)d)⌉",
 )
 def depth() -> Finding:
-    said, program = chosen(), built("paper")
+    said, program = printed_choice(), compiled_program("paper")
     lanes = (said["N"] + 2) * D
     printed, true = 7 + math.ceil(2 * said["terms"] / lanes), theorem1.depth(D, said["N"], said["terms"])
     cases = [
@@ -165,11 +165,11 @@ def numbers() -> Finding:
     bits, bumps = required_bits(lemma.c), psi(lemma.N, lemma.c, x)
     rounded = compiled(lemma, bits=53)
     early = 1 - escape(rounded, x)
-    precise = apart(compiled(lemma)([x])[-len(bumps) :].tolist(), [m.log(value) for value in bumps])
+    precise = largest_error(compiled(lemma)([x])[-len(bumps) :].tolist(), [m.log(value) for value in bumps])
     plus = compiled(lemma, plus_one=True, bits=53)([x], "taylor")[-len(bumps) :]
-    remark = apart(plus.tolist(), [m.log(1 + value) for value in bumps])
+    remark = largest_error(plus.tolist(), [m.log(1 + value) for value in bumps])
     refused = [engine for engine in ("exact", "taylor", "oracle") if _refuses(compiled(lemma), x, engine)]
-    N = chosen()["N"]
+    N = printed_choice()["N"]
     terms, printed = MONOMIALS * (N + 2) ** D, 2**D * MONOMIALS * (N + 1) ** D
     return Finding(
         f"N = 7, c = 28, x = {x:g}: with controls rounded to float64 the exact flow of step 4 escapes "
@@ -186,11 +186,11 @@ def escape(program: Program, x: float) -> Any:
     "end."""
     states: list[Any] = [x, *[0] * (program.width - 1)]
     for number in range(3):
-        states = integrate(written(program, number), states)
+        states = integrate(program_terms(program, number), states)
     cases = []
     for register in range(program.width // 2):  # α and λ, each by itself: their equations see no other
         try:
-            integrate([term for term in written(program, 3) if term[0] == register], states)
+            integrate([term for term in program_terms(program, 3) if term[0] == register], states)
         except Escape as end:
             cases.append(end.time)
     return min(cases, default=2)

@@ -10,11 +10,10 @@ import numpy as np
 from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.constructions.theorem1.lemma4 import TABLE_I, bootstrap, layout, required_bits
 from integraph.gadgets.partition import controls
-from integraph.paper.digits import apart, digits
-from integraph.paper.equations import same, written
-from integraph.paper.lemma4_equations import Lemma4, matrices, psi
+from integraph.paper.digits import digits, largest_error
+from integraph.paper.equations import program_terms, same_terms
+from integraph.paper.lemma4_equations import NAMES, Lemma4, matrices, psi, table_column
 from integraph.paper.rows import Finding, item, shared, size
-from integraph.paper.table1 import NAMES, column
 from integraph.program import Program, Registers, View, build
 
 FIGURE = (3, 20.0)  # N and c of Figure 1
@@ -49,17 +48,17 @@ def integrated() -> tuple[list[dict[str, Any]], ...]:
 )
 def lemma_4() -> Finding:
     program, equations = compiled(LEMMA), LEMMA.equations()
-    alike = [same(written(program, n), equations.terms(n), ROUNDED) for n in range(7)]
+    alike = [same_terms(program_terms(program, n), equations.terms(n), ROUNDED) for n in range(7)]
     ended: list[Any] = []
     wanted: list[Any] = []
     sums: list[Any] = []
     for x, path in zip(X, integrated(), strict=True):
-        for values in column(LEMMA, x, 7).values():
+        for values in table_column(LEMMA, x, 7).values():
             ended += [path[7][name] for name in values]
             wanted += values.values()
         for j in range(LEMMA.d):
             sums.append(sum(path[2][f"lam{k},{j}"] for k in range(LEMMA.N + 1)))
-    end, one = apart(ended, wanted, RELATIVE), apart(sums, [1] * len(sums))
+    end, one = largest_error(ended, wanted, RELATIVE), largest_error(sums, [1] * len(sums))
     exponential = max(_bidiagonal(N) for N in (1, 3, 8))
     fixed = max(_controls(N) for N in (1, 3, 8))
     good = program.width == 2 * (LEMMA.N + 2) * LEMMA.d and program.depth == 7 and all(alike)
@@ -78,14 +77,14 @@ def _bidiagonal(N: int) -> float:
     m = digits()
     exponential = m.expm(matrices(N).A)
     wanted = [(0.5 if k == n else -0.5 if n == k + 1 else 0.0) for k in range(N + 1) for n in range(N + 1)]
-    return apart([exponential[k, n] for k in range(N + 1) for n in range(N + 1)], wanted)
+    return largest_error([exponential[k, n] for k in range(N + 1) for n in range(N + 1)], wanted)
 
 
 def _controls(N: int) -> float:
     """How far the controls of our step 2 are from the matrices of the paper, relatively."""
     ours, true = controls(N, 200), matrices(N)
     rows = ((ours.A, true.A[0, :]), (ours.B, true.B[0, :]), (ours.b, true.b), (ours.kappa, true.kappa))
-    return max(apart(row.tolist(), list(wanted), RELATIVE) for row, wanted in rows)
+    return max(largest_error(row.tolist(), list(wanted), RELATIVE) for row, wanted in rows)
 
 
 @item(
@@ -99,10 +98,10 @@ def table_1() -> Finding:
     errors = np.zeros((2, len(TABLE_I), 8))
     for step in range(8):
         for x, path, run in zip(X, integrated(), flow.path, strict=True):
-            for row, values in enumerate(column(LEMMA, x, step).values()):
+            for row, values in enumerate(table_column(LEMMA, x, step).values()):
                 float64 = dict(zip(LEMMA.registers, run[step].tolist(), strict=True))
                 for which, states in enumerate((path[step], float64)):
-                    off = apart([states[name] for name in values], values.values(), RELATIVE)
+                    off = largest_error([states[name] for name in values], values.values(), RELATIVE)
                     errors[which, row, step] = max(errors[which, row, step], off)
     terms, program = errors.max(axis=(1, 2)).tolist()
     head = ("", *(f"step {step}" for step in range(8)))
@@ -128,15 +127,15 @@ def figure_1() -> Finding:
     ours = Partition(N, c)
     x = np.linspace(0.0, 1.0, 481)
     true = np.array([psi(N, c, value) for value in x.tolist()]).T
-    off = apart(ours(x).ravel().tolist(), true.ravel().tolist(), RELATIVE)
-    one = apart(ours(x).sum(0).tolist(), [1] * len(x))
+    off = largest_error(ours(x).ravel().tolist(), true.ravel().tolist(), RELATIVE)
+    one = largest_error(ours(x).sum(0).tolist(), [1] * len(x))
     delta = (1 - m.tanh(m.mpf(c) / (2 * N))) / 2
     outside = max(
         true[k, n] for k in range(N + 1) for n, v in enumerate(x) if not ours.support(k)[0] <= v <= ours.support(k)[1]
     )
     peaks = [float(psi(N, c, m.mpf(k) / N)[k]) for k in range(N + 1)]
-    middle = apart([psi(N, c, (m.mpf(2 * k - 1)) / (2 * N))[k] for k in range(1, N + 1)], [0.5] * N)
-    named = apart([ours.delta], [delta], RELATIVE)
+    middle = largest_error([psi(N, c, (m.mpf(2 * k - 1)) / (2 * N))[k] for k in range(1, N + 1)], [0.5] * N)
+    named = largest_error([ours.delta], [delta], RELATIVE)
     good = max(off, one) <= COMPILED and outside <= delta and named <= COMPILED and middle <= 1e-2
     return Finding(
         f"δ = {float(delta):.6f}, largest ψ_k seen outside its support {float(outside):.6f}; peaks ψ_k(k/N) = "

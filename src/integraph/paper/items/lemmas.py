@@ -13,8 +13,8 @@ import numpy as np
 
 from integraph.gadgets import ln, monomial, tanh
 from integraph.numbers.arrays import Floats
-from integraph.paper.digits import apart, digits
-from integraph.paper.equations import Equations, same, written
+from integraph.paper.digits import digits, largest_error
+from integraph.paper.equations import Equations, program_terms, same_terms
 from integraph.paper.rows import Finding, item, size
 from integraph.program import Program, Registers, Status, build, segment
 
@@ -27,9 +27,9 @@ W, B = (2.0, -0.5, 3.25), -0.75  # of Lemma 3
 
 def lemma_1(a: float, b: float) -> Equations:
     """z = a y₁ + b: ẏ₂ = z − y₂y₃, ẏ₃ = z² − y₃²."""
-    second = (("y2", a, "y1"), ("y2", b), ("y2", -1, "y2", "y3"))
-    third = (("y3", a * a, "y1", "y1"), ("y3", 2 * a * b, "y1"), ("y3", b * b), ("y3", -1, "y3", "y3"))
-    return Equations(("y1", "y2", "y3"), ((*second, *third),))
+    ln_item = (("y2", a, "y1"), ("y2", b), ("y2", -1, "y2", "y3"))
+    product_item = (("y3", a * a, "y1", "y1"), ("y3", 2 * a * b, "y1"), ("y3", b * b), ("y3", -1, "y3", "y3"))
+    return Equations(("y1", "y2", "y3"), ((*ln_item, *product_item),))
 
 
 LEMMA_2 = Equations(("y1", "y2"), ((("y1", 1, "y2"), ("y2", -1, "y2", "y2")),))
@@ -52,21 +52,21 @@ def ends(program: Program, starts: Floats, engine: str) -> Floats:
 Case = tuple[Equations, Program, Floats, Sequence[Sequence[Any]]]  # as printed, our gadget, starts, true ends
 
 
-def compared(cases: Sequence[Case]) -> tuple[dict[str, float], bool]:
+def engine_errors(cases: Sequence[Case]) -> tuple[dict[str, float], bool]:
     """For each engine the largest error over all cases; and whether all terms agree."""
     errors, alike = dict.fromkeys(ACCURACY, 0.0), True
     for equations, gadget, starts, true in cases:
         printed = equations.program()
-        alike = alike and same(written(gadget), equations.terms(0))
+        alike = alike and same_terms(program_terms(gadget), equations.terms(0))
         for engine in errors:
             some = slice(None, None, SLOW if engine == "oracle" else 1)
             states = ends(gadget if engine == "exact" else printed, starts[some], engine)
             wanted = [value for row in true[some] for value in row]
-            errors[engine] = max(errors[engine], apart(states.ravel().tolist(), wanted))
+            errors[engine] = max(errors[engine], largest_error(states.ravel().tolist(), wanted))
     return errors, alike
 
 
-def told(what: str, errors: dict[str, float], alike: bool) -> Finding:
+def finding(what: str, errors: dict[str, float], alike: bool) -> Finding:
     parts = ", ".join(f"{NAMES[engine]} {size(error)}" for engine, error in errors.items())
     terms = "the gadget has exactly these terms" if alike else "the gadget has OTHER terms"
     good = alike and all(error <= ACCURACY[engine] for engine, error in errors.items())
@@ -79,7 +79,7 @@ def told(what: str, errors: dict[str, float], alike: bool) -> Finding:
     "b",
     "lem:tanh",
 )
-def first() -> Finding:
+def tanh_item() -> Finding:
     m, xi, cases = digits(), np.linspace(-7.0, 7.0, 57), []
     for a, b in SLOPES:
         r = Registers()
@@ -88,7 +88,7 @@ def first() -> Finding:
         z = [m.mpf(a) * x + m.mpf(b) for x in xi.tolist()]
         true = [(x, m.tanh(v), v * m.tanh(v)) for x, v in zip(xi.tolist(), z, strict=True)]
         cases.append((lemma_1(a, b), gadget, np.stack([xi, 0 * xi, 0 * xi], 1), true))
-    return told(f"{len(SLOPES)} pairs (a, b), {len(xi)} values ξ in [−7, 7]", *compared(cases))
+    return finding(f"{len(SLOPES)} pairs (a, b), {len(xi)} values ξ in [−7, 7]", *engine_errors(cases))
 
 
 def logarithm() -> Program:
@@ -98,13 +98,13 @@ def logarithm() -> Program:
 
 
 @item("Lemma 2, ln", "ẏ₁ = y₂, ẏ₂ = −y₂² from (0, ξ − 1), ξ > 0: y(1) = (ln ξ, (ξ − 1)/ξ)", "lem:ln")
-def second() -> Finding:
+def ln_item() -> Finding:
     m = digits()
     starts = np.concatenate([-1.0 + 2.0 ** -np.arange(1.0, 7.0), np.linspace(0.0, 3.0, 25), [99.0, 999.0]])  # ξ − 1
     xi = [1 + m.mpf(start) for start in starts.tolist()]
     true = [(m.log(x), (x - 1) / x) for x in xi]
-    outcome = compared([(LEMMA_2, logarithm(), np.stack([0 * starts, starts], 1), true)])
-    return told(f"{len(xi)} values ξ from 2^−6 to 1000", *outcome)
+    outcome = engine_errors([(LEMMA_2, logarithm(), np.stack([0 * starts, starts], 1), true)])
+    return finding(f"{len(xi)} values ξ from 2^−6 to 1000", *outcome)
 
 
 @item(
@@ -137,7 +137,7 @@ def escape() -> Finding:
     "ẏ_{d+1} = (w·y_{1:d} + b) y_{d+1} from (ln ξ, 1): y_{d+1}(1) = e^b ξ₁^w₁ ⋯ ξ_d^w_d; −w and −b divide by it",
     "lem:multiply",
 )
-def third() -> Finding:
+def product_item() -> Finding:
     m = digits()
     xi = np.random.default_rng(3).uniform(0.01, 1.0, (40, len(W)))
     logs = np.log(xi)
@@ -150,11 +150,11 @@ def third() -> Finding:
         rates = [m.mpf(b) + m.fdot(w, row) for row in logs.tolist()]  # of the numbers whose logarithms these floats are
         true = [(*row, m.exp(rate)) for row, rate in zip(logs.tolist(), rates, strict=True)]
         cases.append((lemma_3(w, b), gadget, np.concatenate([logs, np.ones((len(xi), 1))], 1), true))
-    errors, alike = compared(cases)
+    errors, alike = engine_errors(cases)
     there = ends(lemma_3(W, B).program(), cases[0][2], "taylor")
     back = ends(lemma_3([-value for value in W], -B).program(), there, "taylor")
-    returned = apart(back.ravel().tolist(), cases[0][2].ravel().tolist())
-    outcome = told(f"d = 3, {len(xi)} points ξ, w and −w", errors, alike)
+    returned = largest_error(back.ravel().tolist(), cases[0][2].ravel().tolist())
+    outcome = finding(f"d = 3, {len(xi)} points ξ, w and −w", errors, alike)
     return Finding(
         f"{outcome.computed}; there and back again ends {size(returned)} from where it began",
         outcome.good and returned <= ACCURACY["taylor"],
@@ -162,4 +162,4 @@ def third() -> Finding:
     )
 
 
-ITEMS = (first, second, escape, third)
+ITEMS = (tanh_item, ln_item, escape, product_item)

@@ -26,18 +26,18 @@ POINTS = np.concatenate([np.random.default_rng(1).uniform(size=(12, 2)), [[0.0, 
 
 
 @shared
-def built(method: str, eps: float = EPS) -> Program:
+def compiled_program(method: str, eps: float = EPS) -> Program:
     if method == "lean":
         return compiler.compile(F, eps, method=method)
     return compiler.compile(F, eps, method=method, gamma=GAMMA, order=ORDER)
 
 
 @shared
-def proved(method: str, eps: float = EPS) -> Proof:
-    return certify(built(method, eps), F, eps, workers=1, progress=False)
+def method_proof(method: str, eps: float = EPS) -> Proof:
+    return certify(compiled_program(method, eps), F, eps, workers=1, progress=False)
 
 
-def seen(program: Program, engine: str | None = None) -> float:
+def largest_difference(program: Program, engine: str | None = None) -> float:
     """The largest error at the points, f in many digits."""
     m = digits()
     true = [m.cos(m.mpf(x) + m.mpf(y)) / 2 for x, y in POINTS.tolist()]
@@ -45,7 +45,7 @@ def seen(program: Program, engine: str | None = None) -> float:
     return max(float(abs(m.mpf(a) - b)) for a, b in zip(values[:, 0].tolist(), true, strict=True))
 
 
-def chosen() -> dict[str, Any]:
+def printed_choice() -> dict[str, Any]:
     """N, δ, c, W, D by the formulas of the proof, D for whole batches."""
     m = digits()
     constant = m.mpf(math.factorial(ORDER)) / D**ORDER
@@ -63,9 +63,9 @@ def chosen() -> dict[str, Any]:
     "thm:sobolev",
 )
 def theorem_1() -> Finding:
-    program, said, ours = built("paper"), chosen(), theorem1.paper(D, ORDER, EPS, GAMMA)
+    program, said, ours = compiled_program("paper"), printed_choice(), theorem1.paper(D, ORDER, EPS, GAMMA)
     steep, norm = ours.c, sobolev_norm(F, ORDER).norm[1]
-    off, proof = seen(program), proved("paper")
+    off, proof = largest_difference(program), method_proof("paper")
     agrees = (ours.N, program.width, program.depth) == (said["N"], said["W"], said["D"])
     near = abs(ours.delta / said["delta"] - 1) <= 1e-12 and said["c"] <= steep <= said["c"] * 1.05
     enough = Partition(said["N"], steep).delta <= said["delta"]
@@ -113,11 +113,11 @@ def growth() -> Finding:
     "Δ > 1 and the logarithms of ψ_k + 1 avoid the escape; more monomials have to be formed",
 )
 def remark() -> Finding:
-    program, N = built("remark"), chosen()["N"]
-    off, taylor, proof = seen(program), seen(program, "taylor"), proved("remark")
+    program, N = compiled_program("remark"), printed_choice()["N"]
+    off, taylor, proof = largest_difference(program), largest_difference(program, "taylor"), method_proof("remark")
     terms = MONOMIALS * (N + 2) ** D
     depth = 7 + 2 * math.ceil(terms / ((N + 2) * D))
-    fits = program.bits == 53 and (program.width, program.depth) == (chosen()["W"], depth)
+    fits = program.bits == 53 and (program.width, program.depth) == (printed_choice()["W"], depth)
     return Finding(
         f"Δ = 1.25, the same N: {terms} terms M(N + 2)^d, W = {program.width}, D = {program.depth}, in float64. Error "
         f"seen {size(off)} by closed forms, {size(taylor)} by integration of the terms, {proof.status} ≤ "
@@ -132,7 +132,7 @@ def remark() -> Finding:
     "the right-hand sides times D/T give any horizon T",
 )
 def horizon() -> Finding:
-    program = built("remark")
+    program = compiled_program("remark")
     offs = {}
     for T in (1.0, 20.0):
         other = program.rescale_time(T)
@@ -151,10 +151,10 @@ def horizon() -> Finding:
     "product, N and c come from moments",
 )
 def lean() -> Finding:
-    paper, parts, good = built("paper"), [], True
+    paper, parts, good = compiled_program("paper"), [], True
     numbers: dict[str, float] = {}
-    for name, eps in (("asked", EPS), ("proved", proved("paper").upper)):
-        program, proof = built("lean", eps), proved("lean", eps)
+    for name, eps in (("asked", EPS), ("proved", method_proof("paper").upper)):
+        program, proof = compiled_program("lean", eps), method_proof("lean", eps)
         ratio = paper.width * paper.depth / (program.width * program.depth)
         parts.append(
             f"within {size(eps)}: W = {program.width}, D = {program.depth}, {proof.status} ≤ {size(proof.upper)}, W·D "
@@ -163,7 +163,7 @@ def lean() -> Finding:
         numbers |= {f"ratio, {name}": ratio, f"proven, {name}": proof.upper}
         good = good and proof.status == "proved" and proof.upper <= eps and ratio > 1
     return Finding(
-        f"as printed W = {paper.width}, D = {paper.depth}, proved ≤ {size(proved('paper').upper)}. Lean "
+        f"as printed W = {paper.width}, D = {paper.depth}, proved ≤ {size(method_proof('paper').upper)}. Lean "
         + "; ".join(parts),
         good,
         numbers,

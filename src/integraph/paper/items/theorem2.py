@@ -11,7 +11,7 @@ from integraph.api.certificates import certify
 from integraph.bounds.paper import lemma5, theorem2
 from integraph.constructions.recipes import RECIPES
 from integraph.numbers.arrays import Floats
-from integraph.paper.digits import apart, digits
+from integraph.paper.digits import digits, largest_error
 from integraph.paper.items.lemmas import ends, lemma_1
 from integraph.paper.rows import Finding, item, shared, size
 from integraph.program import Program, Registers, build, segment
@@ -39,7 +39,7 @@ def lemma_5() -> Finding:
         clean = np.repeat(xi, len(CORNERS))
         seen = float(np.abs(states - np.stack([clean, np.tanh(clean), clean * np.tanh(clean)], 1)).max())
         predicted = [value for start in starts.tolist() for value in reference_values(*map(m.mpf, start))]
-        identity = max(identity, apart(states.ravel().tolist(), predicted))
+        identity = max(identity, largest_error(states.ravel().tolist(), predicted))
         a = 4 * m.mpf(K) + 2
         printed = float(a * m.exp(a) * delta / (a - 9 * (m.exp(a) - 1) * delta))
         tight = lemma5.tight(K, delta)
@@ -101,7 +101,7 @@ def theorem_2() -> Finding:
         good = good and off <= proof.upper + 1e-14 and terms <= EPS and proof.upper <= EPS
     said, left = printed_rates(network, EPS)
     ours = theorem2.rates(largest(network), width, depth, 1.0, readout(network), EPS)
-    off = max(apart([r.r1, r.r3], pair, 0.0) for r, pair in zip(ours, said, strict=True))
+    off = max(largest_error([r.r1, r.r3], pair, 0.0) for r, pair in zip(ours, said, strict=True))
     return Finding(
         f"W̃ = {width}, D̃ = {depth}, d = {SIZES[0]}, ε = {EPS:g}: W = {numbers['W, paper']}, D = "
         f"{numbers['D, paper']}; "
@@ -205,7 +205,7 @@ def activations() -> Finding:
         wanted = [truth(m.mpf(v)) for v in x.tolist()]
         for engine in ("exact", "taylor"):
             values = recipe.gain * program(starts, engine, rtol=1e-15) + recipe.offset
-            errors[name] = max(errors.get(name, 0.0), apart(values.tolist(), wanted))
+            errors[name] = max(errors.get(name, 0.0), largest_error(values.tolist(), wanted))
     parts = ", ".join(f"{name} {size(error)}" for name, error in errors.items())
     return Finding(
         f"{len(x)} points of [−6, 6], largest error of the closed form and of integration of the terms: {parts}",

@@ -35,6 +35,7 @@ RULES: dict[str, Rule] = {
     "Concat": moves.concat,
     "Constant": conditions.constant,
     "ConstantOfShape": conditions.constant_of_shape,
+    "Conv": sums.convolution,
     "CumSum": conditions.running_sum,
     "Dropout": moves.dropout,
     "Expand": moves.expand,

@@ -52,6 +52,14 @@ def layer_normalisation(
     return centred / np.sqrt((centred * centred).mean(axes, keepdims=True) + epsilon) * scale + bias
 
 
+def convolution(x: Array, weights: Array, bias: Array | float = 0.0, **_: Any) -> Array:
+    """With kernels that cover all there is."""
+    if x.shape[1:] != weights.shape[1:]:
+        raise ValueError(f"Conv of shape {x.shape} with kernels of shape {weights.shape}")
+    total = x.reshape(len(x), -1) @ weights.reshape(len(weights), -1).T + bias
+    return total.reshape(*total.shape, *(1,) * (x.ndim - 2))
+
+
 INSTEAD: dict[str, Callable[..., Any]] = {
     "Acos": np.arccos,
     "Acosh": np.arccosh,
@@ -60,6 +68,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "Atan": np.arctan,
     "Atanh": np.arctanh,
     "BatchNormalization": batch_normalisation,
+    "Conv": convolution,
     "Cosh": np.cosh,
     "Erf": special.erf,
     "FastGelu": fast_gelu,

@@ -12,9 +12,8 @@ import pytest
 
 from integraph.bounds.ranges.interval_functions import log_softmax, logsumexp, softmax
 from integraph.bounds.ranges.propagation import ranges
-from integraph.numbers.intervals import Interval
-from integraph.numbers.range_arithmetic import MOST, mul, power
-from integraph.targets.graph import Builder
+from integraph.numbers.intervals import MOST, Interval, mul, power
+from integraph.targets.graph_builder import Builder
 
 INF = math.inf
 

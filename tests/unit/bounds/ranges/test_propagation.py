@@ -18,7 +18,8 @@ from integraph.bounds.ranges.interval_functions import FUNCTIONS
 from integraph.bounds.ranges.propagation import ranges
 from integraph.errors import SourceError
 from integraph.numbers.intervals import Interval
-from integraph.targets.graph import ACTIVATIONS, Builder, Graph, Node
+from integraph.targets.graph import ACTIVATIONS, Graph, Node
+from integraph.targets.graph_builder import Builder
 from integraph.targets.graph_evaluation import STRUCTURE
 from law import examples
 
@@ -85,6 +86,7 @@ TRUTH: dict[str, Callable[..., Any]] = {
     "gelu_tanh": _tanh_gelu,
     "silu": steep(lambda x: x / (1 + mp.exp(-x))),
     "gaussian": steep(lambda x: mp.exp(-x * x)),
+    "log_cosh": lambda x: abs(x) + mp.log1p(mp.exp(-2 * abs(x))) - mp.log(2),
     "relu": lambda x: max(x, mpf(0)),
     "variable_power": lambda x, y: x**y if x > 0 and abs(y) < 1e5 else NAN,
 }

@@ -160,6 +160,20 @@ def test_false_numbers_under_a_new_seal_are_found_out(
     assert checked.reason
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_assumptions_as_version_0_1_worded_them(
+    case: Callable[[], tuple[integraph.Program, object, Proof]],
+) -> None:
+    program, source, _ = case()
+    now = certificate(case)
+    old = replace(now, assumed=("the balls of Arb enclose what they should", *now.assumed[1:])).sealed()
+    assert old.assumed != now.assumed
+    assert parse(str(old).encode()) == old
+    assert integraph.check(old, program, source)
+    none = replace(now, assumed=now.assumed[1:]).sealed()
+    assert integraph.check(none, program, source).reason == "its assumptions are not those of such a proof"
+
+
 def test_another_program_or_target() -> None:
     program, network, proof = network_case()
     assert proof.certificate is not None

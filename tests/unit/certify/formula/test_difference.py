@@ -15,7 +15,7 @@ import integraph
 from exact_formulas import DIGITS, FORMULAS
 from expression_trees import BOX, VARIABLES, Undefined, trees, value
 from expression_trees import written as text_of
-from integraph.certify.formula import algebra, normal_bound, normal_distance, normal_form
+from integraph.certify.formula import algebra, normal_distance, normal_form
 from integraph.certify.formula.difference import FormulaDifference
 from integraph.certify.problem import Box, Unprovable
 from integraph.certify.search.bisection import uppers
@@ -319,7 +319,7 @@ BREAKS = {
     ),
     "e^a·e^b = e^a": (algebra.Algebra, "exp", lambda self, f: self.function("sin", f)),
     "|x| = x": (normal_form.CONDITIONAL, "abs", lambda n, f, sign: f),
-    "an escape that is not seen": (normal_bound.NormalBound, "_bound", lambda *args: normal_distance.ZERO),
+    "an escape that is not seen": (normal_distance.NormalBound, "_bound", lambda *args: normal_distance.ZERO),
 }  # fmt: skip
 
 

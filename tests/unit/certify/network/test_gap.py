@@ -7,7 +7,7 @@ from flint import arb
 
 import integraph
 from integraph.certify.network.difference import limited
-from integraph.numbers.arb.conversion import both, largest, smallest
+from integraph.numbers.arb.conversion import intersection, largest, smallest
 from network_truth import difference
 from networks import EVERY, random_network
 from slow import mostly_slow
@@ -48,9 +48,9 @@ def test_a_bound_of_the_size_keeps_the_sign() -> None:
 
 
 def test_two_enclosures_have_in_common_what_both_hold() -> None:
-    assert largest(both(arb(-1, 3), arb(1, 3))) == pytest.approx(2)
-    assert both(arb.nan(), arb(1)) == both(arb(1), arb.nan()) == 1
-    assert not both(arb(0, 1), arb(5, 1)).is_finite(), "one of them is wrong: nothing is known"
+    assert largest(intersection(arb(-1, 3), arb(1, 3))) == pytest.approx(2)
+    assert intersection(arb.nan(), arb(1)) == intersection(arb(1), arb.nan()) == 1
+    assert not intersection(arb(0, 1), arb(5, 1)).is_finite(), "one of them is wrong: nothing is known"
 
 
 @pytest.mark.slow

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from integraph import progress
 from integraph.certify.certificate.tree import Leaf, Split, Tree, leaves
 from integraph.certify.problem import Box, Point
-from integraph.certify.search import bar
-from integraph.certify.search.bisection import BoxPart, Job, better, divide, more, settled, sizes
+from integraph.certify.search.bisection import BoxPart, Job, divide, is_settled, is_tighter, next_bits, sizes
 from integraph.certify.search.branch_and_bound import search, urgency
 from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
 from integraph.numbers.arb.conversion import MOST
@@ -114,12 +114,12 @@ def test_bounds_are_largest_over_parts() -> None:
 
 
 def test_what_is_settled() -> None:
-    assert settled(1.0, 1.0)
-    assert settled(0.0, 0.0)
-    assert not settled(1.1, 1.0)
-    assert not settled(NAN, 1.0)
-    assert not settled(1.0, NAN)
-    assert not settled(INF, INF)
+    assert is_settled(1.0, 1.0)
+    assert is_settled(0.0, 0.0)
+    assert not is_settled(1.1, 1.0)
+    assert not is_settled(NAN, 1.0)
+    assert not is_settled(1.0, NAN)
+    assert not is_settled(INF, INF)
 
 
 def test_the_most_urgent_is_farthest_from_its_goal() -> None:
@@ -131,14 +131,14 @@ def test_the_most_urgent_is_farthest_from_its_goal() -> None:
 
 
 def test_precisions_to_try() -> None:
-    assert more(BoxPart(64, 64, (1.0,), None)) == 128
-    assert more(BoxPart(64, 512, (1.0,), None)) == 1024
-    assert more(BoxPart(64, MOST, (1.0,), None)) == 128
-    assert more(BoxPart(MOST, MOST, (1.0,), None)) is None
-    assert better((0.9,), (1.0,), (0.0,))
-    assert better((0.9,), (INF,), (0.0,))
-    assert not better((0.995,), (1.0,), (0.0,))
-    assert not better((0.5, 2.0), (1.0, 2.0), (1.0, 0.0)), "what is settled needs no better bound"
+    assert next_bits(BoxPart(64, 64, (1.0,), None)) == 128
+    assert next_bits(BoxPart(64, 512, (1.0,), None)) == 1024
+    assert next_bits(BoxPart(64, MOST, (1.0,), None)) == 128
+    assert next_bits(BoxPart(MOST, MOST, (1.0,), None)) is None
+    assert is_tighter((0.9,), (1.0,), (0.0,))
+    assert is_tighter((0.9,), (INF,), (0.0,))
+    assert not is_tighter((0.995,), (1.0,), (0.0,))
+    assert not is_tighter((0.5, 2.0), (1.0, 2.0), (1.0, 0.0)), "what is settled needs no better bound"
 
 
 def test_both_halves_are_bounded() -> None:
@@ -179,7 +179,7 @@ def test_a_long_search_shows_a_bar_at_a_terminal(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stderr", screen := _Terminal())
     search(Waves(), SQUARE, gap=0.01)
     assert screen.getvalue() == "", "it was over in a moment"
-    monkeypatch.setattr(bar, "AFTER", 0.0)
+    monkeypatch.setattr(progress, "AFTER", 0.0)
     search(Waves(), SQUARE, gap=0.01, progress=False)
     assert screen.getvalue() == ""
     search(Waves(), SQUARE, gap=0.01)

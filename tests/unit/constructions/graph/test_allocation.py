@@ -16,11 +16,12 @@ from integraph import Graph, build
 from integraph.constructions.graph import emit
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.layout import GraphLayout, program
+from integraph.constructions.graph.magnitude import magnitudes
 from integraph.constructions.graph.packing import RegisterLot, gap, packed
 from integraph.constructions.graph.runs import INPUT
 from integraph.constructions.graph.schedule import ALWAYS
 from integraph.program.views import dense
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from law import examples
 from random_graphs import graphs, laid
 
@@ -116,6 +117,32 @@ def test_what_is_freed_is_back_at_its_start(graph: Graph, free: str) -> None:
     for lot in freed:
         before, after = (held(chosen, lot, lot.last + n, x) for n in (1, 2))
         assert after <= (1e-12 * (1 + before) if free == "clean" else 1.001 * math.exp(-R) * before)
+
+
+@examples(80)
+@given(graphs())
+def test_magnitudes_bound_what_registers_hold(graph: Graph) -> None:
+    """In the end of the flow, where everything is kept."""
+    chosen, x = laid(graph), points(graph)
+    known = magnitudes(chosen.tape)
+    states = program(chosen, R, "").flow(x, states=True).states
+    for lot in chosen.allocation.lots:
+        largest = np.max(np.abs(states[:, lot.place : lot.end]))
+        assert largest <= (1 + 1e-12) * known.end[lot.atoms[-1]]
+        if lot.atoms[-1] in known.cleaned:
+            assert largest <= (1 + 1e-12) * known.cleaned[lot.atoms[-1]]
+
+
+def test_magnitudes_of_one_formula() -> None:
+    """Sums count by their terms where they are cleaned; what nothing is known of starts as if it were tiny."""
+    chosen = laid("tanh(1000*x - 999*y) + ln(tan(x))", box=(1.0, 1.25))
+    known, atoms = magnitudes(chosen.tape), enumerate(chosen.tape.atoms)
+    (arg, alpha, lam, u) = (next(n for n, a in atoms if a.name.startswith(s)) for s in ("arg", "alpha", "lam", "u("))
+    assert known.cleaned[arg] == 1000 * 1.25 + 999 * 1.25
+    assert known.end[arg] == known.start[arg] == 1000 * 1.25 - 999
+    assert known.start[alpha] == known.end[alpha] == 1
+    assert known.cleaned[lam] == known.end[arg]
+    assert (known.end[u], known.start[u]) == (math.inf, 0.0)
 
 
 def test_only_polynomials_are_cleaned() -> None:

@@ -16,20 +16,20 @@ import integraph
 from exact_formulas import DIGITS, FORMULAS, Formula
 from integraph.bounds.perturbation import gadget_ends
 from integraph.bounds.ranges.propagation import ranges
-from integraph.constructions.graph import contraction, enclosure, forms
+from integraph.constructions.graph import enclosure, forms
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.error_budget import bound
 from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.constructions.theorem2.budget import Parts
-from integraph.flow.precise import advance
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program, View
 from integraph.program.views import dense
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 from law import examples
+from multiprecision import PreciseFunctions, advance
 from random_graphs import graphs
 from slow import mostly_slow
 from transformers import to_graph, transformer
@@ -158,7 +158,7 @@ def test_large_sums_are_what_small_ones_are(monkeypatch: pytest.MonkeyPatch, wha
         )
 
     small = found()
-    monkeypatch.setattr(contraction, "SMALL", 1)
+    monkeypatch.setattr(enclosure, "SMALL", 1)
     large = found()
     for inner, outer in ((small.right.low, -large.right.low), (-small.right.high, large.right.high)):
         with np.errstate(invalid="ignore"):

@@ -13,7 +13,8 @@ from integraph.constructions.graph.layout import GraphLayout, layout, program
 from integraph.constructions.graph.rules import lower
 from integraph.errors import SourceError, UsageError
 from integraph.program.box import interval
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 
 FREES = ("keep", "clean", "decay")
 CHAIN = "tanh(2*tanh(2*tanh(2*tanh(2*x+y)+y)+y)+x)"
@@ -156,6 +157,38 @@ def test_decay_is_in_the_budget() -> None:
     assert built.rate >= 40
     assert integraph.compile(CHAIN, free="keep", box=(-1, 1)).budget.residue == 0
     assert integraph.compile(CHAIN, free="clean", box=(-1, 1)).budget.residue == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "box", "x"),
+    [
+        ("1e-8/x*(1e-8/x)^3", (0.5, 2.0), [1.3894163326989197]),  # 1 − 1/x, then 1e-25
+        ("(min(x, 0) - 1e-8/x)*(1e-8/x)^3", (0.02, 0.4), [0.07345025837588029]),
+        ("erf(150*x*y) - tan(1/x)^3", (0.0, 9.0), [0.6466976731640685, 3.885762629030053]),  # (150·x·y)², then cos·sin
+    ],
+)
+def test_small_numbers_are_not_put_where_large_ones_were_cleaned(text: str, box: tuple[float, float], x: list) -> None:
+    """Cleaning leaves 1e-16 of what was there, or what an integrator leaves of it."""
+    built = integraph.compile(text, free="clean", box=box)
+    kept = integraph.compile(text, box=box)
+    wanted = kept([x], engine="precise")
+    np.testing.assert_allclose(built([x]), wanted, rtol=1e-12)
+    np.testing.assert_allclose(built([x], engine="taylor"), wanted, rtol=1e-9)
+    assert built.width <= kept.width
+
+
+def test_large_registers_decay_faster_where_nothing_is_promised() -> None:
+    """exp(x) is 1e152, of which e^−120 would leave 1e100."""
+    built = integraph.compile("ln(exp(x))*x^-1", free="decay", box=(-295, 350))
+    assert built.budget is None
+    np.testing.assert_allclose(built([200.0, 333.0]), 1.0, rtol=1e-9)
+    assert integraph.compile("x^-1*tanh(tanh(x))", free="decay", box=(-1, 1)).rate == 120
+
+
+def test_a_residue_near_the_end_of_float64_is_no_crash() -> None:
+    """cosh(364)² is 1e315."""
+    built = integraph.compile("cosh(7.14^x)^2", free="decay", box=(-3, 3))
+    np.testing.assert_allclose(built([1.0]), np.cosh(7.14) ** 2, rtol=1e-12)
 
 
 def test_decay_that_cannot_be_bounded_is_refused() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 import integraph
 from integraph.errors import EscapeError
-from integraph.targets.graph import Builder, Graph
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
 from slow import mostly_slow
 
 Rows = Callable[[Builder, int], int]

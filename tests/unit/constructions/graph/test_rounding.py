@@ -74,6 +74,20 @@ def test_what_underflows_is_rounded() -> None:
         ("softplus(0.3)*sigmoid(-0.3)", lambda: mp.log1p(mp.exp(mp.mpf("0.3"))) / (1 + mp.exp(mp.mpf("0.3"))), False),
         ("2^0.5^0.5", lambda: mp.mpf(2) ** mp.sqrt(0.5), False),
         ("1e-400", lambda: 0, False),
+        ("asin(sin(pi/2)) + acosh(cosh(0*pi)) + 2*acos(cos(pi))", lambda: mp.pi * 5 / 2, False),
+        ("sqrt(sin(pi)) + cbrt(sin(pi)) + sin(pi)^0.25", lambda: 0, False),
+        ("exp(ln(1 + 2^-53 + 2^-90))", lambda: 1 + mp.mpf(2) ** -53 + mp.mpf(2) ** -90, False),
+        (
+            "asin(0.3) - acos(0.2) + asinh(-2)*acosh(3)",
+            lambda: mp.asin(mp.mpf("0.3")) - mp.acos(mp.mpf("0.2")) + mp.asinh(-2) * mp.acosh(3),
+            False,
+        ),
+        (
+            "atanh(0.9)*expm1(-1e-20) + log1p(1e-30)",
+            lambda: mp.atanh(mp.mpf("0.9")) * mp.expm1(mp.mpf("-1e-20")) + mp.log1p(mp.mpf("1e-30")),
+            False,
+        ),
+        ("sqrt(0.7)^-3 + (pi/3)^(2/3)", lambda: mp.sqrt(mp.mpf("0.7")) ** -3 + mp.cbrt(mp.pi / 3) ** 2, False),
     ],
 )
 def test_constants_are_rounded_once(text: str, truth: object, exact: bool) -> None:

@@ -18,10 +18,10 @@ from integraph.constructions.graph import forms
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.graph.forms import constant
 from integraph.constructions.graph.layout import GraphLayout, layout, program
-from integraph.constructions.graph.runs import NOBODY, Run, RunTape, starts, used
-from integraph.constructions.graph.schedule import timing
+from integraph.constructions.graph.runs import NOBODY, Run, RunTape, needed_runs, starts
+from integraph.constructions.graph.schedule import schedule
 from integraph.program.views import dense
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from law import examples
 from random_graphs import graphs, laid
 
@@ -137,7 +137,7 @@ def test_dead_runs_vanish() -> None:
     dead = tape.sum(forms.scaled(kept, 3.0), "dead")
     tape.sum(forms.scaled(dead, 4.0), "dead too")
     last = tape.sum(forms.product(kept, a), "last")
-    found = used(tape, last.atoms)
+    found = needed_runs(tape, last.atoms)
     assert [run.text for run in found.runs] == ["kept", "last"]
     assert [atom.run for atom in found.atoms] == [-1, 0, NOBODY, NOBODY, 1]
     built = program(layout(tape, [last], "keep"), 40.0, "two")
@@ -180,7 +180,7 @@ def test_only_a_run_that_waits_anyway_runs_in_place(stages: int, taken: dict[int
     spare = tape.sum(forms.scaled(a, 2.0), "spare")
     new = tape.atom("new", ())
     tape.add(Run("new", (new,), {new: starts([(dense(0, ()), a)])}, frozenset({late}), (lambda where: (),)))
-    found = timing(tape, {reader, new, *spare.atoms})
+    found = schedule(tape, {reader, new, *spare.atoms})
     assert (found.taken, found.begin[-1]) == (taken, begin)
 
 
@@ -194,7 +194,7 @@ def test_constants_wait_for_the_last_segment() -> None:
     a = tape.input("a", ())
     number = tape.sum(constant((), 2.0), "two")
     product = tape.sum(forms.product(a, number), "product")
-    assert timing(tape, product.atoms).load == (0, 1), "a number that somebody reads does not wait"
+    assert schedule(tape, product.atoms).load == (0, 1), "a number that somebody reads does not wait"
 
 
 def test_names() -> None:

@@ -14,7 +14,7 @@ from integraph.bounds.ranges.propagation import ranges
 from integraph.constructions.graph import forms, rules
 from integraph.constructions.graph.forms import GraphForm
 from integraph.errors import SpecError
-from integraph.targets.graph import Builder
+from integraph.targets.graph_builder import Builder
 from slow import mostly_slow
 
 RNG = np.random.default_rng(5)

@@ -14,12 +14,11 @@ import lemma4
 from integraph import Program, Registers, View, build, gadgets
 from integraph.constructions.theorem1.lemma4 import TABLE_I, bootstrap, layout, required_bits, slopes
 from integraph.errors import EscapeError, SpecError, UsageError
-from integraph.flow.precise import advance
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.partition import controls, rounded
 from law import examples
 from mp_taylor import integrate
+from multiprecision import PreciseFunctions, advance
 from slow import mostly_slow
 
 

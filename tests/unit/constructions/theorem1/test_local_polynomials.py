@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from integraph import Partition, function
-from integraph.bounds.nodes import nodes, side
+from integraph.bounds.interpolation_nodes import nodes, side
 from integraph.constructions.theorem1.a_posteriori import a_posteriori_bound, affordable, sizes
 from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds
 from integraph.constructions.theorem1.local_polynomials import (

@@ -6,22 +6,22 @@ import math
 import re
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import integraph
-from integraph.api.planning import to_task
 from integraph.bounds.paper import theorem1
 from integraph.constructions.theorem1 import construction, planner, plans
 from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, ladder
 from integraph.constructions.theorem1.fit import Fit
 from integraph.constructions.theorem1.fit import fit as fitted
+from integraph.constructions.theorem1.task import task
 from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.intervals import Interval
 from integraph.numbers.multi_index import below, count
+from integraph.program.box import interval
 from slow import mostly_slow
 from smooth_functions import SMOOTH, Smooth
 
@@ -203,9 +203,8 @@ def test_orders_as_far_as_they_are_finite() -> None:
 
 
 def looked_at(f: Callable[[np.ndarray], np.ndarray], n: int, N: int) -> Fit:
-    options: dict[str, Any] = {"method": "lean", "order": n, "width": None, "gamma": 0.5, "norm": None}
-    task = to_task(f, 1e-3, box=None, variables=None, inputs=None, derivatives=None, **options)
-    return fitted(task, n, N, 16.0 * N, 0.55)
+    function = integraph.function(f)
+    return fitted(task(function, interval(None, function.inputs), 1e-3, order=n), n, N, 16.0 * N, 0.55)
 
 
 def test_a_kink_between_the_nodes_is_seen() -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError
-from integraph.frontends.function import function
+from integraph.frontends import function
 from law import examples
 from lazy import Lazy
 

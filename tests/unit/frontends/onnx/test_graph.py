@@ -16,8 +16,8 @@ onnx = pytest.importorskip("onnx", reason="reads ONNX")
 from onnx import helper  # noqa: E402
 
 import integraph  # noqa: E402
-from integraph.errors import FileError, UsageError  # noqa: E402
-from integraph.frontends import reader as sources  # noqa: E402
+from integraph.errors import FileError  # noqa: E402
+from integraph.frontends import ReadOptions, read  # noqa: E402
 from integraph.frontends.onnx import read_graph  # noqa: E402
 from law import examples  # noqa: E402
 from onnx_graphs import agree, check, model, ops, runtime  # noqa: E402
@@ -249,14 +249,10 @@ def test_sources(tmp_path: Path) -> None:
     made = model(lambda b: b.node("MatMul", "x", b.number(W.T)), ("N", 3))
     path = tmp_path / "g.onnx"
     onnx.save(made, path)
-    graph = sources.graph(str(path))
+    options = ReadOptions(into=integraph.Graph)
+    graph = read(str(path), options)
     assert graph.name == "g.onnx"
-    assert sources.graph(graph) is graph
-    assert sources.graph(made).sizes == 4
-    (tmp_path / "g.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
-    with pytest.raises(FileError, match=r"g\.h5 holds no graph that is read: save the model as \.onnx"):
-        sources.graph(tmp_path / "g.h5")
+    assert read(graph) is graph
+    assert read(made, options).sizes == 4
     with pytest.raises(FileError, match="there is no such file"):
-        sources.graph(tmp_path / "missing.onnx")
-    with pytest.raises(UsageError, match="cannot read a graph from dict: accepted are a Graph, a path"):
-        sources.graph({})
+        read(tmp_path / "missing.onnx", options)

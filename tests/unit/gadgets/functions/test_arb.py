@@ -14,13 +14,14 @@ from mpmath import mp, mpf, quad
 from arb_values import holds
 from integraph.gadgets.functions import arb_gauss, arb_normaliser
 from integraph.gadgets.functions.arb import BALLS, SCALARS
-from integraph.gadgets.functions.multiprecision import PreciseFunctions
 from integraph.gadgets.functions.namespace import Functions
 from integraph.numbers.arb.conversion import interval
 from law import examples
+from multiprecision import PreciseFunctions
 from slow import mostly_slow
 
 PRECISE = PreciseFunctions(200)
+NO_TOP = np.array([[arb(0)]], object)
 BITS = (64, 160)
 REAL = st.floats(-30, 30) | st.floats(-1, 1) | st.sampled_from([0.0, -0.0, 1e-300, -1e-9, 1.0, -1.0, 300.0])
 SPREAD = st.sampled_from([0.0, 0.0, 1e-12, 1e-3, 0.5, 4.0])
@@ -142,7 +143,7 @@ def test_normaliser(seed: int, t: float, wide: float) -> None:
     u, m, sigma = rng.normal(0, 1.5, 3), rng.normal(0, 1.5), rng.normal(0, 2, 3) * rng.integers(0, 2, 3)
     balls = [np.array([[interval(v - wide, v + wide)] for v in part], object) for part in (u, sigma)]
     centre = np.array([interval(m - wide, m + wide)], object)
-    n = arb_normaliser.value(arb(t), balls[0], centre, balls[1])[0]
+    n = arb_normaliser.value(arb(t), balls[0], centre, balls[1], NO_TOP)[0]
     alive = arb_normaliser.while_positive(arb(t), balls[0], centre, balls[1])[0] > 0
     path = [_normaliser(tau, u, m, sigma) for tau in np.linspace(0, t, 33)]
     assert holds(n, path[-1])
@@ -160,13 +161,35 @@ def _normaliser(tau: float, u: np.ndarray, m: float, sigma: np.ndarray) -> mpf:
         return total
 
 
+@examples(60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, -0.5, 2.0]), st.sampled_from([0.0, 1e-9]))
+def test_normaliser_far_out(seed: int, t: float, wide: float) -> None:
+    """Divided by e^top, with the same formula for a top that is small and for one that is large."""
+    rng = np.random.default_rng(seed)
+    u, m, sigma = rng.normal(0, 1.5, 3), rng.normal(0, 1.5), rng.normal(0, 2, 3) * rng.integers(0, 2, 3)
+    balls = [np.array([[interval(v - wide, v + wide)] for v in part], object) for part in (u, sigma)]
+    centre, top = np.array([interval(m - wide, m + wide)], object), arb(1.5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arb_normaliser, "FAR", -1.0)
+        n = arb_normaliser.value(arb(t), balls[0], centre, balls[1], np.array([[top]], object))[0]
+        far = arb_normaliser.while_positive(arb(t), balls[0], centre, balls[1])[0]
+    path = [_normaliser(tau, u, m, sigma) for tau in np.linspace(0, t, 33)]
+    with mp.workdps(60):
+        assert holds(n, path[-1] * mp.exp(-1.5))
+    if far > 0:
+        assert min(path) > 0
+    if far < 0:
+        near = arb_normaliser.while_positive(arb(t), balls[0], centre, balls[1])[0]
+        assert near < 0
+
+
 def test_a_dip_below_zero_on_the_way_is_an_escape() -> None:
     u, sigma, m = np.array([-6.0, 4.0]), np.array([1.0, 2.0]), -3.5
     values = [_normaliser(tau, u, m, sigma) for tau in np.linspace(0, 3, 61)]
     assert values[-1] > 0 > min(values)
     balls = BALLS.exactly(u[:, None]), BALLS.exactly(np.array([m])), BALLS.exactly(sigma[:, None])
-    assert arb_normaliser.value(arb(3), *balls)[0] > 0
-    assert not arb_normaliser.while_positive(arb(3), *balls)[0] > 0
+    assert arb_normaliser.value(arb(3), *balls, NO_TOP)[0] > 0
+    assert arb_normaliser.while_positive(arb(3), *balls)[0] < 0
 
 
 def test_what_stays_undecided_is_not_positive(monkeypatch: pytest.MonkeyPatch) -> None:

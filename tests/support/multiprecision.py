@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from integraph.gadgets import Gadget
 from integraph.gadgets.functions.normaliser import while_positive
+from integraph.gadgets.gadget import arguments
 from integraph.numbers.arrays import Floats
+from integraph.program import Block
+from integraph.program.views import mark
 
 Array = Any
 Lifted = Callable[..., Array]
@@ -116,6 +120,15 @@ def _divide(context: Any, operator: Callable[[Any, Any], Any]) -> Callable[[Any,
             return context.sign(other if self == 0 else self) * context.inf  # 0/0 is 0·∞ = NaN
 
     return divide
+
+
+def advance(f: PreciseFunctions, block: Block, states: Array, t: Any) -> None:
+    """Run the closed form of a block in place."""
+    assert isinstance(block.op, Gadget)
+    start, operands, tensors = arguments(block, states)
+    closed = block.op.closed(f, t, start, operands, {name: f.exactly(tensor) for name, tensor in tensors.items()})
+    for ref, end in zip(block.targets, closed.ends, strict=True):
+        mark(ref, states, end)
 
 
 class _Scalars:

@@ -1,0 +1,63 @@
+"""Files that may hold a network: what a path names, found out without running or believing anything in the file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from integraph.errors import FileError
+
+ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
+ONNX = ".onnx"
+KERAS = (".keras", ".h5", ".hdf5")
+TORCH = "torch.load(path, weights_only=False), and pass the module; a state_dict goes into one with load_state_dict"
+PICKLES = dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt"), TORCH) | dict.fromkeys(
+    (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
+)
+TENSORFLOW = (".pb", ".tflite")
+
+
+def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
+    """A file that may hold a network, and its first bytes."""
+    try:
+        path = Path(source)
+        start = _start(path)
+    except (OSError, ValueError, TypeError) as reason:
+        raise FileError(f"cannot open {os.fspath(source)!r}: {getattr(reason, 'strerror', None) or reason}") from None
+    suffix = path.suffix.lower()
+    if suffix in PICKLES:
+        raise FileError(
+            f"{path.name} can run code when it is opened (pickle), so it is never opened here: if you trust "
+            f"it, load it yourself with {PICKLES[suffix]}"
+        )
+    if suffix in TENSORFLOW:
+        raise FileError(
+            f"{path.name} is a TensorFlow file, which is not read: save the model as .keras, or convert it to .onnx"
+        )
+    if suffix == ".safetensors":
+        raise FileError(f"{path.name} holds tensors or a compiled program, no network: integraph.load reads a program")
+    if start.startswith(LFS):
+        raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
+    return path, start
+
+
+def is_keras(path: Path, start: bytes) -> bool:
+    """Whether a file is one of Keras, by its name or its first bytes."""
+    return path.suffix.lower() in KERAS or start.startswith((ZIP, HDF5))
+
+
+def unknown_file(path: Path, start: bytes) -> FileError:
+    """For a file that is of no known kind."""
+    return FileError(
+        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
+    )
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of a file."""
+    if path.is_dir():
+        raise ValueError("it is a folder; save the model as one .keras, .h5 or .onnx file")
+    if not path.is_file():
+        raise ValueError("there is no such file")
+    with path.open("rb") as file:
+        return file.read(len(LFS))

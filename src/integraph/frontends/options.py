@@ -1,0 +1,52 @@
+"""How a source is read: what the faces say beside the source itself, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from integraph.errors import UsageError
+from integraph.frontends.python.callables import Derivative
+from integraph.targets import Function, Network
+from integraph.targets.graph import Graph
+
+Target = Network | Graph | Function
+Variables = str | Sequence[object] | None
+Inputs = int | Sequence[tuple[int, ...]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """`variables` names the inputs in order. `inputs` is how many numbers a single parameter holds, or, for a function
+    that jax traces, the shapes of all arguments. `derivatives` is what is known of f^(α). A Python function is tried on
+    the `box`. `into` is what the caller needs of a source that can be read as more than one thing: an ONNX file is a
+    network where it is one, else a graph, and a Python function is a function unless it is traced into a graph."""
+
+    variables: Variables = None
+    inputs: Inputs = None
+    derivatives: Derivative | None = None
+    box: ArrayLike | None = None
+    into: type[Network] | type[Graph] | None = None
+
+    def refuse(self, kind: str, *names: str) -> None:
+        """A UsageError for any of these options that is given: sources of this kind have no use for it."""
+        for name in names:
+            value: Any = getattr(self, name)
+            if value is not None:
+                raise UsageError(f"{name} = {value!r} is for a function, and this is {kind}: leave it out")
+
+    @property
+    def count(self) -> int | None:
+        """How many inputs there are, where shapes of arguments have no meaning."""
+        if self.inputs is not None and not isinstance(self.inputs, int):
+            raise UsageError(
+                f"inputs = {self.inputs!r}: shapes of arguments are for Python functions with method='exact'; "
+                "else say how many"
+            )
+        return self.inputs
+
+
+DEFAULTS = ReadOptions()
