@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 import integraph
 from exact_formulas import FORMULAS, error
-from integraph.api.origin import is_exact, outputs, recalled, target, target_of, values
+from integraph.api.origin import is_exact, outputs, recalled, target_of, values
 from integraph.certify.statement import digest
 from integraph.errors import SourceError, UsageError
+from integraph.frontends import read
 from integraph.program import Program
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
@@ -167,16 +168,16 @@ def test_targets() -> None:
     net = random_network((2, 3, 1), "tanh")
     graph = integraph.graph("x + y, x")
     for source, kind, count in ((net, Network, 1), (graph, Graph, 2), ("x, y, 2", Function, 3), (x, Function, 1)):
-        found = target(source)
+        found = read(source)
         assert isinstance(found, kind)
         assert outputs(found) == count
         of = values(found)
         assert of is not None
         points = RNG.uniform(size=(4, found.inputs))
         assert of(points).shape == (4, count)
-    assert values(target({0: np.zeros(3)})) is None
+    assert values(read({0: np.zeros(3)})) is None
     layers = [(layer.A, layer.b, layer.activation) for layer in net.layers]
-    of = values(target(layers))
+    of = values(read(layers))
     assert of is not None
     assert np.array_equal(of(points := RNG.uniform(size=(4, 2))), net(points))
 
@@ -199,4 +200,4 @@ def test_a_function_is_tried_where_the_program_lives() -> None:
     assert found.values is not None
     assert found.values(np.array([[5.0]])) == 1.0
     with pytest.raises((SourceError, UsageError)):
-        target(root)
+        read(root)
