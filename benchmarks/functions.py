@@ -109,8 +109,9 @@ class Measured(NamedTuple):
 
     def row(self) -> tuple[object, ...]:
         program, paper = self.program, self.paper
-        n, N = program.source.split("order ")[1].split(", c")[0].split(", N = ")
-        ours = (n, N, f"{program.width} × {program.depth}", self.size)
+        assert program.origin is not None
+        options = program.origin.options
+        ours = (options["order"], options["N"], f"{program.width} × {program.depth}", self.size)
         theirs = (paper.n, paper.N, f"{paper.width} × {paper.depth}", f"{paper.size:.3g}")
         return (*ours, *theirs, f"{self.smaller:.3g}", f"{self.bound:.1e}", f"{self.error:.1e}", f"{self.slack:.1f}")
 

@@ -38,8 +38,10 @@ def draw(program: Program, x: tuple[float, float], values: Floats, error: Floats
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11.5, 6.2), layout="constrained")
         size = f"W = {program.width} registers,  D = {program.depth} segments,  r = {program.rate:.1f}"
-        name = program.source.split(",")[0]
-        figure.suptitle(f"{name}) as a quadratic neural ODE:  {size},  {program.terms:,} terms", fontsize=11.5)
+        assert program.origin is not None
+        figure.suptitle(
+            f"{program.origin.source}\nas a quadratic neural ODE:  {size},  {program.terms:,} terms", fontsize=11
+        )
         left, right = figure.subfigures(1, 2, width_ratios=(1.85, 1))
         _trajectories(left, program.trajectory(x, points=97, engine="exact"))
         above, below = right.subplots(2, 1, sharex=True)

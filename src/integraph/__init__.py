@@ -6,6 +6,8 @@ Names are loaded when they are first used: `import integraph`, and the command's
 import importlib
 import typing
 
+from integraph.version import VERSION as __version__
+
 if typing.TYPE_CHECKING:
     from integraph import flow as flow
     from integraph import gadgets as gadgets
@@ -32,6 +34,7 @@ if typing.TYPE_CHECKING:
     from integraph.frontends import network as network
     from integraph.program import Budget as Budget
     from integraph.program import Index as Index
+    from integraph.program import Origin as Origin
     from integraph.program import Probe as Probe
     from integraph.program import Program as Program
     from integraph.program import Registers as Registers
@@ -48,8 +51,6 @@ if typing.TYPE_CHECKING:
     from integraph.targets import Network as Network
     from integraph.targets.graph import Graph as Graph
 
-__version__ = "0.1.0"
-
 _HOMES = {  # where each name lives
     "Budget": "program",
     "Certificate": "certify.certificate.certificate",
@@ -61,6 +62,7 @@ _HOMES = {  # where each name lives
     "Layer": "targets",
     "Layouts": "constructions.graph.construction",
     "Network": "targets",
+    "Origin": "program",
     "Partition": "bounds.paper.partition_of_unity",
     "Plan": "constructions.theorem1.plans",
     "Probe": "program",

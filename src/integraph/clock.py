@@ -1,8 +1,8 @@
 """The time that a computation may take.
 
-Whoever has a budget says `with within(seconds)`; whatever loops inside calls `look`, which ends it with `Late` once it
-is spent. Between two looks there is little work, so that a budget is kept to within a moment, whatever is being
-computed, and Ctrl-C, which Python answers between two calls, is heard as soon.
+A caller with a budget writes `with deadline(seconds)`; loops inside call `check_deadline`, which raises `DeadlineError`
+once the budget is spent. There is little work between two such calls, so a budget is kept to within a moment, whatever
+is being computed, and Ctrl-C, which Python answers between two calls, works as fast.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _end: ContextVar[float] = ContextVar("the end of the time budget", default=inf)
 
 
 class DeadlineError(Exception):
-    """The time is over; nothing is known that was not known before."""
+    """The time is over. What was computed before still holds."""
 
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """What is inside ends with `Late` after so long, or earlier if that was said around it."""
+    """End the block with `DeadlineError` after so many seconds, or earlier if an outer deadline says so."""
     before = _end.set(min(now() + seconds, _end.get()))
     try:
         yield
@@ -37,6 +37,6 @@ def seconds_left() -> float:
 
 
 def check_deadline(ahead: float = 0.0) -> None:
-    """Raises `Late` if the time is over, or will be after a step of about so many seconds that cannot be divided."""
+    """Raise `DeadlineError` if the time is over, or will be after an indivisible step of about so many seconds."""
     if now() + ahead >= _end.get():
         raise DeadlineError

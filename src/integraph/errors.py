@@ -11,19 +11,25 @@
         ├── StepLimitError   the integrator gave up
         └── PrecisionError   more digits than an engine takes would be needed
 
-Every message names the cause, the value and the fix.
+Every message names the cause, the value and the fix; `argument` names what is wrong in the call, if that is one thing.
 """
 
 from integraph.text import clean
 
 LONGEST = 3000  # characters of a line
+SHOWN = 300  # of a value
+UNSAID = object()  # instead of a value, which may be None
 
 
 class IntegraphError(Exception):
-    """Anything Integraph says on purpose. A message may quote what others wrote, so each of its lines is cleaned."""
+    """Anything Integraph says on purpose. A message may quote what others wrote, so each of its lines is cleaned.
 
-    def __init__(self, *lines: str) -> None:
+    `argument` is the name of the argument that is wrong or missing, where there is one.
+    """
+
+    def __init__(self, *lines: str, argument: str = "") -> None:
         super().__init__(*(clean(str(line), LONGEST) for line in lines))
+        self.argument = argument
 
     def __str__(self) -> str:
         return "\n".join(self.args)
@@ -34,7 +40,16 @@ class SpecError(IntegraphError, ValueError):
 
 
 class UsageError(IntegraphError, ValueError):
-    """An argument of a call is not what the call takes."""
+    """An argument of a call is not what the call takes. Where its value is given, the message begins with both."""
+
+    def __init__(self, *lines: str, argument: str = "", value: object = UNSAID) -> None:
+        super().__init__(*lines, argument=argument)
+        said = repr(value) if isinstance(value, str) else str(value)
+        self.value = None if value is UNSAID else clean(said, SHOWN)
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        return said if self.value is None else f"{self.argument} = {self.value}: {said}"
 
 
 class SourceError(IntegraphError, ValueError):

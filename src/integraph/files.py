@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: an interrupted write leaves what was there."""
+"""Write files whole or not at all: an interrupted write leaves the old file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FilePath = str | os.PathLike[str]
 
 def check_path(path: object) -> None:
     if not isinstance(path, str | os.PathLike):
-        raise FileError(f"a path is a text or a Path, got {path!r}")
+        raise FileError(f"a path must be a string or a Path, got {path!r}")
 
 
 @contextmanager
 def atomic(path: FilePath) -> Iterator[BinaryIO]:
-    """A file beside the path that takes its place when all is written."""
+    """Open a file beside the path that replaces it once everything is written."""
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            raise ValueError("there is something that is not a file")
+            raise ValueError("something that is not a file has this name")
         temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
         try:
             with temporary.open("xb") as file:

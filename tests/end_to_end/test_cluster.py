@@ -16,6 +16,7 @@ import pytest
 from integraph.certify.problem import Box
 from integraph.certify.search import cluster
 from integraph.certify.search.branch_and_bound import SearchResult, search
+from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from lazy import Lazy
 from slow import mostly_slow
@@ -98,7 +99,7 @@ def test_a_scheduler_that_answers_no_more(scheduler: str, monkeypatch: pytest.Mo
 def test_the_time_budget(scheduler: str) -> None:
     begun = time.monotonic()
     found = search(Slow(0.05), UNIT, gap=1e-9, seconds=2.0, scheduler=scheduler)
-    assert found.stopped == "seconds"
+    assert found.stopped is Stop.SECONDS
     assert time.monotonic() - begun < 5
     assert found.upper[0] >= 1.656
 

@@ -88,6 +88,6 @@ def forge(path: Path, document: Any, tensors: Tensors, digest: str = "", **metad
     """A file whose seal fits its content."""
     text = document if isinstance(document, str) else json.dumps(document)
     digest = digest or rich().digest
-    facts = {"format": "integraph program", "version": "1", "digest": digest, "program": text}
+    facts = {"format": "integraph program", "version": "2", "digest": digest, "program": text}
     facts["seal"] = storage._seal(digest, text, tensors)
     save_file(tensors, path, {**facts, **metadata})

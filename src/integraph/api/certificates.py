@@ -63,17 +63,19 @@ def certify(
     _fits(program, target)
     if workers is not None and scheduler is not None:
         raise UsageError(
-            f"workers = {workers} are of this machine, scheduler = {scheduler!r} has its own: give one of them"
+            f"they are of this machine, and the scheduler {scheduler!r} has its own: give one of them",
+            argument="workers",
+            value=workers,
         )
     wanted = promised if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
     if workers is not None:
         _whole("workers", workers, 1)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
-        raise UsageError(f"seconds = {seconds}: it must be > 0")
+        raise UsageError("it must be > 0", argument="seconds", value=seconds)
     for name, value in (("eps", wanted), ("gap", gap)):
         if value is not None and (isinstance(value, bool) or not 0 <= real(value, name) < math.inf):
-            raise UsageError(f"{name} = {value}: it must be finite and ≥ 0")
+            raise UsageError("it must be finite and ≥ 0", argument=name, value=value)
     return prove(
         program, target, domain, eps=None if wanted is None else float(wanted), gap=gap, promised=promised,
         work=Work(boxes, seconds, workers, scheduler, progress), starts=lambda: _starts(program, target, domain),
@@ -111,7 +113,7 @@ def enclose(
 
     _is_program(program)
     if engine not in ENGINES:
-        raise UsageError(f"engine = {engine!r}: needs {' or '.join(map(repr, ENGINES))}")
+        raise UsageError(f"needs {' or '.join(map(repr, ENGINES))}", argument="engine", value=engine)
     _whole("bits", bits, 2, 4096)
     if program.bits > DOUBLE:
         raise UsageError(
@@ -131,7 +133,7 @@ def _whole(name: str, value: object, least: int, most: int | None = None) -> Non
     good = isinstance(value, int) and not isinstance(value, bool) and value >= least
     if not good or (most is not None and value > most):  # type: ignore[operator]
         raise UsageError(
-            f"{name} = {value!r}: needs an integer, at least {least}{f' and at most {most}' if most else ''}"
+            f"needs an integer, at least {least}{f' and at most {most}' if most else ''}", argument=name, value=value
         )
 
 

@@ -73,18 +73,18 @@ def compile(
     target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
     chosen = method or _method(target, smooth)
     if chosen == EXACT:
-        _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "this is compiled exactly")
+        _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
         program = exact(as_graph(target), eps, free=free or "keep", box=box)
     elif isinstance(target, Network):
-        _refuse(smooth, "a function", "this is a network")
+        _refuse(smooth, "a function", "the source is a network")
         program = feedforward(
             target, EPS if eps is None else eps, method=chosen, bound=bound or "tight", free=free or "keep", box=box
         )
     else:
-        _refuse({"bound": bound}, "a network", "this is a function")
-        _refuse({"free": free}, "networks and method='exact'", f"this is method={chosen!r}")
+        _refuse({"bound": bound}, "a network", "the source is a function")
+        _refuse({"free": free}, "networks and method='exact'", f"the method is {chosen!r}")
         if gamma is not None and chosen == "lean":
-            raise UsageError(f"gamma = {gamma} is the γ of method='paper' and 'remark': leave it out")
+            raise UsageError("γ is for method='paper' and 'remark': leave it out", argument="gamma", value=gamma)
         f, cube = as_function(target, box)
         program = sobolev(
             task(
@@ -110,4 +110,4 @@ def _method(target: Target, smooth: dict[str, Any]) -> str:
 def _refuse(options: dict[str, Any], whose: str, what: str) -> None:
     for name, value in options.items():
         if value is not None:
-            raise UsageError(f"{name} = {value!r} is for {whose}, and {what}: leave it out")
+            raise UsageError(f"this is for {whose}, and {what}: leave it out", argument=name, value=value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -12,13 +11,11 @@ from integraph.errors import SourceError, UsageError
 from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, function, kind_of, read
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
+from integraph.program.origin import EXACT, FORMULA, UNKNOWN
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
 Values = Callable[[Floats], Floats]  # (B, d) → (B, outputs)
-
-EXACT = r"(?:exact|smoothed)(?:, cleaned| up to e\^−\S+)?"  # how a graph was compiled
-NAMED = re.compile(rf"(?P<formula>.+?)(?: in \((?P<variables>[\w, ]+)\))?, (?:{EXACT}|Theorem 1, .*)", re.DOTALL)
 
 
 def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAULTS) -> Target:
@@ -47,8 +44,8 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
 
 
 def is_exact(program: Program) -> bool:
-    """Whether a program says that it was compiled exactly, as a graph."""
-    return re.search(f", {EXACT}$", program.source) is not None
+    """Whether a program was compiled exactly, as a graph."""
+    return program.origin is not None and program.origin.method == EXACT
 
 
 def values(target: Target) -> Values | None:
@@ -64,24 +61,12 @@ def outputs(target: Target) -> int:
 
 
 def recalled(program: Program) -> Function | None:
-    """The formula that a program says it was compiled from, if it says all of it."""
-    said = NAMED.fullmatch(program.source)
-    if said is None:
+    """The formula that a program was compiled from, if it was one."""
+    origin = program.origin
+    if origin is None or origin.kind not in (FORMULA, UNKNOWN):
         return None
     try:
-        target = function(_parts(said["formula"]), variables=said["variables"])
-    except (SourceError, UsageError):  # a function or a graph is named by other words, a long formula is cut
+        target = function(origin.source, variables=origin.variables or None)
+    except (SourceError, UsageError):  # a file says anything; one of version 0.1 cuts long formulas, and names graphs
         return None
     return target if (target.inputs, target.outputs) == (program.inputs, program.outputs) else None
-
-
-def _parts(text: str) -> list[str]:
-    """The formulas of a list, which commas outside of all brackets divide."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]

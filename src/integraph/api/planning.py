@@ -57,7 +57,7 @@ def sobolev_norm(
     is infinite.
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= 40:
-        raise UsageError(f"n = {n!r}: the order of a Sobolev norm is an integer from 0 to 40")
+        raise UsageError("the order of a Sobolev norm is an integer from 0 to 40", argument="n", value=n)
     target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
     bounds = derivative_bounds(target, int(n), cube.low, cube.high)
     if target.expression is not None and not np.isfinite(bounds.upper).all():

@@ -67,18 +67,18 @@ VERBATIM = (  # store their tensors, with either sign, or their gain, as it is
 
 
 def exact_program(program: Program) -> None:
-    """Raises Unprovable if a control is rounded that no closed form takes as it is stored."""
+    """Raise Unprovable if a control is rounded and no closed form takes it as stored."""
     for number in range(program.depth):
         exact_segment(program, number)
 
 
 def exact_segment(program: Program, number: int, strict: bool = False) -> None:
-    """The same for one segment; `strict`: whether a closed form could take it or not. A drain stores its gain."""
+    """The same for one segment; with `strict`, whether or not a closed form takes it. A drain stores its gain."""
     segment = program.segments[number]
     taken = [not strict and stored_form(block) is not None for block in segment.blocks]
     for block, fine in zip(segment.blocks, taken, strict=True):
         if operation(block.op.name) is not block.op:
-            raise Unprovable(f"segment {segment.label!r}: {block.op.name} is not the gadget that is known by this name")
+            raise Unprovable(f"segment {segment.label!r}: {block.op.name} is not the gadget of this name")
         if not fine:
             _check_products(segment, block)
     stored = program.segment_terms(number)
@@ -99,13 +99,13 @@ def _lowered(block: Block, role: int, lanes: Indices, strict: bool) -> Terms:
 
 
 def summed(a: Floats, b: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The rounded sum, and where it is the sum."""
+    """The rounded sum, and where it is exact."""
     total = a + b
     return total, sum_error(a, b, total) == 0
 
 
 def exact_product(a: Any, b: Any) -> tuple[Floats, NDArray[np.bool_]]:
-    """The rounded product, and where it is the product."""
+    """The rounded product, and where it is exact."""
     (x, left), (y, right) = np.frexp(np.asarray(a, np.float64)), np.frexp(np.asarray(b, np.float64))
     with np.errstate(invalid="ignore"):
         head = x * y
@@ -159,8 +159,8 @@ def _times(segment: Segment, block: Block, a: Floats, b: Any) -> Floats:
         at = np.unravel_index(int(np.argmin(fine)), fine.shape)
         x, y = (float(np.broadcast_to(z, fine.shape)[at]) for z in (a, b))
         raise Unprovable(
-            f"segment {segment.label!r}: the control {x!r} · {y!r} of {block.op.name} is rounded, and the proof speaks "
-            "of what is stored"
+            f"segment {segment.label!r}: the control {x!r} · {y!r} of {block.op.name} is rounded, but the proof is "
+            "about the stored controls"
         )
     return result
 
@@ -209,15 +209,15 @@ def _none_lost(segment: Segment, t: Terms, fine: NDArray[np.bool_]) -> None:
     if not fine.all():
         bad = int(np.argmin(fine))
         raise Unprovable(
-            f"segment {segment.label!r}: the control of registers ({t.i[bad]}, {t.j[bad]}, {t.k[bad]}) is rounded, and "
-            "the proof speaks of what is stored: if time was rescaled, do it by powers of 2"
+            f"segment {segment.label!r}: the control of registers ({t.i[bad]}, {t.j[bad]}, {t.k[bad]}) is rounded, but "
+            "the proof is about the stored controls: rescale time only by powers of 2"
         )
 
 
 def _same(segment: Segment, terms: Terms, stored: Terms) -> None:
     parts = ("i", "j", "k", "value")
     if not all(np.array_equal(getattr(terms, part), getattr(stored, part)) for part in parts):
-        raise Unprovable(f"segment {segment.label!r}: its controls are not stored as its blocks say")
+        raise Unprovable(f"segment {segment.label!r}: its stored controls are not those of its blocks")
 
 
 def _drain(block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
@@ -261,6 +261,6 @@ FORMS: dict[Op, Form] = {drain: _drain, relax: _relax, leaky_relu: _leaky_relu}
 
 
 def stored_form(block: Block) -> Form | None:
-    """For a block that has one: an affine operand is not among the things that these forms know."""
+    """The closed form of the controls as stored, if there is one; none of them allows an affine operand."""
     affine = block.op is leaky_relu and ("a" in block.tensors or "b" in block.tensors)
     return None if affine else FORMS.get(block.op)

@@ -29,7 +29,7 @@ class Box:
 
 
 class Unprovable(Exception):
-    """This cannot be proved, whatever the box, and why."""
+    """The reason why this cannot be proved, whatever the box."""
 
 
 class PrecisionTooLow(Unprovable):

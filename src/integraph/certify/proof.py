@@ -1,4 +1,4 @@
-"""The proof of a program: search, and what it found, as a result and as a certificate."""
+"""Prove a bound for a program: run the search, and return its result with a certificate."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from integraph.certify.certificate.tree import Leaf
 from integraph.certify.problem import Box, Point, Problem, Unprovable
 from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.certify.search.sampling import LargestSample, sample_largest
+from integraph.certify.search.stop import Stop
 from integraph.certify.statement import assumptions, digests, problem
 from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
@@ -32,9 +33,9 @@ SAMPLES, MORE = 24, 128  # points that are looked at, if float64 said where, and
 class Proof:
     """`status` is proved, refuted or unknown: whether |target − program| ≤ eps for every x of the box.
 
-    lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is what the
-    construction says, `proven` is upper, `seen` the largest difference that was found. Without a certificate nothing is
-    proved, and `reason` says why.
+    lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is the bound of
+    the construction, `proven` is upper, `seen` the largest difference found. Without a certificate nothing is
+    proved, and `reason` says why. `stopped` is how the search ended, `stopped.message` says it in a sentence.
     """
 
     status: str
@@ -51,6 +52,7 @@ class Proof:
     seconds: float
     assumed: tuple[str, ...]
     reason: str
+    stopped: Stop
     certificate: Certificate | None = field(repr=False, default=None)
 
     @property
@@ -91,14 +93,6 @@ def _where(point: Point | None) -> str:
     return f" at x = ({', '.join(f'{x:.6g}' for x in point)})"
 
 
-ENDS = {
-    "boxes": "the budget of boxes is exhausted",
-    "seconds": "the budget of time is exhausted",
-    "interrupted": "it was interrupted",
-    "stuck": "the boxes cannot be divided further",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a proof may cost: boxes, seconds in all, and who does it."""
@@ -121,11 +115,12 @@ def prove(
     work: Work,
     starts: Callable[[], Sequence[Point]],
 ) -> Proof:
-    """Bound the difference, and look for the largest there is, at `starts` first. Ctrl-C keeps what is proved."""
+    """Bound the difference, and search for the largest one, at `starts` first. Ctrl-C keeps what has been proved."""
     granted, begun = assumptions(program, target), clock.now()
 
-    def nothing(reason: str) -> Proof:
-        return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, reason)
+    def nothing(stopped: Stop, reason: str = "") -> Proof:
+        said = reason or stopped.message
+        return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, said, stopped)
 
     try:
         with clock.deadline(LOOKING * work.seconds):
@@ -137,22 +132,22 @@ def prove(
             largest = sample_largest(solved, box, samples, FIRST, starts=near, seconds=LOOKING * clock.seconds_left())
             result, largest, blurred = _tightened(solved, box, eps, gap, largest, work)
     except Unprovable as why:
-        return nothing(str(why))
+        return nothing(Stop.REFUSED, str(why))
     except clock.DeadlineError:
-        return nothing(ENDS["seconds"])
+        return nothing(Stop.SECONDS)
     except KeyboardInterrupt:
-        return nothing(ENDS["interrupted"])
+        return nothing(Stop.INTERRUPTED)
     tree = rounded(result.tree, eps)
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     lower, point = max([(result.lower[0], result.points[0]), (largest.low, largest.point)], key=lambda value: value[0])
     point = point if lower > 0 else None
     if not lower <= upper:
-        return nothing(f"the bounds {lower!r} and {upper!r} contradict each other: a defect, please report it")
+        return nothing(Stop.CONTRADICTION, f"{Stop.CONTRADICTION.message} ({lower!r} > {upper!r})")
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
     reason = _reason(result, certificate, largest if blurred else None)
     return Proof(
         certificate.status, box, eps, gap, upper, lower, point, promised, lower, result.boxes, result.bits,
-        clock.now() - begun, granted, reason, certificate if upper < math.inf or lower > 0 else None,
+        clock.now() - begun, granted, reason, result.stopped, certificate if upper < math.inf or lower > 0 else None,
     )  # fmt: skip
 
 
@@ -161,8 +156,8 @@ def _tightened(
 ) -> tuple[SearchResult, LargestSample, bool]:
     """The search, the largest difference before it, and whether that is blurred: known to within more than the gap.
 
-    No box around such a point can be bounded by less than what is not known of it, which then is the goal. A value
-    beyond that goal was not seen before, and the search goes on from there.
+    No box around such a point can have a bound below its uncertainty, which then becomes the goal. A value above
+    that goal is a new largest difference, and the search continues from there.
     """
     boxes = 0
     while True:
@@ -176,26 +171,26 @@ def _tightened(
         )  # fmt: skip
         boxes += result.boxes
         result = replace(result, boxes=boxes)
-        beyond = blurred and result.stopped == "refuted" and not (eps is not None and result.lower[0] > eps)
+        beyond = blurred and result.stopped is Stop.REFUTED and not (eps is not None and result.lower[0] > eps)
         if not beyond:
             return result, largest, blurred
         if boxes >= work.boxes:
-            return replace(result, stopped="boxes"), largest, blurred
+            return replace(result, stopped=Stop.BOXES), largest, blurred
         point = result.points[0]
         assert point is not None
         largest = sample_largest(solved, Box(point, point), 1, FIRST)
 
 
 def _reason(result: SearchResult, certificate: Certificate, blurred: LargestSample | None) -> str:
-    """Why the search ended where it did, if that needs a reason."""
+    """Why the search ended early, if it did."""
     parts = []
     if blurred is not None:
         parts.append(
             f"rounded controls blur the difference, which at its largest is only known to be between {blurred.low:.3g} "
             f"and {blurred.high:.3g}"
         )
-    if result.stopped in ENDS:
-        parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + ENDS[result.stopped])
+    if result.stopped.early:
+        parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + result.stopped.message)
     if not result.upper[0] < math.inf:
         parts.append(result.why or "no bound was found")
     return "; ".join(parts)

@@ -29,13 +29,13 @@ def problem(program: Program, target: Network | Function, box: Box) -> Problem:
         return NetworkDifference(program, target)
     if target.expression is None:
         kind = "a table" if target.table is not None else "a Python function"
-        raise Unprovable(f"{target.name} is {kind}, which is known at points only: give a formula")
+        raise Unprovable(f"{target.name} is {kind}, which is known only at points: give a formula")
     return _of_formula(program, target.expression, box)
 
 
 def _of_formula(program: Program, expression: Expression, box: Box) -> Problem:
-    """A program of Theorem 1 is read as its polynomials and bumps, any other one as a formula. Polynomials alone can be
-    either: they are a formula if they are this one."""
+    """A program of Theorem 1 is read as its polynomials and bumps, any other one as a formula. Polynomials alone can
+    be either: they are read as a formula if they match this one."""
     if any(block.op.name in BUMPS for segment in program.segments for block in segment.blocks):
         return Theorem1Difference(program, expression, box)
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def beside(
     program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
 ) -> tuple[Target, str]:
-    """The source, and where it comes from in words; without one the formula that the program names."""
+    """The source, and where it comes from in words; without one the formula that the program was compiled from."""
     from integraph.api.origin import target_of
     from integraph.frontends import ReadOptions
     from integraph.targets import Function
@@ -25,8 +25,8 @@ def beside(
     given = None if source is None else source_of(source)
     target = target_of(program, given, ReadOptions(names_of(variables), inputs, box=box_of(box)))
     if source is None and isinstance(target, Function):
-        return target, f"source: {target.name}, which the program names"
-    return target, f"source: {source}"
+        return target, f"{target.name}, which the program names"
+    return target, str(source)
 
 
 def check_source(source: str | None, variables: str | None, inputs: int | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from integraph import Program
+    from integraph import Origin, Program
 
 
 def program_facts(program: Program) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def program_facts(program: Program) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "source": program.source,
+        "origin": None if program.origin is None else _origin(program.origin),
         "inputs": program.inputs,
         "outputs": program.outputs,
         "width": program.width,
@@ -29,6 +30,20 @@ def program_facts(program: Program) -> dict[str, Any]:
         "proven": program.proven,
         "seen": program.seen,
         "digest": program.digest,
+    }
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    return {
+        "source": origin.source,
+        "kind": origin.kind,
+        "variables": origin.variables,
+        "method": origin.method,
+        "eps": origin.eps,
+        "options": dict(origin.options),
+        "low": None if origin.box is None else origin.box.low,
+        "high": None if origin.box is None else origin.box.high,
+        "version": origin.version,
     }
 
 

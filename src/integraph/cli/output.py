@@ -12,20 +12,20 @@ import inspect
 import json
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand
+from typer.models import ArgumentInfo
 
 from integraph.cli.plain import plain
-from integraph.cli.spoken import spoken
 from integraph.cli.streams import silence
 from integraph.cli.terminal import put, remark
 from integraph.cli.terminal import waiting as waiting
-from integraph.errors import FileError, FlowError, IntegraphError, SourceError
+from integraph.errors import FileError, FlowError, IntegraphError, SourceError, UsageError
 
 GOOD, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
 MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, None)
@@ -68,7 +68,7 @@ def command(
         @functools.wraps(word)
         def run(**arguments: Any) -> None:
             as_json, debug = arguments.pop("json"), arguments.pop("debug")
-            with explained(as_json, debug), redirect_stdout(sys.stderr):  # what a user's module prints is no result
+            with explained(as_json, debug, options), redirect_stdout(sys.stderr):  # a user's module prints no results
                 answer = word(**arguments)
             show(answer, as_json)
             raise typer.Exit(answer.code)
@@ -78,6 +78,7 @@ def command(
         own += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False) for name in SHARED]
         typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
+        options = {parameter.name: _option(parameter) for parameter in typed}
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
         app.command(name, cls=Command, rich_help_panel=panel)(run)
         return word
@@ -85,9 +86,18 @@ def command(
     return register
 
 
+def _option(parameter: inspect.Parameter) -> str:
+    """What a parameter of a word is called at the prompt: `--eps`, or SOURCE."""
+    info = parameter.annotation.__metadata__[0]
+    if isinstance(info, ArgumentInfo):
+        return info.metavar or parameter.name.upper()
+    names = [name for name in (info.default, *(info.param_decls or ())) if isinstance(name, str) and name[:2] == "--"]
+    return names[0] if names else f"--{parameter.name}"
+
+
 @contextmanager
-def explained(as_json: bool, debug: bool) -> Iterator[None]:
-    """Errors as sentences, with the exit code that belongs to them."""
+def explained(as_json: bool, debug: bool, options: Mapping[str, str]) -> Iterator[None]:
+    """Errors as sentences, with the exit code that belongs to them. `options` are what arguments are called."""
     try:
         yield
     except (typer.Exit, ParserError):
@@ -97,7 +107,7 @@ def explained(as_json: bool, debug: bool) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         if debug:
             traceback.print_exc()
-        kind, message, code, more = _verdict(error, debug)
+        kind, message, code, more = _verdict(error, debug, options)
         fail(kind, message, code, as_json, **more)
 
 
@@ -115,7 +125,9 @@ def telling() -> Iterator[None]:
         raise typer.Exit(FAILED) from None
 
 
-def _verdict(error: Exception | SystemExit, debug: bool) -> tuple[str, str, int, dict[str, Any]]:
+def _verdict(
+    error: Exception | SystemExit, debug: bool, options: Mapping[str, str]
+) -> tuple[str, str, int, dict[str, Any]]:
     """What kind of error it is, what to say, how to exit, and what else JSON says."""
     kind = type(error).__name__
     if isinstance(error, SystemExit):
@@ -126,13 +138,25 @@ def _verdict(error: Exception | SystemExit, debug: bool) -> tuple[str, str, int,
     if isinstance(error, IntegraphError):
         why = error.__context__ if isinstance(error, FileError) else None
         broken = isinstance(why, OSError) and why.errno in MACHINE  # a full disk is nobody's misuse
-        return kind, spoken(str(error)), FAILED if broken else MISUSE, {}
+        option = options.get(error.argument)
+        more = {} if option is None else {"option": option}
+        return kind, _said(error, option), FAILED if broken else MISUSE, more
     if isinstance(error, MemoryError):
         return kind, f"there is not enough memory for this: {str(error) or 'ask for less at once'}", FAILED, {}
     if isinstance(error, OSError):
         return kind, str(error), FAILED, {}
     hint = "" if debug else "\nThis is a mistake in integraph; --debug shows where."
     return "InternalError", f"{kind}: {error}{hint}", FAILED, {}
+
+
+def _said(error: IntegraphError, option: str | None) -> str:
+    """The message, with the name that its argument has at the prompt."""
+    if option is None:
+        return str(error)
+    message = "\n".join(error.args)
+    if isinstance(error, UsageError) and error.value is not None:
+        return f"{option} {error.value}: {message}"
+    return f"{message} ({option})"
 
 
 def fail(kind: str, message: str, code: int, as_json: bool, **more: Any) -> NoReturn:

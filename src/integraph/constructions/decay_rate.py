@@ -1,7 +1,7 @@
-"""The smallest rate of decay at which a budget holds, in few looks at the budget: each is a walk through all layers.
+"""The smallest decay rate at which a budget holds, with few evaluations of the budget, each a pass through all layers.
 
-Bisection says which rates are tried. What decay leaves is nearly a multiple of e^−r, so that two looks tell on which
-side of most of them the smallest rate is, and these are not looked at.
+Bisection chooses the rates to try. The residue of decay is nearly a multiple of e^−r, so that two evaluations decide
+most of these rates without further ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GUESSES, NEAR = 4, 2e-3  # how often, and how near to the guess it is looked
 
 
 class RateSearch:
-    """What is known of a budget that falls with the rate: too much at `low`, within `eps` at `high`."""
+    """Bisection for a budget that falls with the rate: above `eps` at `low`, within it at `high`."""
 
     def __init__(self, error: Callable[[float], Parts], eps: float) -> None:
         self._error, self._eps = error, eps
@@ -30,7 +30,7 @@ class RateSearch:
         return self._known[r]
 
     def within(self, r: float) -> bool:
-        """By a look at the budget."""
+        """Whether the budget at r is within eps, by evaluating it."""
         holds = self.error(r).total <= self._eps
         if holds:
             self.high = min(self.high, r)
@@ -39,7 +39,7 @@ class RateSearch:
         return holds
 
     def surely(self, r: float) -> bool:
-        """By what is known of other rates, where that tells."""
+        """Whether it is within eps, by the budget at other rates where that suffices."""
         return r >= self.high or (r > self.low and self.within(r))
 
     def guess(self, r: float) -> float:
@@ -49,7 +49,7 @@ class RateSearch:
         return r + math.log(parts.residue / room) if 0 < parts.residue < math.inf and room > 0 else math.nan
 
     def narrow(self, r: float) -> None:
-        """Look on both sides of guesses, beginning at r, until they hold."""
+        """Evaluate on both sides of guesses, beginning at r, until they are confirmed."""
         for _ in range(GUESSES):
             centre = self.guess(r)
             above, below = centre + NEAR, centre - NEAR

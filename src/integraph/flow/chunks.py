@@ -1,4 +1,5 @@
-"""Inputs in chunks that fit the cache, over threads if wanted, with BLAS on one thread so that they do not fight."""
+"""Run inputs in chunks that fit the cache, over threads if wanted, with BLAS on one thread so that they do not
+compete."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def over_chunks(run: Callable[[Piece], Result], count: int, size: int, threads: int) -> list[Result]:
-    """`run` on every piece of at most `size` of `count` inputs, in order."""
+    """Call `run` on every piece of at most `size` of `count` inputs, in order."""
     pieces = [(a, min(a + size, count)) for a in range(0, count, size)]
     if len(pieces) <= 1:
         return [run(piece) for piece in pieces]
@@ -31,8 +32,8 @@ _limits: list[Any] = []  # one entry for each call under way; the first holds th
 
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
-    """The number of BLAS threads belongs to the process: set by the first of several calls at once, given back by the
-    last."""
+    """Keep BLAS on one thread. The number belongs to the process: the first of several simultaneous calls sets it,
+    the last restores it."""
     with _lock:
         _limits.append(_blas().limit(limits=1) if not _limits else None)
     try:
@@ -44,7 +45,7 @@ def _one_blas_thread() -> Iterator[None]:
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Finding the loaded BLAS libraries takes a millisecond: once."""
+    """The loaded BLAS libraries. Searching them takes a millisecond, so it is done once."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

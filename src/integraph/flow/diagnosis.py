@@ -1,7 +1,7 @@
-"""What went wrong, where and when: a slow, careful second run of the inputs of a chunk that did not come through.
+"""Diagnose failures: a slow, careful second run of a chunk with failed inputs says what went wrong, where and when.
 
-It computes by the closed forms alone, which may carry an input to its end that a fast step has lost: the order of
-their products is another.
+It uses only the closed forms, which multiply in another order than the fast steps and may carry an input to its end
+that a fast step has lost.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _examine(block: Block, alive: dict[str, Floats], states: Floats, bad: dict[i
 
 
 def _when(program: Program, number: int, bad: BadInput, before: Floats) -> float:
-    """When it stops: bisection on the quantity that must stay positive, or on the register's being a float."""
+    """The time of the failure: bisection on the quantity that must stay positive, or on whether the register is
+    finite."""
     segment = program.segments[number]
     low, high = 0.0, segment.duration
     with np.errstate(all="ignore"):

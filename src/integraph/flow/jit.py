@@ -1,13 +1,24 @@
-"""numba's njit with its cache on disk, or without one where no folder can be written."""
+"""numba's njit with its cache on disk, or without one where no folder can be written.
+
+numba looks for changes in the file of a function alone, and compiles code and constants of other files into it. So each
+function is cached under a name with a fingerprint of all sources that can be in it.
+"""
 
 from __future__ import annotations
 
+import ast
+import hashlib
+import inspect
+import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+COMPILED = ("integraph.flow.", "integraph.gadgets.functions.")  # packages with what kernels are made of
 
 
 def cached_njit(**options: Any) -> Callable[[Function], Function]:
@@ -15,8 +26,23 @@ def cached_njit(**options: Any) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         try:
+            function.__qualname__ += f"_{fingerprint(function.__module__)}"
             return cast(Function, njit(cache=True, **options)(function))
-        except RuntimeError:  # no locator available
+        except (RuntimeError, OSError):  # no locator available, no source
             return cast(Function, njit(**options)(function))
 
     return decorate
+
+
+@cache
+def fingerprint(module: str) -> str:
+    """Of the sources of a module and of all that it imports from, as far as they can be compiled."""
+    sources: dict[str, str] = {}
+    todo = [module]
+    while todo:
+        name = todo.pop()
+        if name not in sources and name in sys.modules and name.startswith(COMPILED):
+            sources[name] = inspect.getsource(sys.modules[name])
+            nodes = [node for node in ast.walk(ast.parse(sources[name])) if isinstance(node, ast.ImportFrom)]
+            todo += [part for n in nodes for part in (n.module or "", *(f"{n.module}.{one.name}" for one in n.names))]
+    return hashlib.sha256("".join(sources[name] for name in sorted(sources)).encode()).hexdigest()[:16]

@@ -73,42 +73,39 @@ class _Recogniser:
         with np.errstate(all="ignore"):
             return np.asarray(node.value if node.op == "constant" else compute(node, operands))
 
-    def _traced(self, number: int, x: Sequence[Operand], where: str) -> TracedValue:
+    def _traced(self, number: int, x: Sequence[Any], where: str) -> TracedValue:
         node, tracer = self.nodes[number], self.tracer
-        slopes = self._slopes(node)
-        if slopes is not None:
-            inner, slope = slopes
-            return tracer.unary("leaky_relu", self._of(inner), where, slope)
-        if node.op == "mul" and (weighted := self._weighted(number, where)) is not None:
-            return weighted
-        rules: dict[str, Callable[[], TracedValue]] = {
-            "input": lambda: self._input(node),
-            "add": lambda: tracer.add(x[0], x[1], where),
-            "sub": lambda: tracer.sub(x[0], x[1], where),
-            "mul": lambda: tracer.mul(x[0], x[1], where),
-            "div": lambda: tracer.div(x[0], x[1], where),
-            "neg": lambda: tracer.neg(self._of(node.args[0]), where),
-            "power": lambda: tracer.power(self._of(node.args[0]), float(node.data[0]), where),
-            "leaky_relu": lambda: tracer.unary("leaky_relu", self._of(node.args[0]), where, node.data[0]),
-            "matmul": lambda: self._matmul(number, 1.0, where),
-            "reshape": lambda: tracer.reshape(self._of(node.args[0]), self._shape(node.shape, where), where),
-            "transpose": lambda: tracer.transpose(self._of(node.args[0]), node.data, where),
-        }
-        if node.op in ACTIVATIONS:
-            return tracer.unary(ACTIVATIONS[node.op], self._of(node.args[0]), where)
-        if node.op not in rules:
+        match node.op:
+            case "input":
+                return self._input(node)
+            case "add":
+                return tracer.add(x[0], x[1], where)
+            case "sub":
+                return self._leaky(node, where) or tracer.sub(x[0], x[1], where)
+            case "mul":
+                return self._weighted(number, where) or tracer.mul(x[0], x[1], where)
+            case "div":
+                return tracer.div(x[0], x[1], where)
+            case "neg":
+                return tracer.neg(x[0], where)
+            case "power":
+                return tracer.power(x[0], float(node.data[0]), where)
+            case "leaky_relu":
+                return tracer.unary("leaky_relu", x[0], where, node.data[0])
+            case "matmul":
+                return self._matmul(number, 1.0, where)
+            case "reshape":
+                return tracer.reshape(x[0], self._shape(node.shape, where), where)
+            case "transpose":
+                return tracer.transpose(x[0], node.data, where)
+        if node.op not in ACTIVATIONS:
             raise SourceError(f"{where} is no part of a feedforward net, which has dense layers and activations only")
-        return rules[node.op]()
+        return tracer.unary(ACTIVATIONS[node.op], x[0], where)
 
     def _input(self, node: Node) -> TracedValue:
         if sum(other.op == "input" for other in self.nodes) > 1:
             raise SourceError("the graph has several inputs: a network has one")
         return self.tracer.input(self._shape(node.shape, "the input"))
-
-    def _of(self, number: int) -> TracedValue:
-        value = self.values[number]
-        assert isinstance(value, TracedValue)
-        return value
 
     def _shape(self, shape: tuple[int, ...], where: str) -> tuple[int, ...]:
         """The shape of a node, for one row of the batch."""
@@ -123,27 +120,26 @@ class _Recogniser:
             raise SourceError(f"{where} has shape {shape}, for one row {x.shape}: the rows of a batch are not alike")
         return x
 
-    def _slopes(self, node: Node) -> tuple[int, Floats] | None:
-        """x and c, of relu(x) − c·relu(−x): a leaky ReLU with a slope for each unit is written so."""
-        if node.op != "sub":
-            return None
+    def _leaky(self, node: Node, where: str) -> TracedValue | None:
+        """relu(x) − c·relu(−x): a leaky ReLU with a slope for each unit is written so."""
         above, below = (self.nodes[n] for n in node.args)
         if above.op != "relu" or below.op != "mul":
             return None
-        inner, slope = (self.nodes[n] for n in below.args)
-        if inner.op != "relu" or slope.op != "constant" or self.nodes[inner.args[0]].op != "neg":
+        inner, x, slopes = self.nodes[below.args[0]], self.values[above.args[0]], self.values[below.args[1]]
+        mirrored = inner.op == "relu" and self.nodes[inner.args[0]].op == "neg"
+        if not mirrored or self.nodes[inner.args[0]].args != above.args or not isinstance(slopes, np.ndarray):
             return None
-        slopes = self.values[below.args[1]]
-        same = self.nodes[inner.args[0]].args == above.args
-        return (above.args[0], slopes) if same and isinstance(slopes, np.ndarray) else None
+        assert isinstance(x, TracedValue)
+        return self.tracer.unary("leaky_relu", x, where, slopes)
 
     def _weighted(self, number: int, where: str) -> TracedValue | None:
         """α·(W x) as (α·W) x, if one operator of the source says both: the factor of a Gemm is part of its weights."""
         args = self.nodes[number].args
         for other, constant in (args, args[::-1]):
             factor = self.values[constant]
-            if self.nodes[other].op == "matmul" and self.places(other) == where and isinstance(factor, np.ndarray):
-                return self._matmul(other, float(factor.reshape(())), where)
+            product = self.nodes[other].op == "matmul" and self.places(other) == where
+            if product and isinstance(factor, np.ndarray) and not factor.ndim:
+                return self._matmul(other, float(factor), where)
         return None
 
     def _matmul(self, number: int, factor: float, where: str) -> TracedValue:

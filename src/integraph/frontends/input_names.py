@@ -17,13 +17,13 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 def names(given: str | Sequence[object]) -> tuple[str, ...]:
     """The names in "x, y", ["x", "y"] or a list of symbols."""
     if not isinstance(given, str | Iterable) or isinstance(given, set | frozenset | dict):
-        raise UsageError(f"variables = {given!r}: give names in order, as in 'x, y' or ['x', 'y']")
+        raise UsageError("give names in order, as in 'x, y' or ['x', 'y']", argument="variables", value=given)
     variables = tuple(given.replace(",", " ").split() if isinstance(given, str) else map(str, given))
     if not variables:
-        raise UsageError(f"variables = {given!r} names no input: leave it out, or name at least one")
+        raise UsageError("it names no input: leave it out, or name at least one", argument="variables", value=given)
     twice = [name for name in variables if variables.count(name) > 1]
     if twice:
-        raise UsageError(f"variables = {given!r} names {twice[0]} twice")
+        raise UsageError(f"it names {twice[0]} twice", argument="variables", value=given)
     return variables
 
 

@@ -36,15 +36,17 @@ class ReadOptions:
         for name in names:
             value: Any = getattr(self, name)
             if value is not None:
-                raise UsageError(f"{name} = {value!r} is for a function, and this is {kind}: leave it out")
+                said = f"this is for a function, and the source is {kind}: leave it out"
+                raise UsageError(said, argument=name, value=value)
 
     @property
     def count(self) -> int | None:
         """How many inputs there are, where shapes of arguments have no meaning."""
         if self.inputs is not None and not isinstance(self.inputs, int):
             raise UsageError(
-                f"inputs = {self.inputs!r}: shapes of arguments are for Python functions with method='exact'; "
-                "else say how many"
+                "shapes of arguments are for Python functions with method='exact'; else say how many",
+                argument="inputs",
+                value=self.inputs,
             )
         return self.inputs
 

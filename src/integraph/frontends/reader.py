@@ -83,7 +83,9 @@ def network(source: Any, inputs: int | None = None) -> Network:
     `inputs` is how many numbers a torch module takes, where its layers do not tell.
     """
     if inputs is not None and not _is(source, *TORCH):
-        raise UsageError(f"inputs = {inputs} is for torch modules: a {type(source).__name__} says it by itself")
+        raise UsageError(
+            f"this is for torch modules: a {type(source).__name__} says it by itself", argument="inputs", value=inputs
+        )
     if isinstance(source, Network):
         return source
     if isinstance(source, list | tuple):
@@ -118,7 +120,9 @@ def function(
         raise UsageError(f"derivatives are for Python functions: a {type(source).__name__} has its own")
     target = _formula(source, variables)
     if inputs is not None and inputs != target.inputs:
-        raise UsageError(f"inputs = {inputs}, but {target!r}: name all inputs with variables=")
+        raise UsageError(
+            f"the source is the {target!r}: name all inputs in `variables`", argument="inputs", value=inputs
+        )
     return target
 
 
@@ -159,7 +163,8 @@ def _traced(source: Any, options: ReadOptions) -> Graph:
     options.refuse("traced by jax", "variables", "derivatives")
     if options.inputs is None:
         raise UsageError(
-            f"{source!r} is traced by jax: say inputs=n, how many numbers it takes, or the shapes of its arguments"
+            f"{source!r} is traced by jax: say how many inputs it has, or the shapes of its arguments",
+            argument="inputs",
         )
     return jax.read(source, options.inputs)
 
@@ -174,7 +179,9 @@ def _onnx_target(source: Any, into: type[Network] | type[Graph] | None) -> Netwo
 def _box(low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
     ends = np.atleast_1d(numbers(low, "the box")), np.atleast_1d(numbers(high, "the box"))
     if ends[0].shape != ends[1].shape or ends[0].ndim != 1 or not (ends[0] < ends[1]).all():
-        raise UsageError(f"box = {low!r}, {high!r}: needed are a lower and an upper end of each input, lower < upper")
+        raise UsageError(
+            "needs a lower and an upper end of each input, lower < upper", argument="box", value=(low, high)
+        )
     return ends
 
 

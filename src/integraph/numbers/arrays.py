@@ -1,4 +1,4 @@
-"""What counts as a number, in one place: arrays and scalars that users hand over, or an error that says why not."""
+"""Convert arrays and scalars from users to float64, or raise an error that says why they are not numbers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def numbers(given: Any, what: str, error: type[IntegraphError] = UsageError) -> 
             raise TypeError(f"they are {array.dtype if array.dtype.kind != 'O' else type(array.flat[0]).__name__}")
         return np.asarray(array, np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError) as reason:  # the last is torch's, of gradients
-        raise error(f"{what} must be numbers that float64 holds: {reason}") from None
+        raise error(f"{what} must be numbers that float64 can hold: {reason}") from None
 
 
 def _odd(array: np.ndarray[Any, Any]) -> bool:
-    """Objects that float() would take but that are no numbers."""
+    """Whether it holds objects that float() accepts although they are not numbers."""
     return any(item is None or isinstance(item, str | bytes | complex) for item in array.flat)
 
 

@@ -92,13 +92,13 @@ class Ball:
 
 
 def ball(x: Ball | Floats | float) -> Ball:
-    """Numbers are exactly what they are."""
+    """A ball of radius 0 around each number."""
     return x if isinstance(x, Ball) else Ball(np.asarray(x, float), np.zeros(np.shape(x)))
 
 
 @quiet
 def add_up(x: Floats, y: Floats) -> Floats:
-    """x + y rounded up, and not touched where it is exact."""
+    """x + y, rounded up where it is not exact."""
     total = x + y
     return np.where(sum_error(x, y, total) <= 0, total, np.nextafter(total, np.inf))
 

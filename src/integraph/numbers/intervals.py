@@ -67,7 +67,7 @@ def interval(low: Floats, high: Floats, known: NDArray[np.bool_] | bool = True) 
 
 
 def intersection(x: Interval, y: Interval) -> Interval:
-    """What lies in both."""
+    """The intersection."""
     return Interval(np.maximum(x.low, y.low), np.minimum(x.high, y.high))
 
 
@@ -121,14 +121,14 @@ def total(x: Interval, axes: tuple[int, ...]) -> Interval:
 
 @quiet
 def outward(low: Floats, high: Floats, lost: float = LOST) -> Interval:
-    """The interval of ends that are good to `lost`, relatively, as far as float64 reaches."""
+    """The interval of ends with relative errors up to `lost`, widened by them."""
     hull = interval(low, high)
     return interval(hull.low - (lost * np.abs(hull.low) + TINY), hull.high + (lost * np.abs(hull.high) + TINY))
 
 
 @quiet
 def power(x: Interval, exponent: Fraction) -> Interval:
-    """x^a: of every x ≠ 0 if a is an integer, of x > 0 else; 0 counts if a > 0, and x^0 is 1."""
+    """x^a: of every x ≠ 0 if a is an integer, of x > 0 otherwise; 0 counts if a > 0, and x^0 is 1."""
     a = float(exponent)
     if exponent == 0:
         return Interval(np.ones_like(x.low), np.ones_like(x.low))

@@ -1,6 +1,6 @@
 """Truncated power series in d variables with balls as coefficients: the coefficients of degree < n, graded.
 
-The coefficient of x^α is f^(α)/α!, in the order of `targets/multi_index`. Arrays are (coefficients, B), for B points
+The coefficient of x^α is f^(α)/α!, in the order of `multi_index`. Arrays are (coefficients, B), for B points
 or boxes at once. Above `degree` all coefficients are exactly 0 and not stored: constants have degree 0, variables 1.
 """
 
@@ -21,7 +21,8 @@ from integraph.numbers.roundoff import U
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Products left·right, those of one result side by side from `starts` on; `most` is the largest number of them."""
+    """Pairs (left, right) of factors, those of one result side by side from `starts` on; `most` is the largest number
+    of them."""
 
     left: Indices
     right: Indices
@@ -67,7 +68,7 @@ class Series:
         return self.ball[:1]
 
     def filled(self, degree: int) -> Ball:
-        """The coefficients up to that degree, zeros and all."""
+        """The coefficients up to that degree, zeros included."""
         missing = ((0, count(self.d, degree + 1) - len(self.ball.mid)), (0, 0))
         return Ball(np.pad(self.ball.mid, missing), np.pad(self.ball.rad, missing))
 
@@ -78,7 +79,7 @@ class Series:
         return self.of(self.degree, self.ball * c)
 
     def plus(self, c: float) -> Series:
-        """The value alone moves."""
+        """Add to the value alone."""
         return self.replaced(self.value + c)
 
     def replaced(self, value: Ball) -> Series:
@@ -108,7 +109,7 @@ class Series:
         return self.of(degree, convolved(self.ball, other.ball, products))
 
     def rows(self, k: int) -> slice:
-        """Those of degree k."""
+        """The rows of degree k."""
         return slice(count(self.d, k), count(self.d, k + 1))
 
     def pairs(self, k: int, degree: int) -> Pairs:

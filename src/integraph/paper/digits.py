@@ -1,31 +1,29 @@
-"""Numbers in many digits, and how far others are from them."""
+"""Numbers in many digits, and errors relative to them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-BITS = 400
+if TYPE_CHECKING:
+    from integraph.numbers.arb.digits import WideFunctions
 
 
 @cache
-def digits() -> Any:
-    """An arithmetic of its own, `BITS` wide: nobody else's precision changes it."""
-    import mpmath
+def digits() -> WideFunctions:
+    """An arithmetic of its own: nobody else's precision changes it."""
+    from integraph.numbers.arb.digits import WideFunctions
 
-    context = mpmath.MPContext()
-    context.prec = BITS
-    return context
+    return WideFunctions()
 
 
 def largest_error(values: Iterable[Any], true: Iterable[Any], floor: float = 1.0) -> float:
     """The largest |found − true|, relative to |true|, or to `floor` where that is larger. A true 0 has no relative
     error, only an absolute one; what is not a number is infinitely far."""
-    m = digits()
-    largest = 0.0
+    number, largest = digits().mpf, 0.0
     for one, other in zip(values, true, strict=True):
-        error = float(abs(m.mpf(one) - m.mpf(other)) / (max(m.mpf(floor), abs(m.mpf(other))) or 1))
+        error = float(abs(number(one) - number(other)) / (max(number(floor), abs(number(other))) or 1))
         largest = max(largest, math.inf if math.isnan(error) else error)
     return largest

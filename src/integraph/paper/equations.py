@@ -1,4 +1,4 @@
-"""The paper's equations as data: who is on the left, a coefficient, and at most two factors.
+"""The paper's equations as data: the register on the left, a coefficient, and at most two factors.
 
 ("y2", -1, "y2", "y3")   is the term −y₂y₃ of ẏ₂.
 """

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from integraph.constructions.theorem1.lemma4 import TABLE_I
 from integraph.paper.digits import digits
 from integraph.paper.equations import Equation, Equations
@@ -34,15 +36,18 @@ class Matrices(NamedTuple):
 
 def matrices(N: int) -> Matrices:
     m = digits()
-    A = m.matrix(N + 1, N + 1)
-    for k in range(N + 1):
-        for other in range(k, N + 1):
-            A[k, other] = -m.ln(2) if other == k else -m.mpf(1) / (other - k)
-    v = m.matrix(N + 1, 1)
-    v[N] = m.mpf(1) / 2
-    inverse = (m.expm(A) - m.eye(N + 1)) ** -1
-    b = A * inverse * v
-    return Matrices(A, b, A * inverse, inverse * (v - b))
+    A = np.array([[_entry(other - k) for other in range(N + 1)] for k in range(N + 1)], object)
+    v = np.array([m.mpf(0)] * N + [m.mpf(0.5)], object)
+    one = np.array([[m.mpf(k == other) for other in range(N + 1)] for k in range(N + 1)], object)
+    inverted = m.inverse(m.expm(A) - one)
+    b = A @ inverted @ v
+    return Matrices(A, b, A @ inverted, inverted @ (v - b))
+
+
+def _entry(ahead: int) -> Any:
+    """−ln 2, −1, −1/2, −1/3, … from the diagonal on."""
+    m = digits()
+    return -m.ln(2) if ahead == 0 else m.mpf(-1) / ahead if ahead > 0 else m.mpf(0)
 
 
 def psi(N: int, c: float, x: Any) -> list[Any]:

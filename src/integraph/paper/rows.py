@@ -1,4 +1,4 @@
-"""An item of the paper, and what was found of it: what the paper says, what was computed, whether they agree."""
+"""An item of the paper and its reproduction: what the paper says, what was computed, whether they agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Cells = tuple[tuple[str, ...], ...]  # a table, its head first
 
 @dataclass(frozen=True)
 class Finding:
-    """What a computation says: in words, whether all of it is as it should be, and its numbers by name."""
+    """The result of a computation: in words, whether it agrees with the paper, and its numbers by name."""
 
     computed: str
     good: bool
@@ -79,7 +79,7 @@ _SHARED: list[Any] = []
 
 
 def shared(compute: Callable[..., T]) -> Callable[..., T]:
-    """What several rows need is computed once, and kept until `forget`."""
+    """Compute once what several rows need, and keep it until `clear_cache`."""
     cached = cache(compute)
     _SHARED.append(cached)
     return cached

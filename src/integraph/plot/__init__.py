@@ -73,13 +73,13 @@ def plot(
     from integraph.plot import matplotlib_renderer  # matplotlib is slow to import
 
     if what not in PICTURES:
-        raise UsageError(f"what = {what!r}: the pictures are {', '.join(map(repr, PICTURES))}")
+        raise UsageError(f"the pictures are {', '.join(map(repr, PICTURES))}", argument="what", value=what)
     if x is not None and what != "trajectory":
         raise UsageError(f"x is the input of a trajectory, and this is what = {what!r}: leave it out")
     kind = None if path is None else matplotlib_renderer.format_of(path)
     seen = subject(program, source, box=box)
     if what == "error" and seen.values is None:
-        raise UsageError("the error is the difference from the source: give source=, what was compiled")
+        raise UsageError("the error is the difference from the source: give what was compiled", argument="source")
     picture = (PICTURES[what] if x is None else partial(trajectory, x=x))(seen)
     if isinstance(picture, str):
         raise UsageError(f"there is no picture {what!r} of this program: {picture}")

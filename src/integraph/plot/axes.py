@@ -188,7 +188,7 @@ def _legend(panel: Panel, axes: Axes) -> None:
 
 
 def plain(text: Text) -> Text:
-    """Dollars are dollars."""
+    """Escape dollar signs."""
     text.set_parse_math(False)
     return text
 

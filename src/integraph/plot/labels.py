@@ -1,4 +1,4 @@
-"""What pictures say: names that fit, points, bounds."""
+"""Texts of pictures: names that fit, points, bounds."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from integraph.plot.labels import part_of, subscript
 from integraph.plot.picture import DASHED, Curve, Level, Panel, Picture, alone
 from integraph.plot.subject import Subject
 from integraph.program import Block, Program
+from integraph.program.origin import THEOREM1
 
 FUNCTIONS = 24  # that are drawn
 POINTS = 161  # of a function, where it is not small
@@ -32,7 +33,7 @@ def read_back(program: Program) -> Partition | str:
                 bumps = _partition_of(shape[-1] - CELLS[block.op.name], block)
                 if bumps is not None:
                     return bumps
-    if "Theorem 1" in program.source:
+    if program.origin is not None and program.origin.method in THEOREM1:
         return "Theorem 1 with one cell (N = 0) needs no partition of unity"
     return "the program is not built on a partition of unity: that is Theorem 1"
 

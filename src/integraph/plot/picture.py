@@ -1,4 +1,5 @@
-"""A picture as data: what is drawn, not how. `static` draws it with matplotlib, `report.interactive` with plotly.
+"""A picture as data: what is drawn, not how. `plot.matplotlib_renderer` draws it with matplotlib,
+`report.plotly_renderer` with plotly.
 
 A picture has one or more frames; with more than one a slider chooses the frame. A frame is a row of panels, or a stack
 of them, a panel is a pair of axes with marks in it.

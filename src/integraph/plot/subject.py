@@ -170,7 +170,7 @@ class Subject:
 
     @cached_property
     def broken(self) -> bool:
-        """Whether more is seen than promise and rounding allow."""
+        """Whether the sampled error exceeds what the error bound and rounding allow."""
         if self.promised is None or self.seen is None or not self.seen.largest > self.promised:
             return False
         return compare(self.program, self.target, self.seen.worst[None]).broken
@@ -210,7 +210,10 @@ def subject(
     domain = where(program, box)
     for n, (low, high) in enumerate(zip(domain.low.tolist(), domain.high.tolist(), strict=True)):
         if max(-low, high) > FAR:
-            raise UsageError(f"side {n} of the box is [{low:g}, {high:g}]: pictures end at {FAR:g}, give a smaller box")
+            raise UsageError(
+                f"side {n} of the box is [{low:g}, {high:g}]: pictures end at {FAR:g}, give a smaller box",
+                argument="box",
+            )
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None

@@ -7,7 +7,6 @@ compiled again unless they are large. Exact programs have no ε, and differ in h
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from integraph.api.graphs import layouts
+from integraph.api.origin import is_exact
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.theorem1.planner import plan
 from integraph.constructions.theorem1.task import Task, task
@@ -23,10 +23,10 @@ from integraph.errors import IntegraphError
 from integraph.plot.picture import POINTS, Bars, Curve, Panel, Picture, alone
 from integraph.plot.subject import Subject
 from integraph.program import Program
+from integraph.program.origin import THEOREM1
 from integraph.targets import Function, Network
 
 EPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-THEOREM1 = re.compile(r"Theorem 1, (lean|remark|paper), order (\d+)")
 PARAMETERS = 100_000  # of a network that is compiled again and again
 NODES = 20_000  # of a graph that is laid out again
 SMALLEST = {1: 1e-12, 2: 1e-6}  # ε that is planned for so many inputs in less than a second; for more inputs none is
@@ -44,10 +44,11 @@ def trade_off(s: Subject) -> Picture | str:
     """Of Theorem 1, of Theorem 2, or of an exact program."""
     if s.target is None:
         return "what the program was compiled from is not known"
-    made = THEOREM1.search(s.program.source)
-    if made is not None and isinstance(s.target, Function):
-        return _theorem1(s, s.target, made[1], int(made[2]))
-    if isinstance(s.target, Network) and "exact" not in s.program.source:
+    origin = s.program.origin
+    order = origin.options.get("order") if origin is not None and origin.method in THEOREM1 else None
+    if origin is not None and isinstance(order, int) and isinstance(s.target, Function):
+        return _theorem1(s, s.target, origin.method, order)
+    if isinstance(s.target, Network) and not is_exact(s.program):
         return _theorem2(s, s.target)
     return _exact(s)
 
@@ -73,7 +74,7 @@ def _curve(rows: Sequence[tuple[float, ...]], column: int, name: str, colour: in
 
 def _theorem1(s: Subject, function: Function, method: str, order: int) -> Picture | str:
     if function.expression is None:
-        return "only of a formula are plans known without trying them"
+        return "plans without trial fits exist only for formulas"
     own = task(function, s.box, EPS[0], method=method, order=order)
     free = function.inputs == 1  # to choose an order: bounds of high derivatives in several variables take long
     theirs = replace(own, method="paper", order=None if free else order)
@@ -165,8 +166,9 @@ def _exact(s: Subject) -> Picture | str:
     if nodes > NODES:
         return f"a graph of {nodes:,} nodes is not laid out again: at most {NODES:,}"
     box = np.stack([s.box.low, s.box.high], 1) if s.program.inputs else None
+    smoothed = s.program.origin is not None and s.program.origin.options.get("smoothed")
     try:
-        alternatives = layouts(s.target, s.promised if "smoothed" in s.program.source else None, box=box).choices
+        alternatives = layouts(s.target, s.promised if smoothed else None, box=box).choices
     except IntegraphError as error:
         return str(error)
     return alone(

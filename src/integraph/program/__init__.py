@@ -9,6 +9,7 @@ Read `registers`, `views`, `block`, `segment`, `program`; the terms: `terms`, `b
 from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.block import Block, Op, operation, operations, register, tensor
 from integraph.program.engine import Engine, Failure, Flow, Options, Status, plug
+from integraph.program.origin import Origin
 from integraph.program.program import Controls, Program, Trajectory, build
 from integraph.program.registers import Group, Registers
 from integraph.program.segment import Segment, segment
@@ -29,6 +30,7 @@ __all__ = [
     "Index",
     "Op",
     "Options",
+    "Origin",
     "Probe",
     "Program",
     "Ref",

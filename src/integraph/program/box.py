@@ -27,20 +27,24 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
         return Interval(np.zeros(inputs), np.ones(inputs))
     given = numbers(box, "the box")
     if given.shape not in ((2,), (inputs, 2), (2, inputs)):
+        pairs = given.ndim == 2 and given.shape[1] == 2
+        held = f"the box has {given.shape[0]} pairs" if pairs else f"the box has shape {given.shape}"
         raise UsageError(
-            f"the box has shape {given.shape}: needs (low, high) for all inputs, {inputs} such pairs, or two arrays of "
-            f"{inputs}, the lows and the highs"
+            f"{held}: needs (low, high) for all inputs, {inputs} such pairs, one for each, or two arrays of {inputs}, "
+            "the lows and the highs",
+            argument="box",
         )
     arrays = isinstance(box, tuple) and any(not isinstance(part, PAIRS) for part in box)  # (X.min(0), X.max(0))
     if isinstance(box, tuple) and given.shape == (2, 2) and not arrays and (given[:, 0] == given[:, 1]).all():
         raise UsageError(
             f"the box {box} has sides of width 0 only: for lows and highs give a tuple of two arrays, for pairs "
-            "a list of (low, high)"
+            "a list of (low, high)",
+            argument="box",
         )
     sides = np.broadcast_to(given.T if given.shape == (2, inputs) and (inputs != 2 or arrays) else given, (inputs, 2))
     for n, (low, high) in enumerate(sides.tolist()):
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-            raise UsageError(f"side {n} of the box is [{low}, {high}]: needs finite low ≤ high")
+            raise UsageError(f"side {n} of the box is [{low}, {high}]: needs finite low ≤ high", argument="box")
     return Interval(sides[:, 0].copy(), sides[:, 1].copy())
 
 

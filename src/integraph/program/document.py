@@ -20,12 +20,15 @@ from integraph.program.annotations import PARTS, Budget, Domain, Probe
 from integraph.program.bands import bound
 from integraph.program.block import Block, Tensor, operation
 from integraph.program.engine import DOUBLE
+from integraph.program.origin import Option, Origin
 from integraph.program.program import Program
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.views import Index, Ref, View
 
 KEYS = ("registers", "inputs", "segments", "readout", "scales", "source", "proven", "seen", "budget", "probes")
+OPTIONAL = {"bits", "domain", "origin"}
+ORIGIN = ("source", "kind", "method", "eps", "options", "variables", "box", "version")
 MAX_AXES = 32
 T = TypeVar("T")
 
@@ -41,7 +44,7 @@ class Limits:
 def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> Program:
     """The program, which has passed the spec; raises FileError or SpecError."""
     top = checked(dict, document, "the document")
-    if set(top) - {"bits", "domain"} != set(KEYS):
+    if set(top) - OPTIONAL != set(KEYS):
         raise FileError(f"the document has the keys {_show(sorted(top))}, needs {', '.join(KEYS)}")
     registers = _registers(top["registers"], limits.registers)
     reader = _Decoder(tensors, registers.width, limits.terms)
@@ -50,6 +53,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
     scales = None if top["scales"] is None else reader.tensor(top["scales"], np.float64)
     budget = None if top["budget"] is None else reader.budget(top["budget"])
     domain = reader.domain(top["domain"]) if "domain" in top else None
+    origin = reader.origin(top["origin"]) if "origin" in top else None
     probes = tuple(reader.probe(n, part) for n, part in enumerate(checked(list, top["probes"], "probes")))
     unused = sorted(set(tensors) - reader.used)
     if unused:
@@ -66,6 +70,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
         probes,
         checked(int, top.get("bits", DOUBLE), "the number of bits"),
         domain,
+        origin,
     )
 
 
@@ -152,6 +157,23 @@ class _Decoder:
         low, high = _parts(part, 2, "the domain")
         return Domain(self.tensor(low, np.float64), self.tensor(high, np.float64))
 
+    def origin(self, part: object) -> Origin:
+        top = checked(dict, part, "the origin")
+        if set(top) != set(ORIGIN):
+            raise FileError(f"the origin has the keys {_show(sorted(top))}, needs {', '.join(ORIGIN)}")
+        options = checked(dict, top["options"], "the options of the origin")
+        names = checked(list, top["variables"], "the variables of the origin")
+        return Origin(
+            checked(str, top["source"], "the source of the origin"),
+            checked(str, top["kind"], "the kind of the origin"),
+            checked(str, top["method"], "the method of the origin"),
+            None if top["eps"] is None else _float(top["eps"], "the eps of the origin"),
+            {name: _option(value, f"the option {_show(name)} of the origin") for name, value in options.items()},
+            tuple(checked(str, name, "a variable of the origin") for name in names),
+            None if top["box"] is None else self.domain(top["box"]),
+            checked(str, top["version"], "the version of the origin"),
+        )
+
     def probe(self, number: int, part: object) -> Probe:
         where = f"probe {number}"
         label, segment, ref, scale, shift = _parts(part, 5, where)
@@ -181,6 +203,13 @@ def checked(kind: type[T], value: object, what: str) -> T:
     if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
     raise FileError(f"{what} is {_show(value)}: needs {kind.__name__}")
+
+
+def _option(value: object, what: str) -> Option:
+    """A float is in a list of its own, so that no integer is taken for one."""
+    if isinstance(value, list):
+        return _float(_parts(value, 1, what)[0], what)
+    return value if isinstance(value, bool | int) else checked(str, value, what)
 
 
 def _ints(value: object, what: str) -> tuple[int, ...]:

@@ -60,10 +60,10 @@ def moments(times: ArrayLike) -> tuple[float, ...]:
 
 def check_options(program: Program, options: Options) -> None:
     if not isinstance(options.rtol, float | int | np.number) or not 0 < options.rtol < 1:
-        raise UsageError(f"rtol = {options.rtol!r}: needs 0 < rtol < 1")
+        raise UsageError("needs 0 < rtol < 1", argument="rtol", value=options.rtol)
     for name, value in (("max_steps", options.max_steps), ("threads", options.threads)):
         if not isinstance(value, int | np.integer) or value < 1:
-            raise UsageError(f"{name} = {value!r}: needs an integer ≥ 1")
+            raise UsageError("needs an integer ≥ 1", argument=name, value=value)
     if options.times:
         end = clock(program)[-1]
         outside = [t for t in options.times if not 0 <= t <= end]
@@ -145,7 +145,7 @@ def stiffness(program: Program, x: ArrayLike, points: int) -> float:
 def stiffness_by_segment(program: Program, x: ArrayLike, points: int) -> list[float]:
     """The largest |eigenvalue| of the Jacobian along the trajectories of the inputs, in each segment."""
     if points < 2:
-        raise UsageError(f"points = {points}: needs at least 2 in a segment, its ends")
+        raise UsageError("needs at least 2 in a segment, its ends", argument="points", value=points)
     times = grid(program, points)
     path = program.flow(x, times=tuple(times.tolist())).check().path
     assert path is not None

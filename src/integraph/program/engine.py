@@ -150,18 +150,21 @@ def engine_named(program: Program, name: str) -> Engine:
     """The engine asked for, if it exists and can run the program."""
     load_layer(FLOW)
     if not isinstance(name, str) or name not in _ENGINES:
-        raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}")
+        raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}", argument="engine")
     engine, others = _ENGINES[name], " or ".join(repr(e.name) for e in able(program))
     if program.bits > _BITS[name]:
         instead = f"use engine={others}" if others else "no engine can"
         raise UsageError(
             f"engine {name!r} works in float64 ({DOUBLE} bits); this program needs {program.bits} bits, because it "
             f"takes logarithms of numbers that are smaller than rounding: {instead}, or compile with method='remark' "
-            "or 'lean', which are stable in float64"
+            "or 'lean', which are stable in float64",
+            argument="engine",
         )
     if not engine.can(program):
         instead = f"use {others}" if others else "no engine can"
-        raise UsageError(f"engine {name!r} cannot run this program (a block has no closed form): {instead}")
+        raise UsageError(
+            f"engine {name!r} cannot run this program (a block has no closed form): {instead}", argument="engine"
+        )
     return engine
 
 

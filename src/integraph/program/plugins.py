@@ -1,5 +1,5 @@
-"""What layers above a program plug into it: gadgets, engines, pictures, the report. They are loaded by name when the
-first of them is needed, so a program knows that there are some, and none of them; and `import integraph` is quick."""
+"""Layers above a program plug gadgets, engines, pictures and the report into it. They are imported by name when the
+first of them is needed: a program does not depend on any of them, and `import integraph` is quick."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from integraph.numbers.arrays import Floats
 from integraph.program import dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, engine_named, first_able
+from integraph.program.origin import Origin
 from integraph.program.plugins import PLOT, REPORT, load_layer
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
@@ -70,6 +71,7 @@ class Program:
     probes: tuple[Probe, ...] = ()  # where values of the source can be seen
     bits: int = DOUBLE  # the precision that its flow needs
     domain: Domain | None = None  # where it was made for, if nothing is promised there
+    origin: Origin | None = None  # what it was compiled from, and how; `source` says it to people
 
     def __post_init__(self) -> None:
         self.registers.close()
@@ -159,7 +161,9 @@ class Program:
     def trajectory(self, x: ArrayLike, points: int = 33, engine: str | None = None) -> Trajectory:
         """One input through all segments, at `points` equally spaced times in each, ends included."""
         if not isinstance(points, int | np.integer) or points < 2:
-            raise UsageError(f"points = {points!r}: a trajectory needs an integer ≥ 2, points in each segment")
+            raise UsageError(
+                "a trajectory needs an integer ≥ 2, points in each segment", argument="points", value=points
+            )
         if points * self.depth * self.width > TRAJECTORY:
             raise UsageError(
                 f"{points} points × {self.depth} segments × {self.width} registers: more than {TRAJECTORY}"
@@ -273,6 +277,7 @@ def build(
     budget: Budget | None = None,
     probes: Sequence[Probe] = (),
     domain: Domain | None = None,
+    origin: Origin | None = None,
 ) -> Program:
     """A program whose output is the registers `out`, or `matrix` times them, with what is known of its error."""
     if not isinstance(registers, Registers):
@@ -281,5 +286,5 @@ def build(
         raise SpecError(f"build(registers, segments, out): segments must be a list of segment(…), got {segments!r}")
     return Program(
         registers.copy(), tuple(segments), transform.readout(registers.width, out, matrix), source=source,
-        budget=budget, probes=tuple(probes), domain=domain,
+        budget=budget, probes=tuple(probes), domain=domain, origin=origin,
     )  # fmt: skip

@@ -8,6 +8,8 @@
     probes     [[label, segment, registers, scale, shift], …]
     bits       the precision that the flow needs, where that is more than 53
     domain     [low, high], tensors, where there is one
+    origin     {source, kind, method, eps, options, variables, box, version}, where there is one, as in Origin; an
+               option is a text, an integer, a truth value, or [float]
 
 A reference to registers is [offset, shape, strides], or the name of an int64 tensor that lists them. A float is its
 hexadecimal text, which is exact.
@@ -15,6 +17,7 @@ hexadecimal text, which is exact.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ from integraph.program.annotations import PARTS
 from integraph.program.block import Block, Tensor
 from integraph.program.document import checked
 from integraph.program.engine import DOUBLE
+from integraph.program.origin import Origin
 from integraph.program.program import Program
 from integraph.program.views import Index, Ref
 
@@ -78,4 +82,19 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
         document["bits"] = program.bits
     if program.domain is not None:
         document["domain"] = [name(program.domain.low), name(program.domain.high)]
+    if program.origin is not None:
+        document["origin"] = _origin(program.origin, name)
     return document, tensors
+
+
+def _origin(origin: Origin, name: Callable[[Tensor], str]) -> dict[str, Any]:
+    return {
+        "source": origin.source,
+        "kind": origin.kind,
+        "method": origin.method,
+        "eps": None if origin.eps is None else float(origin.eps).hex(),
+        "options": {key: [o.hex()] if isinstance(o, float) else o for key, o in origin.options.items()},
+        "variables": list(origin.variables),
+        "box": None if origin.box is None else [name(origin.box.low), name(origin.box.high)],
+        "version": origin.version,
+    }

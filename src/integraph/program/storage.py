@@ -22,11 +22,12 @@ from integraph.program.bands import bound
 from integraph.program.block import Tensor
 from integraph.program.document import Limits, decode
 from integraph.program.lowering import digest
+from integraph.program.old_source import with_old_origin
 from integraph.program.program import Program
 from integraph.program.schema import encode
 from integraph.progress import progress_bar
 
-FORMAT, VERSION = "integraph program", 1
+FORMAT, VERSION = "integraph program", 2  # version 1 has no origin: it was written by Integraph 0.1
 METADATA = {"format", "version", "digest", "seal", "program"}
 MAX_HEADER = 1 << 24  # bytes of JSON: enough for some 100 000 blocks
 
@@ -73,6 +74,8 @@ def load(
         _check_size(path, max_bytes)
         metadata, tensors = _read(path)
         program = decode(_parse(metadata["program"]), tensors, Limits(max_registers, max_terms))
+        if int(metadata["version"]) == 1:
+            program = with_old_origin(program)
         if _lower(program, "checking") != metadata["digest"]:
             raise FileError("the file was altered: its blocks do not give the terms that its digest names")
         return program
@@ -130,7 +133,7 @@ def _check_version(metadata: Mapping[str, str]) -> None:
         raise FileError("this is a safetensors file, but not a program of Integraph")
     if int(version) > VERSION:
         raise FileError(f"the file has format version {int(version)}, this Integraph reads up to {VERSION}: update it")
-    if int(version) != VERSION or set(metadata) != METADATA:
+    if int(version) < 1 or set(metadata) != METADATA:
         raise FileError(f"the file has unknown or missing metadata: needs {', '.join(sorted(METADATA))}")
 
 

@@ -16,6 +16,7 @@ from integraph.program.terms import ONE, concatenate
 from integraph.program.wording import right_side
 
 if TYPE_CHECKING:
+    from integraph.program.origin import Origin
     from integraph.program.program import Program
 
 MANY_TERMS = 2_000_000  # above, a table should not wait for eigenvalues
@@ -102,9 +103,10 @@ def sizes(program: Program, points: int, stiff: Stiffness | None = None) -> list
     """What there is to say of the program itself, row by row. Its stiffness is that at `points` times in each segment,
     unless it is known already."""
     if not isinstance(points, int | np.integer) or points < 2:
-        raise UsageError(f"points = {points!r}: a summary needs an integer ≥ 2, points in each segment")
+        raise UsageError("a summary needs an integer ≥ 2, points in each segment", argument="points", value=points)
     rows = [
         ("source", program.source),
+        *_made(program.origin),
         ("inputs → outputs", f"{program.inputs} → {program.outputs}"),
         ("width W", f"{program.width:,} register{'s' * (program.width != 1)}"),
         ("depth D", f"{program.depth:,} segment{'s' * (program.depth != 1)}"),
@@ -116,6 +118,10 @@ def sizes(program: Program, points: int, stiff: Stiffness | None = None) -> list
     if program.bits > DOUBLE:
         rows.append(("precision", f"{program.bits} bits: more than float64 has"))
     return rows
+
+
+def _made(origin: Origin | None) -> list[tuple[str, str]]:
+    return [] if origin is None else [("method", str(origin)), ("compiled by", f"integraph {origin.version}")]
 
 
 def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:

@@ -21,6 +21,7 @@ from integraph.numbers.arrays import numbers, real
 from integraph.program.annotations import Domain
 from integraph.program.block import Block, operation
 from integraph.program.engine import DOUBLE
+from integraph.program.origin import COMPOSITION, INVERSE, PROGRAM, Origin
 from integraph.program.segment import Segment
 from integraph.program.terms import positions
 from integraph.program.views import Index, Ref, View, dense
@@ -82,7 +83,8 @@ def then(first: Program, second: Program) -> Program:
     middle = Segment("hand over", (carry,))
     name = f"{first.source}, then {second.source}"
     bits = max(first.bits, second.bits)
-    return type(first)(registers, (*first.segments, middle, *moved), matrix, scales, name, bits=bits)
+    origin = Origin(name, PROGRAM, COMPOSITION)
+    return type(first)(registers, (*first.segments, middle, *moved), matrix, scales, name, bits=bits, origin=origin)
 
 
 def _shift(block: Block, by: int) -> Block:
@@ -97,7 +99,8 @@ def rescale_time(program: Program, horizon: float) -> Program:
         good = math.ldexp(program.horizon, round(math.log2(horizon / program.horizon)))
         raise UsageError(
             f"horizon {horizon:g}: duration times rate of a segment would be rounded, and this program needs "
-            f"{program.bits} bits: choose {program.horizon!r} times a power of 2, such as {good!r}"
+            f"{program.bits} bits: choose {program.horizon!r} times a power of 2, such as {good!r}",
+            argument="horizon",
         )
     return paced
 
@@ -115,9 +118,9 @@ def with_horizon(program: Program, horizon: float) -> Program:
 def _horizon(program: Program, horizon: float) -> float:
     horizon = real(horizon, "the horizon")
     if not (math.isfinite(horizon) and horizon > 0):
-        raise UsageError(f"the horizon must be finite and > 0, got {horizon}")
+        raise UsageError(f"the horizon must be finite and > 0, got {horizon}", argument="horizon")
     if not program.segments:
-        raise UsageError("a program without segments has horizon 0 and cannot be rescaled")
+        raise UsageError("a program without segments has horizon 0 and cannot be rescaled", argument="horizon")
     return horizon
 
 
@@ -178,20 +181,18 @@ def rescale_states(program: Program, scales: ArrayLike) -> Program:
 
 
 def reverse(program: Program) -> Program:
+    known = program.origin
+    flow = known.source if known is not None and known.method == INVERSE else None  # that this is the inverse of
     return replace(
         program,
         registers=program.registers.copy(inputs=program.width),
         segments=tuple(replace(s, rate=-s.rate) for s in reversed(program.segments)),
         readout=scipy.sparse.csr_array(scipy.sparse.identity(program.width, format="csr")),
-        source=_inverse(program.source),
+        source=f"inverse flow of {program.source}" if flow is None else flow,
         proven=None,
         seen=None,
         budget=None,
         probes=(),
         domain=None,
+        origin=Origin(program.source, PROGRAM, INVERSE) if flow is None else None,
     )
-
-
-def _inverse(source: str) -> str:
-    prefix = "inverse flow of "
-    return source.removeprefix(prefix) if source.startswith(prefix) else prefix + source

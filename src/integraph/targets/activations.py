@@ -131,7 +131,7 @@ ALIASES = {
 
 
 def activation_name(name: object) -> str:
-    """Our name of an activation, or a SourceError with the list."""
+    """The canonical name of an activation, or a SourceError that lists them."""
     given = "none" if name is None else name
     if isinstance(given, str):
         plain = given.strip().lower()
@@ -139,7 +139,7 @@ def activation_name(name: object) -> str:
         if plain in NAMES:
             return plain
     raise SourceError(
-        f"unknown activation {name!r}: known are {', '.join(NAMES)} (also {', '.join(filter(None, ALIASES))})"
+        f"unknown activation {name!r}: choose one of {', '.join(NAMES)} (also {', '.join(filter(None, ALIASES))})"
     )
 
 

@@ -37,7 +37,7 @@ RATIONAL: dict[str, Callable[..., Fraction]] = {
 
 
 def constants(expression: Expression) -> dict[int, tuple[float, bool]]:
-    """Of every step that no variable has a part in: the float64 next to it, and whether that is its value."""
+    """For every step that depends on no variable: the nearest float64, and whether it is the exact value."""
     steps = expression.steps
     fixed: list[int] = []
     for number, step in enumerate(steps):

@@ -1,10 +1,10 @@
-"""A formula as a tape: steps in the order in which they are computed, each written once however often it is used.
+"""A formula as a tape: steps in the order of computation, each stored once however often it is used.
 
 A step is (op, args, text): `args` are numbers of earlier steps, `text` is the literal of a number, as it was written,
 or the name of a variable; the texts "pi" and "e" are the constants. A power whose exponent is a rational number has it
-in `text` too, as "3", "-1" or "1/2", so that x^3 is known to be a product. `where` is the stretch of the source that a
-step came from, for messages. What a step means is said by an arithmetic: floats here, balls and Taylor series in
-`bounds/`, segments in `constructions/`.
+in `text` too, as "3", "-1" or "1/2", so that x^3 is known to be a product. `where` is the part of the source text that
+a step came from, for messages. An arithmetic defines what a step means: floats here, Taylor series in `bounds/`,
+segments in `constructions/`, balls in `certify/`.
 """
 
 from __future__ import annotations
@@ -32,23 +32,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """`outputs` are numbers of steps; `variables` are the inputs, in order; `source` is the text for people."""
+    """`outputs` are numbers of steps; `variables` are the inputs, in order; `source` is the text for people, and where
+    `formula` says so the formula itself: reading it again gives the same steps."""
 
     variables: tuple[str, ...]
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
     source: str = ""
+    formula: bool = False
 
 
 class Arithmetic(Protocol):
-    """How steps are computed. Values are whatever it likes: arrays, balls, series."""
+    """How steps are computed. Values may be of any kind: arrays, balls, series."""
 
     def number(self, text: str) -> Any: ...
     def apply(self, step: Step, args: Sequence[Any]) -> Any: ...
 
 
 class Tape:
-    """Collects steps; an equal step is not written twice."""
+    """Collects steps; equal steps are stored once."""
 
     def __init__(self, variables: Sequence[str]) -> None:
         self.variables = tuple(variables)
@@ -64,7 +66,7 @@ class Tape:
         return number
 
     def expression(self, outputs: Sequence[int], source: str = "") -> Expression:
-        """What the outputs need of the tape."""
+        """The expression of these outputs, without steps they do not need."""
         needed = set(outputs)
         for number in range(len(self.steps) - 1, -1, -1):
             if number in needed:

@@ -1,4 +1,4 @@
-"""Formulas in float64: the arithmetic of plain values, many points at once. What is not a real number is NaN."""
+"""Formulas in float64: the arithmetic of plain values, many points at once. Values that are not real are NaN."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Operations on constants, computed in many digits and rounded once: three operations are not three roundings,
-of which the first may be most of the value in the end.
+"""Operations on constants, computed in many digits and rounded once. Rounding each of several operations could lose
+most of the value.
 
 A constant remembers what it was before it was rounded, so that the next operation starts from there. With 2200 bits a
 sum of any two float64 is exact.
@@ -32,7 +32,7 @@ Digits = np.ndarray[Any, Any]  # of Arb balls
 
 
 def fold(node: Node, args: Sequence[Digits]) -> Digits | None:
-    """The operation on numbers of many digits, or None where it is not one of those that are computed so."""
+    """The result of the operation in many digits, or None if the operation is not computed this way."""
     if max(node.size, *(arg.size for arg in args)) > FEW:
         return None
     from flint import arb
@@ -71,7 +71,7 @@ def _entrywise(node: Node) -> Callable[..., arb] | None:
 
 
 def rounded(exact: Digits) -> tuple[Floats, bool]:
-    """The float64 next to it, and whether that is its value."""
+    """The nearest float64, and whether it is the exact value."""
     value = np.asarray(exact, np.float64)
     return value, all(_same(ball, number) for ball, number in zip(exact.ravel(), value.ravel().tolist(), strict=True))
 

@@ -1,4 +1,4 @@
-"""A function on a box: what Theorem 1 compiles. It knows its values, or its formula, or a table of its derivatives."""
+"""A function on a box, as Theorem 1 compiles it: given by values, by a formula, or by a table of its derivatives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """f: ℝ^d → ℝ^m. With an expression everything is known; with values, errors are only seen; a table has neither."""
+    """f: ℝ^d → ℝ^m. With an expression errors are proved; with values they are measured at points; with a table
+    neither."""
 
     inputs: int
     outputs: int
@@ -49,7 +50,7 @@ class Function:
 
 
 def from_expression(expression: Expression, name: str) -> Function:
-    """The function that a formula is."""
+    """The function that a formula defines."""
 
     def values(x: Floats) -> Floats:
         return finite(float_arithmetic.values(expression, x), x, name, expression.variables)

@@ -49,7 +49,7 @@ ROUNDED = ("rounded",)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """`text` is what the source calls it."""
+    """One operation; `text` is its name in the source."""
 
     op: str
     args: tuple[int, ...]
@@ -76,6 +76,7 @@ class Graph:
     name: str = "graph"
     variables: tuple[str, ...] = ()  # names of the inputs
     notes: tuple[str, ...] = ()  # what its reader rounded, matched or left out
+    formula: str = ""  # the whole of it, where the graph was read from one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))
@@ -88,7 +89,7 @@ class Graph:
 
     @property
     def sizes(self) -> int:
-        """How many numbers the outputs are."""
+        """How many numbers the outputs hold."""
         return sum(self.nodes[n].size for n in self.outputs)
 
     def values(self, x: ArrayLike) -> Floats:
@@ -102,7 +103,7 @@ class Graph:
         return np.concatenate([np.ravel(values[n]) for n in self.outputs])
 
     def nodes_at(self, x: Floats) -> list[Any]:
-        """What every node is at one point (inputs,)."""
+        """The value of every node at one point (inputs,)."""
         values: list[Any] = []
         for node in self.nodes:
             if node.op == "input":

@@ -116,7 +116,7 @@ class Builder:
             folded = self._folded(node)
             if folded is not None:
                 return folded
-        content = None if node.value is None else (node.value.shape, node.value.tobytes())
+        content = None if node.value is None else (node.value.shape, node.value.flags.fnc, node.value.tobytes("A"))
         key = (node.op, node.args, node.shape, node.data, content)
         if key not in self._known:
             self._known[key] = self._append(node)
@@ -202,7 +202,7 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
         if op == "broadcast":
             return np.broadcast_to(np.empty(0).reshape(shapes[0]) if 0 in shapes[0] else _blank(shapes[0]), new).shape
         if math.prod(new) != math.prod(shapes[0]):
-            raise ValueError(f"{math.prod(shapes[0])} numbers are not {new}")
+            raise ValueError(f"{math.prod(shapes[0])} numbers do not fit {new}")
         return new
     if op == "matmul":
         if min(map(len, shapes)) < 2:
@@ -218,7 +218,7 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
         return tuple(n for axis, n in enumerate(shapes[0]) if axis not in gone)
     if op == "transpose":
         if sorted(data) != list(range(len(shapes[0]))):
-            raise ValueError(f"{data} is no order of its axes")
+            raise ValueError(f"{data} is not an order of its axes")
         return tuple(shapes[0][axis] for axis in data)
     if op == "slice":
         for n, (start, step, count) in zip(shapes[0], data, strict=True):

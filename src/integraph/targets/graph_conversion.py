@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -34,12 +35,13 @@ def to_graph(expression: Expression, name: str) -> Graph:
             numbers.append(builder.power(args[0], Fraction(step.text), text))
         else:
             numbers.append(builder.apply("variable_power" if step.op == "power" else step.op, *args, text=text))
-    return builder.graph(numbers[n] for n in expression.outputs)
+    graph = builder.graph(numbers[n] for n in expression.outputs)
+    return replace(graph, formula=expression.source) if expression.formula else graph
 
 
 def network_graph(network: Network) -> Graph:
     """One vector in, one vector out."""
-    build = Builder(repr(network).removeprefix("Network "))
+    build = Builder(network.description)
     value = build.input("x", (network.inputs,))
     value = build.apply("reshape", value, data=((1, network.inputs),))
     for number, layer in enumerate(network.layers, 1):

@@ -29,7 +29,7 @@ def _log_sum_exp(x: Array, mask: Array | None) -> Array:
 
 
 def _grown(x: Array, mask: Array | None) -> tuple[Array, Array]:
-    """The largest of each row of scores, and e^(x − that), 0 for those that take no part."""
+    """The largest of each row of scores, and e^(x − that), 0 for masked entries."""
     scores = x if mask is None else np.where(mask, x, -np.inf)
     top = scores.max(-1, keepdims=True)
     return top, np.exp(scores - top)

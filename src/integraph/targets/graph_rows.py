@@ -1,8 +1,8 @@
-"""Rows of scores in a graph: softmax, ln Σ exp, the logarithm of a softmax, and who takes part in them.
+"""Rows of scores in a graph: softmax, ln Σ exp, the logarithm of a softmax, and masks.
 
 The logarithm of a softmax keeps its digits where the softmax underflows, and where ln Σ exp(x) is large. So `logarithm`
-looks for what was written as a logarithm of a softmax, or of a sum of exponentials, or of a sigmoid, the softmax of x
-and 0, and `less_total` for x − ln Σ exp(x).
+recognises the logarithm of a softmax, of a sum of exponentials, or of a sigmoid (the softmax of x and 0), and
+`less_total` recognises x − ln Σ exp(x).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PLACES = ("reshape", "broadcast", "transpose", "slice", "take")
 
 
 def of_rows(build: Builder, op: str, x: int, text: str) -> int:
-    """An operation of `ROWS` over the last axis. Entries to which −∞ was added take no part. What a large negative
-    number does depends on the other scores, whose ranges are known when the graph is compiled."""
+    """An operation of `ROWS` over the last axis. Entries to which −∞ was added are masked. The effect of a large
+    negative number depends on the other scores, whose ranges are known when the graph is compiled."""
     scores, added = _added(build, x)
     mask = added > -np.inf
     if not mask.any(-1).all():
@@ -70,7 +70,7 @@ def less_total(build: Builder, x: int, total: int) -> bool:
 
 
 def _moved(build: Builder, node: Node) -> tuple[Node, list[Node]]:
-    """What was moved about, and the moves, the last first."""
+    """The value that was moved, and the moves, the last first."""
     moves = list[Any]()
     while node.op in PLACES:
         moves.append(node)
@@ -79,7 +79,8 @@ def _moved(build: Builder, node: Node) -> tuple[Node, list[Node]]:
 
 
 def logarithm(build: Builder, x: int, text: str) -> int | None:
-    """ln of a softmax, a sigmoid or a sum of exponentials, moved about or not, without them; None of anything else."""
+    """The logarithm of a softmax, a sigmoid or a sum of exponentials, moved or not, computed directly; None for other
+    values."""
     node, moves = _moved(build, build.nodes[x])
     if node.op == "softmax":
         _all_take_part(node, moves, text)

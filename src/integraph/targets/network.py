@@ -99,7 +99,7 @@ class Network:
         return sum(layer.A.size + layer.b.size for layer in self.layers)
 
     def values(self, x: ArrayLike) -> list[Floats]:
-        """What each layer puts out, (B, units) each."""
+        """The values of each layer, (B, units) each."""
         z = numbers(x, "inputs")
         z = z.reshape(-1, 1) if z.ndim <= 1 and self.inputs == 1 else np.atleast_2d(z)
         if z.ndim != 2 or z.shape[1] != self.inputs:
@@ -119,12 +119,17 @@ class Network:
         one = np.ndim(x) == 0 or (np.ndim(x) == 1 and (self.inputs > 1 or np.shape(x) == (1,)))
         return values[0] if one else values
 
-    def __repr__(self) -> str:
+    @property
+    def description(self) -> str:
+        """Sizes, activations and where it comes from, in a line."""
         kinds = [layer.activation for layer in self.layers]
         same = kinds[:-1].count(kinds[0]) == len(kinds[:-1])
         how = f"{kinds[0]}, {kinds[-1]} output" if len(kinds) > 1 and same else joined(kinds, ", ", SHOWN)
         sizes = joined(map(str, self.sizes), "-", SHOWN)
-        return f"Network {sizes} ({how}), {self.parameters:,} parameters, from {self.source}"
+        return f"{sizes} ({how}), {self.parameters:,} parameters, from {self.source}"
+
+    def __repr__(self) -> str:
+        return f"Network {self.description}"
 
 
 def from_layers(layers: Iterable[Any], source: str = "layers", notes: Sequence[str] = ()) -> Network:

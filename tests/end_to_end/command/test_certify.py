@@ -11,6 +11,7 @@ import pytest
 
 import integraph
 from command import WAVE, call, lean
+from integraph.certify.search.stop import Stop
 from networks import random_network
 
 pytest.importorskip("flint", reason="needs python-flint, which computes with balls")
@@ -54,6 +55,7 @@ def test_json(wave: Path) -> None:
     assert seen() <= data["proven"] <= budget.total == data["promised"]
     assert data["proven"] <= 1.2 * data["lower"]
     assert (data["status"], data["low"], data["high"]) == ("proved", [0.0, 0.0], [1.0, 1.0])
+    assert data["stopped"] == "gap"
     assert "written" not in data
     assert not list(wave.parent.glob("*.json"))
 
@@ -154,9 +156,9 @@ def test_altered_files(wave: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (["certify", "{wave}", "--eps", "-1"], "eps = -1"),
-        (["certify", "{wave}", "--eps", "nan"], "eps = nan"),
-        (["certify", "{wave}", "--seconds", "0"], "seconds = 0"),
+        (["certify", "{wave}", "--eps", "-1"], "--eps -1"),
+        (["certify", "{wave}", "--eps", "nan"], "--eps nan"),
+        (["certify", "{wave}", "--seconds", "0"], "--seconds 0"),
         (["certify", "{wave}", "--boxes", "0"], "--boxes"),
         (["certify", "{wave}", "x"], "the program maps 2 → 1, the source 1 → 1"),
         (["certify", "{wave}", "-o", "proof.txt"], "a proof is written as .json"),
@@ -201,7 +203,7 @@ def test_ctrl_c_keeps_what_is_proved(wave: Path, tmp_path: Path) -> None:
 def test_ctrl_c_before_anything_is_proved(wave: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As certify returns after Ctrl-C."""
     proof = integraph.certify(lean(), WAVE, progress=False)
-    left = replace(proof, status="unknown", reason="it was interrupted")
+    left = replace(proof, status="unknown", stopped=Stop.INTERRUPTED)
     monkeypatch.setattr(integraph, "certify", lambda *given, **options: left)
     assert call("certify", wave).code == 130
 

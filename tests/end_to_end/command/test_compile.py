@@ -121,7 +121,7 @@ def test_a_python_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (["no_such_module:f"], "no module 'no_such_module'"),
         (["needs:f"], "'a_package_that_is_not_there', which is not installed"),
         (["leaves:f"], "'leaves' ends the program"),
-        (["my_functions:g"], "--inputs 2"),
+        (["my_functions:g"], "say how many (--inputs)"),
     ):
         failed = call("compile", *words)
         assert failed.code == 2

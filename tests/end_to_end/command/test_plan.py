@@ -162,9 +162,9 @@ def test_a_graph_of_onnx(tmp_path: Path) -> None:
         (["planned_nets:tanh", "--method", "lean"], "--method lean: for a network it is narrow or wide"),
         (["planned_nets:tanh", "--order", "3"], "--order 3 is of Theorem 1, and this is a network"),
         (["x", "--method", "exact", "--width", "9"], "--width 9 is of Theorem 1"),
-        (["x", "--eps", "0"], "eps = 0"),
-        (["x", "--eps", "nan"], "eps = nan"),
-        (["exp(20*x)", "--method", "lean", "--width", "3"], "width = 3"),
+        (["x", "--eps", "0"], "--eps 0"),
+        (["x", "--eps", "nan"], "--eps nan"),
+        (["exp(20*x)", "--method", "lean", "--width", "3"], "--width 3"),
         (["none.onnx"], "none.onnx"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -12,8 +13,9 @@ import pytest
 import command
 import integraph
 from command import call
+from integraph.cli.app import app
+from integraph.cli.output import _option
 from integraph.cli.paths import PAGE
-from integraph.cli.spoken import spoken
 from slow import mostly_slow
 
 LONG = "+".join(["x*y"] * 1000)  # more characters than a name of a file may have
@@ -166,11 +168,28 @@ def test_a_missing_value_names_the_word() -> None:
 
 
 def test_messages_speak_of_options() -> None:
-    assert "--box has 3 pairs" in call("compile", "x*y", "--box", "0,1;0,1;0,1").err
-    assert spoken("say inputs=2, or variables=['X', …]; name all with variables=") == (
-        "say --inputs 2, or --variables X,…; name all with --variables"
-    )
-    assert spoken("inputs = 3, variables==") == "inputs = 3, variables=="
+    wrong = call("compile", "x*y", "--box", "0,1;0,1;0,1").err
+    assert "the box has 3 pairs" in wrong
+    assert wrong.endswith("(--box)\n")
+    assert call("compile", "x*y", "--eps", "0").err == "error: --eps 0.0: the tolerance must be finite and > 0\n"
+    assert call("compile", "x*y", "--free", "no").err.startswith("error: --free 'no': needs 'keep'")
+    error = call("compile", "x", "--inputs", "3", "--json").data["error"]
+    assert (error["option"], error["message"].split(":")[0]) == ("--inputs", "--inputs 3")
+    assert "option" not in call("compile", "x*/y", "--json").data["error"]
+
+
+def test_every_word_knows_its_options() -> None:
+    """A parameter is called what help calls it."""
+    options: dict[str, str] = {}
+    for info in app.registered_commands:
+        assert info.callback is not None
+        shown = call(str(info.name or info.callback.__name__), "--help").out
+        for parameter in inspect.signature(info.callback).parameters.values():
+            options[parameter.name] = _option(parameter)
+            assert options[parameter.name] in shown, (info.callback, parameter)
+    assert (options["eps"], options["formats"], options["table"], options["source"]) == (
+        "--eps", "--format", "--points", "SOURCE",
+    )  # fmt: skip
 
 
 def test_what_may_be_done_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

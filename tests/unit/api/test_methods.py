@@ -56,14 +56,18 @@ def test_networks_are_narrow() -> None:
 @pytest.mark.parametrize(
     ("source", "options", "says"),
     [
-        (FORMULA, {"bound": "tight"}, r"bound = 'tight' is for Theorems 1 and 2, and this is compiled exactly"),
-        (FORMULA, {"method": "exact", "order": 3}, r"order = 3 is for Theorems 1 and 2"),
+        (
+            FORMULA,
+            {"bound": "tight"},
+            r"bound = 'tight': this is for Theorems 1 and 2, and the source is compiled exactly",
+        ),
+        (FORMULA, {"method": "exact", "order": 3}, r"order = 3: this is for Theorems 1 and 2"),
         (FORMULA, {"free": "burn"}, r"free = 'burn': needs 'keep', 'clean', 'decay' or 'auto'"),
         (FORMULA, {"eps": 0.0}, r"eps = 0\.0: the tolerance must be finite and > 0"),
         (FORMULA, {"eps": float("nan")}, r"eps = nan"),
-        (FORMULA, {"method": "lean", "inputs": [(2, 3)]}, r"shapes of arguments are for method='exact'"),
+        (FORMULA, {"method": "lean", "inputs": [(2, 3)]}, r"shapes of arguments are for Python functions"),
         (FORMULA, {"method": "best"}, r"method = 'best'"),
-        (np.sin, {"method": "exact"}, r"say inputs=n"),
+        (np.sin, {"method": "exact"}, r"say how many inputs it has"),
         (TABLE, {"method": "exact"}, r"has no formula: a graph needs one; use method='lean'"),
     ],
 )

@@ -116,7 +116,7 @@ def changes(x: Any) -> Any:
         (random, {}, "random is|random at .* it mixes points, or is random"),
         (lambda x: np.log(x - 0.5), {}, "<lambda> is nan at x = 0.2.*must be finite on the whole box"),
         (lambda x: x * np.inf, {}, "is inf at x = "),
-        (lambda x: 1j * x, {}, "must be numbers that float64 holds: they are complex128"),
+        (lambda x: 1j * x, {}, "must be numbers that float64 can hold: they are complex128"),
         (lambda x: None, {}, "they are NoneType"),
         (lambda x: "1", {}, "must be numbers"),
         (lambda x: np.ones((2, 2)), {}, r"gives shape \(2, 2\) at x = 0.6"),
@@ -150,7 +150,7 @@ def test_the_exception_of_the_function_is_the_cause() -> None:
 @pytest.mark.parametrize(
     ("source", "more", "message"),
     [
-        (lambda *x: x, {}, "say how many with inputs="),
+        (lambda *x: x, {}, "say how many inputs it has"),
         (lambda: 1, {}, "takes no arguments"),
         (lambda x, *, k: x, {}, "needs the keyword k"),
         (lambda x, y: x, {"inputs": 3}, r"<lambda>\(x, y\) has 2, inputs has 3"),
@@ -167,7 +167,7 @@ def test_the_exception_of_the_function_is_the_cause() -> None:
         ([], {}, "cannot read a function from list"),
         (["x", 3], {}, "cannot read a function from list"),
         (int, {}, "cannot read a function from type"),
-        ("x", {"inputs": 2}, "name all inputs with variables="),
+        ("x", {"inputs": 2}, "inputs = 2: .*name all inputs in `variables`"),
         ("x", {"derivatives": {}}, "derivatives are for Python functions"),
     ],
 )

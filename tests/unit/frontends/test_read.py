@@ -70,7 +70,8 @@ FACES: dict[str, Callable[..., object]] = {
 @pytest.mark.parametrize("source", [NET, a_graph()], ids=["network", "graph"])
 def test_no_face_ignores_an_option(face: str, option: dict[str, Any], source: Any) -> None:
     (name,) = option
-    with pytest.raises(UsageError, match=rf"^{name} = .* is for a function, and this is a (network|graph): leave it"):
+    says = rf"^{name} = .*: this is for a function, and the source is a (network|graph): leave it"
+    with pytest.raises(UsageError, match=says):
         FACES[face](source, **option)
 
 
@@ -87,13 +88,13 @@ def test_no_option_of_an_onnx_file_is_ignored(tmp_path: Path) -> None:
         for option in ({"variables": "x, y, z"}, {"inputs": 3}):
             for into in (None, Graph, Network):
                 with pytest.raises(
-                    UsageError, match=rf"^{next(iter(option))} = .* this is an ONNX model: leave it out"
+                    UsageError, match=rf"^{next(iter(option))} = .* the source is an ONNX model: leave it out"
                 ):
                     read(tmp_path / f"{name}.onnx", ReadOptions(**option, into=into))
 
 
 def test_a_traced_function_has_no_variables() -> None:
-    with pytest.raises(UsageError, match="variables = 'x' is for a function, and this is traced by jax"):
+    with pytest.raises(UsageError, match="variables = 'x': this is for a function, and the source is traced by jax"):
         integraph.graph(sine, inputs=1, variables="x")
 
 

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from flint import ctx
 from mpmath import mp, mpf
 
 import lemma4
@@ -37,6 +39,31 @@ def _forgets() -> Iterator[None]:
 def numbers(name: str) -> dict[str, Number]:
     (item,) = (item for item in ITEMS if item.name.startswith(name))
     return item.row().numbers
+
+
+# Many digits, against mpmath
+
+
+def test_wide_numbers_are_those_of_mpmath() -> None:
+    m = digits()
+    ours: list[Any] = []
+    theirs: list[Any] = []
+    with mp.workprec(420), ctx.workprec(53):  # the precision of the moment has no part in it
+        for x in (0.3, -1.75, 12.5, 1e-30):
+            one, other = m.mpf(x) / 3, mpf(x) / 3
+            for name in ("exp", "sin", "cos", "tanh", "sech", "atan", "erf", "erfc"):
+                ours.append(getattr(m, name)(one))
+                theirs.append(getattr(mp, name)(other))
+            ours += [1 / (2 - one) ** 3, abs(-one) - 1, m.ldexp(one, -7), m.power(2, one), m.fdot([one, 2], [one, 0.5])]
+            theirs += [1 / (2 - other) ** 3, abs(other) - 1, mp.ldexp(other, -7), mp.power(2, other), other**2 + 1]
+        for name in ("log", "ln", "log10", "log1p", "sqrt"):
+            ours.append(getattr(m, name)(m.mpf(0.7)))
+            theirs.append(getattr(mp, name)(mpf(0.7)))
+        assert largest_error(ours, theirs, 0.0) <= 2.0**-380
+    assert [int(m.ceil(2.25)), int(m.nint(2.75)), int(m.nint(-2.75))] == [3, 3, -3]
+    assert (m.mpf(1) / 3 < 0.34, m.mpf(0.5) == 0.5, bool(m.mpf(0)), bool(m.mpf(1e-300))) == (True, True, False, True)
+    with pytest.raises(ValueError, match="no integer"):
+        int(m.mpf(0.5))
 
 
 # The integrator, against another one and against what is known
@@ -106,7 +133,7 @@ def test_matrices_and_functions() -> None:
     with mp.workprec(400):
         theirs = lemma4.matrices(4)
         for one, other in zip(matrices(4), theirs, strict=True):
-            assert largest_error(list(one), [+value for value in other]) <= 1e-100
+            assert largest_error(one.ravel().tolist(), [+value for value in other]) <= 1e-100
         z = [mpf(20) * (mpf(1) / 10 - mpf(2 * k - 1) / 6) for k in range(1, 4)]
         assert largest_error(psi(3, 20.0, mpf(1) / 10), lemma4.psi(z), 0.0) <= 1e-90
 

@@ -202,6 +202,6 @@ def test_a_page_that_cannot_be_written(tmp_path: Path) -> None:
     found = Reproduction((quick().row(),))
     with pytest.raises(FileError, match="cannot write"):
         found.save_html(tmp_path / "no such folder" / "paper.html")
-    with pytest.raises(FileError, match="a path is a text"):
+    with pytest.raises(FileError, match="a path must be a string"):
         found.save_html(3)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []

@@ -115,7 +115,7 @@ def test_any_safetensors_reader_sees_what_it_is(path: Path) -> None:
     with safe_open(path, framework="np") as file:
         metadata = file.metadata()
     assert metadata["format"] == "integraph program"
-    assert metadata["version"] == "1"
+    assert metadata["version"] == "2"
     assert metadata["digest"] == small().digest
 
 

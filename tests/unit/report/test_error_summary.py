@@ -183,4 +183,4 @@ def test_a_proof_that_found_nothing(tmp_path: Path) -> None:
     assert proof.status == "unknown"
     words = read(integraph.report(program, tmp_path / "report.html", lambda x: x * x, proof=proof)).words
     assert "Proven error unknown The proof ended without a bound" in words
-    assert "known at points only" in words
+    assert "known only at points" in words

@@ -230,7 +230,7 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere" / "report.html", tmp_path / "folder.html"):
         with pytest.raises(FileError, match="cannot write"):
             integraph.report(identity(), path)
-    with pytest.raises(FileError, match="a path is a text or a Path"):
+    with pytest.raises(FileError, match="a path must be a string or a Path"):
         integraph.report(identity(), 3)
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot make the folder"):

@@ -87,7 +87,7 @@ def test_weights_are_kept_exactly_and_cannot_be_changed() -> None:
         ([(A, None, "tanh"), (A, None)], "layer 1 has 3 units, layer 2 takes 2 inputs"),
         ([(A * np.nan, None)], r"layer 1: weight \[0, 0\] is nan"),
         ([(A, [0.0, np.inf, 0.0], "tanh")], r"layer 1: bias \[1\] is inf"),
-        ([(A, None, "mish")], "layer 1: unknown activation 'mish': known are identity, tanh"),
+        ([(A, None, "mish")], "layer 1: unknown activation 'mish': choose one of identity, tanh"),
         ([(A, None, 3)], "unknown activation 3"),
         ([(A[0], None)], "weights have shape"),
         ([(np.zeros((0, 2)), None)], "weights have shape"),

@@ -43,4 +43,4 @@ def tight(K: float, delta: float) -> float:
 def _checked(K: float, delta: float) -> None:
     for name, value in (("K", K), ("delta", delta)):
         if not (math.isfinite(real(value, name)) and value >= 0):
-            raise UsageError(f"{name} = {value}: needs a finite number ≥ 0")
+            raise UsageError("needs a finite number ≥ 0", argument=name, value=value)

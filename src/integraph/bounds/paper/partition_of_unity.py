@@ -1,4 +1,4 @@
-"""Lemma 4's partition of unity: ψ_0 … ψ_N on [0, 1], steep where the middle between two nodes k/N lies.
+"""Lemma 4's partition of unity: ψ_0 … ψ_N on [0, 1], steep at the midpoints between two nodes k/N.
 
 Printed as differences of tanh. With s = N x and κ = c/N the same functions are, without cancellation,
 
@@ -49,7 +49,7 @@ class Partition:
     def support(self, k: int) -> tuple[float, float]:
         """The approximate support S_k: outside, ψ_k ≤ δ."""
         if not 0 <= k <= self.N:
-            raise UsageError(f"k = {k}: the functions are ψ_0 … ψ_{self.N}")
+            raise UsageError(f"the functions are ψ_0 … ψ_{self.N}", argument="k", value=k)
         return (max(k - 1, 0) / max(self.N, 1), min(k + 1, self.N) / max(self.N, 1)) if self.N else (0.0, 1.0)
 
     @property

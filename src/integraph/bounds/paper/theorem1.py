@@ -38,7 +38,7 @@ class PaperBound:
 def paper(d: int, n: int, eps: float, gamma: float = 0.5) -> PaperBound:
     """N = ⌈(n!/d^n · γε/2^d)^{−1/n}⌉, δ = n!/d^n (1 − γ)ε/((N+1)^d − 2^d), c = 2N artanh(1 − 2δ), rounded up."""
     if not 0 < gamma < 1:
-        raise UsageError(f"gamma = {gamma}: the share of the tolerance must be between 0 and 1")
+        raise UsageError("the share of the tolerance must be between 0 and 1", argument="gamma", value=gamma)
     constant = _constant(d, n)
     cells = (gamma * eps / (2.0**d * constant)) ** (-1.0 / n)
     if not cells <= LARGEST_N:

@@ -5,7 +5,7 @@ in logarithms; only r₁ and r₃ enter the ODE.
     δ₀ = a₃^D̃ ε / (a₁^D̃ ‖c‖₁ + a₂(a₁ + a₃)^D̃ ε),   δ_{k+1} = a₁δ_k / (a₃ − a₂δ_k)
     r₁ = −ln((M W̃ + 1)δ_k / (R + δ_k)),   r₃ = −ln(δ_{k+1} / (K + δ_{k+1}))
 
-Two corrections: M is at least 1, because step 1 perturbs by (M W̃ + 1)δ and step 2 is told Kδ; and R = max(1, |box|)
+Two corrections: M is at least 1, because step 1 perturbs by (M W̃ + 1)δ and step 2 assumes Kδ; and R = max(1, |box|)
 is the size of the inputs, 1 on the paper's cube. Where r₁ comes out below 0 (W̃ large, δ large) nothing has to decay:
 r₁ = 0.
 """

@@ -1,12 +1,12 @@
-"""Activations as flows from a start that is slightly wrong: Lemma 5, done tightly, for every activation.
+"""Activations as flows from a start that is slightly off: a tight Lemma 5 for every activation.
 
-In a construction the registers of an activation do not start where the lemma wants them: ρ[role] bounds what is left
-of an earlier value. The argument itself is M = x + δ, and M is what the flow computes with. Then
+In a construction the registers of an activation do not start exactly where the lemma assumes: ρ[role] bounds the
+residue of an earlier value. The argument itself is M = x + δ, and M is what the flow computes with. Then
 
     output − f(x) = [f(M) − f(x)] + [output from the wrong start − f(M)]
 
-and the first bracket is at most sup|f'|·|δ|, taken care of by the caller. The second is bounded here, by closed forms;
-`wrong[name](M, ρ)` returns it and the size of every other register at the end, which is what has to be forgotten next.
+and the first bracket is at most sup|f'|·|δ|, which the caller adds. The second is bounded here, by closed forms;
+`wrong[name](M, ρ)` returns it and the size of every other register at the end, the residue of the next layer.
 A start s = M/2 + η is off by what is left in s and by half of what is left in x: η = ρ[s] + ρ[x]/2.
 
 | flow | output from the wrong start − f(M) |

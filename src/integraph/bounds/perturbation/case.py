@@ -1,4 +1,4 @@
-"""A gadget that starts slightly wrong: what is known before it runs, and what is said about its end.
+"""A gadget that starts slightly off: what is known before it runs, and the bounds of its end.
 
 `starts` are the ranges of the right starts and of the right operands, by role; `off` bounds how far the actual ones are
 from them. `known` are ranges of right ends that are known from elsewhere, `lost` bounds the relative error of tensors.
@@ -30,7 +30,7 @@ class PerturbedEnd(NamedTuple):
 
     @property
     def size(self) -> Floats:
-        """The largest it can be."""
+        """The largest possible size."""
         return UP * (self.right.size + self.off)
 
 
@@ -63,5 +63,5 @@ def point(x: Floats) -> Interval:
 
 
 def times(x: Floats, off: Floats) -> Floats:
-    """A product of bounds; nothing off times anything is nothing."""
+    """A product of bounds; 0 times anything, even ∞, is 0."""
     return np.where((x == 0) | (off == 0), 0.0, x * off)

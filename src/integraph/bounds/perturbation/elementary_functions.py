@@ -1,8 +1,8 @@
-"""Functions of one argument from a wrong start, every register of them: the bounds of `perturbation`, and more.
+"""Functions of one argument from a start that is slightly off: bounds for every register.
 
-The argument is M = x + δ where it should be x. A register that should end at F(x) ends at most sup|F'|·|δ| and what the
-wrong start does to F(M) away from there. Starts are those that a gadget's words say; what a gadget only adds to (y of
-softplus, erf, arctan and asinh, l of log_cosh) may start anywhere. η is how far a start is from the one for M.
+The argument is M = x + δ where it should be x. A register that should end at F(x) is off by at most sup|F'|·|δ| plus
+the effect of the wrong start on F(M). Starts are those that the gadget documents; registers that a gadget only adds to
+(y of softplus, erf, arctan and asinh, l of log_cosh) may start anywhere. η is how far a start is from the one for M.
 
 | gadget | register | end from the wrong start − F(M) |
 |---|---|---|
@@ -48,7 +48,7 @@ slope = rising(lambda x: np.copysign(1.0, x) / np.hypot(1.0, 1.0 / x), least=-1.
 
 
 def _seen(case: PerturbedStart, name: str = "x") -> tuple[Interval, Floats, Interval, Sizes]:
-    """x, δ, the range of M, and what `perturbation` wants to know."""
+    """x, δ, the range of M, and the sizes that `activation_errors` takes."""
     x, off = case.argument() if name == "x" else (case.starts[name], case.off[name])
     return x, off, x.widened(off), {**case.off, name: off, **case.own}
 

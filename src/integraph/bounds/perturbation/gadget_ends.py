@@ -1,8 +1,8 @@
-"""How far the gadgets of a graph end from where they should when they start slightly wrong, by the gadget's name.
+"""How far the gadgets of a graph end from where they should when they start slightly off, by the gadget's name.
 
-Registers that were freed by decay hold a rest of earlier values, stored constants are rounded, and operands are off by
-what happened before. `GRAPH_WRONG[name](case)` says, for every register of a gadget, where it should end and how far
-from that it can be: rigorously, and ∞ where nothing can be said.
+Registers freed by decay hold a residue of earlier values, stored constants are rounded, and operands carry earlier
+errors. `GRAPH_WRONG[name](case)` gives, for every register of a gadget, where it should end and how far off it can be:
+rigorously, and ∞ where there is no bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Logarithms, powers and fused products from a wrong start.
+"""Logarithms, powers and fused products from a start that is slightly off.
 
 A base ξ = 1 + p that is off by ρ changes ln ξ by at most −ln(1 − ρ/ξ), and 1 − 1/ξ, which is what p becomes, by
 ρ/(ξ(ξ − ρ)). What grows by e^ℓ with ℓ off by d then ends at e^d·(right end) + e^d e^ℓ·(what its start is off), so that
@@ -92,7 +92,7 @@ def _grows(case: PerturbedStart, grown: Interval, d: Floats) -> PerturbedEnd:
 
 
 def _unless_nothing(off: Floats, d: Floats, nothing: Floats) -> Floats:
-    """Unbounded where d is, even if the right end is 0, as a root of 0 is; nothing stays nothing however it grows."""
+    """Unbounded where d is, even if the right end is 0, as for a root of 0; but a start at exactly 0 stays 0."""
     return np.where(np.isfinite(d) | nothing, off, np.inf)
 
 

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, and ln Σ exp, from a wrong start.
+"""Softmax, its logarithm, and ln Σ exp, from a start that is slightly off.
 
 With σ = s + c, a(1) = a₀e^σ/N, u(1) = u₀e^σ/N and m(1) = (m₀ − Σu₀ + Σu₀e^σ)/N, N = 1 + m₀ − Σu₀ + Σu₀(e^σ − 1)/σ. The
 right start is a₀ = h, u₀ = σh, m₀ = Σu₀ with Σh = 1, and then N = Σ h e^σ. From the actual one, with η = |u₀ − σh| for

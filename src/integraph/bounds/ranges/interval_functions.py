@@ -57,7 +57,7 @@ def rising(
 
 
 def _exact(x: Floats, value: Floats) -> Any:
-    """A zero at 0 or 1 is one; elsewhere something may have underflowed."""
+    """A zero of a function at 0 or 1 is exact; elsewhere a value may have underflowed."""
     return (value == 0) & ((x == 0) | (x == 1))
 
 
@@ -171,7 +171,7 @@ def log_softmax(x: Interval, mask: Any) -> Interval:
 
 
 def _taking(x: Interval, mask: Any) -> Any:
-    """Which entries take part: all, if there is no mask."""
+    """Which entries are not masked."""
     return np.broadcast_to(True if mask is None else mask, x.low.shape)
 
 

@@ -1,4 +1,4 @@
-"""What is known of a value beyond the ranges of its operands, from how they are connected.
+"""Tighter ranges for patterns of nodes, where the ranges of the operands alone say too little.
 
 Attention: a row of a softmax holds weights that sum up to 1, so what it averages stays in its hull.
 Layer norms: with q ≥ w Σ d², |d_i|·q^−½ is at most w^−½, whatever d is.

@@ -1,8 +1,8 @@
 """The range of every value of a graph over a box: intervals that contain all values in real arithmetic.
 
 An operation sees the ranges of its operands, not how they depend on each other, except where the same node is taken
-twice (x·x is a square), where a value is an affine map of the inputs (`range_affine`), and in the patterns
-of attention and layer norms (`range_patterns`).
+twice (x·x is a square), where a value is an affine map of the inputs (`affine_forms`), and in the patterns of
+attention and layer norms (`patterns`).
 """
 
 from __future__ import annotations

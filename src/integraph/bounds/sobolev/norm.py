@@ -1,6 +1,6 @@
 """The Sobolev norm of W^{n,∞}: the largest |f^(α)| over the box, |α| ≤ n, derivative by derivative, from both sides.
 
-From a formula both sides are rigorous. Without one there is only what is seen at points: the upper bound is infinite.
+From a formula both sides are rigorous. Without one there are only values at points, and the upper bound is infinite.
 """
 
 from __future__ import annotations

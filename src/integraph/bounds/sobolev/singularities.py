@@ -1,4 +1,4 @@
-"""Where a formula stops to be known: the first step that is not finite though its arguments are, in words."""
+"""Describe where a formula has no bound: the first step that is not finite although its arguments are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CORNERS = 6  # dimensions whose corners are tried
 
 
 class _SingularityWatch(SeriesArithmetic):
-    """Notes the first step that makes something unknown of what is known, and whether its value is."""
+    """Records the first step with an unknown result from known arguments, and whether its value is unknown."""
 
     step: Step | None = None
     value = False

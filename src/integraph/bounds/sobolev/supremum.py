@@ -85,7 +85,7 @@ def _below(at: Ball) -> Floats:
 
 
 def _boxes(expression: Expression, n: int) -> int:
-    """How many boxes the budget allows, halved ones too."""
+    """How many boxes the budget allows, including halves."""
     d = len(expression.variables)
     products = comb(2 * d + n + Q, 2 * d)
     if products > LARGEST:
@@ -113,7 +113,7 @@ class _Search:
         self.dead: tuple[Floats, Floats] | None = None
 
     def look(self, points: Floats) -> None:
-        """At points: a box that holds one where the formula is unknown cannot be better than that."""
+        """Improve the lower bounds by values at points; note a point at which the formula is unknown."""
         coefficients = taylor(self.expression, points, points, self.n + 1)
         self.lower = np.maximum(self.lower, _below(coefficients))
         bad = np.flatnonzero(~coefficients.finite.all((0, 2)))
@@ -128,14 +128,14 @@ class _Search:
         self.budget -= len(lows)
 
     def take(self, chosen: Indices) -> tuple[Floats, Floats]:
-        """Those boxes, which are then no longer here."""
+        """Remove these boxes and return them."""
         boxes = self.lows[chosen], self.highs[chosen]
         self.above = np.delete(self.above, chosen, 1)
         self.lows, self.highs = np.delete(self.lows, chosen, 0), np.delete(self.highs, chosen, 0)
         return boxes
 
     def ascend(self) -> None:
-        """For each α, to the corner of the worst box to which |f^(α)| grows."""
+        """For each α, sample the corner of the worst box towards which |f^(α)| grows."""
         d, M = len(self.low), len(self.above)
         worst, place = np.unique(np.nan_to_num(self.above, posinf=0.0).argmax(1), return_inverse=True)
         lows, highs = self.lows[worst], self.highs[worst]
@@ -151,7 +151,8 @@ class _Search:
 
     @quiet
     def settle(self) -> Indices:
-        """Sets aside the boxes that are good enough; the others, the most urgent first: unknown and small, or loose."""
+        """Remove the boxes that are good enough; return the others, the most urgent first: unknown and small, or
+        loose."""
         excess = self.above / self._enough()[:, None]
         excess = np.where(np.isfinite(self.above), np.where(self.above <= self._enough()[:, None], 0.0, excess), np.inf)
         unknown, excess = (~np.isfinite(self.above)).any((0, 2)), excess.max((0, 2))

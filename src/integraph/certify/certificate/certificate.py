@@ -1,8 +1,8 @@
 """A proof as data: what is claimed, of which program and target, and for each part of the box by how much.
 
 Numbers are exact: integers m, e for m·2^e. A bound is rounded up to 24 bits, so that another machine, whose linear
-algebra looks elsewhere for the norm of a matrix, finds the same. The text is canonical and carries a seal, so that a
-certificate altered in any byte is refused; whoever makes a new seal for false numbers is found out by `replay`.
+algebra estimates the norm of a matrix slightly differently, confirms it. The text is canonical and carries a seal, so
+that a certificate altered in any byte is refused; `replay` detects false numbers under a new seal.
 """
 
 from __future__ import annotations
@@ -95,15 +95,13 @@ class Certificate:
         check_path(path)
         data = str(self).encode()
         if len(data) > LARGEST:
-            raise FileError(
-                f"the certificate has {len(data)} bytes, more than the {LARGEST} that are read: take fewer boxes"
-            )
+            raise FileError(f"the certificate has {len(data)} bytes, more than the limit of {LARGEST}: use fewer boxes")
         with atomic(path) as file:
             file.write(data)
 
 
 def rounded_up(bound: float) -> float:
-    """To BITS bits."""
+    """The bound rounded up to BITS bits."""
     if not 0 < bound < math.inf:
         return bound
     fraction, exponent = math.frexp(bound)
@@ -123,7 +121,7 @@ def rounded(tree: Tree, eps: float | None) -> Tree:
 
 
 def load_certificate(source: FilePath | str) -> Certificate:
-    """From a file."""
+    """Read a certificate from a file."""
     check_path(source)
     try:
         path = Path(source)
@@ -136,7 +134,7 @@ def load_certificate(source: FilePath | str) -> Certificate:
 
 
 def parse(data: bytes) -> Certificate:
-    """Exactly what `str` writes, or a ValueError."""
+    """Parse exactly what `str` writes, or raise a ValueError."""
     try:
         given = json.loads(data.decode(), parse_float=_refuse, parse_constant=_refuse)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError):
@@ -149,7 +147,7 @@ def parse(data: bytes) -> Certificate:
     try:
         certificate = _decoded(given)
     except (TypeError, KeyError, IndexError, OverflowError, ValueError) as error:
-        raise ValueError(f"its numbers are not those of a certificate: {error}") from None
+        raise ValueError(f"its numbers are malformed: {error}") from None
     if str(certificate).encode() != data:
         raise ValueError("it is not in canonical form: it was altered")
     if not certificate.intact:

@@ -1,4 +1,4 @@
-"""The check of a certificate: everything it claims, computed again, with nothing of the search.
+"""Check a certificate: compute everything it claims again, without any code of the search.
 
 It must be a certificate at all (`validity`: its tree divides the box, its claim is the largest bound of a leaf);
 program and target must be those whose hashes are written; on every leaf the bound, computed anew with the bits the leaf
@@ -26,7 +26,8 @@ from integraph.targets import Function, Network
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """True if the certificate holds, which says nothing of what it claims: `status` does, proved, refuted or unknown.
+    """The result of a check, true if the certificate is valid; `status` says what it proves: proved, refuted or
+    unknown.
 
     If it does not hold, the status is unknown and `reason` says what is wrong.
     """
@@ -47,7 +48,7 @@ class Checked:
 
 
 class CertificateFault(Exception):
-    """What does not hold."""
+    """The part of a certificate that does not hold."""
 
 
 def check(certificate: Certificate, program: Program, target: Network | Function) -> Checked:
@@ -83,7 +84,7 @@ def _check(certificate: Certificate, program: Program, target: Network | Functio
     assumed = current_wording(certificate.assumed)
     _need(assumed == assumptions(program, target), "its assumptions are not those of such a proof")
     box = certificate.box
-    _need(len(box.low) == program.inputs, f"its box is not one of {program.inputs} inputs")
+    _need(len(box.low) == program.inputs, f"its box does not have {program.inputs} inputs")
     solved = problem(program, target, box)
     for number, (part, leaf) in enumerate(leaves(certificate.tree, box), 1):
         count[0] = number

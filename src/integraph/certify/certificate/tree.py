@@ -1,4 +1,4 @@
-"""A divided box as data: what was proved on each part of it.
+"""A divided box as data, with the bounds on each part.
 
 A tree is written in preorder: a `Split` is followed by its lower half and then by its upper half, a `Leaf` ends a
 branch. The parts are not written down: they follow from the root box, and together they cover it.
@@ -50,6 +50,6 @@ def leaves(tree: Tree, root: Box) -> Iterator[tuple[Box, Leaf]]:
         lower, upper = box.split(node.axis, node.at)
         waiting += [upper, lower]
         if len(waiting) * len(root.low) > WAITING:
-            raise ValueError(f"the tree is {len(waiting) - 1} divisions deep, which is more than any search makes")
+            raise ValueError(f"the tree is {len(waiting) - 1} divisions deep, more than any search makes")
     if waiting:
         raise ValueError(f"the tree ends after {len(tree)} nodes, {len(waiting)} boxes before it is complete")

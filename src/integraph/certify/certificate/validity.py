@@ -1,7 +1,7 @@
-"""What a certificate must be before anything of it is computed or shown: its types, sizes and ranges.
+"""Validate a certificate before anything in it is computed or shown: its types, sizes and ranges.
 
-Whether its claims are true is another matter, which `replay` decides. Nothing here trusts the certificate: it may come
-from a file that anyone wrote, under a seal that fits.
+Whether its claims are true is decided by `replay`. Nothing here trusts the certificate: it may come from a file that
+anyone wrote, with a matching seal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST = 2  # bits of a leaf
 
 
 def fault(certificate: Certificate) -> str:
-    """What is wrong with it by itself, whatever it speaks of; "" if nothing is."""
+    """What is wrong with the certificate itself, whatever program it is about; "" if nothing is."""
     try:
         _texts(certificate)
         _box(certificate.box)
@@ -36,15 +36,16 @@ def _texts(certificate: Certificate) -> None:
     for name in ("program", "target", "seal"):
         text = getattr(certificate, name)
         _need(
-            isinstance(text, str) and len(text) <= HASH and text.isascii() and text.isprintable(), f"{name} is no hash"
+            isinstance(text, str) and len(text) <= HASH and text.isascii() and text.isprintable(),
+            f"{name} is not a hash",
         )
     given = certificate.assumed
-    _need(isinstance(given, tuple) and all(isinstance(text, str) for text in given), "what was assumed are no texts")
-    _need(all(_encodes(text) for text in given), "what was assumed is no text that can be written")
+    _need(isinstance(given, tuple) and all(isinstance(text, str) for text in given), "its assumptions are not texts")
+    _need(all(_encodes(text) for text in given), "its assumptions are not valid Unicode")
 
 
 def _encodes(text: str) -> bool:
-    """Whether there are no halves of characters in it, which JSON can spell and nobody can print."""
+    """Whether it has no lone surrogates, which JSON can spell but UTF-8 cannot."""
     try:
         return bool(text.encode() or True)
     except UnicodeEncodeError:
@@ -52,34 +53,34 @@ def _encodes(text: str) -> bool:
 
 
 def _box(box: Any) -> None:
-    _need(isinstance(box, Box), "its box is none")
-    _need(isinstance(box.low, tuple) and isinstance(box.high, tuple), "the ends of its box are no tuples")
-    _need(all(map(_finite, (*box.low, *box.high))), "an end of its box is no finite number")
+    _need(isinstance(box, Box), "it has no box")
+    _need(isinstance(box.low, tuple) and isinstance(box.high, tuple), "the ends of its box are not tuples")
+    _need(all(map(_finite, (*box.low, *box.high))), "an end of its box is not a finite number")
     _need(len(box.low) == len(box.high), f"its box has {len(box.low)} lower ends and {len(box.high)} upper ones")
     _need(all(low <= high for low, high in zip(box.low, box.high, strict=True)), "its box is empty")
 
 
 def _bounds(certificate: Certificate) -> None:
     upper, lower, eps, point = certificate.upper, certificate.lower, certificate.eps, certificate.point
-    _need(eps is None or (_finite(eps) and eps >= 0), "what was asked is no bound")
-    _need(_is_bound(upper), "its upper bound is no bound")
-    _need(_finite(lower) and lower >= 0, "its lower bound is no bound")
+    _need(eps is None or (_finite(eps) and eps >= 0), "its eps is not a bound")
+    _need(_is_bound(upper), "its upper bound is not a number ≥ 0")
+    _need(_finite(lower) and lower >= 0, "its lower bound is not a finite number ≥ 0")
     _need(lower <= upper, "its lower bound is above its upper one")
     if point is None:
-        _need(lower == 0, "it claims a lower bound and no point")
+        _need(lower == 0, "it claims a lower bound without a point")
         return
     low, high = certificate.box.low, certificate.box.high
-    _need(isinstance(point, tuple) and len(point) == len(low), f"its point has not {len(low)} coordinates")
+    _need(isinstance(point, tuple) and len(point) == len(low), f"its point does not have {len(low)} coordinates")
     inside = all(_finite(x) and a <= x <= b for a, x, b in zip(low, point, high, strict=True))
     _need(inside, "its point is outside of its box")
 
 
 def _tree(certificate: Certificate) -> None:
-    _need(isinstance(certificate.tree, tuple), "its tree is none")
+    _need(isinstance(certificate.tree, tuple), "it has no tree")
     highest = 0.0
     for number, node in enumerate(certificate.tree):
         if isinstance(node, Split):
-            _need(type(node.axis) is int and _finite(node.at), f"node {number} is no division")
+            _need(type(node.axis) is int and _finite(node.at), f"node {number} is not a division")
             continue
         _need(isinstance(node, Leaf), f"node {number} is neither a division nor a leaf")
         _need(

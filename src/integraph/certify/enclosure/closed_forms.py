@@ -1,7 +1,7 @@
 """An enclosure of the outputs of a program, for all inputs of a box: closed forms on balls, block by block.
 
-It speaks of the exact flow of the stored controls. Every register is a ball, so what two registers have in common is
-forgotten: dividing the box helps.
+It encloses the exact flow of the stored controls. Every register is a ball, so dependencies between registers are
+lost: dividing the box helps.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def enclose(program: Program, low: Point, high: Point, engine: str, bits: int = 
 
 
 def _neighbours(low: Point, high: Point) -> bool:
-    """Whether floats cannot say it much better."""
+    """Whether floats cannot be much closer."""
     return all(b <= math.nextafter(math.nextafter(a, math.inf), math.inf) for a, b in zip(low, high, strict=True))
 
 
@@ -101,7 +101,7 @@ def _advance(segment: Segment, block: Block, t: Any, states: Any) -> Closed:
 
 
 def _examine(program: Program, segment: Segment, block: Block, end: Closed, states: Any) -> None:
-    """Writes the end values, if the solution is certain to reach them."""
+    """Write the end values, if the solution provably reaches them."""
     for role, ref, value in zip(block.op.targets, block.targets, end.ends, strict=True):
         mark(ref, states, value)
         registers = ref.indices().reshape(-1)

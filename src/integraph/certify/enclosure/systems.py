@@ -1,7 +1,7 @@
 """A segment's terms as independent systems y' = c + L y + Q(y, y) over balls, for the validated Taylor step.
 
-Registers without terms are frozen: they go into the coefficients. The others split into components that do not see each
-other.
+Registers without terms are frozen: they go into the coefficients. The others split into components that do not
+depend on each other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class System:
     quadratic: dict[tuple[int, int], list[tuple[int, arb]]] = field(default_factory=dict)  # (a, b) → i, coefficient
 
     def each(self, change: Callable[[arb], arb]) -> System:
-        """With every coefficient changed."""
+        """The system with every coefficient changed."""
         linear = {spot: change(c) for spot, c in self.linear.items()}
         quadratic = {pair: [(i, change(c)) for i, c in rows] for pair, rows in self.quadratic.items()}
         return System(self.registers, [change(c) for c in self.constant], linear, quadratic)

@@ -1,8 +1,8 @@
 """Engine "taylor": validated Taylor integration of eq. (1) from its terms alone, raw blocks included.
 
-A step carries the middle of the balls by its Taylor polynomial, with what the majorant says of the tail, and the radii
+A step carries the middle of the balls by its Taylor polynomial, with the majorant's bound of the tail, and the radii
 by a differential inequality: in the tube that no solution leaves during the step, |δ|' ≤ M|δ| with M ≥ J on the
-diagonal and M ≥ |J| beside it, so r(h) ≤ e^{Mh} r(0), component by component. What decays takes its radius along.
+diagonal and M ≥ |J| beside it, so r(h) ≤ e^{Mh} r(0), component by component. Where registers decay, so do their radii.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple
             value = value * h + c
         ends.append(value + symmetric(size(tail * scale) + radius))
     if not all(ball.is_finite() for ball in ends):
-        raise PrecisionTooLow("a register is not known: the solution may escape")
+        raise PrecisionTooLow("a register has no finite bound: the solution may escape")
     return ends, s, h
 
 
 def _trouble(y: Balls, what: str) -> Unprovable:
-    """Balls that have become wide may be the cause, and nothing else that can be helped."""
+    """The error for a step that fails: only wide balls can be helped, by more bits."""
     if any(ball.rel_accuracy_bits() < KNOWN for ball in y if not ball.is_zero()):
         return PrecisionTooLow(f"{what}: the solution may escape")
     return Unprovable(f"{what}: it is too stiff for this engine, or escapes")
@@ -121,7 +121,7 @@ def _goal(y: Balls, slope: Balls, radii: Balls, s: Floats, left: arb) -> float:
 
 
 def _short(h: float) -> float:
-    """A little less, with few binary digits, so that times add up exactly."""
+    """A slightly smaller step with few binary digits, so that times add up exactly."""
     mantissa, exponent = math.frexp(h)
     return math.ldexp(math.floor(mantissa * 4096) / 4096, exponent)
 

@@ -5,7 +5,7 @@ of sums, e^sum (at most one in a product: e^a·e^b is e^(a+b)), sums of several 
 under roots. Atoms and sums are numbered, and equal ones have one number.
 
 Every rewriting holds wherever both sides are defined, if the sums in `positive` are > 0: (x·y)^½ = x^½·y^½ needs that
-of x and of y. Each needs at most those before it. Who uses a normal form has to show all that, or do without such
+of x and of y. Each needs at most those before it. A user of a normal form must prove all that, or avoid such
 rewritings (`splits` is False).
 """
 
@@ -133,7 +133,7 @@ class Algebra(ABC):
         return comb(len(self.sums[self.atoms[atom].arg]) + n - 1, n) <= TERMS
 
     def power(self, f: Sum, a: Fraction) -> Sum:
-        """f^a; see the head of the file for where."""
+        """f^a, where the rewritings hold (see the top of the file)."""
         if a == 0:
             return {UNIT: ONE}
         if not f:
@@ -181,7 +181,7 @@ class Algebra(ABC):
         return self.multiple(f, 1 / c), c
 
     def multiple(self, f: Sum, c: Fraction) -> int:
-        """The number of c·f, which remembers that."""
+        """The number of c·f, recorded as a multiple of f."""
         number = self.number(self.scaled(f, c))
         self.multiples.setdefault(number, []).append((self.number(f), c))
         return number

@@ -1,9 +1,9 @@
-"""The difference of a formula and a program that is no approximation of it, as a problem: max over outputs of |f − f̂|.
+"""The difference of a formula and an exact program, as a problem: max over outputs of |f − f̂|.
 
-The program is written as a formula f̂ too (`written`), on the tape of f. There are two bounds:
+The program is written as a formula f̂ too (`symbolic_flow`), on the tape of f. There are two bounds:
 
 1. Normal forms: f and f̂ mostly are the same sums of products up to the last bits of their constants, whose differences
-   are carried through (`normal_difference`). Then one box is enough, in any dimension.
+   are carried through (`normal_distance`). Then one box is enough, in any dimension.
 2. Otherwise, Taylor's theorem for g = f − f̂ on a box with centre m and half-widths h: with g_α = g^(α)/α!,
    |g| ≤ Σ_{|α|<n} |g_α(m)| h^α + Σ_{|α|=n} |g_α(box)| h^α, for the best n.
 
@@ -48,7 +48,7 @@ WIDE = "the box is too wide for one bound, and is divided only to reach an eps o
 
 @dataclass(eq=False)
 class FormulaDifference:
-    """`box` is where f and the program are looked at."""
+    """|f − f̂| on parts of `box`."""
 
     program: Program
     expression: Expression
@@ -124,7 +124,7 @@ class _FormulaPair:
 
     @cached_property
     def undefined(self) -> str:
-        """Where the formula may have no value, of the whole box: parts of it have none for the same reason."""
+        """Why the formula may have no value somewhere on the whole box; its parts have none for the same reason."""
         ends = np.array(self.box.low), np.array(self.box.high)
         return next((why for n in (1, 2) if (why := first_singularity(self.expression, *ends, n))), UNDEFINED)
 

@@ -18,7 +18,7 @@ Rule = Callable[[ShapeAlgebra, Sum], Sum]
 
 
 class NormalForms(ShapeAlgebra):
-    """Normal forms of the steps of a book, found when they are asked for."""
+    """Normal forms of the steps of a symbol table, computed when they are needed."""
 
     def __init__(self, book: SymbolTable, signs: Mapping[int, int] | None = None) -> None:
         """`signs` are those that some steps seem to have, +1 or −1: where they matter they will have to be shown.
@@ -81,7 +81,7 @@ class NormalForms(ShapeAlgebra):
             return self.single(self.atom("pi"))
         if text == "e":
             return self.exp({UNIT: ONE})
-        raise Unprovable(f"{text} is beyond all numbers that are compared")
+        raise Unprovable(f"{text} is too large or too small to be compared")
 
     def raised(self, step: int, a: Fraction) -> Sum:
         """A power of a step, factor by factor of what it multiplies, divides and raises, as programs are compiled."""

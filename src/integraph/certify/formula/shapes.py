@@ -1,4 +1,4 @@
-"""The shape of a normal form: what is left of it when its numbers are rounded to a few digits.
+"""The shape of a normal form: the form with its numbers rounded to a few digits.
 
 A formula and what is compiled from it differ in the last bits of their constants. Their shapes are the same, and
 tell which part of one stands for which part of the other. Nothing that is proved depends on that: parts that are paired
@@ -34,7 +34,7 @@ class ShapeAlgebra(Algebra):
         self._of_sum: dict[int, int] = {}
 
     def atom(self, op: str, arg: int = -1) -> int:
-        """Its shape is found at once, when those of its parts are known: nothing goes deep."""
+        """The shape is computed at once, when those of its parts are known: no deep recursion."""
         number = super().atom(op, arg)
         if not self.fixed[number]:
             self.shape_of_atom(number)

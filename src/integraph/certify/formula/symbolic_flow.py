@@ -1,8 +1,8 @@
-"""The outputs of a program as a formula of its inputs, written down from the stored controls.
+"""The outputs of a program as formulas of its inputs, derived from the stored controls.
 
 Segment by segment, block by block, the closed forms of the gadgets are carried out on symbols. That is what the flow of
-the stored terms does, if nothing was rounded when they were made from the blocks (`stored`), and as long as it exists:
-`alive` are steps that have to be > 0 for that, such as 1 + p of a base.
+the stored terms does, if nothing was rounded when they were made from the blocks (`controls`), and as long as it
+exists: `alive` are steps that have to be > 0 for that, such as 1 + p of a base.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ GENERIC = (  # closed forms that are formulas from every start
 
 @dataclass(frozen=True, slots=True)
 class OutputFormulas:
-    """Numbers of steps of the book."""
+    """Numbers of steps of the symbol table."""
 
     outputs: tuple[int, ...]
     alive: tuple[int, ...]
 
 
 def output_formulas(program: Program, book: SymbolTable) -> OutputFormulas:
-    """The outputs, on the tape of the book; raises Unprovable where they are no formula that can be written."""
+    """The outputs, on the tape of the symbol table; Unprovable where they cannot be written as formulas."""
     if program.bits > DOUBLE:
         raise Unprovable(f"the flow needs {program.bits} bits, and float64 stores its controls to {DOUBLE}")
     size = max(program.terms, program.width)
     if size > TERMS:
-        raise Unprovable(f"{size} terms or registers are more than {TERMS}, as many as are written as a formula")
+        raise Unprovable(f"{size} terms or registers are more than {TERMS}, the limit for a formula")
     exact_program(program)
     normal, alive = NormalForms(book), dict[int, None]()
     scales = [Fraction(1)] * program.width if program.scales is None else [Fraction(s) for s in program.scales.tolist()]
@@ -68,7 +68,7 @@ def output_formulas(program: Program, book: SymbolTable) -> OutputFormulas:
 
 
 def _advance(normal: NormalForms, segment: Segment, block: Block, t: Fraction, states: Any) -> Sequence[Symbol]:
-    """Writes the end values; returns what has to be > 0."""
+    """Write the end values; return what has to be > 0."""
     op, book = block.op, normal.book
     start, operands, tensors = arguments(block, states)
     if isinstance(op, Gadget) and op.name in GENERIC:

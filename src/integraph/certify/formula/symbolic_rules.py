@@ -1,6 +1,6 @@
-"""What gadgets do to symbols, where the closed form of the flow is no formula from every start.
+"""Gadgets on symbols, where the closed form is a formula only from some starts.
 
-A rule speaks of one lane: the time t, the starts, the operands (the first as the affine form that it is) and k. It
+A rule handles one lane: the time t, the starts, the operands (the first as the affine form that it is) and k. It
 returns the ends, and what has to be > 0 for the solution to exist. A start from which there is no formula is refused.
 """
 

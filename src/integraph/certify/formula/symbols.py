@@ -1,6 +1,6 @@
-"""Formulas as values: numbers that are exact, and steps of a tape, which add up, multiply and have functions.
+"""Formulas as values: exact numbers and steps of a tape, with sums, products and functions.
 
-What is known is folded: sums and products of numbers are fractions, 0·x is 0, 1·x is x.
+Constants are folded: sums and products of numbers are fractions, 0·x is 0, 1·x is x.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class SymbolTable:
 
     def add(self, op: str, *args: Symbol, text: str = "") -> Symbol:
         if len(self.tape.steps) > STEPS:
-            raise Unprovable(f"the program is a formula of more than {STEPS} steps, as many as are written")
+            raise Unprovable(f"the program is a formula of more than {STEPS} steps, the limit for a formula")
         return Symbol(self, self.tape.add(op, *(arg.step for arg in args), text=text))
 
     def symbol(self, value: Any) -> Symbol:
-        """A number that is what it is, as a symbol."""
+        """An exact number as a symbol."""
         return value if isinstance(value, Symbol) else Symbol(self, Fraction(value))
 
     def pi(self) -> Symbol:

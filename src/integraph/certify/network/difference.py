@@ -1,12 +1,14 @@
-"""|network − program| on a box, layer by layer: the difference itself is carried, never two values and then subtracted.
+"""|network − program| on a box, layer by layer: the recursion carries the difference itself, never two values to
+subtract.
 
 z is what a layer's registers should hold, e by how much they are off, y what every register holds. A layer x = A z + b
 is stored as W, so its argument is off by
 
     δ = (W − A) z + W e + (what the register held before) + (b stored − b)
 
-with W exactly what the stored controls give; `activations` says what comes out. Beside its entries e has its euclidean
-norm, as in `bounds/perturbation/deviation.py`: |W e| ≤ ‖W‖₂‖e‖ is smaller than row sums where layers are wide.
+with W exactly what the stored controls give; `activation_rules` bounds the result. Beside its entries e has its
+euclidean norm, as in `bounds/perturbation/deviation.py`: |W e| ≤ ‖W‖₂‖e‖ is smaller than row sums where layers are
+wide.
 """
 
 from __future__ import annotations
@@ -288,7 +290,7 @@ def moved(rule: ActivationRule, value: arb, actual: arb, by_slope: arb) -> arb:
 
 
 def least(a: arb, b: arb) -> arb:
-    """The smaller of two bounds, one of which may know nothing."""
+    """The smaller of two bounds, one of which may be unknown."""
     return b if not a.is_finite() or (b.is_finite() and b < a) else a
 
 

@@ -1,8 +1,8 @@
-"""A program of Theorem 2 as it is stored, read as steps: what is loaded, which activations run, what is forgotten.
+"""A stored program of Theorem 2, read as steps: loads, activations, and decays.
 
-Nothing is taken from the plan the program was made by. The network says which layers there should be, the program's
-probes say where their values are; both are only hints, because the difference is bounded from the stored controls:
-wrong hints give large bounds. A block that no rule covers makes the program unprovable this way.
+The plan of the construction is not used. The network says which layers there should be, the program's probes where
+their values are; both are only hints, because the difference is bounded from the stored controls: wrong hints give
+large bounds. A block that no rule covers makes the program unprovable this way.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def read(program: Program, network: Network) -> NetworkForm:
     if hidden and not program.probes:
         raise Unprovable(
             "the program does not say where its layers are, as those of Theorem 2 do. Networks compiled exactly are "
-            "graphs, which are not proved yet; integraph.enclose bounds what the program puts out"
+            "graphs, which are not proved yet; integraph.enclose bounds the outputs of the program"
         )
     if len(program.probes) != len(hidden):
         raise Unprovable(f"the program shows {len(program.probes)} layers, the network has {len(hidden)}")
@@ -123,7 +123,7 @@ class _NetworkReader:
                     raise Unprovable(f"segment {segment.label!r} runs {kind} for {segment.tau!r} units of time, not 1")
                 self.stages.append(block)
             else:
-                raise Unprovable(f"segment {segment.label!r}: {kind} is no step of layer {self.layer + 1}")
+                raise Unprovable(f"segment {segment.label!r}: {kind} is not a step of layer {self.layer + 1}")
         if loads:
             self.steps.append(self._load(feeding, segment))
         if self.layer < len(self.hidden) and self.program.probes[self.layer].segment == number:

@@ -1,8 +1,8 @@
-"""One step of a search: a box is halved and both halves are bounded. It depends on nothing but its job, so that it
-can be done anywhere, in any order, and done again.
+"""One step of a search: halve a box and bound both halves. A step depends only on its job, so it can run anywhere,
+in any order, and be repeated.
 
-Where halving does not help, more bits may: the halves are bounded once more with the next precision to try, and the
-better bound is kept. What cannot be bounded (Unprovable, NaN, a negative "bound") is at most ∞.
+Where halving does not help, more bits may: the halves are bounded again with the next precision, and the better
+bound is kept. Where there is no bound (Unprovable, NaN, a negative "bound") it is ∞.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BoxPart:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Halve this box; `enough` is what each bound has to reach, `floor` what a value has to exceed to matter."""
+    """Halve this box; `enough` are the bounds to reach, `floor` the values that matter only if exceeded."""
 
     box: Box
     axis: int
@@ -51,16 +51,16 @@ class BisectionResult:
 
 
 class Workers(Protocol):
-    """Who divides."""
+    """Those who bisect boxes: this process, a pool of processes, or a cluster."""
 
     def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `Late` when the time is over."""
+        """In the order of the jobs; `DeadlineError` when the time is over."""
 
     def close(self) -> None: ...
 
 
 def is_settled(upper: float, enough: float) -> bool:
-    """∞ is never enough, and NaN never settled."""
+    """Whether a bound is small enough; ∞ and NaN never are."""
     return upper <= enough and upper < inf
 
 
@@ -69,12 +69,12 @@ def goal_reached(bounds: Values, enough: Values) -> bool:
 
 
 def is_tighter(new: Values, old: Values, enough: Values) -> bool:
-    """Is a bound that has to fall clearly smaller?"""
+    """Whether a bound that is not small enough yet has become clearly smaller."""
     return any(not is_settled(b, e) and a < BETTER * b for a, b, e in zip(new, old, enough, strict=True))
 
 
 def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
-    """Bounds, and why there are none."""
+    """Upper bounds, and the reason if there are none."""
     check_deadline()
     try:
         bounds = problem.upper(box, bits)
@@ -86,7 +86,7 @@ def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
 
 
 def sizes(problem: Problem, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
-    """Enclosures of the sizes at a point; (0, ∞) where nothing is known or what is said cannot be."""
+    """Enclosures of the sizes at a point; (0, ∞) where nothing is known or the enclosure is impossible."""
     check_deadline()
     try:
         bounds = problem.at(point, bits)
@@ -105,7 +105,7 @@ def centre(problem: Problem, box: Box, bits: int, above: Values, floor: Values) 
 
 
 def next_bits(part: BoxPart) -> int | None:
-    """The next precision to try: twice what was tried, and from the beginning when all were."""
+    """The next precision to try: twice the last one tried, or, once all were tried, twice the one in use."""
     return next((bits for bits in (2 * part.tried, 2 * part.bits) if bits <= MOST), None)
 
 

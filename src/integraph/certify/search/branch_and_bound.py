@@ -1,8 +1,8 @@
-"""Branch and bound, best first: the box of a problem is halved where its bounds are worst until they are good enough.
+"""Branch and bound, best first: halve the box of a problem where its bounds are worst until they are good enough.
 
 One tree serves all quantities. The search goes in rounds: the worst boxes, a number of them that depends on the tree
-alone, are halved together, and the results are taken in a fixed order. So the tree is the same whoever divides and
-however long that takes; only an exhausted time budget and Ctrl-C end it where they fall. Whenever it ends, the tree
+alone, are halved together, and the results are taken in a fixed order. So the tree does not depend on who bisects or
+how long that takes; only an exhausted time budget and Ctrl-C cut it short. Whenever it ends, the tree
 covers the box and its bounds hold.
 """
 
@@ -31,6 +31,7 @@ from integraph.certify.search.bisection import (
 )
 from integraph.certify.search.pool import Pool
 from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
+from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.progress import Show, search_bar
@@ -52,7 +53,7 @@ class SearchResult:
     boxes: int  # evaluated
     bits: int  # the most that the tree needs
     seconds: float
-    stopped: str  # goal, gap, refuted, one box, boxes, seconds, interrupted, or stuck: no box can be halved any more
+    stopped: Stop
     why: str  # what the problem said where it gave no bound
 
 
@@ -79,7 +80,7 @@ def search(
     _valid(box, goal, gap, boxes, seconds, workers, known)
     begun = clock.now()
     run = _Search(problem, box, goal, gap, boxes)
-    stopped = "interrupted"
+    stopped = Stop.INTERRUPTED
     try:
         with (
             clock.deadline(seconds),
@@ -88,7 +89,7 @@ def search(
         ):
             stopped = run.root(known) or run.grow(team, show)
     except clock.DeadlineError:
-        stopped = "seconds"
+        stopped = Stop.SECONDS
     except KeyboardInterrupt:
         pass  # what is done is done
     tree = harvest(run.nodes)
@@ -114,7 +115,7 @@ class _Search:
         self.nodes = [SearchNode(box, BoxPart(FIRST, FIRST, (inf,) * problem.quantities, None))]
         self.best: list[tuple[float, Point | None]] = [(0.0, None)] * problem.quantities
         self.boxes, self.why = 0, ""
-        self.phase = "one box" if goal is None and gap is None else "gap" if goal is None else "goal"
+        self.phase = Stop.ONE_BOX if goal is None and gap is None else Stop.GAP if goal is None else Stop.GOAL
         self.heap: list[tuple[tuple[float, float], int]] = []  # the most urgent first
         self.stuck = False  # is there a box that should be halved and cannot be?
 
@@ -124,22 +125,22 @@ class _Search:
 
     @property
     def enough(self) -> Values:
-        """What a bound has to reach now."""
-        if self.phase == "goal" and self.goal is not None:
+        """The bound to reach now."""
+        if self.phase is Stop.GOAL and self.goal is not None:
             return (self.goal,) * len(self.best)
         return tuple((1 + (self.gap or 0.0)) * low for low in self.lower)
 
     @property
     def floor(self) -> Values:
-        """What a value has to exceed to tell anything."""
+        """The value that a new one has to exceed to matter."""
         return self.lower if self.gap is not None else tuple(max(low, self.goal or 0.0) for low in self.lower)
 
     @property
     def refuted(self) -> bool:
         return self.goal is not None and any(low > self.goal for low in self.lower)
 
-    def root(self, known: Sequence[Point]) -> str | None:
-        """The whole box, with as many bits as help; the reason to end here."""
+    def root(self, known: Sequence[Point]) -> Stop | None:
+        """Bound the whole box, with as many bits as help; return the reason to stop here."""
         bits = FIRST
         while bits <= MOST and self.boxes < self.budget:
             bounds, why = uppers(self.problem, self.box, bits)
@@ -155,11 +156,12 @@ class _Search:
         for point in (self.box.centre, *known):
             self._look(point)
         if self.refuted:
-            return "refuted"
-        return "one box" if self.phase == "one box" else None
+            return Stop.REFUTED
+        return Stop.ONE_BOX if self.phase is Stop.ONE_BOX else None
 
     def _look(self, point: Point) -> None:
-        """A value; where bounds have yet to fall, with more bits while it could be larger than what is known."""
+        """Evaluate at a point; where bounds still have to fall, with more bits while the value could be a new
+        largest."""
         bits = self.nodes[0].part.bits
         while bits <= MOST:
             bounds = sizes(self.problem, point, bits)
@@ -174,36 +176,36 @@ class _Search:
             if low > self.best[quantity][0]:
                 self.best[quantity] = low, point
 
-    def grow(self, team: Workers, show: Show) -> str:
-        """Rounds until the reason to end."""
+    def grow(self, team: Workers, show: Show) -> Stop:
+        """Run rounds until there is a reason to stop."""
         self._enter(self.phase)
         while True:
             room = (self.budget - self.boxes) // COSTS
             batch = self._worst(min(max(ROUND, len(self.nodes) // (2 * SHARE)), room))
             if not batch and not self.heap:
-                if self.stuck or self.phase == "gap" or self.gap is None:
-                    return "stuck" if self.stuck else self.phase
-                self._enter("gap")
+                if self.stuck or self.phase is Stop.GAP or self.gap is None:
+                    return Stop.STUCK if self.stuck else self.phase
+                self._enter(Stop.GAP)
                 continue
             if not batch:
-                return "boxes"
+                return Stop.BOXES
             jobs = self._jobs(batch)
             for halves, (number, split) in zip(team.run(jobs), batch, strict=True):
                 self._take(number, split, halves)
                 if self.refuted:
-                    return "refuted"
+                    return Stop.REFUTED
             worst = self.nodes[batch[0][0]].part
             show(worst.uppers, self.lower, self.boxes)
 
     def _jobs(self, batch: Sequence[tuple[int, Split]]) -> list[Job]:
-        """Values are looked at in the worst boxes alone: they cost as much as bounds and seldom tell anything new."""
+        """Only the worst boxes are evaluated at their centres: values cost as much as bounds and are seldom new."""
         floors, enough = [self.floor] * LOOKS + [(inf,) * len(self.best)] * len(batch), self.enough
         return [
             Job(self.nodes[n].box, cut.axis, cut.at, self.nodes[n].part, enough, floor)
             for (n, cut), floor in zip(batch, floors, strict=False)
         ]
 
-    def _enter(self, phase: str) -> None:
+    def _enter(self, phase: Stop) -> None:
         self.phase, self.stuck = phase, False
         self.heap = []
         for number, node in enumerate(self.nodes):
@@ -278,12 +280,12 @@ def _valid(
         raise UsageError(f"a box needs finite ends, low ≤ high, not {box.low} to {box.high}")
     for name, value in (("goal", goal), ("gap", gap)):
         if value is not None and not 0 <= value < inf:
-            raise UsageError(f"{name} = {value} must be a finite number, at least 0")
+            raise UsageError("needs a finite number, at least 0", argument=name, value=value)
     for name, count in (("boxes", boxes), ("workers", workers)):
         if count is not None and not count >= 1:
-            raise UsageError(f"{name} = {count} must be at least 1")
+            raise UsageError("must be at least 1", argument=name, value=count)
     if not seconds > 0:
-        raise UsageError(f"seconds = {seconds} must be more than 0")
+        raise UsageError("must be more than 0", argument="seconds", value=seconds)
     for point in known:
         if not all(a <= x <= b for a, x, b in zip(box.low, point, box.high, strict=True)):
             raise UsageError(f"the known point {point} is not in the box {box.low} to {box.high}")

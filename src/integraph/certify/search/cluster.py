@@ -1,7 +1,7 @@
-"""A dask cluster that divides boxes, given the address of its scheduler.
+"""Bisect boxes on a dask cluster, given the address of its scheduler.
 
-The problem is sent once and kept by the workers, jobs go in batches. A batch that is lost with its worker is done
-again, by another worker and in the end here. The precision of balls belongs to a process, so that a worker does one
+The problem is sent once and kept by the workers, jobs go in batches. A batch lost with its worker is repeated, by
+another worker and finally here. The precision of balls belongs to a process, so that a worker does one
 batch at a time whatever its number of threads.
 """
 
@@ -32,14 +32,16 @@ class Cluster:
             import distributed
         except ImportError as error:
             raise UsageError(
-                f"scheduler = {scheduler!r} needs dask.distributed ({error}): pip install 'integraph[cluster]'"
+                f"it needs dask.distributed ({error}): pip install 'integraph[cluster]'",
+                argument="scheduler",
+                value=scheduler,
             ) from None
         self._problem, self._client = problem, _client(distributed.Client, scheduler)
         self._sent: Any = None
         self._there = True  # does the scheduler still answer?
 
     def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `Late` when the time is over."""
+        """In the order of the jobs; `DeadlineError` when the time is over."""
         size = -(-len(jobs) // (BATCHES * self._threads()))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         asked: list[Any] = []
@@ -72,7 +74,7 @@ class Cluster:
             return 1
 
     def _ask(self, batch: Sequence[Job]) -> Any:
-        """A future, None where nobody can be asked."""
+        """A future, or None where no worker can take the batch."""
         if not self._there:
             return None
         try:
@@ -84,7 +86,7 @@ class Cluster:
             return None
 
     def _leave(self, error: Exception) -> None:
-        """All that is left is done here."""
+        """Do the rest here."""
         self._there = False
         warnings.warn(f"one process goes on with the proof, the cluster cannot: {error}", RuntimeWarning, stacklevel=2)
 
@@ -94,13 +96,13 @@ class Cluster:
 
 
 def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[BisectionResult]:
-    """Done by a worker, which stops when nobody waits any more."""
+    """What a worker does; it stops when nobody waits any more."""
     with _one_at_a_time, deadline(seconds):
         return [divide(problem, job) for job in batch]
 
 
 def _answer(future: Any, seconds: float) -> list[BisectionResult] | None:
-    """None where the batch was lost or failed; what is wrong with the batch itself will show here."""
+    """The results, or None where the batch was lost or failed; a fault of the batch itself will show here."""
     try:
         halves: list[BisectionResult] = future.result(timeout=None if seconds == inf else seconds)
     except Exception:
@@ -113,11 +115,15 @@ def _client(Client: Any, scheduler: str) -> Any:
         client = Client(scheduler, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(
-            f"no dask scheduler answers at {scheduler!r} ({error}): give the address it prints, such as tcp://host:8786"
+            f"no dask scheduler answers there ({error}): give the address it prints, such as tcp://host:8786",
+            argument="scheduler",
+            value=scheduler,
         ) from None
     try:
         client.wait_for_workers(1, timeout=ANSWER)
     except TimeoutError:
         client.close()
-        raise UsageError(f"the dask scheduler at {scheduler!r} has no workers: start one with dask worker") from None
+        raise UsageError(
+            "this dask scheduler has no workers: start one with dask worker", argument="scheduler", value=scheduler
+        ) from None
     return client

@@ -1,9 +1,9 @@
-"""Processes of this machine that divide boxes.
+"""Bisect boxes in processes of this machine.
 
-The first second of a search is done here, and all of it where boxes take no time; else processes are started (spawned,
-so that no thread or lock of this one is copied), and until they are there the work goes on here. Each gets the problem
-once and then jobs in batches. A batch that is lost with its process is done again, by another process and in the end
-here: what is wrong with a job itself then shows here. They do not import the script that runs, so it needs no
+The first second of a search runs here, and all of it where boxes take no time; otherwise processes are started
+(spawned, so that no thread or lock of this one is copied), and until they are ready the work goes on here. Each gets
+the problem once and then jobs in batches. A batch lost with its process is repeated, by another process and finally
+here, where a fault of the job itself then shows. The processes do not import the running script, so it needs no
 `if __name__ == "__main__"`.
 """
 
@@ -62,7 +62,7 @@ class Pool:
         return [worker.process.pid for worker in self._team]
 
     def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `Late` when the time is over."""
+        """In the order of the jobs; `DeadlineError` when the time is over."""
         for number, job in enumerate(jobs):
             now = time.monotonic()
             if len(jobs) - number > 1 and self._pays(now) and self._ready(len(jobs) - number):
@@ -76,7 +76,7 @@ class Pool:
         return self._wanted > 1 and now >= self._begun + PATIENCE and self._spent >= WORTH * self._done
 
     def _ready(self, needed: int) -> bool:
-        """Whether someone has started; until then the work goes on here."""
+        """Whether a process has started; until then the work goes on here."""
         self._hire(needed)
         self._admit([worker.pipe for worker in self._team if worker.pipe.poll()])
         return any(worker.ready for worker in self._team)
@@ -116,7 +116,7 @@ class Pool:
                 self._dismiss(worker)
 
     def _hire(self, needed: int) -> None:
-        """As many as are wanted and can have work."""
+        """Start as many processes as are wanted and have work."""
         while len(self._team) < min(self._wanted, needed) and self._losses <= LOSSES:
             try:
                 self._team.append(_start())
@@ -125,7 +125,7 @@ class Pool:
                 return
 
     def _admit(self, pipes: Sequence[Any]) -> None:
-        """Those of whom one hears for the first time have started, and get the problem."""
+        """Send the problem to the processes that have announced themselves."""
         for worker in [worker for worker in self._team if not worker.ready and worker.pipe in pipes]:
             try:
                 worker.pipe.recv()
@@ -165,7 +165,7 @@ class Pool:
             self._losses += 1
 
     def _refuse(self, reason: str) -> None:
-        """All that is left is done here."""
+        """Do the rest here."""
         if self._losses <= LOSSES:
             self._losses = LOSSES + 1
             warnings.warn(f"one process goes on with the proof, others cannot: {reason}", RuntimeWarning, stacklevel=2)
@@ -180,7 +180,7 @@ class Pool:
 
 
 def _patience() -> float | None:
-    """Seconds to wait, None if that is as long as it takes."""
+    """Seconds to wait, None for as long as it takes."""
     seconds = seconds_left()
     return None if seconds == inf else seconds
 
@@ -201,7 +201,8 @@ def _start() -> _Worker:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """What starts here hears no Ctrl-C, which is ours to answer, and knows no main script, which it would run."""
+    """Processes started inside ignore Ctrl-C, which is ours to answer, and do not see the main script, which they would
+    run."""
     main, mask = sys.modules["__main__"], None
     resource_tracker.ensure_running()  # which else is started in between, and lets Ctrl-C through again
     if hasattr(signal, "pthread_sigmask"):
@@ -216,7 +217,7 @@ def _alone() -> Iterator[None]:
 
 
 def _serve(pipe: Connection) -> None:
-    """A process's life: a word that it is there, the problem, then batches, until nobody asks any more."""
+    """The main loop of a process: announce itself, receive the problem, then batches, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
     with suppress(Exception), threadpool_limits(1):  # there are as many processes as cores
         pipe.send("ready")

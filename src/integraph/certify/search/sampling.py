@@ -1,7 +1,7 @@
-"""The largest size of a quantity that was seen: sampled, and then climbed from the best samples.
+"""The largest size of a quantity at sample points: sampling, and then hill climbing from the best samples.
 
 Samples are the centre, the corners and a sequence that fills the box evenly, always the same. A climb goes along the
-axes, with steps that halve when none leads up. Every value is an enclosure, so that what is seen is proved to be there.
+axes, with steps that halve when none leads up. Every value is an enclosure, so that the largest value found is proved.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def sample_largest(
 ) -> LargestSample:
     """The largest |q| at so many samples, `starts` first, and at most as many points above them.
 
-    With at least so many bits: more where they do not suffice to tell the values from 0. What is not known after
-    `seconds` is not looked at any more.
+    With at least `bits`, and more where they do not separate the values from 0. After `seconds` no more points are
+    evaluated.
     """
     if samples < 1:
-        raise UsageError(f"samples = {samples} must be at least 1")
+        raise UsageError("must be at least 1", argument="samples", value=samples)
     places = list(islice(dict.fromkeys([*starts, *_places(box, samples)]), samples))
     look = _Sampler(problem, quantity, bits)
     look(places[0])  # what a problem prepares when it is first asked, once for all, is not part of `seconds`
@@ -73,7 +73,7 @@ def _climbed(look: _Sampler, box: Box, samples: int) -> LargestSample:
 
 
 class _Sampler:
-    """Values, each point once; what is not known is (0, ∞), and so is all that is asked for when it is late."""
+    """Values, each point once; (0, ∞) where nothing is known, and for all points after the deadline."""
 
     def __init__(self, problem: Problem, quantity: int, bits: int) -> None:
         self.problem, self.quantity, self.bits, self.late = problem, quantity, bits, False
@@ -89,7 +89,7 @@ class _Sampler:
 
 
 def _enough(problem: Problem, places: list[Point], bits: int, quantity: int) -> int:
-    """The precision with which the largest of a few values is known well; the first one where none is."""
+    """A precision that determines the largest of a few values well; the first one if there is none."""
     tried = bits
     while tried <= MOST:
         try:

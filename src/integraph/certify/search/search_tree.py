@@ -1,4 +1,4 @@
-"""A tree while it grows: boxes in the order in which they were found, each with its bounds and its division."""
+"""A search tree while it grows: boxes in the order of their creation, each with its bounds and its division."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def over(bounds: list[Values]) -> Values:
 
 
 def harvest(nodes: list[SearchNode]) -> Tree:
-    """The smallest tree that proves as much: a division that brought nothing is left out."""
+    """The smallest tree that proves the same bounds, without divisions that improved nothing."""
     bounds = [node.part.uppers for node in nodes]
     kept = [node.halves for node in nodes]
     for number in reversed(range(len(nodes))):

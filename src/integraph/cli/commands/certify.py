@@ -63,7 +63,7 @@ def certify(
     integraph certify bell.integraph --gap 0.1 --seconds 300
     """
     import integraph
-    from integraph.certify.proof import ENDS
+    from integraph.certify.search.stop import Stop
 
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
@@ -72,7 +72,7 @@ def certify(
         program, proof_target, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
-    data, text = {"source": origin.removeprefix("source: ")} | proof_facts(made), [origin, repr(made)]
+    data, text = {"source": origin} | proof_facts(made), [f"source: {origin}", repr(made)]
     warnings = []
     if target is not None and made.certificate is not None:
         made.certificate.save(target)
@@ -80,9 +80,8 @@ def certify(
         text.append(f"wrote {clean(str(target))}")
     elif target is not None:
         warnings.append(f"nothing is proved, so {clean(str(target))} was not written")
-    early = any(end in made.reason for end in ENDS.values())  # before the gap is reached, if there is one
-    done = made.status == PROVED and not (early and gap is not None)
-    ended = INTERRUPTED if ENDS["interrupted"] in made.reason else FAILED
+    done = made.status == PROVED and not (made.stopped.early and gap is not None)  # the gap is reached
+    ended = INTERRUPTED if made.stopped is Stop.INTERRUPTED else FAILED
     return Answer(data, text, GOOD if done else ended, tuple(warnings))
 
 
@@ -113,6 +112,7 @@ def proof_facts(proof: Proof) -> dict[str, Any]:
     return {
         "status": proof.status,
         "reason": proof.reason,
+        "stopped": proof.stopped.value,
         "eps": proof.eps,
         "gap": proof.gap,
         "promised": proof.promised,
@@ -160,7 +160,7 @@ def check(
         checked = integraph.check(certificate, program, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
-        "source": origin.removeprefix("source: "),
+        "source": origin,
         "holds": checked.holds,
         "status": checked.status,
         "claim": checked.claim,
@@ -172,5 +172,5 @@ def check(
     verdict = f"the proof holds: {checked.status}" if checked.holds else f"the proof does not hold: {checked.reason}"
     claims = "what is proved" if checked.holds else "what it claims"
     work = f"{checked.boxes} box{'es' * (checked.boxes != 1)} computed again in {checked.seconds:.2g} s"
-    text = [origin, verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in assumed), work]
+    text = [f"source: {origin}", verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in assumed), work]
     return Answer(data, text, GOOD if checked.holds and checked.status == PROVED else FAILED)

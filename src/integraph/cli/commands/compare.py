@@ -79,7 +79,7 @@ def compare(
         comparison = integraph.compare(program, target, x, engine)
     worst = dict(zip(input_names(program), x[comparison.worst.input].tolist(), strict=True))
     data = {
-        "source": origin.removeprefix("source: "),
+        "source": origin,
         "inputs": comparison.inputs,
         "seed": (seed or 0) if table is None else None,
         "largest": comparison.largest,
@@ -90,7 +90,7 @@ def compare(
         "worst": worst,
         "notes": comparison.notes,
     }
-    text = [origin, repr(comparison), *_where(comparison.worst.input, worst)]
+    text = [f"source: {origin}", repr(comparison), *_where(comparison.worst.input, worst)]
     return Answer(data, text, FAILED if comparison.broken or math.isnan(comparison.largest) else GOOD, warnings)
 
 

@@ -103,13 +103,13 @@ def compile(
 def _proof(program: Program, target: Target, eps: float | None) -> Proof:
     """Of what the program promises, or of `eps` if it promises nothing; see `asked` for exact ones."""
     import integraph
-    from integraph.certify.proof import ENDS
+    from integraph.certify.search.stop import Stop
     from integraph.targets import Function, Network
 
     if not isinstance(target, Function | Network):
         raise UsageError("--certify is for formulas and feedforward networks: leave it out, compare shows differences")
     proof = integraph.certify(program, target, asked(program, eps if program.budget is None else None))
-    if ENDS["interrupted"] in proof.reason:
+    if proof.stopped is Stop.INTERRUPTED:
         raise KeyboardInterrupt
     return proof
 

@@ -1,4 +1,4 @@
-"""Which registers an atom lives in. What is no longer read can be freed, in three ways:
+"""Assign registers to atoms. Registers that are no longer read can be freed, in three ways:
 
 - keep: not at all; every atom has registers of its own
 - clean: what is a polynomial of registers that still hold their values is subtracted again, exactly: sums, and what

@@ -1,4 +1,4 @@
-"""Any graph as a program: exact, on registers that are kept, cleaned or left to decay, or whatever needs the fewest."""
+"""Any graph as a program: exact, on registers that are kept, cleaned or left to decay, whichever needs the fewest."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from integraph.constructions.theorem2.budget import Parts
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
-from integraph.program import Budget, Domain, Program
+from integraph.program import Budget, Domain, Origin, Program, origin
 from integraph.program.box import interval
+from integraph.program.origin import Option
 from integraph.targets.graph import Graph
 
 AUTO = "auto"
@@ -48,7 +49,7 @@ class Layouts:
 
 
 def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = None) -> Layouts:
-    """What there is to choose from."""
+    """The layouts of a graph, one for each way to free registers."""
     lowered = _lowered(graph, interval(box, graph.inputs), tolerance(eps))
     return Layouts(graph.name, tuple(layout(lowered.tape, lowered.outputs, free) for free in FREES))
 
@@ -57,7 +58,7 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
     """The program of a graph, within `eps` of it on the box. Without a tolerance nothing is smoothed, and of a
     small program what decay leaves is at most 1e-12, if that can be promised at all."""
     if not isinstance(free, str) or free not in (*FREES, AUTO):
-        raise UsageError(f"free = {free!r}: needs {', '.join(map(repr, FREES))} or {AUTO!r}")
+        raise UsageError(f"needs {', '.join(map(repr, FREES))} or {AUTO!r}", argument="free", value=free)
     cube, eps = interval(box, graph.inputs), tolerance(eps)
     lowered = _lowered(graph, cube, eps)
     frees = FREES if free == AUTO and eps is not None else (KEEP, CLEAN) if free == AUTO else (free,)
@@ -68,25 +69,36 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             break
     else:
         raise UsageError(
-            f"{graph.name}: what decay leaves cannot be bounded by eps = {eps:g} on the box: use free='keep' or "
-            "'clean', a smaller box or a larger eps; without eps nothing is promised"
+            f"what decay leaves of {graph.name} cannot be bounded by that on the box: use free='keep' or 'clean', a "
+            "smaller box or a larger eps; without eps nothing is promised",
+            argument="eps",
+            value=eps,
         )
     parts = bound(chosen, lowered, cube, rate) if _asked(chosen, eps) else NOTHING
     how = {KEEP: "", CLEAN: ", cleaned", DECAY: f" up to e^−{rate:g}"}[chosen.free]
     if eps is not None and not parts.total <= eps:
         raise UsageError(
-            f"eps = {eps:g} cannot be promised: smoothing costs {parts.approximation:.2g}, what decay leaves "
+            f"this cannot be promised: smoothing costs {parts.approximation:.2g}, what decay leaves "
             f"{parts.residue:.2g}, rounding of the controls to float64 {parts.rounding:.2g}: ask for a larger eps or a "
-            "smaller box; without eps nothing is promised"
+            "smaller box; without eps nothing is promised",
+            argument="eps",
+            value=eps,
         )
-    known = math.isfinite(parts.total)
+    known, smoothed, domain = math.isfinite(parts.total), bool(lowered.smoothed), Domain(cube.low, cube.high)
     return program(
         chosen,
         rate,
-        f"{graph.name}, {'smoothed' if lowered.smoothed else 'exact'}{how}",
-        budget=Budget(cube.low, cube.high, *parts) if known else None,
-        domain=None if known else Domain(cube.low, cube.high),
+        f"{graph.name}, {'smoothed' if smoothed else 'exact'}{how}",
+        budget=Budget(domain.low, domain.high, *parts) if known else None,
+        domain=None if known else domain,
+        origin=_origin(graph, eps, {"free": chosen.free} | ({"smoothed": True} if smoothed else {}), domain),
     )
+
+
+def _origin(graph: Graph, eps: float | None, options: dict[str, Option], box: Domain) -> Origin:
+    if graph.formula:
+        return Origin(graph.formula, origin.FORMULA, origin.EXACT, eps, options, graph.variables, box)
+    return Origin(graph.name, origin.GRAPH, origin.EXACT, eps, options, box=box)
 
 
 def tolerance(eps: float | None) -> float | None:
@@ -94,12 +106,12 @@ def tolerance(eps: float | None) -> float | None:
         return None
     value = real(eps, "eps")
     if isinstance(eps, bool) or not (math.isfinite(value) and value > 0):
-        raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
+        raise UsageError("the tolerance must be finite and > 0", argument="eps", value=eps)
     return value
 
 
 def _asked(chosen: GraphLayout, eps: float | None) -> bool:
-    """Whether a promise is worth its time: a large graph gets one only with a tolerance."""
+    """Whether an error bound is worth its time: a large graph gets one only with a tolerance."""
     return eps is not None or max(chosen.width, len(chosen.tape.runs)) <= SMALL
 
 
@@ -115,8 +127,10 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> LoweredGraph:
         k *= max(2.1 * cost / eps, 1.1) if math.isfinite(cost) else 16.0
         if RELU / eps * k > LARGEST_STEEPNESS:
             raise UsageError(
-                f"eps = {eps:g}: {lowered.smoothed[0]} would have to be steeper than k = {LARGEST_STEEPNESS:g}, which "
-                "float64 cannot follow: ask for a larger eps or a smaller box"
+                f"{lowered.smoothed[0]} would have to be steeper than k = {LARGEST_STEEPNESS:g}, which float64 cannot "
+                "follow: ask for a larger eps or a smaller box",
+                argument="eps",
+                value=eps,
             )
         lowered = lower(graph, known, RELU / eps * k)
     return lowered

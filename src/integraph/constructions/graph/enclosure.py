@@ -1,4 +1,4 @@
-"""Where registers should be and how far from there they can be, and the same of forms of them.
+"""The values that registers and forms should have, and how far off they can be.
 
 A form is right if its atoms and its numbers are. Its value then changes by |w|·(what x is off), and for a product by
 |x|·off_v + |v|·off_x + off_x·off_v; numbers that are off by ops·U·size add ops·U·Σ size·|x|.
@@ -140,8 +140,8 @@ def shared(shape: tuple[int, ...], factors: tuple[Floats, ...]) -> bool:
 
 
 def contract(shape: tuple[int, ...], *factors: Floats) -> Floats:
-    """Σ over the last axis of the product of factors that broadcast to `shape`. What is not finite makes every sum that
-    it has a part in infinite."""
+    """Σ over the last axis of the product of factors that broadcast to `shape`. A factor that is not finite makes
+    every sum it enters infinite."""
     own = [compact(factor) for factor in factors]
     known = [np.isfinite(factor) for factor in own]
     total = _sum(shape, [f if fine.all() else np.where(fine, f, 0.0) for f, fine in zip(own, known, strict=True)])
@@ -152,7 +152,7 @@ def contract(shape: tuple[int, ...], *factors: Floats) -> Floats:
 
 
 def compact(factor: Floats) -> Floats:
-    """Without what only repeats: axes of stride 0 are 1 long."""
+    """Without repetition: axes of stride 0 get length 1."""
     return factor[tuple(slice(0, 1) if step == 0 else slice(None) for step in factor.strides)]
 
 

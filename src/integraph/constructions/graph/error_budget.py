@@ -34,8 +34,8 @@ from integraph.program.views import dense, mark
 
 @quiet
 def bound(chosen: GraphLayout, lowered: LoweredGraph, cube: Interval, r: float) -> Parts:
-    """What the outputs of the flow of the stored controls can differ from the source on the box; infinite where nothing
-    can be said. A cause is charged with what it adds to those before it."""
+    """How far the outputs of the flow of the stored controls can be from the source on the box; infinite where there
+    is no bound. Each cause counts what it adds to those before it."""
     smooth = _smooth(chosen, lowered, cube)
     left = _ErrorWalk(chosen, cube, r, rounding=False).worst() if chosen.free == DECAY else smooth
     whole = _ErrorWalk(chosen, cube, r, rounding=True).worst()

@@ -4,7 +4,7 @@ An atom is a group of registers that hold a value, row-major. A term is w · x o
 each factor is an atom seen through a view (or index array) of shape lanes + (R,), with offset 0 at the atom's first
 register. A form is a sum of terms and a constant. Sums, products, views of lanes and sums over lanes of forms are forms
 again, made by arithmetic on strides: no register is read and nothing of the size of the lanes is allocated. Where that
-is impossible, `Materialise` says which form has to become an atom first.
+is impossible, `AtomRequired` says which form has to become an atom first.
 
 Numbers are rounded, and equal terms are added up, so that they can cancel: each w and b is off by at most ops·U·size
 from what it should be, where `size` is the sum of the sizes of what was added, or |w| or |b| itself if it is None.
@@ -155,7 +155,7 @@ def drop_reads(ref: Ref) -> Ref:
 
 
 def squeezed(w: Floats) -> Floats:
-    """Without what only repeats: axes of stride 0 become 1 long, and leading ones go."""
+    """Without repetition: axes of stride 0 get length 1, and leading ones are dropped."""
     short = w[tuple(slice(0, 1) if step == 0 else slice(None) for step in w.strides)]
     lead = next((k for k, n in enumerate(short.shape) if n != 1), max(short.ndim - 1, 0))
     return short.reshape(short.shape[lead:])

@@ -1,6 +1,6 @@
 """Products of exponentials, powers and one sine or cosine as one run: z' = (g + Σ a_k p_k) z, with p_k' = −p_k².
 
-A `Fused` value is a polynomial start times e^growth times Π base^a times, perhaps, the sine or cosine of a form. It
+A `FusedProduct` is a polynomial start times e^growth times Π base^a times, perhaps, the sine or cosine of a form. It
 grows factor by factor while a graph is read, and costs nothing until somebody needs its registers.
 
 A base x > 0 enters as p = x/s − 1. The scale s is a power of two near the smallest x that matters: what x/s − 1 rounds

@@ -10,7 +10,7 @@ from integraph.constructions.graph.allocation import Allocation, allocate
 from integraph.constructions.graph.forms import GraphForm, constant
 from integraph.constructions.graph.runs import RunTape, Where, needed_runs
 from integraph.constructions.graph.schedule import Schedule, schedule
-from integraph.program import Budget, Domain, Probe, Program, build
+from integraph.program import Budget, Domain, Origin, Probe, Program, build
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,9 +64,12 @@ def program(
     budget: Budget | None = None,
     probes: Sequence[Probe] = (),
     domain: Domain | None = None,
+    origin: Origin | None = None,
 ) -> Program:
     """`r` is the rate of decay."""
     segments = emit.segments(chosen.tape, chosen.time, chosen.allocation, chosen.free, r)
     matrix = emit.readout(chosen.where, chosen.outputs, chosen.one, chosen.allocation.width)
     registers = emit.registers(chosen.tape, chosen.allocation)
-    return build(registers, segments, matrix, source=source, budget=budget, probes=probes, domain=domain)
+    return build(
+        registers, segments, matrix, source=source, budget=budget, probes=probes, domain=domain, origin=origin
+    )  # fmt: skip

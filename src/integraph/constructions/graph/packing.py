@@ -1,4 +1,4 @@
-"""Places for lots of registers, so that those that live at the same time lie apart and few registers are needed.
+"""Pack lots of registers: lots that are in use at the same time do not overlap, and few registers are needed.
 
 By size: the largest first, each the smallest gap that fits among those that live at the same time. That looks at all
 pairs; where there are too many lots for it, by time: the registers of those that are gone are given to those that come.

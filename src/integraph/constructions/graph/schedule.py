@@ -1,4 +1,4 @@
-"""When everything happens: a run begins as soon as what it reads is there, and is loaded in the segment before.
+"""Schedule the runs: a run begins as soon as its operands are ready, and is loaded in the segment before.
 
 Segments are counted from 0; an input is ready at −1. An atom that starts as a copy of another one takes over its
 registers if nobody reads that one any more: then nothing is loaded.
@@ -47,7 +47,7 @@ def schedule(tape: RunTape, outputs: Collection[int]) -> Schedule:
 
 
 def readers(tape: RunTape, time: Schedule) -> dict[int, list[tuple[int, int]]]:
-    """Of each atom: (run, segment) of everybody who reads it."""
+    """The readers of each atom, as (run, segment)."""
     reads: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, run in enumerate(tape.runs):
         for atom in run.starts:

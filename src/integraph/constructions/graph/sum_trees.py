@@ -1,6 +1,6 @@
 """Long sums of a graph as balanced trees: ((a + b) − c) + … of n terms is n nodes that each hold what came before.
 
-Whoever writes a value as a polynomial then looks at n log n terms, not at n². The value in real arithmetic is the same.
+Writing a value as a polynomial then takes n log n terms, not n². The value in real arithmetic is the same.
 """
 
 from __future__ import annotations

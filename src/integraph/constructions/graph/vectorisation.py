@@ -1,4 +1,4 @@
-"""Blocks of a segment that do the same in single lanes, as one block: a formula of a hundred terms is one operation.
+"""Merge blocks of a segment that do the same in single lanes: a formula of a hundred terms becomes one operation.
 
 Blocks merge if they have the same gadget, the same shapes and the same tensors; these are stacked along a new first
 axis. Registers that follow each other at equal distances are a view again.

@@ -1,4 +1,4 @@
-"""How good a fit really is: the moment bound again, with the coefficients that the next orders have in each cell.
+"""An a posteriori bound of a fit: the moment bound with the coefficients of the next orders in each cell.
 
     f − P_k = Σ_{n≤|α|<n+more} c_{k,α} ω_α + R,   |R| ≤ Σ_{|α|=n+more} sup |f^(α)|/α! |ω_α|
 
@@ -23,7 +23,7 @@ PARTS, REGIONS = 32, 200_000  # of a cell; of the whole cube
 
 
 def affordable(d: int, n: int, more: int, outputs: int) -> int:
-    """The largest N for which it is."""
+    """The largest N for which this bound is affordable."""
     N = int((WORK / outputs) ** (1 / d) / (n + more)) - 1
     return min(N, int(REGIONS ** (1 / d) / 2), MOST)
 

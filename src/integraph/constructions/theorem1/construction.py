@@ -1,4 +1,4 @@
-"""Theorem 1 for any function: the program of a plan, with what it promises and what is seen."""
+"""Theorem 1 for any function: from a plan to a program, with its error bound and the largest error at sample points."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, count, of_degree
 from integraph.numbers.roundoff import UP, U
-from integraph.program import Budget, Program, build
+from integraph.program import Budget, Domain, Origin, Program, build
 from integraph.program.engine import DOUBLE
+from integraph.program.origin import FORMULA, FUNCTION, Option
 from integraph.program.summary import above
 
 EVALUATION = 1e-13  # of Σ|coefficients|: what evaluating a fit in float64 may add to the error that is seen
@@ -29,15 +30,15 @@ ROOM = 1.5  # times the rounding of a choice is left to it when it is planned ag
 
 
 class RoundingError(UsageError):
-    """A choice that would do in real arithmetic, and does not in float64, which costs `rounding`."""
+    """A choice that suffices in real arithmetic but not in float64, which costs `rounding`."""
 
-    def __init__(self, message: str, rounding: float) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, eps: float, rounding: float) -> None:
+        super().__init__(message, argument="eps", value=eps)
         self.rounding = rounding
 
 
 def sobolev(task: Task) -> Program:
-    """A program within ε of the function on the box, by its own budget; or only as far as can be seen."""
+    """A program within ε of the function on the box, by its error budget, or without one by samples only."""
     cheapest: dict[int, Choice] = {}
     for choice in plan(task).alternatives:
         cheapest.setdefault(choice.order, choice)
@@ -84,7 +85,7 @@ def compiled(task: Task, choice: Choice) -> Program:
         registers, segments, out, bits, controls = printed.construct(task, choice, result.local)
     cells = f"N = {choice.N}, c = {choice.c:g}" if choice.N else "N = 0"
     source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, {cells}"
-    program = replace(build(registers, segments, out, source=source), bits=bits)
+    program = replace(build(registers, segments, out, source=source, origin=_origin(task, choice)), bits=bits)
     if worst is not None:
         budget = _budget(task, choice, result.local, worst, controls)
         if task.function.table is None and not result.seen <= budget.total + EVALUATION * float(
@@ -96,6 +97,16 @@ def compiled(task: Task, choice: Choice) -> Program:
             raise UsageError(f"the error is bounded by {above(budget.total)}, and {result.seen:.3g} is seen: {cause}")
         program = replace(program, budget=budget)
     return program if math.isnan(result.seen) else program.with_errors(seen=result.seen)
+
+
+def _origin(task: Task, choice: Choice) -> Origin:
+    options: dict[str, Option] = {"order": choice.order, "N": choice.N}
+    options |= {"c": choice.c} if choice.N else {}
+    options |= {} if choice.method == "lean" else {"gamma": task.gamma}
+    f, box = task.function, Domain(task.cube.box.low, task.cube.box.high)
+    if f.expression is not None and f.expression.formula:
+        return Origin(f.expression.source, FORMULA, choice.method, task.eps, options, f.variables, box)
+    return Origin(f.name, FUNCTION, choice.method, task.eps, options, box=box)
 
 
 def _budget(
@@ -114,8 +125,9 @@ def _budget(
     rounding = UP * float(np.max(newton + polynomials.powers + controls))
     if not approximation + rounding <= task.eps:
         raise RoundingError(
-            f"eps = {task.eps:g} cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, "
-            f"the approximation {above(approximation)}: ask for a larger eps, another order or another method",
+            f"this cannot be promised: rounding of the controls to float64 may cost {above(rounding)}, the "
+            f"approximation {above(approximation)}: ask for a larger eps, another order or another method",
+            task.eps,
             rounding,
         )
     box = task.cube.box

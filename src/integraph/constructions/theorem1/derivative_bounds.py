@@ -1,4 +1,4 @@
-"""What is known of the derivatives of f on the unit cube of its box: sup |∂_t^α f|/α!, or nothing."""
+"""Bounds of the derivatives of f on the unit cube of its box, sup |∂_t^α f|/α!, if there are any."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def extra_orders(d: int) -> int:
 
 
 class DerivativeBounds:
-    """Bounds for rising orders; `norm` is the user's word for all derivatives in the units of the box: up to the order
-    asked for, or of every order."""
+    """Bounds for rising orders; `norm` is the user's bound of all derivatives in the units of the box: up to the
+    order asked for, or of every order."""
 
     def __init__(self, function: Function, cube: UnitCube, norm: float | None) -> None:
         self.function, self.cube, self.norm = function, cube, norm
         self._found: dict[int, tuple[Floats, int, str]] = {}
         if norm is not None and not (np.isfinite(norm) and norm >= 0):
-            raise UsageError(f"norm = {norm}: a bound of all derivatives must be finite and ≥ 0")
+            raise UsageError("a bound of all derivatives must be finite and ≥ 0", argument="norm", value=norm)
 
     @property
     def anything(self) -> bool:
-        """Whether there can be a promise."""
+        """Whether there can be an error bound."""
         return self.norm is not None or self.function.expression is not None
 
     def upto(self, n: int) -> tuple[Floats, int, str]:

@@ -43,7 +43,7 @@ class Fit:
 
     @property
     def likely(self) -> float:
-        """What is seen, and what rounding of the controls can add to it."""
+        """The sampled error, and what rounding of the controls can add to it."""
         return self.seen + float(np.max(self.local.powers))
 
 
@@ -63,7 +63,8 @@ def fit(
 def _seen(
     task: Task, samples: Samples, polynomials: LocalPolynomials, partition: Partition, n: int, centre: float
 ) -> tuple[float, int]:
-    """Random points, half of them on faces of the cube, where errors like to be large; and how many."""
+    """The largest error at random points, half of them on faces of the cube, where errors tend to be large; and how
+    many."""
     if task.function.table is not None:
         return float("nan"), 0
     d = task.function.inputs
@@ -82,7 +83,7 @@ def _seen(
 
 
 def _in_cells(rng: np.random.Generator, d: int, partition: Partition, near: int) -> Floats:
-    """One point in every part of a grid that is finer than the cells: a kink that no node sees is in one of them."""
+    """One point in every part of a grid that is finer than the cells: it finds kinks that lie between the nodes."""
     parts = min(max(PER_CELL * partition.N, AT_LEAST.get(d, PER_CELL)), int((WORK / near) ** (1 / d)))
     corners = np.stack(np.unravel_index(np.arange(parts**d), (parts,) * d), -1)
     result: Floats = (corners + rng.random(corners.shape)) / max(parts, 1)
@@ -90,7 +91,7 @@ def _in_cells(rng: np.random.Generator, d: int, partition: Partition, near: int)
 
 
 def trial_choices(task: Task) -> list[Choice]:
-    """For every order the fewest cells at which no more than ε/2 is seen, rounding included."""
+    """For every order the fewest cells with a sampled error of at most ε/2, rounding included."""
     d, outputs = task.function.inputs, task.function.outputs
     meter = TrialCounter(task)
     choices: list[Choice] = []
@@ -111,7 +112,7 @@ def trial_choices(task: Task) -> list[Choice]:
 
 
 class TrialCounter:
-    """Fits of a function that only shows its values, and how often it was asked."""
+    """Fits of a function that only gives values, and how often it was evaluated."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.asked, self.reach = task, 0, math.inf
@@ -119,7 +120,7 @@ class TrialCounter:
         self.allowed = ASKED if getattr(values, "batched", True) else ASKED_ONE_BY_ONE
 
     def good(self, n: int, N: int) -> bool:
-        """Whether at most ε/2 is seen; not, once the function was asked too often."""
+        """Whether the sampled error is at most ε/2; False once the function was evaluated too often."""
         if self.asked > self.allowed:
             return False
         trial = fit(self.task, n, N, TRIAL[0] * max(N, 1), TRIAL[1])
@@ -143,6 +144,8 @@ class TrialCounter:
 
 def _out_of_sight(task: Task, meter: TrialCounter) -> UsageError:
     return UsageError(
-        f"eps = {task.eps:g} for {task.function.name}: not seen after {meter.asked} values of it; the best fit is "
-        f"off by about {meter.reach:.2g}: ask for a larger eps, or give a formula if there is one"
+        f"not seen after {meter.asked} values of {task.function.name}; the best fit is off by about "
+        f"{meter.reach:.2g}: ask for a larger eps, or give a formula if there is one",
+        argument="eps",
+        value=task.eps,
     )

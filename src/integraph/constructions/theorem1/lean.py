@@ -33,7 +33,7 @@ UNDERFLOW = 650.0  # e^−650 is still a number: a bump that is to be refilled m
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What decides about width and depth; `batch` is P, how many bumps of the first dimensions there are at a time."""
+    """The parameters of width and depth; `batch` is P, the number of bumps of the first dimensions at a time."""
 
     d: int
     outputs: int
@@ -86,7 +86,7 @@ class Shape:
         return sums + bumps + 6 * self.N * d + 4 * M + self.right_cells * self.outputs + 2 * d
 
     def refillable(self, c: float) -> bool:
-        """Whether bumps can be made in batches: e^{new − old} must find something to multiply."""
+        """Whether bumps can be made in batches: e^{new − old} needs an old value that has not underflowed."""
         return self.batches == 1 or 2.0 * c * (self.d - self.right) <= UNDERFLOW
 
 

@@ -2,8 +2,8 @@
 
 Newton's coefficients on the nodes of a cell (Taylor's, where the nodes coincide), then expanded about `centre`. Both
 are matrices along one axis after the other: D takes values to divided differences, E takes ω_i(N t − k) to powers of
-t − centre. Beside every number runs a bound of how far rounding took it. What is wrong with a Newton coefficient is
-small where the cell matters; what is wrong with a power of t − centre counts in the whole cube.
+t − centre. Every number comes with a bound of its rounding error. The error of a Newton coefficient is small where
+the cell matters; the error of a coefficient of t − centre counts in the whole cube.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def _apply(matrix: Floats, array: Floats, axis: int) -> Floats:
 
 
 def values(coefficients: Floats, partition: Partition, n: int, t: Floats, centre: float) -> Floats:
-    """Σ_k φ_k(t) P_k(t) at points (B, d) of the cube, plainly: what the flow computes. Cells that do not matter at a
-    point are left out."""
+    """Σ_k φ_k(t) P_k(t) at points (B, d) of the cube, directly, as the flow computes it. Cells that do not matter at
+    a point are left out."""
     d, (M, outputs) = t.shape[1], coefficients.shape[-2:]
     near = partition.near(t)  # (B, d, cells in one direction)
     totals = np.empty((len(t), outputs))

@@ -1,7 +1,7 @@
 """Which order, how many cells, how steep: the cheapest choice whose bound is below ε.
 
-`lean` by the moment bound, `remark` and `paper` by the formulas of the theorem for f/‖f‖. Without bounds of the
-derivatives fits are tried (`fit.trial_choices`).
+`lean` uses the moment bound, `remark` and `paper` the formulas of the theorem for f/‖f‖. Without bounds of the
+derivatives, trial fits decide (`fit.trial_choices`).
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def _lean(task: Task, by: str) -> list[Choice]:
     for n, worst in task.known.orders(task.order):
         if not task.eps >= U * float(np.max(worst[0])):
             raise UsageError(
-                f"eps = {task.eps:g}: {task.function.name} is as large as {above(float(np.max(worst[0])))}, of which "
-                f"float64 keeps {U:.2g}: ask for a larger eps"
+                f"{task.function.name} is as large as {above(float(np.max(worst[0])))}, of which float64 keeps "
+                f"{U:.2g}: ask for a larger eps",
+                argument="eps",
+                value=task.eps,
             )
         if choices and _rounding(worst, task.function.inputs, n) > RISK * task.eps:
             break
@@ -87,7 +89,7 @@ def _lean(task: Task, by: str) -> list[Choice]:
 def _cells(task: Task, n: int, worst: Floats, best: Choice | None) -> list[Choice] | float:
     """All shapes of the fewest cells for order n; or the bound of as many cells as the limit allows.
 
-    Fewer cells than the moment bound asks for are only looked for where they would be better than the best so far."""
+    Fewer cells than the moment bound asks for are tried only where they would beat the best choice so far."""
     d, outputs, goal = task.function.inputs, task.function.outputs, task.eps * ROOM
     most = plans.most_cells(d, n, outputs)
     if most < 0:
@@ -148,7 +150,8 @@ class Verdict(NamedTuple):
 
 
 class BoundEvaluator:
-    """What an order can promise with N cells: by the moment bound, and by the fit itself where that is affordable."""
+    """The error bound of an order with N cells: the moment bound, and the a posteriori bound of the fit where
+    affordable."""
 
     def __init__(self, task: Task, n: int, worst: Floats, leading: Floats) -> None:
         self.task, self.n, self.worst, self.leading = task, n, worst, leading
@@ -206,8 +209,10 @@ def _fewest(leading: Floats, d: int, n: int, kappa: float, spread: float, eps: f
 def _too_large(task: Task, reach: float) -> UsageError:
     fits = f"eps ≥ {above(reach)} would fit" if math.isfinite(reach) else "no eps would: there are too many inputs"
     return UsageError(
-        f"eps = {task.eps:g} for {task.function.name} needs more than {TERMS} terms "
-        f"({plans.megabytes(8 * plans.COPIES * TERMS)} while compiling): {fits}; or take a smaller box"
+        f"for {task.function.name} that needs more than {TERMS} terms "
+        f"({plans.megabytes(8 * plans.COPIES * TERMS)} while compiling): {fits}; or take a smaller box",
+        argument="eps",
+        value=task.eps,
     )
 
 
@@ -247,7 +252,7 @@ def _size(task: Task, n: int, scale: float, eps: float) -> Choice:
 
 
 def _norms(task: Task) -> Iterator[tuple[int, float]]:
-    """(n, ‖f‖_{n,∞} on the cube): from above where that is known, else as far as it is seen."""
+    """(n, ‖f‖_{n,∞} on the cube): an upper bound where there is one, else the largest value at sample points."""
     d = task.function.inputs
     if task.known.anything:
         for n, worst in task.known.orders(task.order):
@@ -255,8 +260,10 @@ def _norms(task: Task) -> Iterator[tuple[int, float]]:
         return
     if task.function.derivative is None:
         raise UsageError(
-            f"method = {task.method!r} needs the derivatives of {task.function.name}: give derivatives=…, and norm=… "
-            "for a promise; or method='lean', which needs values only"
+            f"it needs the derivatives of {task.function.name}: give derivatives=…, and norm=… for a promise; or take "
+            "'lean', which needs values only",
+            argument="method",
+            value=task.method,
         )
     box = task.cube.box
     for n in (task.order,) if task.order is not None else ladder(d):
@@ -270,7 +277,7 @@ def _of_table(task: Task) -> Choice:
     assert table is not None
     d, n, N = task.function.inputs, task.order or table.order, table.N
     if n > table.order:
-        raise UsageError(f"order = {n}: the derivatives of the table are enough for order {table.order}")
+        raise UsageError(f"the derivatives of the table are enough for order {table.order}", argument="order", value=n)
     kappa = min(KAPPAS, key=lambda kappa: float(moments.moments(n, N, kappa, TAYLOR)[n]))
     error = math.nan
     if task.known.anything:

@@ -18,7 +18,7 @@ SHOWN = 12  # alternatives in a table
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to build it. `bound` is the error it would have before rounding, NaN if only seen."""
+    """One way to build it. `bound` is the error it would have before rounding, NaN if there are only samples."""
 
     method: str
     order: int  # n
@@ -40,7 +40,7 @@ class Choice:
 
     @property
     def memory(self) -> int:
-        """Bytes, about, at the worst moment of compiling."""
+        """The peak memory of compiling, in bytes, roughly."""
         return 8 * COPIES * self.terms
 
     def cost(self, by: str) -> tuple[int, int]:
@@ -129,8 +129,10 @@ def choose(source: str, eps: float, choices: list[Choice], by: str, width: int |
         if not narrow:
             least = min(choices, key=lambda choice: choice.width)
             raise UsageError(
-                f"width = {width}: the narrowest program for eps = {eps:g} has W = {least.width} (order "
-                f"{least.order}, N = {least.N}, D = {least.depth}): allow that, or a larger eps"
+                f"the narrowest program for eps = {eps:g} has W = {least.width} (order {least.order}, N = {least.N}, "
+                f"D = {least.depth}): allow that, or a larger eps",
+                argument="width",
+                value=width,
             )
         choices = narrow
     ordered = sorted(choices, key=lambda choice: choice.cost(by))

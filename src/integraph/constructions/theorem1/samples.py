@@ -1,4 +1,4 @@
-"""What a fit needs to know of f: its values at the nodes of all cells, or its Taylor coefficients at their centres."""
+"""The data of a fit: values of f at the nodes of all cells, or Taylor coefficients at their centres."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Cells = tuple[slice, ...]  # a block of cells, one slice for each direction
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """f on a box. Nodes are asked at points of the box that may be `cube.lost` away from where they should be, in
-    every variable; `slopes` bounds what that changes: sup |f^(α)|/α! on the cube for |α| ≤ n, or 0 if nobody knows."""
+    """f on a box. f is evaluated at points of the box that may be `cube.lost` away from where they should be, in
+    every variable; `slopes` bounds what that changes: sup |f^(α)|/α! on the cube for |α| ≤ n, or 0 if unknown."""
 
     function: Function
     cube: UnitCube

@@ -1,4 +1,4 @@
-"""What is to be compiled by Theorem 1, and how well: the checked arguments of a call."""
+"""A task for Theorem 1: the function, the tolerance and the other arguments of a call, checked."""
 
 from __future__ import annotations
 
@@ -48,26 +48,33 @@ def task(
     """`norm` is the user's bound of all derivatives up to `order`, or of every order, where there is no formula."""
     if not isinstance(method, str) or method not in METHODS:
         raise UsageError(
-            f"method = {method!r}: a function is compiled by 'exact' (formulas), {', '.join(map(repr, METHODS))}"
+            f"a function is compiled by 'exact' (formulas), {', '.join(map(repr, METHODS))}",
+            argument="method",
+            value=method,
         )
     tolerance, share = real(eps, "eps"), real(gamma, "gamma")
     if isinstance(eps, bool) or not (math.isfinite(tolerance) and tolerance > 0):
-        raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
+        raise UsageError("the tolerance must be finite and > 0", argument="eps", value=eps)
     if not 0 < share < 1:
-        raise UsageError(f"gamma = {gamma}: the share of the tolerance must be between 0 and 1")
+        raise UsageError("the share of the tolerance must be between 0 and 1", argument="gamma", value=gamma)
     for name, value in (("order", order), ("width", width)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise UsageError(f"{name} = {value!r}: needs an integer ≥ 1, or None to let the planner choose")
+            raise UsageError("needs an integer ≥ 1, or None to let the planner choose", argument=name, value=value)
     if order is not None and order > largest_order(function.inputs):
-        raise UsageError(
-            f"order = {order}: for {function.inputs} inputs it may be at most {largest_order(function.inputs)}"
-        )
+        most = largest_order(function.inputs)
+        raise UsageError(f"for {function.inputs} inputs it may be at most {most}", argument="order", value=order)
     if method != "lean" and width is not None:
-        raise UsageError(f"width = {width} belongs to method='lean': {method!r} has the width of the theorem")
+        raise UsageError(
+            f"only 'lean' takes it: {method!r} has the width of the theorem", argument="width", value=width
+        )
     if method != "lean" and function.table is not None:
-        raise UsageError(f"method = {method!r}: a table of derivatives fixes N, so it is compiled by method='lean'")
+        raise UsageError(
+            "a table of derivatives fixes N, so it is compiled by method='lean'", argument="method", value=method
+        )
     if norm is not None and function.expression is not None:
-        raise UsageError(f"norm = {norm}: the derivatives of a formula are bounded by itself; leave it out")
+        raise UsageError(
+            "the derivatives of a formula are bounded automatically; leave it out", argument="norm", value=norm
+        )
     cube = unit_cube(box)
     known = DerivativeBounds(function, cube, None if norm is None else real(norm, "norm"))
     return Task(function, cube, tolerance, method, order, width, share, known)

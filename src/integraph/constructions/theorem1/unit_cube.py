@@ -1,7 +1,7 @@
-"""The box as a unit cube: t = scale·x + shift with float64 controls, so that the cube is exactly what the flow sees.
+"""The box as a unit cube: t = scale·x + shift with float64 controls, exactly as the flow computes it.
 
-The controls are chosen so that the box lies inside [0, 1]^d in real arithmetic, and all but fills it. What a fit needs
-from f it asks at points of the box: the way back from t rounds, and by how much is told.
+The controls are chosen so that the box lies inside [0, 1]^d in real arithmetic, and all but fills it. A fit
+evaluates f at points of the box: the map back from t rounds, and `lost` bounds by how much.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class UnitCube:
 
     @property
     def identity(self) -> bool:
-        """Whether the box is [0, 1]^d already, and nothing has to be read in."""
+        """Whether the box is [0, 1]^d already, so that no segment has to map it."""
         return bool((self.scale == 1).all() and (self.shift == 0).all())
 
     @property
     def widths(self) -> Floats:
-        """1/scale, from above: what a derivative by t has more than one by x."""
+        """Upper bounds of 1/scale: the factors from derivatives by x to those by t."""
         result: Floats = (1 + 4 * U) / self.scale
         return result
 
@@ -44,7 +44,7 @@ class UnitCube:
 
     @property
     def outer(self) -> Interval:
-        """The box, and what of the cube is beyond it by roundings."""
+        """The box, enlarged by the part of the cube that lies beyond it by rounding."""
         sides = np.stack([self.box.low, self.box.high, self.scale, self.shift], 1)
         corner = np.array([_corners(*side) for side in sides.tolist()])
         room = self.lost * (self.box.high - self.box.low)
@@ -72,9 +72,13 @@ def unit_cube(box: Interval) -> UnitCube:
     scale, shift = np.empty_like(box.low), np.empty_like(box.low)
     for j, (low, high) in enumerate(zip(box.low.tolist(), box.high.tolist(), strict=True)):
         if not math.isfinite(high - low):
-            raise UsageError(f"side {j} of the box, [{low}, {high}], is wider than float64 holds: make it smaller")
+            raise UsageError(
+                f"side {j} of the box, [{low}, {high}], is wider than float64 holds: make it smaller", argument="box"
+            )
         if low == high:
-            raise UsageError(f"side {j} of the box is the single point {low}: give it a width, or fix that input")
+            raise UsageError(
+                f"side {j} of the box is the single point {low}: give it a width, or fix that input", argument="box"
+            )
         scale[j], shift[j] = _side(Fraction(low), Fraction(high), j)
     return UnitCube(box, scale, shift)
 
@@ -92,4 +96,6 @@ def _side(low: Fraction, high: Fraction, j: int) -> tuple[float, float]:
             shift = math.nextafter(shift, math.inf)
         if 0 < scale < math.inf and Fraction(scale) * high + Fraction(shift) <= 1:
             return scale, shift
-    raise UsageError(f"side {j} of the box, [{float(low)}, {float(high)}], cannot be divided into cells in float64")
+    raise UsageError(
+        f"side {j} of the box, [{float(low)}, {float(high)}], cannot be divided into cells in float64", argument="box"
+    )

@@ -1,7 +1,7 @@
-"""The error of a built network, layer by layer: the same step whatever the construction.
+"""The tight error budget of Theorem 2, layer by layer, the same for both constructions.
 
 e is the deviation of the registers that hold a layer's values, ρ[role] what is left of earlier values in the registers
-of an activation. Then M = x + A e + ρ[argument] is what the flow sees, and
+of an activation. Then the flow computes with M = x + A e + ρ[argument], and
 
     |e⁺| ≤ sup|f'|·(|A||e| + ρ[argument] + rounding) + (error from the wrong start, `bounds/perturbation`)
 """
@@ -31,7 +31,7 @@ SMALLEST = 2e-323  # what a control below the normal numbers may be off by
 
 
 class Parts(NamedTuple):
-    """The largest error at any output, by cause; infinite where nothing can be promised."""
+    """The largest error at any output, by cause; infinite where there is no bound."""
 
     approximation: float
     residue: float
@@ -88,7 +88,7 @@ def through(
 def _leaks(layer: LayerPlan, M: Interval) -> Floats:
     """Rounding of k(1 + c) and k·c in a leaky ReLU's equation s' = k(1 + c)xs − ks² − kcx². It moves the right-hand
     side by U·k·C·x², and the flow from the middle sums that up with weight ½sech²(v/2) + tanh(v/2)/v, v = k(1 − c)x.
-    Where (1 − c)² is of the size of the rounding, there may be no rest left to go to."""
+    Where (1 − c)² is as small as the rounding, there may be no equilibrium left."""
     c, k, X = layer.slope, layer.steepness, M.size
     if not k.any():
         return np.zeros_like(X)

@@ -1,4 +1,4 @@
-"""Theorem 2 for any network: choose what has to be chosen (rates, steepness) so that the promise is ε, then build.
+"""Theorem 2 for any network: choose rates and steepness so that the error bound is ε, then build.
 
 Tight: the smallest rate, the same for all layers, at which the recursion of `budget.py` stays below ε.
 Paper: the rates of `bounds/paper/theorem2.py`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +22,9 @@ from integraph.constructions.theorem2.network_plan import NetworkPlan, plan, ste
 from integraph.errors import UsageError
 from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
-from integraph.program import Program
+from integraph.program import Domain, Origin, Program
 from integraph.program.box import interval
+from integraph.program.origin import NETWORK, Option
 from integraph.targets import Network
 
 METHODS, BOUNDS = ("narrow", "wide"), ("tight", "paper")
@@ -38,21 +40,25 @@ def feedforward(
     free: str = "keep",
     box: ArrayLike | None = None,
 ) -> Program:
-    """A program within `eps` of the network on the box, by its own budget."""
+    """A program within `eps` of the network on the box, by its error budget."""
     for name, value, known in (("method", method, METHODS), ("bound", bound, BOUNDS), ("free", free, FREES)):
         if not isinstance(value, str) or value not in known:
-            raise UsageError(f"{name} = {value!r}: needs {' or '.join(map(repr, known))}")
+            raise UsageError(f"needs {' or '.join(map(repr, known))}", argument=name, value=value)
     tolerance = real(eps, "eps")
     if isinstance(eps, bool) or not (math.isfinite(tolerance) and tolerance > 0):
-        raise UsageError(f"eps = {eps}: the tolerance must be finite and > 0")
+        raise UsageError("the tolerance must be finite and > 0", argument="eps", value=eps)
     if bound == "paper" and method != "narrow":
-        raise UsageError("bound = 'paper' belongs to method = 'narrow': the wide construction has no rates to choose")
+        raise UsageError("only 'narrow' takes it: 'wide' has no rates to choose", argument="bound", value=bound)
     if free != "keep" and method != "wide":
-        raise UsageError(f"free = {free!r} belongs to method = 'wide': the narrow construction always decays")
+        raise UsageError("only 'wide' takes it: 'narrow' always decays", argument="free", value=free)
     cube = interval(box, network.inputs)
+    options: dict[str, Option] = {"free": free} if method == "wide" else {"bound": bound}
+    domain = Domain(cube.low, cube.high)
+    origin = Origin(network.description, NETWORK, method, tolerance, options, box=domain)
     if method == "wide":
-        return _wide(network, cube, tolerance, free)
-    return _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
+        return replace(_wide(network, cube, tolerance, free), origin=origin)
+    program = _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
+    return replace(program, origin=origin)
 
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:
@@ -85,8 +91,10 @@ def _steep(network: Network, box: Interval, eps: float, error: Callable[[Network
             return chosen
         k *= max(2.1 * steepness / eps, 1.1) if math.isfinite(steepness) else 16.0
     raise UsageError(
-        f"eps = {eps:g}: its rectifiers would have to be steeper than k = {LARGEST_STEEPNESS:g}, which float64 cannot "
-        "follow: ask for a larger eps or a smaller box"
+        f"its rectifiers would have to be steeper than k = {LARGEST_STEEPNESS:g}, which float64 cannot follow: ask for "
+        "a larger eps or a smaller box",
+        argument="eps",
+        value=eps,
     )
 
 
@@ -102,7 +110,8 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
     if other:
         kind = {"identity": "an affine map by itself"}.get(other[0].f.name, other[0].f.name)
         raise UsageError(
-            f"layer {other[0].number} is {kind}: the paper's bound is for tanh and sigmoid; use bound='tight'"
+            f"layer {other[0].number} is {kind}, and the paper's bound is for tanh and sigmoid: use 'tight'",
+            argument="bound",
         )
     weights = [*(abs(part).max() for s in chosen.stretches for part in (s.A, s.b)), 0.0]
     C = np.abs(chosen.readout.C)
@@ -135,7 +144,9 @@ def _unreachable(eps: float, budget: Parts, chosen: NetworkPlan) -> UsageError:
     k = max([0.0, *(float(s.steepness.max()) for s in chosen.stretches)])
     steep = f" (steepness k = {k:.2g}, times which rounding may not reach 1)" if k else ""
     return UsageError(
-        f"eps = {eps:g} cannot be promised: rounding of the controls to float64 alone may cost {budget.rounding:.2g}, "
+        f"this cannot be promised: rounding of the controls to float64 alone may cost {budget.rounding:.2g}, "
         f"rectifiers {budget.approximation:.2g}{steep}, what decay leaves {budget.residue:.2g}: ask for a larger eps "
-        "or a smaller box"
+        "or a smaller box",
+        argument="eps",
+        value=eps,
     )

@@ -36,8 +36,8 @@ class BankAssignment:
 
 
 def seat(recipes: Sequence[Recipe]) -> tuple[int, tuple[BankAssignment, ...]]:
-    """How many banks, and the seating of every layer. The source is always the first or the last bank, so that the
-    banks to be loaded, and those to be forgotten, lie side by side."""
+    """The number of banks, and the assignment of every layer. The source is always the first or the last bank, so
+    that the banks to load, and those to clear by decay, are contiguous."""
     count = max([3, *(len(r.starts) + (r.drained is None) for r in recipes)])
     source, seatings = 0, []
     for recipe in recipes:

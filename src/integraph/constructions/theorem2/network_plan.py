@@ -183,7 +183,7 @@ def finish(
 
 def source_text(plan: NetworkPlan, how: str) -> str:
     """The source of a program: the network, and how it was built."""
-    return f"{repr(plan.network).removeprefix('Network ')}, {how}"
+    return f"{plan.network.description}, {how}"
 
 
 def error_budget(plan: NetworkPlan, parts: tuple[float, float, float]) -> Budget:

@@ -21,7 +21,7 @@ from integraph.program import Program
 
 @np.errstate(over="ignore", invalid="ignore")  # infinite is an answer
 def error(plan: NetworkPlan, r: float) -> Parts:
-    """What the construction promises; r = ∞ keeps all registers, and then nothing is left to forget."""
+    """The error budget of the construction; r = ∞ keeps all registers, and then nothing has to decay."""
     residue = 0.0
     for _ in range(4):  # what is left depends on the largest register, that a little on what is left
         budget, largest = _walk(plan, residue)

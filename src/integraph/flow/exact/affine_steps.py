@@ -1,4 +1,4 @@
-"""Fast steps of affine maps: diagonals, sums and matrix products, straight into what is still empty."""
+"""Fast steps of affine maps: diagonals, sums and matrix products, straight into targets that are still empty."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = 1 << 16  # weights of a matrix that is faster, and cheap, to keep the ot
 
 
 def compiles() -> bool:
-    """Whether numba is switched on; without it the closed forms in numpy do."""
+    """Whether numba is available and enabled; without it the closed forms run in numpy."""
     from numba import config
 
     return not config.DISABLE_JIT  # type: ignore[attr-defined]

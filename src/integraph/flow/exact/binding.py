@@ -1,8 +1,8 @@
 """Blocks bound to a workspace: closures that advance one block in place, all inputs of a chunk at once.
 
-A step returns True if every lane lives on. The generic step runs the gadget's closed form; some gadgets have
-faster ones. `fresh` says that the targets count as 0, whatever a run before has left there; `live` which targets anyone
-will read.
+A step returns True if every lane has a solution up to its end. The generic step runs the gadget's closed form; some
+gadgets have faster ones. `fresh` says that the targets count as 0, whatever an earlier run left there; `live` which
+targets will be read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Binder = Callable[[Block, Floats, float, bool, tuple[bool, ...]], Step | None]
 
 
 def bind(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step:
-    """The fastest step there is for a block."""
+    """The fastest step for a block."""
     binder = _FAST.get(block.op.name)
     step = binder(block, states, t, fresh, live) if binder is not None else None
     if fresh and (step is None or block.op.name not in _OVERWRITE):
@@ -33,7 +33,7 @@ def bind(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, 
 
 
 def advance(block: Block, states: Floats, t: float) -> dict[str, Floats]:
-    """Run the closed form in place; returns what must be > 0, by target."""
+    """Run the closed form in place; return the quantities that must be > 0, by target."""
     assert isinstance(block.op, Gadget)
     closed = block.op.closed(FLOAT, t, *arguments(block, states))
     for ref, end in zip(block.targets, closed.ends, strict=True):
@@ -45,7 +45,7 @@ def advance(block: Block, states: Floats, t: float) -> dict[str, Floats]:
 
 
 def positive(quantity: Floats) -> bool:
-    """Whether what must be > 0 is, and did not overflow: what is divided by ∞ is a plausible 0."""
+    """Whether all are > 0 and finite: a quotient by ∞ would be a plausible 0."""
     return bool(((quantity > 0) & (quantity < np.inf)).all())
 
 
@@ -128,7 +128,7 @@ def _softmax(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bo
 
 
 def _gauss(c: float, driven: bool) -> Binder:
-    """Of erf and GELU."""
+    """The binder of erf and GELU."""
 
     def bind(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
         if not compiles() or not _contiguous(block):

@@ -1,8 +1,8 @@
 """How many inputs to carry through a program at once.
 
-Many make better matrix products, until a step no longer finds its registers in the cache. A program whose single input
-is matrices already, such as a transformer of many tokens, gains nothing from a chunk that has to be small: it takes one
-input at a time, in rows, which BLAS likes better than a few columns.
+Large chunks make better matrix products, until the registers of a step no longer fit the cache. A program for which one
+input already means matrices, such as a transformer of many tokens, gains nothing from a small chunk: it takes one input
+at a time, in rows, which are faster in BLAS than a few columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REUSED = 8  # products with each weight in one input, from which on it is matric
 
 
 def chunk(plan: ExactPlan) -> int:
-    """A power of 2."""
+    """The number of inputs, a power of 2."""
     width = max(plan.program.width, 1)
     busiest = max((sum(once(ref).size for ref in p.block.refs()) for p in plan.planned), default=1)
     size = _power_of_two(max(STATES // (8 * width), STEP // (8 * busiest)))

@@ -78,7 +78,8 @@ class Exact:
         return Flow(self.name, outputs, states, None, with_precision_hint(program, x, failures))
 
     def prepare(self, program: Program, everything: bool) -> _Preparation:
-        """Kept with the program, and gone with it: a plan refers to its program, so no table of ours may hold it."""
+        """The preparation is stored in the program: a plan refers to its program, so a table here would keep programs
+        alive."""
         prepared: dict[bool, _Preparation] = vars(program).setdefault("_exact", {})
         if everything not in prepared:
             prepared[everything] = _Preparation(program, everything)

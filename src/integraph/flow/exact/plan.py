@@ -1,6 +1,6 @@
-"""From a program to the steps of the exact engine: what is dead is skipped, what is still 0 is not read.
+"""From a program to the steps of the exact engine: dead blocks are skipped, registers that are still 0 are not read.
 
-A block whose solution may escape is never dead: where it does, the whole flow has no end, whoever reads it.
+A block whose solution may escape is never dead: where it does, the flow ends, whether or not its registers are read.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ExactPlan:
 
 
 def make(program: Program, everything: bool) -> ExactPlan:
-    """`everything`: all registers are wanted at the end, else only those of the read-out."""
+    """Plan a program. With `everything` all registers are wanted at the end, else only those of the read-out."""
     live = np.ones(program.width, np.bool_)
     if not everything:
         live[:] = False

@@ -12,7 +12,7 @@ AXES = 3  # of the lanes, that the compiled loop has
 
 
 def product(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
-    """None where registers are listed, or every term of a sum has a weight of its own."""
+    """The step of a product; None where registers are listed, or every term of a sum has its own weight."""
     z, x, v = block.targets[0], *block.operands
     if not (isinstance(z, View) and z.contiguous):
         return None

@@ -1,5 +1,5 @@
-"""A segment's terms by what moves. Registers without terms are frozen; the others split into components that do not see
-each other, and each component is solved in the simplest way that suits it."""
+"""Split a segment's terms by which registers move. Registers without terms are frozen; the others split into components
+that do not depend on each other, and each component is solved in the simplest way that suits it."""
 
 from __future__ import annotations
 

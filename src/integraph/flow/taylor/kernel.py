@@ -37,9 +37,6 @@ from integraph.flow.taylor.series import (
 )
 from integraph.flow.taylor.simd import LANES, if_zero, load, store
 
-# of simd.py and series.py: numba's cache on disk sees changes of this file only
-FINGERPRINT = "db0451b23b9ff823"
-
 GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN, SHRUNK = range(7)  # what becomes of a lane
 IDLE = -1
 MAX_SHRINKS = 40  # of a trial step whose terms overflow

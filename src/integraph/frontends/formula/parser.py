@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from integraph.errors import SourceError, UsageError
@@ -60,7 +60,8 @@ def parse(text: str | Sequence[str], variables: str | Sequence[object] | None = 
     text = SEPARATOR.join(texts)
     read_again = tape.variables == usual and not any(map(_slip, usual))  # from the text alone
     inputs = "" if read_again else f" in ({shortened(', '.join(tape.variables), FORMULA)})"
-    return from_expression(tape.expression(outputs, text), shortened(" ".join(text.split()), FORMULA) + inputs)
+    expression = replace(tape.expression(outputs, text), formula=True)
+    return from_expression(expression, shortened(" ".join(text.split()), FORMULA) + inputs)
 
 
 def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:
@@ -69,10 +70,15 @@ def _inputs(variables: str | Sequence[object]) -> tuple[str, ...]:
     for name in input_names:
         match = TOKEN.fullmatch(name)
         if match is None or match.lastgroup != "name":
-            raise UsageError(f"{name!r} cannot name an input of a formula: use letters, digits and _, as in x1")
+            raise UsageError(
+                f"{name!r} cannot name an input of a formula: use letters, digits and _, as in x1", argument="variables"
+            )
         if name in LETTERS or name in CALLED:
             what = "constant" if name in LETTERS else "function"
-            raise UsageError(f"{name!r} cannot name an input: in a formula it is the {what}; choose another name")
+            raise UsageError(
+                f"{name!r} cannot name an input: in a formula it is the {what}; choose another name",
+                argument="variables",
+            )
     return input_names
 
 
@@ -229,7 +235,7 @@ class _Parser:
             if name.lower() in NO_NUMBERS:
                 raise self._wrong(token, f"{name} is no number", "a formula is made of finite numbers")
             if _slip(name):
-                fix = f"did you mean {name.lower()}? If it is an input, say variables=[{name!r}, …]"
+                fix = f"did you mean {name.lower()}? If it is an input, name it in `variables`"
                 raise self._wrong(token, f"unknown name {name!r}", fix)
         elif name not in self.variables:
             near = _nearest(name, (*self.variables, *LETTERS))

@@ -55,7 +55,9 @@ def _shapes(inputs: int | Sequence[Shape]) -> list[Shape]:
     shapes: Any = [(inputs,)] if isinstance(inputs, int | np.integer) else inputs
     if not isinstance(shapes, list | tuple) or not shapes or not all(map(_is_shape, shapes)):
         raise UsageError(
-            f"inputs = {inputs!r}: needs the size of one vector, as 3, or a shape for each argument, as ((16, 32), ())"
+            "needs the size of one vector, as 3, or a shape for each argument, as ((16, 32), ())",
+            argument="inputs",
+            value=inputs,
         )
     return [tuple(map(int, shape)) for shape in shapes]
 

@@ -20,6 +20,7 @@ from integraph.numbers.arrays import Floats
 from integraph.targets.function import Function
 
 MOST = 1000  # inputs
+ARGUMENT = {"the box": "box"}  # by the name of what says how many inputs there are, where that is another
 
 Derivative = Mapping[Any, Callable[..., Any]] | Callable[..., Any]
 
@@ -57,17 +58,17 @@ def inputs_of(f: Callable[..., Any], sizes: dict[str, int | None]) -> tuple[int,
     parameters = _parameters(f)
     for what, size in sizes.items():
         if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size > MOST):
-            raise UsageError(f"{what} = {size!r}: needs an integer from 1 to {MOST}")
+            raise UsageError(f"needs an integer from 1 to {MOST}", argument=ARGUMENT.get(what, what), value=size)
     known = {what: size for what, size in sizes.items() if size is not None}
     if parameters is None and not known:
-        raise UsageError(f"{_name(f)} takes any number of arguments: say how many with inputs=")
+        raise UsageError(f"{_name(f)} takes any number of arguments: say how many inputs it has", argument="inputs")
     if parameters is not None and len(parameters) > 1:
         known = {f"{_name(f)}({', '.join(parameters)})": len(parameters)} | known
     if len(set(known.values())) > 1:
         raise UsageError("different numbers of inputs: " + ", ".join(f"{what} has {n}" for what, n in known.items()))
     d = next(iter(known.values()), 1)
     if d < 1:
-        raise UsageError(f"inputs = {d}: a function needs at least one")
+        raise UsageError("a function needs at least one", argument="inputs", value=d)
     return d, parameters or ()
 
 

@@ -13,6 +13,7 @@ from integraph.targets.function import finite, point
 
 POINTS = 11  # of the box, where a function is tried
 AGREE = 1e-9  # of the largest value: how far a batch may be from its points, taken alone
+SEVERAL = "; if its parameter holds several inputs, say how many"
 GOLDEN = 0.6180339887498949  # steps of this size fill the unit interval evenly
 
 
@@ -81,14 +82,12 @@ class PointwiseFunction:
         try:
             return self._call(x)
         except Exception as reason:
+            several = len(self.variables) == 1 and isinstance(reason, IndexError)
             raise SourceError(
                 f"{self.name} fails at {point(where, self.variables)}: {type(reason).__name__}: {reason}"
-                f"{self.batch_failed if x.ndim == 1 else ''}{self._hint(reason)}"
+                f"{self.batch_failed if x.ndim == 1 else ''}{SEVERAL if several else ''}",
+                argument="inputs" if several else "",
             ) from reason
-
-    def _hint(self, reason: Exception) -> str:
-        one = len(self.variables) == 1 and isinstance(reason, IndexError)
-        return " (if its parameter holds several inputs, say how many: inputs=2)" if one else ""
 
     def _call(self, x: Floats) -> Any:
         """f at a batch (B, d) or a point (d,). It gets a copy, so that it may write into it."""

@@ -34,7 +34,7 @@ def read(module: Any, inputs: int | None = None) -> Network:
 
 def _read(torch: Any, module: Any, inputs: int | None) -> Network:
     if inputs is not None and (isinstance(inputs, bool) or not isinstance(inputs, int | np.integer) or inputs < 1):
-        raise UsageError(f"inputs = {inputs!r}: the number of inputs is an integer ≥ 1")
+        raise UsageError("the number of inputs is an integer ≥ 1", argument="inputs", value=inputs)
     module = _unwrapped(torch, module)
     _check(torch, module)
     source = f"PyTorch {type(module).__name__}"

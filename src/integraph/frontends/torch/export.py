@@ -16,7 +16,7 @@ from integraph.errors import SourceError
 
 TRIES = 8  # sizes of parameters that the input is tried with
 STATE = ("_parameters", "_buffers", "_modules")
-FIX = "say it with integraph.network(module, inputs=n)"
+FIX = "say how many inputs it has"
 
 Shape = tuple[int, ...]
 
@@ -26,7 +26,9 @@ def export(torch: Any, module: Any, inputs: int | None) -> tuple[Any, Shape, lis
     _check_signature(module)
     sizes = [inputs] if inputs else candidates(module)
     if not sizes:
-        raise SourceError(f"{_name(module)} has no weights that would tell how many inputs it takes: {FIX}")
+        raise SourceError(
+            f"{_name(module)} has no weights that would tell how many inputs it takes: {FIX}", argument="inputs"
+        )
     first = None
     with borrowed(torch, module):
         for shape in [shape for d in sizes for shape in ((1, d), (d,))]:
@@ -34,14 +36,19 @@ def export(torch: Any, module: Any, inputs: int | None) -> tuple[Any, Shape, lis
                 program = _export(torch, module, shape).run_decompositions({})
                 return program, shape, [] if inputs else _doubts(torch, module, shape)
             except Exception as reason:  # forward is the user's code: anything can come out of it
-                cause = _cause(torch, module, reason)
-                if "depends on values" in cause:
-                    raise SourceError(cause) from None
-                first = first or (shape, cause)
+                at = _where(torch, reason)
+                if _depends_on_values(reason):
+                    raise SourceError(
+                        f"forward of {_name(module)} depends on values of its input{at} (an `if`, a loop, .item() …): "
+                        "a network does the same for every input; use tensor operations"
+                    ) from None
+                first = first or (shape, _cause(module, reason, at))
     assert first is not None
-    tried = f"inputs={inputs}" if inputs else f"{' and '.join(map(str, sizes))} inputs"
+    tried = f"{inputs or ' and '.join(map(str, sizes))} inputs"
     hint = "is that the right number?" if inputs else f"if it takes another number, {FIX}"
-    raise SourceError(f"{first[1]}. That was with an input of shape {first[0]}; tried: {tried}; {hint}")
+    raise SourceError(
+        f"{first[1]}. That was with an input of shape {first[0]}; tried: {tried}; {hint}", argument="inputs"
+    )
 
 
 def _export(torch: Any, module: Any, shape: Shape) -> Any:
@@ -124,17 +131,21 @@ def _restore(now: dict[str, Any], before: dict[str, Any]) -> None:
         del now[name]
 
 
-def _cause(torch: Any, module: Any, reason: Exception) -> str:
-    """One line: what went wrong, and where in the user's code."""
+def _where(torch: Any, reason: Exception) -> str:
+    """The line of the user's code that was reached."""
     others = (os.path.dirname(torch.__file__), os.path.dirname(__file__), "<")  # not the user's code
     frames = [f for f in traceback.extract_tb(reason.__traceback__) if not f.filename.startswith(others)]
     frames = [f for f in frames if os.sep + "contextlib.py" not in f.filename]
-    at = f" at {os.path.basename(frames[-1].filename)} line {frames[-1].lineno}: {frames[-1].line}" if frames else ""
-    if "DataDependent" in type(reason).__name__ or "data-dependent" in str(reason):
-        return (
-            f"forward of {_name(module)} depends on values of its input{at} (an `if`, a loop, .item() …): a network "
-            "does the same for every input; use tensor operations"
-        )
+    return f" at {os.path.basename(frames[-1].filename)} line {frames[-1].lineno}: {frames[-1].line}" if frames else ""
+
+
+def _depends_on_values(reason: BaseException | None) -> bool:
+    """Whether torch needed a number where it has a symbol: that, or its cause, is an exception of such a name."""
+    return reason is not None and ("DataDependent" in type(reason).__name__ or _depends_on_values(reason.__cause__))
+
+
+def _cause(module: Any, reason: Exception, at: str) -> str:
+    """One line: what went wrong."""
     said = (str(reason).strip().splitlines() or ["no reason given"])[0].rstrip(".")
     return f"torch.export cannot trace forward of {_name(module)}{at} ({type(reason).__name__}: {said[:200]})"
 

@@ -1,4 +1,4 @@
-"""Balls of Arb: from and to floats, always outwards.
+"""Convert balls of Arb from and to floats, always rounding outward.
 
 A ball that is not finite knows nothing: as an upper bound it is ∞, as a lower bound of a size 0. Arb says NaN where it
 gives up, and NaN compares as it likes, so no bound leaves this module as NaN. The precision is the process's, set by
@@ -46,7 +46,7 @@ def column(values: Sequence[arb]) -> arb_mat:
 
 
 def matrix(values: Floats) -> arb_mat:
-    """Floats as they are."""
+    """The matrix of these floats, exactly."""
     rows, columns = values.shape
     return arb_mat(rows, columns, values.ravel().tolist())
 
@@ -59,14 +59,14 @@ def hull(*balls: arb) -> arb:
 
 
 def intersection(a: arb, b: arb) -> arb:
-    """What two enclosures of one number have in common. Neither loses its sign, or an end, to the other."""
+    """The intersection of two enclosures of one number. It keeps the sign, and the ends, that either of them proves."""
     if not a.is_finite() or not b.is_finite():
         return b if b.is_finite() else a
     return a.intersection(b) if a.overlaps(b) else arb.nan()
 
 
 def size(ball: arb) -> arb:
-    """The largest |value|, as an exact number; ∞ where the ball knows nothing."""
+    """The largest |value|, as an exact number; ∞ where the ball says nothing."""
     return ball.abs_upper() if ball.is_finite() else arb.pos_inf()
 
 

@@ -1,9 +1,9 @@
 """Taylor coefficients F^(k)(x)/k!, k = 0 … n, of functions of one variable, for all x in a ball.
 
-For most functions a recurrence finds them; over a wide ball it forgets that all its terms speak of the same x. There
-each coefficient is found again from the next one, its slope: where that has one sign the coefficient is largest and
-smallest at the ends, elsewhere the mean value theorem holds it near its value in the middle. What is outside of the
-domain, or has no derivative, is not finite.
+For most functions a recurrence gives them; over a wide ball it ignores that all its terms depend on the same x. There
+each coefficient is bounded again by the next one, its slope: where that has one sign the coefficient is largest and
+smallest at the ends, elsewhere the mean value theorem holds it near its value in the middle. Outside of the domain, and
+where there is no derivative, coefficients are not finite.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Taylor coefficients of powers of one variable, C(p, k) x^(p−k), k = 0 … n, for all x in a ball.
 
-On each side of 0 they are monotone: the ends say all. What is outside of the domain, or has no derivative, is not
-finite.
+On each side of 0 they are monotone, so that the ends bound them. Outside of the domain, and where there is no
+derivative, coefficients are not finite.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _natural_power(x: arb, p: int, n: int) -> Balls:
 
 
 def _powers(x: arb, value: arb, p: arb, n: int) -> Balls:
-    """Of a number x ≠ 0, whose power is known."""
+    """The coefficients at a number x ≠ 0 whose power is known."""
     powers = [value]
     for k in range(n):
         powers.append(powers[-1] * (p - k) / ((k + 1) * x))

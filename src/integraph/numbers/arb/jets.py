@@ -2,7 +2,7 @@
 
 A jet is the value and the homogeneous parts of degree 1, 2, …; a part is a polynomial in one variable, in which x^α has
 the exponent Σ α_i (n+1)^i without the last variable, whose exponent the degree tells. Products of parts then are
-products of polynomials, Arb's dense ones if that is short enough, and nothing of them is cut off. A function of a jet
+products of polynomials, dense ones of Arb if they are short enough, and nothing is cut off. A function of a jet
 is a composition: its own coefficients, those of one variable over the value of the jet, with the powers of what moves
 (Horner). So the value of a step is always the range of the function over the value of its argument, however wide the
 box is.
@@ -103,7 +103,7 @@ def _number(text: str, bits: int) -> arb:
 
 
 class Jets:
-    """The arithmetic of jets in d variables of degree ≤ n, for `evaluate`."""
+    """The arithmetic of jets in d variables of degree ≤ n, for `targets.expression.evaluate`."""
 
     def __init__(self, d: int, n: int) -> None:
         self.d, self.n = d, n
@@ -181,11 +181,11 @@ class Jets:
         return self.composed(real_power(u.value, v.value, self.degree(u)), u)
 
     def degree(self, u: Jet) -> int:
-        """How many coefficients a function of u needs: of a constant the value alone."""
+        """The degree up to which a function of u needs coefficients: 0 for a constant."""
         return self.n if u.parts else 0
 
     def chosen(self, u: Jet, v: Jet, first: arb, value: arb) -> Jet:
-        """u where `first` > 0, v where it is < 0; where that is not certain the value alone is known."""
+        """u where `first` > 0, v where it is < 0; where the sign is uncertain only the value is known."""
         known = min(u.known, v.known)
         if first > 0 or first < 0:
             return self.jet(value, (u if first > 0 else v).parts, known)

@@ -1,6 +1,6 @@
 """Ranges of functions of one ball: from the values at its ends, and at the turning points inside.
 
-A definition speaks of one exact number; `monotone` and `even` make the range over a ball of it. The result contains the
+A definition takes one exact number; `monotone` and `even` turn it into the range over a ball. The result contains the
 value at every number of the ball, and exceeds the hull of the values by rounding alone: of the precision, and of the
 radius of a ball, which has 30 bits. A ball that is not finite, or leaves the domain, gives one that is not finite.
 """
@@ -21,7 +21,7 @@ with precision(160):
 
 
 def monotone(f: Real) -> Real:
-    """The range of a function that never turns."""
+    """The range of a monotone function."""
 
     def of(x: arb) -> arb:
         if not x.is_finite():
@@ -32,7 +32,7 @@ def monotone(f: Real) -> Real:
 
 
 def even(f: Real) -> Real:
-    """The range of a function of |x| that never turns with it."""
+    """The range of an even function that is monotone in |x|."""
 
     def of(x: arb) -> arb:
         if not x.is_finite():

@@ -1,4 +1,4 @@
-"""What is printed of Lemmas 3 and 4 and Theorem 1 and is not so: the number that shows it, and the correction's."""
+"""Misprints of Lemmas 3 and 4 and Theorem 1: the number that shows each, and that of its correction."""
 
 from __future__ import annotations
 

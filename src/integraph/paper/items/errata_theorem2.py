@@ -1,4 +1,4 @@
-"""What is printed of Theorem 2 and is not so."""
+"""Misprints of Theorem 2."""
 
 from __future__ import annotations
 

@@ -74,8 +74,7 @@ def lemma_4() -> Finding:
 
 def _bidiagonal(N: int) -> float:
     """How far e^A is from ½ on the diagonal and −½ beside it."""
-    m = digits()
-    exponential = m.expm(matrices(N).A)
+    exponential = digits().expm(matrices(N).A)
     wanted = [(0.5 if k == n else -0.5 if n == k + 1 else 0.0) for k in range(N + 1) for n in range(N + 1)]
     return largest_error([exponential[k, n] for k in range(N + 1) for n in range(N + 1)], wanted)
 

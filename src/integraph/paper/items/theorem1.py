@@ -69,7 +69,8 @@ def theorem_1() -> Finding:
     agrees = (ours.N, program.width, program.depth) == (said["N"], said["W"], said["D"])
     near = abs(ours.delta / said["delta"] - 1) <= 1e-12 and said["c"] <= steep <= said["c"] * 1.05
     enough = Partition(said["N"], steep).delta <= said["delta"]
-    named = program.source.endswith(f"N = {said['N']}, c = {steep:g}")
+    assert program.origin is not None
+    named = (program.origin.options["N"], program.origin.options["c"]) == (said["N"], steep)
     return Finding(
         f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = "
         f"{float(said['delta']):.4g}, c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = "

@@ -22,6 +22,7 @@ from integraph.certify.certificate.tree import Leaf, Split
 from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.problem import Box
 from integraph.certify.proof import Proof
+from integraph.certify.search.stop import Stop
 from integraph.errors import FileError, UsageError
 from integraph.numbers.arb import conversion
 from networks import random_network
@@ -208,8 +209,8 @@ def test_an_exhausted_budget_is_unknown_and_still_a_bound() -> None:
     seen = integraph.certify(program, network).seen
     assert seen is not None
     proof = integraph.certify(program, network, seen * 1.0001, boxes=3)
-    assert proof.status == "unknown"
-    assert "budget of boxes" in proof.reason
+    assert (proof.status, proof.stopped) == ("unknown", Stop.BOXES)
+    assert proof.stopped.message in proof.reason
     assert math.isfinite(proof.upper)
     assert proof.certificate is not None
     assert proof.certificate.status == "unknown"
@@ -305,7 +306,7 @@ def test_the_three_numbers_are_shown_together() -> None:
 def test_sources_that_cannot_be_proved() -> None:
     program = integraph.compile(lambda x: np.sin(3 * x), 1e-3, inputs=1, norm=1e5)
     proof = integraph.certify(program, lambda x: np.sin(3 * x))
-    assert proof.status == "unknown"
+    assert (proof.status, proof.stopped) == ("unknown", Stop.REFUSED)
     assert "formula" in proof.reason
     assert integraph.certify(program, "sin(3*x)").status == "proved"
 

@@ -191,7 +191,7 @@ def test_more_than_can_be_read_is_not_written(tmp_path: Path, monkeypatch: pytes
     found = parse(sealed(of_network()[2]))
     found.save(tmp_path / "proof.json")
     monkeypatch.setattr(certificates, "LARGEST", 100)
-    with pytest.raises(FileError, match="more than the 100 that are read"):
+    with pytest.raises(FileError, match="more than the limit of 100"):
         found.save(tmp_path / "other.json")
     assert not (tmp_path / "other.json").exists()
     with pytest.raises(FileError, match="more than the limit of 100"):

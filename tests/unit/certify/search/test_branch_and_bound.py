@@ -16,6 +16,7 @@ from integraph.certify.certificate.tree import Tree, leaves
 from integraph.certify.problem import Box, Point, Problem
 from integraph.certify.search.bisection import sizes, uppers
 from integraph.certify.search.branch_and_bound import SearchResult, search
+from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
 from law import examples
@@ -57,7 +58,7 @@ def covers(tree: Tree, box: Box, points: list[Point]) -> None:
 def test_a_known_maximum() -> None:
     found = search(Waves(), SQUARE, gap=1e-4, known=[(0.99, 1.99)])
     proves(found, Waves(), SQUARE)
-    assert found.stopped == "gap"
+    assert found.stopped is Stop.GAP
     assert found.lower[0] <= CORNER <= found.upper[0] <= (1 + 1e-4) * found.lower[0]
 
 
@@ -67,7 +68,7 @@ def test_several_quantities_share_a_tree() -> None:
         largest = float(abs(top * sin(5 * top)))
     found = search(Bumpy(), SQUARE, gap=0.05)
     proves(found, Bumpy(), SQUARE)
-    assert found.stopped == "gap"
+    assert found.stopped is Stop.GAP
     for low, true, high in zip(found.lower, (0.25, largest), found.upper, strict=True):
         assert low <= true * (1 + TOLERANCE)
         assert true <= high * (1 + TOLERANCE)
@@ -79,7 +80,7 @@ def test_errors_of_all_sizes(scale: float) -> None:
     found = search(Waves(scale), SQUARE, gap=0.01)
     proves(found, Waves(scale), SQUARE)
     assert found.lower[0] / scale <= CORNER <= found.upper[0] / scale * (1 + TOLERANCE)
-    assert found.stopped == "gap"
+    assert found.stopped is Stop.GAP
 
 
 @examples(60)
@@ -105,7 +106,7 @@ def test_every_point_is_covered_and_below_the_bound(data: st.DataObject) -> None
 def test_one_box() -> None:
     found = search(Waves(), SQUARE)
     proves(found, Waves(), SQUARE)
-    assert (found.stopped, len(found.tree), found.boxes) == ("one box", 1, 2)
+    assert (found.stopped, len(found.tree), found.boxes) == (Stop.ONE_BOX, 1, 2)
     assert found.upper[0] >= CORNER
 
 
@@ -113,16 +114,16 @@ def test_a_goal_is_reached() -> None:
     assert search(Waves(), SQUARE, goal=4.0).boxes == 1
     found = search(Waves(), SQUARE, goal=2.1)
     proves(found, Waves(), SQUARE)
-    assert found.stopped == "goal"
+    assert found.stopped is Stop.GOAL
     assert CORNER <= found.upper[0] <= 2.1
     closer = search(Waves(), SQUARE, goal=2.1, gap=1e-3)
-    assert closer.stopped == "gap"
+    assert closer.stopped is Stop.GAP
     assert closer.upper[0] <= 1.001 * closer.lower[0] < found.upper[0]
 
 
 def test_a_goal_below_a_value_is_refuted_with_the_point() -> None:
     found = search(Waves(), SQUARE, goal=2.09)
-    assert found.stopped == "refuted"
+    assert found.stopped is Stop.REFUTED
     assert found.lower[0] > 2.09
     assert sizes(Waves(), found.points[0], 128)[0][0] > 2.09  # type: ignore[arg-type]
     assert search(Waves(), SQUARE, goal=2.09, known=[(1.0, 2.0)]).boxes <= 2
@@ -133,7 +134,7 @@ def test_a_goal_below_a_value_is_refuted_with_the_point() -> None:
 def test_no_bound_is_no_proof(said: float) -> None:
     problem = Stated((0.5, said))
     found = search(problem, UNIT, goal=2.0, boxes=200)
-    assert found.stopped == "boxes"
+    assert found.stopped is Stop.BOXES
     assert found.upper == (0.5, INF)
     assert len(found.tree) == 1, "a division that brought nothing is left out"
     assert search(problem, UNIT).upper == (0.5, INF)
@@ -142,13 +143,13 @@ def test_no_bound_is_no_proof(said: float) -> None:
 
 def test_what_is_unprovable_says_why() -> None:
     found = search(Stated((1.0,), "ln of 0"), UNIT, goal=5.0, boxes=50)
-    assert (found.stopped, found.upper, found.why) == ("boxes", (INF,), "ln of 0")
+    assert (found.stopped, found.upper, found.why) == (Stop.BOXES, (INF,), "ln of 0")
 
 
 def test_unknown_in_a_region() -> None:
     box = Box((-1.0,), (1.0,))
     found = search(Pole(), box, goal=1e4, boxes=5000)
-    assert found.stopped == "refuted"
+    assert found.stopped is Stop.REFUTED
     assert found.upper == (INF,)
     away = Box((1e-3,), (1.0,))
     found = search(Pole(), away, gap=0.01)
@@ -160,7 +161,7 @@ def test_precision_is_raised_until_it_suffices() -> None:
     box = Box((-1.0,), (1.0,))
     found = search(Cancelling(), box, gap=1e-3)
     assert found.bits > 200
-    assert found.stopped == "gap"
+    assert found.stopped is Stop.GAP
     proves(found, Cancelling(), box)
     alone = search(Cancelling(), box)
     assert alone.bits > 200
@@ -185,7 +186,7 @@ class Deep:
 
 def test_precision_is_raised_deep_in_the_tree() -> None:
     found = search(Deep(), UNIT, gap=0.01, known=[(1.0,)])
-    assert found.stopped == "gap"
+    assert found.stopped is Stop.GAP
     assert FIRST < found.bits <= 256
     proves(found, Deep(), UNIT)
     assert 1 <= found.upper[0] <= 1.01
@@ -193,16 +194,16 @@ def test_precision_is_raised_deep_in_the_tree() -> None:
 
 def test_a_zero_quantity_is_settled() -> None:
     found = search(Waves(0.0), SQUARE, gap=0.1)
-    assert (found.upper, found.lower, found.points, found.stopped) == ((0.0,), (0.0,), (None,), "gap")
-    assert search(Waves(0.0), SQUARE, goal=0.0).stopped == "goal"
+    assert (found.upper, found.lower, found.points, found.stopped) == ((0.0,), (0.0,), (None,), Stop.GAP)
+    assert search(Waves(0.0), SQUARE, goal=0.0).stopped is Stop.GOAL
 
 
 def test_a_single_point_is_a_box() -> None:
     box = Box((0.3, 0.4), (0.3, 0.4))
     found = search(Waves(), box, gap=1e-9)
-    assert (found.stopped, len(found.tree)) == ("gap", 1)
-    assert search(Waves(), box, gap=0.0).stopped == "stuck"
-    assert search(Waves(), Box((0.3, 0.0), (0.3, 2.0)), gap=0.01).stopped == "gap"
+    assert (found.stopped, len(found.tree)) == (Stop.GAP, 1)
+    assert search(Waves(), box, gap=0.0).stopped is Stop.STUCK
+    assert search(Waves(), Box((0.3, 0.0), (0.3, 2.0)), gap=0.01).stopped is Stop.GAP
 
 
 @pytest.mark.parametrize(
@@ -227,11 +228,11 @@ def test_bounds_that_rise_when_a_box_is_halved() -> None:
 
 
 def test_budgets() -> None:
-    assert search(Waves(), SQUARE, gap=1e-9, boxes=100).stopped == "boxes"
+    assert search(Waves(), SQUARE, gap=1e-9, boxes=100).stopped is Stop.BOXES
     assert search(Waves(), SQUARE, gap=1e-9, boxes=1).boxes == 1
     begun = time.monotonic()
     found = search(Slow(0.01), UNIT, gap=1e-9, seconds=0.3)
-    assert found.stopped == "seconds"
+    assert found.stopped is Stop.SECONDS
     assert 0.3 <= time.monotonic() - begun < 2
     proves(found, Slow(), UNIT)
     assert found.upper[0] < search(Slow(), UNIT).upper[0]
@@ -259,7 +260,7 @@ class Interrupted(Waves):
 @pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 40, 333])
 def test_an_interrupted_search_keeps_what_it_has(after: int) -> None:
     found = search(Interrupted(after), SQUARE, gap=1e-6)
-    assert found.stopped == "interrupted"
+    assert found.stopped is Stop.INTERRUPTED
     assert found.upper[0] >= CORNER
     if after > 1:
         proves(found, Waves(), SQUARE)

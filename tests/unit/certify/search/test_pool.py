@@ -19,6 +19,7 @@ from integraph.certify.problem import Box
 from integraph.certify.search import pool
 from integraph.certify.search.bisection import BoxPart, Job, divide
 from integraph.certify.search.branch_and_bound import SearchResult, search
+from integraph.certify.search.stop import Stop
 from slow import mostly_slow
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
 
@@ -165,7 +166,7 @@ def test_the_time_budget_ends_the_pool(tmp_path: Path) -> None:
     log = tmp_path / "log"
     begun = time.monotonic()
     found = search(Slow(0.05, str(log)), UNIT, gap=1e-9, workers=2, seconds=3.0)
-    assert found.stopped == "seconds"
+    assert found.stopped is Stop.SECONDS
     assert time.monotonic() - begun < 5
     assert gone(pids(log) - {os.getpid()})
     assert found.upper[0] >= 1.656
@@ -196,7 +197,7 @@ pool.Pool._ready = lambda self, needed: True
 {more}
 print("begins", flush=True)
 found = search({problem}, Box((0.0,), (1.0,)), gap=1e-4, workers=2)
-print(found.stopped, found.upper[0])
+print(found.stopped.value, found.upper[0])
 """
 
 

@@ -15,6 +15,7 @@ from integraph.certify.proof import Work, _tightened
 from integraph.certify.search.bisection import sizes
 from integraph.certify.search.branch_and_bound import search
 from integraph.certify.search.sampling import PROBES, LargestSample, sample_largest
+from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from law import examples
 from lazy import Lazy
@@ -146,12 +147,12 @@ def test_what_is_larger_than_a_blurred_value_is_not_the_end() -> None:
     before = sample_largest(_Needle(), box, 2, 64)
     assert (before.low, before.high) == (0.0, 5e-324)
     found, largest, blurred = _tightened(_Needle(), box, None, 0.1, before, Work(10_000, 60.0, 1, None, False))
-    assert (found.stopped, found.lower, found.upper) == ("gap", (1.0,), (1.0,))
+    assert (found.stopped, found.lower, found.upper) == (Stop.GAP, (1.0,), (1.0,))
     assert (largest.low, blurred) == (1.0, False)
     asked, _, _ = _tightened(_Needle(), box, 0.5, 0.1, before, Work(10_000, 60.0, 1, None, False))
-    assert (asked.stopped, asked.lower) == ("refuted", (1.0,))
+    assert (asked.stopped, asked.lower) == (Stop.REFUTED, (1.0,))
     for boxes in range(1, 60):
         few, _, _ = _tightened(_Needle(), box, None, 0.1, before, Work(boxes, 60.0, 1, None, False))
         assert few.boxes <= boxes
-        assert few.stopped in ("boxes", "gap")
+        assert few.stopped in (Stop.BOXES, Stop.GAP)
         assert few.lower <= few.upper == (1.0,)

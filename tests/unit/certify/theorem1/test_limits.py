@@ -86,7 +86,7 @@ def test_a_gadget_under_another_ones_name_is_not_believed() -> None:
     assert program([0.5], engine="taylor")[0] == pytest.approx(2.5)
     proof = integraph.certify(program, "x + 1", 1e-3)
     assert proof.status == "unknown"
-    assert "known by this name" in proof.reason
+    assert "is not the gadget of this name" in proof.reason
 
 
 def test_polynomials_of_absurd_degree_are_refused() -> None:

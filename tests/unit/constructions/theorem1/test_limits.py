@@ -30,7 +30,7 @@ def test_a_norm_that_cannot_be_right() -> None:
         integraph.compile(lambda x: np.sin(x), 1e-2, norm=0)
     with pytest.raises(UsageError, match=r"is seen: norm = 1\.0 is too small, or the values .* are not exact"):
         integraph.compile(lambda x: ((1.5e7 + x) - 1.5e7) * 0.5, 1e-10, norm=1.0, order=4)
-    with pytest.raises(UsageError, match="the derivatives of a formula are bounded by itself"):
+    with pytest.raises(UsageError, match="the derivatives of a formula are bounded automatically"):
         integraph.compile("sin(x)", 1e-2, norm=1.0)
 
 
@@ -73,7 +73,7 @@ STRANGE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @mostly_slow("name", STRANGE, quick=1)
 def test_searches_end(name: str) -> None:
     start = time.process_time()
-    with pytest.raises(UsageError, match=r"not seen after \d+ values of it; the best fit is off by about"):
+    with pytest.raises(UsageError, match=r"not seen after \d+ values of .*; the best fit is off by about"):
         integraph.compile(STRANGE[name], 1e-3)
     assert time.process_time() - start < 60
 
@@ -170,9 +170,9 @@ def test_a_narrow_tent_is_seen() -> None:
 def test_inputs_have_an_order() -> None:
     with pytest.raises(UsageError, match="give names in order"):
         integraph.compile("x*y", method="lean", variables={"x", "y"})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"gamma = 0\.3 is the γ of method='paper'"):
+    with pytest.raises(UsageError, match=r"gamma = 0\.3: γ is for method='paper'"):
         integraph.compile("x", gamma=0.3)
-    with pytest.raises(SourceError, match=r"IndexError.*say how many: inputs=2"):
+    with pytest.raises(SourceError, match=r"IndexError.*several inputs, say how many"):
         integraph.compile(lambda x: x[0] * x[1], 1e-3)
 
 

@@ -111,3 +111,10 @@ def test_a_number_for_each_row_is_no_net_of_a_row() -> None:
     network = read(model(build, (3, 1)))
     assert (network.inputs, network.outputs) == (3, 3)
     np.testing.assert_allclose(network([0.5, 0.5, 0.5]), [1.5, 2.5, 3.5])
+
+
+def test_a_factor_of_its_own_is_a_layer_where_it_would_be_rounded() -> None:
+    made = model(lambda b: b.node("Mul", b.node("MatMul", "x", b.number(W.T)), b.number(0.7)), ("N", 3))
+    dense, scale = read(made).layers
+    np.testing.assert_array_equal(dense.A, W)
+    np.testing.assert_array_equal(scale.A, 0.7 * np.eye(4))
