@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long fuzz bench docs lint types clean
+.PHONY: help demo test quick test-all test-long fuzz bench docs dist lint types clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,11 +13,18 @@ help:  ## this list
 demo: $(VENV)/.extra-dev  ## build, run, save and load a tanh net as a quadratic ODE; writes out/demo.png
 	@$(BIN)/python examples/demo.py
 
-test: lint types  ## lint, types and the whole test suite
-	@$(BIN)/python -m pytest -n auto
+test: $(VENV)/.extra-dev  ## lint, types and the quick tests at once: at most 3 minutes on two cores
+	@$(MAKE) --no-print-directory -j3 lint types quick
 
-test-long: $(VENV)/.extra-dev  ## the tests again, with those that take minutes
-	@$(BIN)/python -m pytest -n auto -m ""
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal --every-module
+quick: $(VENV)/.extra-dev  ## the tests that are not marked slow
+	@$(PYTEST)
+
+test-all: $(VENV)/.extra-dev  ## every test, with all examples of every law
+	@$(PYTEST) -m ""
+
+test-long: $(VENV)/.extra-dev  ## every test, with examples that are drawn afresh
+	@$(PYTEST) -m "" --hypothesis-profile=fresh
 
 SECONDS ?= 120
 SEED ?= 1
@@ -30,6 +37,9 @@ bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyo
 docs: $(VENV)/.extra-docs  ## the documentation as pages, in out/docs; a broken link fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+dist: $(VENV)/.extra-dev  ## the wheel and the source archive, in dist
+	@$(BIN)/python -m build --no-isolation --outdir dist
+
 lint: $(VENV)/.extra-dev  ## ruff, rules and format
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
@@ -38,7 +48,7 @@ types: $(VENV)/.extra-dev  ## mypy, strict for the package
 	@$(BIN)/mypy
 
 clean:  ## remove what make made, .venv included
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each extra of pyproject.toml: .venv/.extra-bench means that `.[dev,bench]` is installed.

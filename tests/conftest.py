@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["touched"]
+
 settings.register_profile("some", max_examples=15, derandomize=True, deadline=None)  # of a hundred: support/law.py
 settings.register_profile("all", max_examples=100, derandomize=True, deadline=None)
 settings.register_profile("fresh", max_examples=100, derandomize=False, deadline=None)
@@ -23,13 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("some" if config.getoption("markexpr") else "all")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if config.getoption("--nothing-skipped") and (skipped := terminalreporter.stats.get("skipped")):
-        terminalreporter.write_line(f"{len(skipped)} skipped, and nothing may be", red=True)
-
-
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # which lists the reasons: -rs
     if session.config.getoption("--nothing-skipped") and reporter and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -19,6 +19,7 @@ from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from lazy import Lazy
+from slow import mostly_slow
 from toy_problems import Bumpy, Faulty, Slow, Waves
 
 distributed = Lazy("distributed")
@@ -39,13 +40,14 @@ def same(found: SearchResult, other: SearchResult) -> bool:
     return dataclasses.replace(found, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("problem", "options"),
     [
         (Waves(), {"gap": 1e-3}),
         (Waves(), {"goal": 2.09}),
         (Bumpy(), {"gap": 0.05, "boxes": 2000}),
     ],
+    quick=1,
 )
 def test_the_same_tree_as_in_one_process(scheduler: str, problem: Waves, options: dict[str, float]) -> None:
     alone = search(problem, SQUARE, workers=1, **options)  # type: ignore[arg-type]
@@ -93,6 +95,7 @@ def test_a_scheduler_that_answers_no_more(scheduler: str, monkeypatch: pytest.Mo
     assert len(asked) == 21
 
 
+@pytest.mark.slow
 def test_the_time_budget(scheduler: str) -> None:
     begun = time.monotonic()
     found = search(Slow(0.05), UNIT, gap=1e-9, seconds=2.0, scheduler=scheduler)

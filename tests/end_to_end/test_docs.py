@@ -15,6 +15,7 @@ import integraph
 from integraph import Registers, build, gadgets, program, segment
 from integraph.gadgets import Elementwise, Gadget
 from pages import PAGES, PAPER, ROOT, RUN, blocks, label, printed, run, unprinted
+from slow import mostly_slow
 
 KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
@@ -22,7 +23,7 @@ WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
 OPTIONAL = {"jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"}  # what a block of py may import
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=label)
+@mostly_slow("page", WITH_CODE, quick=1, ids=label)
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     text = page.read_text()
     result = run(text, tmp_path)
@@ -30,6 +31,7 @@ def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     assert unprinted(text, result.stdout) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_EXTRAS, ids=label)
 def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
     for block in blocks(page.read_text()):

@@ -50,6 +50,7 @@ def test_width_and_depth_are_powers_of_the_tolerance(d: int, n: int) -> None:
     assert len({size.lean_depth for size in sizes}) == 1
 
 
+@pytest.mark.slow
 def test_pictures(tmp_path: Path) -> None:
     pictures.main(tmp_path)
     for name in ("partition-of-unity", "theorem1-scaling"):

@@ -18,7 +18,21 @@ import integraph
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TARGETS = {"help", "demo", "test", "test-long", "fuzz", "bench", "docs", "lint", "types", "clean"}
+TARGETS = {
+    "help",
+    "demo",
+    "test",
+    "quick",
+    "test-all",
+    "test-long",
+    "fuzz",
+    "bench",
+    "docs",
+    "dist",
+    "lint",
+    "types",
+    "clean",
+}
 ADDRESSES = (
     "index" + "-url",
     "find" + "-links",
@@ -109,10 +123,27 @@ def test_what_readers_are_told_to_install_and_make_exists() -> None:
 
 
 def test_ci_is_strict_and_runs_the_tests() -> None:
+    """All extras that tests import are installed, and no test may be skipped."""
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & 0o111, "not executable"
-    assert "set -euo pipefail" in script.read_text()
-    assert script.read_text().rstrip().endswith("make test")
+    text = script.read_text()
+    assert "set -euo pipefail" in text
+    assert text.rstrip().endswith("export PYTEST_ADDOPTS=--nothing-skipped\nmake test\nmake test-all")
+    extras = set(re.search(r"^extras=\(([\w ]+)\)", text, re.MULTILINE)[1].split())
+    reached = {"onnx", "torch", "sklearn", "keras"} if "nets" in extras else set()
+    assert set(PROJECT["optional-dependencies"]) - extras - reached == {"bench", "sympy"}  # sympy is in dev
+
+
+def test_a_skipped_test_can_be_a_failure(tmp_path: Path) -> None:
+    """As CI runs the tests: with `--nothing-skipped` a test that was skipped fails the run, without it does not."""
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_one.py").write_text("import pytest\ndef test_one():\n    pytest.skip()\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support")}
+    env.pop("PYTEST_ADDOPTS", None)
+    for option, code in (("--nothing-skipped", 1), ("--strict-markers", 0)):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", option]
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True, env=env, check=False).returncode == code
 
 
 def test_one_version() -> None:
@@ -127,6 +158,7 @@ def test_licence() -> None:
     assert "END OF TERMS AND CONDITIONS" in text
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path) -> None:
     """Runs as `make demo` does; the table says that engines and file agree, and the picture is one."""
     command = [sys.executable, ROOT / "examples" / "demo.py"]
@@ -152,6 +184,7 @@ def test_the_example_has_the_size_of_theorem_2(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(program(x), evaluate(layers, readout, x), rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_benchmarks_start_as_make_starts_them() -> None:
     """All modules import with the path that the Makefile sets, and the quickest table can be made."""
     recipe = re.search(r"@(PYTHONPATH=\w+) \$\(BIN\)/python benchmarks/run.py", (ROOT / "Makefile").read_text())

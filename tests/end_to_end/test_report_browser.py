@@ -17,6 +17,7 @@ from integraph.report.markup import details, facts, table
 from integraph.report.page import Section, page
 from integraph.text import lines
 from report_pages import HOSTILE, all_hostile, all_kinds
+from slow import mostly_slow
 
 LOOKS = [(1280, "light"), (400, "dark")]
 TEXTS = """() => [...document.querySelectorAll("body *")].filter((e) => !e.closest("script, style, noscript")
@@ -136,8 +137,8 @@ def readable(seen: Visit) -> None:
     assert all((drawn > 0) == (values > 0) and width > 250 for values, drawn, width in plots), plots
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-@pytest.mark.parametrize("name", ["kinds", "formula", "net"])
+@mostly_slow(("width", "scheme"), LOOKS, quick=1)
+@mostly_slow("name", ["kinds", "formula", "net"], quick=1)
 def test_readable(name: str, width: int, scheme: str, browser: Any, request: pytest.FixtureRequest) -> None:
     with visit(browser, request.getfixturevalue(name), width=width, scheme=scheme) as seen:
         readable(seen)
@@ -148,6 +149,7 @@ def test_readable(name: str, width: int, scheme: str, browser: Any, request: pyt
         assert seen.run(INSIDE)
 
 
+@pytest.mark.slow
 def test_pictures_are_not_blank(browser: Any, kinds: Path) -> None:
     from matplotlib.image import imread
 
@@ -186,6 +188,7 @@ PATHS = """(n) => [...document.querySelectorAll("figure")[n].querySelectorAll(".
     .map((path) => path.getAttribute("d"))"""
 
 
+@pytest.mark.slow
 def test_sliders_move_the_picture(browser: Any, kinds: Path) -> None:
     with visit(browser, kinds) as seen:
         figure = seen.page.locator("figure").nth(1)
@@ -203,6 +206,7 @@ def test_sliders_move_the_picture(browser: Any, kinds: Path) -> None:
         assert seen.quiet
 
 
+@pytest.mark.slow
 def test_a_picture_begins_with_its_first_frame(browser: Any, kinds: Path) -> None:
     with visit(browser, kinds) as seen:
         figure = seen.page.locator("figure").nth(3)
@@ -214,6 +218,7 @@ def test_a_picture_begins_with_its_first_frame(browser: Any, kinds: Path) -> Non
         assert len(seen.run(PATHS, 3)) == 80
 
 
+@pytest.mark.slow
 def test_names_hide_and_show(browser: Any, kinds: Path) -> None:
     """The twelve curves of a group have one name, and a button keeps the focus."""
     with visit(browser, kinds) as seen:
@@ -233,6 +238,7 @@ def test_names_hide_and_show(browser: Any, kinds: Path) -> None:
 GROUND = "() => document.querySelector('.plot')._fullLayout.paper_bgcolor"
 
 
+@pytest.mark.slow
 def test_the_light_can_change(browser: Any, kinds: Path) -> None:
     with visit(browser, kinds) as seen:
         assert seen.run(GROUND) == "#ffffff"
@@ -243,6 +249,7 @@ def test_the_light_can_change(browser: Any, kinds: Path) -> None:
         assert seen.quiet
 
 
+@pytest.mark.slow
 def test_the_width_can_change(browser: Any, kinds: Path) -> None:
     with visit(browser, kinds) as seen:
         seen.page.set_viewport_size({"width": 400, "height": 900})
@@ -251,6 +258,7 @@ def test_the_width_can_change(browser: Any, kinds: Path) -> None:
         readable(seen)
 
 
+@pytest.mark.slow
 def test_paper_is_white_and_narrow_and_nothing_is_folded(browser: Any, kinds: Path) -> None:
     with visit(browser, kinds, scheme="dark") as seen:
         seen.run(
@@ -273,6 +281,7 @@ def without_policy(path: Path) -> Path:
     return open_door
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarded", [True, False])
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_names_are_not_code(guarded: bool, width: int, scheme: str, browser: Any, hostile: Path) -> None:
@@ -301,6 +310,7 @@ def test_the_attack_works_where_nothing_is_escaped(browser: Any, tmp_path: Path)
         assert seen.run("window.hit") in (1, 2)
 
 
+@pytest.mark.slow
 def test_the_policy_stops_a_script_that_got_in(browser: Any, folder: Path, kinds: Path) -> None:
     path = folder / "broken-into.html"
     path.write_text(kinds.read_text("utf-8").replace("</main>", "<script>window.hit = 1</script></main>"), "utf-8")

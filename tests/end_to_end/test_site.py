@@ -61,6 +61,7 @@ def outside(found: list[str]) -> list[str]:
     return [address for address in found if re.match(r"(?:https?:)?//", address)]
 
 
+@pytest.mark.slow
 def test_every_page_is_built(site: Path) -> None:
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in DOCS}
     assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == pages | {"404.html"}
@@ -121,6 +122,7 @@ def test_formulas_as_mathml() -> None:
             typeset(wrong)
 
 
+@pytest.mark.slow
 def test_pages_can_be_read_from_disk(site: Path) -> None:
     """On a desk and on a telephone, light and dark: nothing is fetched, nothing is wider than the screen."""
     with chromium() as browser:

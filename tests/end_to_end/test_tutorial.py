@@ -20,6 +20,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, result.stdout
 
 
+@pytest.mark.slow
 def test_it_prints_what_it_shows(done: tuple[Path, str]) -> None:
     assert unprinted(TEXT, done[1]) == []
 

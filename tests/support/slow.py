@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 
-def mostly_slow(
-    names: str | tuple[str, ...], cases: Iterable[Any], quick: int = 2, **more: Any
-) -> pytest.MarkDecorator:
+def mostly_slow(names: str | tuple[str, ...], cases: Iterable[Any], quick: int, **more: Any) -> pytest.MarkDecorator:
     """`pytest.mark.parametrize` with all cases marked slow but so many, from the first to the last of the list."""
     listed = list(cases)
     kept = {round((len(listed) - 1) * number / max(quick - 1, 1)) for number in range(quick)}

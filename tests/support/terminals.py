@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,11 @@ ANY = re.compile("\x1b\\[[0-9;?]*[A-Za-z]|\r")
 def spawn(*words: str | Path, cwd: Path, code: str | None = None) -> pexpect.spawn:
     """The command, or code that calls it, at a terminal."""
     arguments = [*(["-m", "integraph"] if code is None else ["-c", code]), *map(str, words)]
-    return pexpect.spawn(
-        sys.executable, arguments, cwd=str(cwd), env=TERMINAL, dimensions=(40, 100), encoding="utf-8", timeout=120
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # JAX, once imported here, warns of every fork
+        return pexpect.spawn(
+            sys.executable, arguments, cwd=str(cwd), env=TERMINAL, dimensions=(40, 100), encoding="utf-8", timeout=120
+        )
 
 
 def ended(child: pexpect.spawn) -> tuple[int, str]:

@@ -20,6 +20,7 @@ from integraph.certify.statement import problem
 from integraph.numbers.arb import matrices
 from integraph.numbers.arb.conversion import precision
 from networks import random_network
+from slow import mostly_slow
 
 Case = tuple[integraph.Program, Any]
 FORMULAS = ["asin(max(x/(1.01-y), 0.2*z)/101)", "1/(x - y + 1.0001)", "sin(30*x*y)*exp(max(x, asin(y*0.99)))"]
@@ -83,7 +84,7 @@ def holds(case: Case, proof: Any) -> None:
     assert np.abs(program(x) - values(x)).max() <= proof.upper + 1e-12
 
 
-@pytest.mark.parametrize("name", CASES)
+@mostly_slow("name", CASES, quick=1)
 def test_a_budget_is_kept_wherever_it_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = CASES[name]()
     whole = Counted()
@@ -97,7 +98,7 @@ def test_a_budget_is_kept_wherever_it_ends(name: str, monkeypatch: pytest.Monkey
         holds(case, proof)
 
 
-@pytest.mark.parametrize("name", CASES)
+@mostly_slow("name", CASES, quick=1)
 def test_an_interrupt_keeps_what_is_proved_wherever_it_comes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = CASES[name]()
     whole = Counted()
@@ -145,16 +146,24 @@ def _wide(activation: str) -> Case:
     return integraph.compile(network, method="narrow"), network
 
 
-@pytest.mark.parametrize("name", LARGE)
-def test_there_is_little_work_between_two_looks(name: str) -> None:
-    program, source = LARGE[name]()
+def steps(case: Case) -> None:
+    """What a search does with a box, each of it once."""
+    program, source = case
     target = source if isinstance(source, integraph.Network) else integraph.function(source)
     box = Box((0.0,) * program.inputs, (1.0,) * program.inputs)
+    made = problem(program, target, box)
+    made.upper(box, 64)
+    made.upper(Box(box.low, (0.1,) * program.inputs), 512)
+    made.at(box.centre, 64)
+
+
+@mostly_slow("name", LARGE, quick=1)
+def test_there_is_little_work_between_two_looks(name: str) -> None:
+    case = LARGE[name]()
+    for small in ("tanh", "relu, wide", "lean", FORMULAS[1]):
+        steps(CASES[small]())  # imports what is imported when it is first needed, which is no work of a proof
     with work() as calls:
-        found = problem(program, target, box)
-        found.upper(box, 64)
-        found.upper(Box(box.low, (0.1,) * program.inputs), 512)
-        found.at(box.centre, 64)
+        steps(case)
     assert calls[1] < LITTLE < calls[2], f"{calls[1]} of {calls[2]} calls"
 
 

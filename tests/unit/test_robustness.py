@@ -193,6 +193,7 @@ def test_blas_threads_are_given_back() -> None:
         assert [lib["num_threads"] for lib in threadpool_info()] == before
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_closed_forms_do() -> None:
     code = (
         "import numpy as np; from tanh_net import *; net = random_net((2, 8, 8, 1), 0); x = np.ones((3, 2));"
@@ -203,6 +204,7 @@ def test_without_a_compiler_the_closed_forms_do() -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, env=env)
 
 
+@pytest.mark.slow
 def test_many_failures_are_quick_and_all_named() -> None:
     flow = two_logarithms().flow(np.full((3000, 2), -3.0))
     assert len(flow.failures) == 3000
@@ -219,6 +221,7 @@ def test_products_and_ramps_are_checked_too() -> None:
     assert [f.input for f in program.flow([[2.0], [1e200]]).failures] == [1]
 
 
+@pytest.mark.slow
 def test_programs_are_forgotten() -> None:
     """Engines keep plans as long as the program lives, and no longer."""
     program = two_logarithms()

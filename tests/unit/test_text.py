@@ -27,6 +27,7 @@ from integraph.targets.graph_builder import Builder
 from integraph.text import NAME, DistinctNames, clean, lines
 from keras_files import archive, configuration
 from law import examples
+from slow import mostly_slow
 
 LONGEST = 1200  # characters of a line that is printed
 
@@ -111,6 +112,7 @@ def hand_made() -> integraph.Program:
     )
 
 
+@pytest.mark.slow
 def test_a_program_made_by_hand(tmp_path: Path) -> None:
     program = hand_made()
     everything(program, tmp_path)
@@ -120,6 +122,7 @@ def test_a_program_made_by_hand(tmp_path: Path) -> None:
     check(str(program.then(program)), program.then(program).describe())
 
 
+@pytest.mark.slow
 def test_a_file_with_such_names(tmp_path: Path) -> None:
     """As anybody could write it: the names as they are, the seal right."""
     program = hand_made()
@@ -140,6 +143,7 @@ def test_a_file_with_such_names(tmp_path: Path) -> None:
     everything(found, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_graph(tmp_path: Path) -> None:
     b = Builder(ALL)
     values = [b.apply("tanh", b.input(name), text=name) for name in HOSTILE]
@@ -159,7 +163,7 @@ def test_a_graph(tmp_path: Path) -> None:
 WHOLE = [name for name in HOSTILE if "\ud800" not in name]  # no protobuf holds half a character
 
 
-@pytest.mark.parametrize("name", WHOLE, ids=range(len(WHOLE)))
+@mostly_slow("name", WHOLE, quick=4, ids=range(len(WHOLE)))
 def test_onnx(tmp_path: Path, name: str) -> None:
     onnx = pytest.importorskip("onnx", reason="needs onnx")
     helper = onnx.helper

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -188,18 +187,16 @@ def test_an_old_proof_is_kept_where_nothing_is_proved(wave: Path, black_box: Pat
 def test_ctrl_c_keeps_what_is_proved(wave: Path, tmp_path: Path) -> None:
     """A gap that is never reached: when the bar is there, what was asked is proved for long, and then a person has seen
     enough."""
-    pexpect = pytest.importorskip("pexpect", reason="needs pexpect, which is a person at a terminal")
+    from terminals import ended, spawn  # which skips where there is no such terminal
+
     proof = tmp_path / "wave.json"
-    words = ["-m", "integraph", "certify", str(wave), "--gap", "1e-12", "--eps", "1", "-o", str(proof)]
     limits = ["--seconds", "600", "--boxes", "100000000", "--workers", "1"]
-    run = pexpect.spawn(sys.executable, [*words, *limits], timeout=120, encoding="utf-8", dimensions=(40, 160))
+    run = spawn("certify", wave, "--gap", "1e-12", "--eps", "1", "-o", proof, *limits, cwd=tmp_path)
     run.expect("proving: ≤")
     run.sendintr()
     run.expect("status +proved: the gap is not reached, it was interrupted")
     run.expect("wrote ")
-    run.expect(pexpect.EOF)
-    run.close()
-    assert run.exitstatus == 130
+    assert ended(run)[0] == 130
     assert call("check", proof, wave).code == 0
 
 

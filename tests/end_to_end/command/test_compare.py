@@ -176,6 +176,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert "none.integraph" in said.err
 
 
+@pytest.mark.slow
 def test_in_a_process(wave: Path) -> None:
     assert process("compare", wave, "--samples", "10").code == 0
     assert process("compare", wave, "x*y", "--samples", "10").code == 1

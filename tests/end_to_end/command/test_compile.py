@@ -16,6 +16,7 @@ from command import call
 from frameworks import to_h5, to_keras, to_onnx
 from integraph.targets import from_layers
 from networks import random_network
+from slow import mostly_slow
 
 LEAN = ("1/(1+x*y)", "--method", "lean", "--eps", "1e-4")
 
@@ -205,7 +206,7 @@ def test_a_value_that_is_not_there() -> None:
     assert "no value" in call("compile", "1/x", "--box", "-1,1").out
 
 
-@pytest.mark.parametrize("writer", [to_onnx, to_keras, to_h5], ids=["onnx", "keras", "h5"])
+@mostly_slow("writer", [to_onnx, to_keras, to_h5], quick=2, ids=["onnx", "keras", "h5"])
 def test_files_of_networks(writer: Callable[..., tuple[Any, Any]], path: Path, tmp_path: Path) -> None:
     """Compiled and proved; the outputs are those of the framework."""
     file, values = writer(random_network((2, 5, 1), "tanh", seed=2), tmp_path)

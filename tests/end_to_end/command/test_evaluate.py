@@ -202,6 +202,7 @@ def test_a_fault_in_a_later_piece_has_the_right_line(
     assert "line 9, column 2: '?'" in call("eval", wave, "--points", table).err
 
 
+@pytest.mark.slow
 def test_many_rows_are_what_numpy_reads(tmp_path: Path) -> None:
     x = np.random.default_rng(1).normal(size=(250_000, 2))
     table = tmp_path / "points.csv"

@@ -8,6 +8,7 @@ import pytest
 
 import integraph
 from integraph.cli.app import app
+from slow import mostly_slow
 from terminals import ANY, ended, spawn
 
 WAVE = "sin(3*x)*exp(-y)"
@@ -58,7 +59,7 @@ def run(folder: Path, word: str, arguments: list[str]) -> tuple[int, str]:
     return code, " ".join(ANY.sub("", text).split())  # lines are broken where the screen ends
 
 
-@pytest.mark.parametrize("word", GOOD)
+@mostly_slow("word", GOOD, quick=2)
 def test_good_input(word: str, folder: Path) -> None:
     arguments, said = GOOD[word]
     code, text = run(folder, word, arguments)
@@ -66,7 +67,7 @@ def test_good_input(word: str, folder: Path) -> None:
     assert " ".join(said.split()) in text
 
 
-@pytest.mark.parametrize("word", BAD)
+@mostly_slow("word", BAD, quick=2)
 def test_bad_input(word: str, folder: Path) -> None:
     arguments, said = BAD[word]
     code, text = run(folder, word, arguments)
@@ -75,6 +76,7 @@ def test_bad_input(word: str, folder: Path) -> None:
     assert said in text
 
 
+@pytest.mark.slow
 def test_the_paper_shows_a_bar_and_can_be_stopped(folder: Path) -> None:
     """All of it takes seconds; what it says is tested elsewhere."""
     child = spawn("paper", "--html", "paper.html", cwd=folder)

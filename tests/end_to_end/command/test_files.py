@@ -95,6 +95,7 @@ def test_a_network_is_no_program(tmp_path: Path) -> None:
     assert f"integraph compile {tmp_path / 'net.onnx'} -o {tmp_path / 'net.integraph'}" in said.err
 
 
+@pytest.mark.slow
 def test_report(path: Path, tmp_path: Path) -> None:
     page, pictures = tmp_path / "bell.html", tmp_path / "pictures"
     integraph.compile("exp(-x^2)").save(path)
@@ -136,6 +137,7 @@ def test_report_refuses(lean: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "a.html").exists()
 
 
+@pytest.mark.slow
 def test_paper_is_what_reproduce_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table itself has tests of its own: here a few of its rows are enough."""
     import integraph.paper

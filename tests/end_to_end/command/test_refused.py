@@ -16,6 +16,7 @@ from command import call
 from integraph.cli.app import app
 from integraph.cli.output import _option
 from integraph.cli.paths import PAGE
+from slow import mostly_slow
 
 LONG = "+".join(["x*y"] * 1000)  # more characters than a name of a file may have
 
@@ -26,7 +27,7 @@ def product(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("length", [299, 3999])
+@mostly_slow("length", [299, 3999], quick=1)
 def test_long_formulas(length: int, product: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     long = LONG[:length]
@@ -81,6 +82,7 @@ def test_code_that_ends_the_program(source: str, tmp_path: Path, monkeypatch: py
     assert "ends the program" in plain.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
 def test_pipes_are_not_waited_for(product: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import Said, call, process
+from slow import mostly_slow
 
 RUN = f"{sys.executable} -m integraph"
 FULL = Path("/dev/full")
@@ -26,7 +27,7 @@ def shell(command: str, cwd: Path) -> Said:
 
 
 @pytest.mark.parametrize("to", [">/dev/full", ">&-"])
-@pytest.mark.parametrize("words", ["compile 'x*y'", "compile 'exxp(x)' --json", "--version", "-h"])
+@mostly_slow("words", ["compile 'x*y'", "compile 'exxp(x)' --json", "--version", "-h"], quick=1)
 def test_an_answer_that_is_lost(words: str, to: str, tmp_path: Path) -> None:
     if "full" in to and not FULL.exists():
         pytest.skip("needs /dev/full")
@@ -36,7 +37,7 @@ def test_an_answer_that_is_lost(words: str, to: str, tmp_path: Path) -> None:
     assert len(said.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("command", "code", "out"),
     [
         ("compile 'x*y' --json 2>&-", 0, '"width": 3'),
@@ -45,6 +46,7 @@ def test_an_answer_that_is_lost(words: str, to: str, tmp_path: Path) -> None:
         ("compile 'x*y' --json <&-", 0, '"width": 3'),
         ("compile 'x*y' <&- >&- 2>&-", 1, ""),
     ],
+    quick=1,
 )
 def test_nobody_listens(command: str, code: int, out: str, tmp_path: Path) -> None:
     if "full" in command and not FULL.exists():
@@ -54,6 +56,7 @@ def test_nobody_listens(command: str, code: int, out: str, tmp_path: Path) -> No
     assert out in said.out
 
 
+@pytest.mark.slow
 def test_points_of_a_closed_stdin(path: Path) -> None:
     assert call("compile", "x*y", "-o", path).code == 0
     said = shell(f"{RUN} eval {path} --points - <&-", path.parent)
@@ -61,13 +64,14 @@ def test_points_of_a_closed_stdin(path: Path) -> None:
     assert "there are no points" in said.err
 
 
-@pytest.mark.parametrize("words", ["--help", "plan 'sin(x)'", "compile 'x*y' --json"])
+@mostly_slow("words", ["--help", "plan 'sin(x)'", "compile 'x*y' --json"], quick=1)
 def test_whoever_reads_has_seen_enough(words: str, tmp_path: Path) -> None:
     """The reader is gone before there is a word."""
     said = shell(f"{{ sleep 0.1; {RUN} {words}; }} | true", tmp_path)
     assert (said.code, said.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_verdict_is_one_though_nobody_reads_it(path: Path) -> None:
     assert call("compile", "x*y", "-o", path).code == 0
     assert shell(f"{RUN} compare {path} 'x*y + 1' | true", path.parent).code == 1

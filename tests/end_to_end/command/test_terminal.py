@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import integraph
 from integraph.cli.paths import PAGE
@@ -103,6 +104,7 @@ def test_a_bar_for_many_points(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["wave.integraph", "x.npy"]
 
 
+@pytest.mark.slow
 def test_whoever_reads_may_stop(tmp_path: Path) -> None:
     path = tmp_path / "wide.integraph"
     integraph.compile([f"sin({n}*x)" for n in range(1, 60)]).save(path)
@@ -127,6 +129,7 @@ def killed(cwd: Path, *words: str) -> None:
     assert found.returncode == -signal.SIGKILL, found.stderr
 
 
+@pytest.mark.slow
 def test_killed_while_writing_the_old_file_is_there(tmp_path: Path) -> None:
     old = {"a.integraph": b"", "a.html": PAGE.mark + b" old", "y.csv": b"old", "y.npy": b"old"}
     integraph.compile("x*y").save(tmp_path / "a.integraph")

@@ -17,6 +17,7 @@ from command import call
 from integraph.cli.sparkline import BLOCKS, sparks
 from integraph.gadgets import affine, exp, ramp
 from networks import random_network
+from slow import mostly_slow
 
 
 def growth(path: Path) -> Path:
@@ -141,7 +142,7 @@ def test_a_picture_says_of_which_input_it_is(path: Path, tmp_path: Path, monkeyp
     assert title.endswith("x = 0.25")
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+@mostly_slow("suffix", [".png", ".svg", ".pdf"], quick=2)
 def test_a_picture(path: Path, tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'integraph[plot]'")
     picture = tmp_path / f"way{suffix}"

@@ -12,6 +12,7 @@ import integraph
 from frameworks import FRAMEWORKS
 from integraph.errors import IntegraphError
 from networks import EVERY, points, random_network
+from slow import mostly_slow
 
 CASES = [(f, name) for f, (_, names) in FRAMEWORKS.items() for name in EVERY if names is None or name in names]
 SIZES = {"sin": (1, 5, 1), "tanh": (20, 3, 6, 2, 4, 3, 5, 2), "gelu": (3, 7, 2, 1), "relu": (2, 6, 3, 1)}
@@ -23,7 +24,7 @@ def wanted(values: object, x: np.ndarray) -> np.ndarray:
         return np.asarray(values(x), np.float64)
 
 
-@pytest.mark.parametrize(("framework", "name"), CASES)
+@mostly_slow(("framework", "name"), CASES, quick=2)
 def test_every_framework(framework: str, name: str, tmp_path: Path) -> None:
     """Wide: to 1e-12 by closed forms and by the terms alone. Narrow: within ε and the promise."""
     sizes = SIZES.get(name, (4, 5, 8, 3, 2))
@@ -44,7 +45,7 @@ def test_every_framework(framework: str, name: str, tmp_path: Path) -> None:
     assert integraph.compare(wide, source, x).largest <= 1e-11 * scale + 10 * wide.budget.approximation
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@mostly_slow("framework", FRAMEWORKS, quick=2)
 @pytest.mark.parametrize(("weight", "box"), [(500.0, (0.0, 1.0)), (1.0, (-500.0, 500.0)), (2.0, (0.25, 0.25))])
 def test_large_weights_and_odd_boxes(framework: str, weight: float, box: tuple[float, float], tmp_path: Path) -> None:
     """Weights up to 500, sides of width 1000 and 0."""

@@ -24,6 +24,7 @@ from integraph.targets.graph import Graph
 from integraph.text import FORMULA
 from law import examples
 from networks import random_network
+from slow import mostly_slow
 
 SHORT = [name for name, formula in FORMULAS.items() if len(formula.text) <= FORMULA]
 LONG = [name for name, formula in FORMULAS.items() if len(formula.text) > FORMULA]
@@ -42,7 +43,7 @@ def same(program: Program, source: Any, **options: Any) -> Function:
     return found
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@mostly_slow("name", FORMULAS, quick=20)
 def test_a_formula_is_remembered(name: str) -> None:
     formula = FORMULAS[name]
     program = integraph.compile(formula.text, box=list(formula.box), variables=formula.variables)
@@ -77,7 +78,7 @@ def test_however_it_was_compiled(free: str, eps: float | None) -> None:
     same(program, texts, variables="y x")
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@mostly_slow("name", SMOOTH, quick=2)
 @pytest.mark.parametrize("method", ["lean", "remark"])
 def test_by_theorem_1(name: str, method: str) -> None:
     formula = FORMULAS[name]

@@ -20,6 +20,7 @@ from integraph.bounds.paper import theorem1
 from integraph.errors import UsageError
 from integraph.numbers.multi_index import below, of_degree
 from law import examples
+from slow import mostly_slow
 
 ENDS = {"inner": (-1.0, 1.0), "left": (0.0, 1.0), "right": (-1.0, 0.0)}  # of the nodes, in units of the spread
 
@@ -77,8 +78,8 @@ def points(N: int) -> np.ndarray:
     return np.unique(np.concatenate([k + np.linspace(0, 1, 401) for k in cells]))
 
 
-@pytest.mark.parametrize("kappa", [4.0, 8.0, 16.0, 40.0])
-@pytest.mark.parametrize(("n", "more"), [(1, 0), (2, 3), (4, 0), (6, 4), (12, 2)])
+@mostly_slow("kappa", [4.0, 8.0, 16.0, 40.0], quick=3)
+@mostly_slow(("n", "more"), [(1, 0), (2, 3), (4, 0), (6, 4), (12, 2)], quick=1)
 def test_moments_are_never_below_a_sample(kappa: float, n: int, more: int) -> None:
     for N, spread in [*itertools.product((0, 1, 2, 6, NEAR + 1), (0.0, 0.5, 0.75)), (2 * NEAR, 0.6), (60, 0.55)]:
         found = moments(n, N, kappa, spread, more)

@@ -17,6 +17,7 @@ from integraph.gadgets import Elementwise
 from integraph.program import Terms
 from law import examples
 from random_programs import programs
+from slow import mostly_slow
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 ROUND = 0.1  # 0.1 · 0.3 and 0.1 + 0.3 are rounded
@@ -77,7 +78,7 @@ ELEMENTWISE = [getattr(gadgets, name) for name in gadgets.__all__ if isinstance(
 NUMBERS = st.sampled_from([0.0, 1.0, -2.0, 0.5, 3.0, 0.1, 0.3, 1e-310, 1e-200, 2.0**60, 1 / 3])
 
 
-@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
+@mostly_slow("op", ELEMENTWISE, quick=17, ids=lambda op: op.name)
 @examples(40)
 @given(data=st.data())
 def test_what_passes_is_what_is_stored(op: Elementwise, data: st.DataObject) -> None:
@@ -96,6 +97,7 @@ def test_what_passes_is_what_is_stored(op: Elementwise, data: st.DataObject) -> 
     assert stored == truth
 
 
+@pytest.mark.slow
 @examples(150)
 @given(programs())
 def test_random_programs_pass_only_if_their_sums_are_exact(program: Program) -> None:

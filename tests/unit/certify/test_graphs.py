@@ -25,6 +25,7 @@ def said_of_proofs(program: integraph.Program, folder: Path, source: Any = None)
     return can
 
 
+@pytest.mark.slow
 def test_a_graph(tmp_path: Path) -> None:
     b = Builder()
     graph = b.graph([b.softmax(b.input("x", (3,)))])
@@ -59,6 +60,7 @@ def test_an_exact_program_of_a_network(tmp_path: Path) -> None:
     assert not said_of_proofs(program, tmp_path, NET)
 
 
+@pytest.mark.slow
 def test_what_can_be_proved(tmp_path: Path) -> None:
     assert said_of_proofs(integraph.compile(NET, 1e-3), tmp_path, NET)
     assert said_of_proofs(integraph.compile("x*exp(x)"), tmp_path)

@@ -24,6 +24,7 @@ from integraph.targets import from_layers
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from law import examples
+from slow import mostly_slow
 
 N = 100  # nodes; so many that what is constant does not count
 LINEAR = 2.5  # n log n, and one look more at a budget
@@ -102,6 +103,7 @@ OPTIONS: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_compiling_is_linear(name: str) -> None:
     make, options = OPTIONS[name]
@@ -111,6 +113,7 @@ def test_compiling_is_linear(name: str) -> None:
     assert counts[1] <= LINEAR * counts[0], counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", FREES)
 def test_using_is_linear(free: str, tmp_path: Any) -> None:
     def use(program: integraph.Program) -> None:
@@ -152,6 +155,7 @@ def test_onnx_is_read_linearly() -> None:
         )
 
 
+@pytest.mark.slow
 def test_no_recursion_is_as_deep_as_a_chain() -> None:
     """Twice the depth that Python allows, from every source."""
     n = 2 * sys.getrecursionlimit()
@@ -167,7 +171,7 @@ def test_no_recursion_is_as_deep_as_a_chain() -> None:
         assert len(repr(program)) < 1000
 
 
-@pytest.mark.parametrize("n", [LONG, LONG + 1, 150])
+@mostly_slow("n", [LONG, LONG + 1, 150], quick=1)
 def test_long_sums_are_the_same_sums(n: int) -> None:
     graph = long_sum(n)
     tree = balanced(graph)

@@ -10,6 +10,7 @@ import mp_taylor
 from integraph import Program, Registers, Status, View, build, segment
 from integraph.errors import StepLimitError
 from integraph.gadgets import affine, arctan, decay, exp, ln, ramp, raw, sin_cos, tanh
+from slow import mostly_slow
 
 RNG = np.random.default_rng(8)
 
@@ -89,7 +90,7 @@ def test_failures_are_named() -> None:
     assert np.isfinite(flow.outputs[0]).all()
 
 
-@pytest.mark.parametrize("rtol", [0.99, 1e-3, 1e-12])
+@mostly_slow("rtol", [0.99, 1e-3, 1e-12], quick=1)
 def test_a_loose_tolerance_misses_no_escape(rtol: float) -> None:
     r = Registers()
     x, z = r.inputs("x"), r.new("z")

@@ -13,6 +13,7 @@ from integraph.flow.precise import PRECISE
 from integraph.numbers.arrays import Floats
 from integraph.program import Options
 from integraph.program.views import dense
+from slow import mostly_slow
 
 
 def _program(case: Case, t: float, huge: str, target: str) -> Program:
@@ -44,7 +45,7 @@ ROLES = [
 ]
 
 
-@pytest.mark.parametrize(("case", "role"), ROLES, ids=[f"{case.name}, {role}" for case, role in ROLES])
+@mostly_slow(("case", "role"), ROLES, quick=4, ids=[f"{case.name}, {role}" for case, role in ROLES])
 def test_a_fast_step_that_overflows_is_not_believed(case: Case, role: str) -> None:
     """Its product is infinite, that of the closed form, which multiplies in another order, is not."""
     x = _inputs(case)

@@ -25,12 +25,13 @@ from law import examples
 from mp_taylor import flow
 from multiprecision import PreciseFunctions
 from random_programs import moderate_program
+from slow import mostly_slow
 
 NORMAL = np.finfo(float).tiny
 
 
-@pytest.mark.parametrize("t", [1.0, -0.7, 0.37])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@mostly_slow("t", [1.0, -0.7, 0.37], quick=2)
+@mostly_slow("case", CASES, quick=2, ids=lambda case: case.name)
 def test_every_gadget_against_integration(case: Case, t: float) -> None:
     """To the last bits of float64: nothing is lost where a sum cancels, unlike in float64."""
     program = case.program(t)
@@ -42,7 +43,7 @@ def test_every_gadget_against_integration(case: Case, t: float) -> None:
         assert (np.abs(end - wanted) <= lowered * case.scale(program, start, wanted) + NORMAL).all(), (end, wanted)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.wild], ids=lambda case: case.name)
+@mostly_slow("case", [case for case in CASES if case.wild], quick=1, ids=lambda case: case.name)
 def test_the_same_inputs_escape_as_in_float64(case: Case) -> None:
     program = case.program(1.0)
     starts = case.inputs(case.wild(np.random.default_rng(8), 1.0, 20))
@@ -61,6 +62,7 @@ def test_the_same_inputs_escape_as_in_float64(case: Case) -> None:
     assert np.isnan(precise.outputs[[f.input for f in precise.failures]]).all()
 
 
+@pytest.mark.slow
 @examples(60)
 @given(st.integers(0, 2**32 - 1))
 def test_random_programs_agree_with_exact(seed: int) -> None:
@@ -304,7 +306,7 @@ def test_functions_are_those_of_float64() -> None:
             assert ours == pytest.approx(theirs, rel=1e-13, abs=1e-300), name
 
 
-@pytest.mark.parametrize(("a", "b", "c"), [(3.0, 1e-3, 1.0), (-9.0, 2.0, 2.0), (40.0, 1e-25, 2.0), (1e3, 8.0, 1.0)])
+@mostly_slow(("a", "b", "c"), [(3.0, 1e-3, 1.0), (-9.0, 2.0, 2.0), (40.0, 1e-25, 2.0), (1e3, 8.0, 1.0)], quick=1)
 def test_gauss_against_quadrature(a: float, b: float, c: float) -> None:
     f = PreciseFunctions(160)
     with mp.workdps(60):

@@ -11,6 +11,7 @@ from integraph import gadgets
 from integraph.gadgets.functions.namespace import FLOAT
 from mp_taylor import Escape, flow, integrate, listed
 from named_functions import NAMED, Named
+from slow import mostly_slow
 
 RELATIVE = 1e-13
 LARGEST, SMALLEST = mpf(np.finfo(float).max), mpf(np.finfo(float).tiny)  # of the normal numbers
@@ -19,7 +20,7 @@ BY_NAME = {case.name: case for case in CASES}
 
 
 @pytest.mark.parametrize("t", [0.37, 1.9, -0.8])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@mostly_slow("case", CASES, quick=8, ids=lambda case: case.name)
 def test_closed_form_solves_the_terms(case: Case, t: float) -> None:
     program = case.program(t)
     starts = case.inputs(case.draw(np.random.default_rng(11), t, 2))
@@ -95,7 +96,7 @@ def test_softmax_of_scores(scores: list[float], c: float) -> None:
             assert close(float(value), wanted, wanted)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.wild], ids=lambda case: case.name)
+@mostly_slow("case", [case for case in CASES if case.wild], quick=1, ids=lambda case: case.name)
 def test_alive_means_that_the_solution_exists(case: Case) -> None:
     """For wild starts, `alive` > 0 exactly where the integrator of the terms reaches the end."""
     assert case.wild is not None
@@ -118,7 +119,7 @@ def test_alive_means_that_the_solution_exists(case: Case) -> None:
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("spread", [1.0, 30.0, 300.0])
+@mostly_slow("spread", [1.0, 30.0, 300.0], quick=2)
 @pytest.mark.parametrize("t", [1.0, -1.5])
 def test_softmax_notices_a_dip_on_the_way(spread: float, t: float) -> None:
     """N = exp ∫m may be negative inside and positive at both ends; compared with a dense sample of N itself."""
@@ -159,6 +160,7 @@ def test_integral_of_the_inverse_distance() -> None:
             assert abs(value - wanted) <= RELATIVE * wanted, (a_, b_)
 
 
+@pytest.mark.slow
 def test_gaussian_integral_in_every_regime() -> None:
     """∫_0^1 exp(−c(as + b²s²/2)) ds: falling, rising, peaked inside, flat, thin."""
     rng = np.random.default_rng(2)

@@ -15,6 +15,7 @@ from integraph.gadgets.gadget import arguments
 from integraph.program import operations
 from mp_taylor import flow
 from named_functions import NAMED, Named
+from slow import mostly_slow
 
 # relative errors; DOP853 takes no tolerance below 2.3e-14 a step, and its steps add up
 ACCURACY = {"exact": 1e-13, "taylor": 1e-13, "oracle": 2e-12}
@@ -25,7 +26,7 @@ def test_every_gadget_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("t", [1.0, -0.7])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@mostly_slow("case", CASES, quick=2, ids=lambda case: case.name)
 def test_engines_agree_with_mpmath(case: Case, t: float) -> None:
     """Random starts, every register an input: closed form = taylor = DOP853 = 50 digits."""
     program = case.program(t)

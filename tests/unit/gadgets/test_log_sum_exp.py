@@ -21,6 +21,7 @@ from integraph.gadgets import affine, log_sum_exp
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from law import examples
+from slow import mostly_slow
 
 FREES = ("keep", "clean", "decay")
 GAPS = (0.0, 1e-9, 1.0, 20.0, 29.0, 40.0, 50.0, 800.0, 1e3, 1e4, 1e8)
@@ -65,7 +66,7 @@ def program(n: int, c: float | None = None) -> integraph.Program:
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
-@pytest.mark.parametrize("gap", GAPS)
+@mostly_slow("gap", GAPS, quick=4)
 def test_the_gadget(n: int, gap: float) -> None:
     """Good to a few ulp of the largest score, whatever lies how far apart; integrated as well as by its closed form."""
     built = program(n)
@@ -103,7 +104,7 @@ def graph_of(n: int, masked: bool = False) -> Graph:
 
 
 @pytest.mark.parametrize("free", FREES)
-@pytest.mark.parametrize(("gap", "masked"), [(gap, masked) for gap in GAPS for masked in {False, gap <= 1e7}])
+@mostly_slow(("gap", "masked"), [(gap, masked) for gap in GAPS for masked in {False, gap <= 1e7}], quick=7)
 def test_graphs(gap: float, masked: bool, free: str) -> None:
     """A mask of −1e8 needs scores that are small beside it."""
     graph = graph_of(5, masked)

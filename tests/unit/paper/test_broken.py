@@ -23,6 +23,7 @@ from integraph.paper.items import theorem1 as rows_1
 from integraph.paper.items import theorem2 as rows_2
 from integraph.paper.rows import FAILS, clear_cache
 from integraph.program import Program, dynamics
+from slow import mostly_slow
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -158,7 +159,7 @@ BROKEN: list[tuple[str, str, Patch]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "patch"), [(n, p) for n, _, p in BROKEN], ids=[f"{n}: {w}" for n, w, _ in BROKEN])
+@mostly_slow(("name", "patch"), [(n, p) for n, _, p in BROKEN], quick=2, ids=[f"{n}: {w}" for n, w, _ in BROKEN])
 def test_a_broken_row_fails(name: str, patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     (item,) = (item for item in ITEMS if item.name == name)
     patch(monkeypatch)
@@ -177,6 +178,7 @@ def test_the_integrator_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bootstrap.table_1.row().verdict == FAILS
 
 
+@pytest.mark.slow
 def test_a_gadget_off_by_a_billionth_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the fast closed forms too, which are kernels: the end states themselves are moved."""
     old = lemmas.ends
@@ -189,6 +191,7 @@ def test_a_gadget_off_by_a_billionth_is_seen(monkeypatch: pytest.MonkeyPatch) ->
         assert item.row().verdict == FAILS
 
 
+@pytest.mark.slow
 def test_a_proof_that_is_not_found_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     old = rows_1.certify
     monkeypatch.setattr(rows_1, "certify", lambda *a, **k: old(*a, **k | {"boxes": 1}))

@@ -173,6 +173,7 @@ def test_figure_1() -> None:
         assert [found["peak 0"], found["peak 1"]] == pytest.approx([float(1 - delta), float(middle)], rel=1e-14)
 
 
+@pytest.mark.slow
 def test_theorem_1() -> None:
     """N by trying, δ and c by their definitions, W and D by counting."""
     d, n, eps, found = 2, 5, 2.5e-3, numbers("Theorem 1, Sobolev")
@@ -220,6 +221,7 @@ def test_the_printed_step_2() -> None:
     assert [found[f"mu {k}"] for k in (1, 2, 3)] == pytest.approx([-0.211, 0.615, 0.983], abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_other_errata() -> None:
     tanh = math.tanh(4.0 * (0.3 - 5 / 6))
     last = (1 + tanh) / 2

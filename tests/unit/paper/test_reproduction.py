@@ -17,6 +17,7 @@ from integraph.errors import FileError
 from integraph.paper import ITEMS, Reproduction, reproduce
 from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Finding, Item, PaperRow, clear_cache, shared
 from pages import PAPER, ROOT
+from slow import mostly_slow
 
 MAP = (ROOT / "docs" / "paper-map.md").read_text()
 
@@ -27,7 +28,7 @@ def _forgets() -> Iterator[None]:
     clear_cache()
 
 
-@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+@mostly_slow("item", ITEMS, quick=4, ids=lambda item: item.name)
 def test_every_row_is_reproduced(item: Item) -> None:
     row = item.row()
     assert row.verdict == (MISPRINT if item.erratum else HOLDS), row.computed
@@ -177,7 +178,7 @@ def test_the_page(tmp_path: Path) -> None:
     assert again.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@mostly_slow("width", [1280, 400], quick=1)
 def test_the_page_in_a_browser(tmp_path: Path, width: int) -> None:
     """Drawn, quiet, and nowhere wider than the window; below 760 pixels the items stand below each other."""
     table = (("", *(f"step {n}" for n in range(8))), ("α_j", *("1.5e-30",) * 8))

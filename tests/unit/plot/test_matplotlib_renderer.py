@@ -29,6 +29,7 @@ from integraph.plot.picture import (
     alone,
 )
 from lazy import Lazy
+from slow import mostly_slow
 
 HOSTILE = "$\\frac{1}{ </script><b>&amp; \x00\x1b[31m\n ψ 中"
 X = np.linspace(0.0, 1.0, 11)
@@ -58,7 +59,7 @@ def size(path: Path) -> tuple[int, ...]:
     return image_files.imread(path).shape
 
 
-@pytest.mark.parametrize("stacked", [False, True])
+@mostly_slow("stacked", [False, True], quick=1)
 def test_png_is_an_image_with_something_on_it(tmp_path: Path, stacked: bool) -> None:
     picture = alone("one", "One", "", *everything().frames[0].panels[:2], stacked=stacked)
     image = image_files.imread(matplotlib_renderer.save(picture, tmp_path / "one.png"))
@@ -76,6 +77,7 @@ def test_curves_are_where_they_should_be(tmp_path: Path) -> None:
     assert np.corrcoef(blue[0], blue[1])[0, 1] < -0.999  # rows count from the top
 
 
+@pytest.mark.slow
 def test_svg_keeps_its_words(tmp_path: Path) -> None:
     integraph.compile("sin(3*x)*exp(-y)", 1e-2, method="lean").plot("trajectory", tmp_path / "way.svg")
     root = ElementTree.parse(tmp_path / "way.svg").getroot()
@@ -83,6 +85,7 @@ def test_svg_keeps_its_words(tmp_path: Path) -> None:
     assert {"time", "x", "X", "acc", "sum"} <= words
 
 
+@pytest.mark.slow
 def test_pdf_is_one(tmp_path: Path) -> None:
     found = matplotlib_renderer.save(everything(), tmp_path / "all.pdf").read_bytes()
     assert found.startswith(b"%PDF-")
@@ -90,13 +93,14 @@ def test_pdf_is_one(tmp_path: Path) -> None:
     assert b"CreationDate" not in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", matplotlib_renderer.FORMATS)
 def test_the_same_picture_gives_the_same_bytes(tmp_path: Path, kind: str) -> None:
     one, two = (matplotlib_renderer.save(everything(), tmp_path / f"{n}.{kind}").read_bytes() for n in "ab")
     assert one == two
 
 
-@pytest.mark.parametrize("kind", matplotlib_renderer.FORMATS)
+@mostly_slow("kind", matplotlib_renderer.FORMATS, quick=1)
 def test_hostile_names_are_only_names(tmp_path: Path, kind: str) -> None:
     path = matplotlib_renderer.save(everything(HOSTILE), tmp_path / f"evil.{kind}")
     if kind == "svg":
@@ -106,6 +110,7 @@ def test_hostile_names_are_only_names(tmp_path: Path, kind: str) -> None:
         assert any("$\\frac{1}{" in word and "</script>" in word for word in words)
 
 
+@pytest.mark.slow
 def test_hostile_names_in_a_program(tmp_path: Path) -> None:
     r = Registers()
     x, z = r.inputs(HOSTILE, 2), r.new("$_$", 2)
@@ -125,6 +130,7 @@ def test_other_suffixes_are_refused(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_frames_are_chosen_by_number(tmp_path: Path) -> None:
     first, second = (matplotlib_renderer.save(everything(), tmp_path / f"{n}.png", n).read_bytes() for n in (0, 1))
     assert first != second
@@ -134,6 +140,7 @@ def test_frames_are_chosen_by_number(tmp_path: Path) -> None:
             matplotlib_renderer.draw(everything(), wrong)
 
 
+@pytest.mark.slow
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = matplotlib_renderer.save(everything(), tmp_path / "old.png")
     before = path.read_bytes()
@@ -153,9 +160,7 @@ def test_a_missing_folder_is_explained(tmp_path: Path) -> None:
         plot(integraph.compile("x*x"), "trajectory", tmp_path / "no" / "folder.png")
 
 
-@pytest.mark.parametrize(
-    "z", [np.full((3, 3), np.nan), np.zeros((3, 3)), np.full((3, 3), 1e300)], ids=["nan", "0", "big"]
-)
+@mostly_slow("z", [np.full((3, 3), np.nan), np.zeros((3, 3)), np.full((3, 3), 1e300)], quick=2, ids=["nan", "0", "big"])
 def test_flat_and_empty_maps(tmp_path: Path, z: np.ndarray) -> None:
     map_ = alone("map", "Map", "", Panel("", "x", "y", (Heat(np.arange(3.0), np.arange(3.0), z, "z"),)))
     assert size(matplotlib_renderer.save(map_, tmp_path / "map.png"))

@@ -48,6 +48,7 @@ def dots(panel: Panel) -> list[tuple[float, float, str]]:
     return sorted((x, round(y), mark.name) for mark in found for x, y in zip(mark.x, mark.y, strict=True))
 
 
+@pytest.mark.slow
 def test_dots_are_the_terms_of_eq_1(lean: Program) -> None:
     found = drawn(sparsity(subject(lean)))
     assert len(found.frames) == lean.depth
@@ -170,6 +171,7 @@ def test_a_large_partition_is_shown_in_part() -> None:
     assert max(mark.x.max() for mark in found.frames[0].panels[0].marks) <= 23 / 300
 
 
+@pytest.mark.slow
 def test_plans_of_theorem_1_and_where_this_program_is() -> None:
     program = integraph.compile(WAVE, 1e-4, method="lean")
     order = int(re.search(r"order (\d+)", program.source)[1])
@@ -184,6 +186,7 @@ def test_plans_of_theorem_1_and_where_this_program_is() -> None:
     assert curves(width)["the paper's choice"].y[0] == integraph.plan(WAVE, 1e-1, method="paper").chosen.width
 
 
+@pytest.mark.slow
 def test_plans_of_two_inputs(lean: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the smallest ε, and the paper's with the same order: bounds of higher derivatives would take long."""
     module = importlib.import_module("integraph.plot.trade_off")

@@ -38,6 +38,7 @@ def growing() -> Program:
     return build(r, [segment("load", ramp(z, b=1.0)), segment("grow", exp(z, x))], z)
 
 
+@pytest.mark.slow
 def test_error_of_one_input_is_that_of_numpy() -> None:
     program = integraph.compile(WAVE, 1e-6, method="lean")
     found = drawn(error(subject(program)))
@@ -66,6 +67,7 @@ def test_map_of_two_inputs_has_its_axes_right() -> None:
     assert np.nanmax(heat(off).z) < 16
 
 
+@pytest.mark.slow
 def test_slices_fix_the_other_inputs() -> None:
     program = integraph.compile("sin(a+2*b)*exp(-c*d)+a*d^2", 1e-2, method="lean")
     shown = subject(program)
@@ -168,6 +170,7 @@ def test_what_is_not_rounding_is_not_called_so(text: str) -> None:
     assert "The promise is not kept" in drawn(gallery(subject(integraph.compile(net), off))["layers"]).says
 
 
+@pytest.mark.slow
 def test_the_end_of_numbers() -> None:
     """Sides longer than float64 holds are refused, large values are drawn; warnings would be errors."""
     for text in ("x^2", "x*y", "x+y+z", "tanh(x)"):
@@ -195,6 +198,7 @@ def test_the_input_of_a_trajectory_is_named(tmp_path: Path) -> None:
     assert "x = 0.25, y = 0.75" in (tmp_path / "way.svg").read_text()
 
 
+@pytest.mark.slow
 def test_trajectory_has_a_frame_for_centre_and_corners() -> None:
     program = integraph.compile(SKEW, 1e-3, method="lean")
     found = drawn(trajectory(subject(program)))
@@ -261,6 +265,7 @@ def test_programs_without_segments_and_with_one_register() -> None:
     assert "single point" in error(subject(one, box=(1.0, 1.0)))
 
 
+@pytest.mark.slow
 def test_many_inputs_and_a_transformer_stay_small() -> None:
     net = transformer(4, 8, 2, 32, 2)
     graph = to_graph(net)
@@ -301,6 +306,7 @@ def test_misuse_is_explained(arguments: dict[str, object], message: str) -> None
         integraph.compile(WAVE).plot(**arguments)
 
 
+@pytest.mark.slow
 def test_plot_needs_neither_display_nor_pyplot() -> None:
     code = (
         f"import sys, integraph; figure = integraph.compile({WAVE!r}).plot(x=[0.3]);"

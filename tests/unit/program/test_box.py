@@ -19,6 +19,7 @@ def wave(x: Any, y: Any) -> Any:
     return np.sin(x) * y
 
 
+@pytest.mark.slow
 def test_a_python_function_keeps_its_box(path: Path) -> None:
     program = integraph.compile(wave, eps=1e-3, box=BOX)
     program.save(path)

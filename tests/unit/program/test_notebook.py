@@ -56,6 +56,7 @@ def hostile() -> Program:
     return build(r, [segment(HOSTILE, affine(z, x, w=2.0))], z, source=HOSTILE)
 
 
+@pytest.mark.slow
 def test_a_program_says_what_it_is() -> None:
     program = integraph.compile(WAVE, 1e-6, method="lean")
     page = shown(program)

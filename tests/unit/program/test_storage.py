@@ -174,6 +174,7 @@ def refused_or_equal(path: Path, program: Program) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_is_refused_or_harmless(path: Path) -> None:
     program = small()
     program.save(path)

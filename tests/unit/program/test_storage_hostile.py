@@ -23,6 +23,7 @@ from integraph.gadgets import affine
 from integraph.program import storage
 from integraph.program.schema import encode
 from law import examples
+from slow import mostly_slow
 from stored import forge, refused, rich
 
 SHARED_FOLDER = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}
@@ -156,7 +157,7 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@mostly_slow("name", CASES, quick=25)
 def test_hostile_documents(path: Path, name: str) -> None:
     change, match = CASES[name]
     document, tensors = encode(rich())

@@ -40,6 +40,7 @@ def card(reader: Reader, name: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_what_is_said_of_the_program(program: Program, tmp_path: Path) -> None:
     words = read(integraph.report(program, tmp_path / "report.html")).words
     for name, value in (("Width W", program.width), ("Depth D", program.depth), ("Terms", f"{program.terms:,}")):
@@ -55,6 +56,7 @@ def test_what_is_said_of_the_program(program: Program, tmp_path: Path) -> None:
     assert f"SHA-256 of the ODE {program.digest}" in words
 
 
+@pytest.mark.slow
 def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
     """At as many points as it says; a fine grid in mpmath sees at least as much as 90 % of it."""
     import mpmath
@@ -100,6 +102,7 @@ def test_a_source_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_box_of_its_own(tmp_path: Path) -> None:
     """What is promised for [0, 1] is not promised for more."""
     program = integraph.compile("sin(x)", 1e-4, method="lean")
@@ -109,6 +112,7 @@ def test_a_box_of_its_own(tmp_path: Path) -> None:
     assert "box=(0.0, 2.0))" in words
 
 
+@pytest.mark.slow
 def test_what_is_proved_for_one_box_is_not_said_of_another(tmp_path: Path) -> None:
     """By the program's word, and by a certificate; on a part of the box it holds too."""
     program = integraph.compile("tanh(x)", box=(0, 1)).with_errors(proven=1e-9)
@@ -126,6 +130,7 @@ def test_what_is_proved_for_one_box_is_not_said_of_another(tmp_path: Path) -> No
     assert any(a.get("class") == "card proved" for a in reader.of("div"))
 
 
+@pytest.mark.slow
 def test_a_proof_is_shown(net: tuple[integraph.Network, Program], tmp_path: Path) -> None:
     source, program = net
     proof = integraph.certify(program, source, seconds=5, workers=1, progress=False)

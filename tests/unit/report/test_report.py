@@ -51,6 +51,7 @@ def net() -> tuple[integraph.Network, Program]:
     return source, integraph.compile(source, 1e-6)
 
 
+@pytest.mark.slow
 def test_the_name_is_the_function() -> None:
     """And what is in the package of that name can still be imported."""
     code = "import integraph; from integraph.report import page; print(callable(integraph.report), callable(page.page))"
@@ -58,6 +59,7 @@ def test_the_name_is_the_function() -> None:
     assert result.stdout.split() == ["True", "True"]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_each_time(tmp_path: Path) -> None:
     """In another process too, where texts have other hashes."""
     code = (
@@ -163,6 +165,7 @@ def valid(picture: Picture) -> None:
             graph_objects.Figure(data=panel["data"], layout=panel["layout"])
 
 
+@pytest.mark.slow
 def test_plotly_takes_the_pictures(program: Program, net: tuple[integraph.Network, Program]) -> None:
     drawn = [*all_kinds(), *all_hostile(), *pictures(subject(program)), *pictures(subject(net[1], net[0]))]
     assert len(drawn) > 12
@@ -209,6 +212,7 @@ def test_lower_bounds_are_rounded_down(bound: float) -> None:
     assert 0 <= Decimal(bound) - shown <= Decimal(bound) / 100
 
 
+@pytest.mark.slow
 def test_the_old_report_stays_until_the_new_one_is_whole(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +267,7 @@ def test_a_page_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not (tmp_path / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_figures_are_files(tmp_path: Path) -> None:
     told: list[str] = []
     program = integraph.compile("x^2*y")
@@ -284,6 +289,7 @@ def test_a_format_that_is_not_known_is_refused_first(formats: Any, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_large_program_makes_no_large_page(tmp_path: Path) -> None:
     net = transformer(tokens=8, width=16, heads=2, hidden=32, layers=1)
     graph = to_graph(net)

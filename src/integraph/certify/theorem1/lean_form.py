@@ -15,7 +15,7 @@ from flint import arb
 from integraph.certify.problem import Unprovable
 from integraph.certify.readout import output_weights
 from integraph.certify.theorem1.bumps import BallBumps
-from integraph.certify.theorem1.cells import Cells, Objects, cells
+from integraph.certify.theorem1.cells import ORDER, Cells, Objects, cells
 from integraph.certify.theorem1.entry import entry, exact_segments, form, registers, weighted
 from integraph.certify.theorem1.exponents import NONE, ExponentLanes, Exponents
 from integraph.clock import check_deadline
@@ -91,6 +91,9 @@ class _LeanReader:
         """Polynomials times whatever: φ_k φ_l would be something else."""
         if any(table.size > 1 for table in a.values()) and any(table.size > 1 for table in b.values()):
             raise Unprovable("two sums over bumps are multiplied")
+        degree = _degree(a) + _degree(b)
+        if degree >= ORDER:  # before it is multiplied out, which takes minutes
+            raise Unprovable(f"polynomials of degree {degree} are more than can be read")
         product: Sum = {}
         for m, table in a.items():
             self._into(product, {tuple(map(sum, zip(m, n, strict=True))): other for n, other in b.items()}, table)
@@ -228,3 +231,7 @@ class _LeanReader:
 def _risen(c: arb, delta: arb) -> arb:
     check_deadline()
     return c * delta.exp()
+
+
+def _degree(total: Sum) -> int:
+    return max(map(sum, total), default=0)

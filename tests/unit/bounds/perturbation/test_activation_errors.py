@@ -18,6 +18,7 @@ from integraph.numbers.intervals import Interval, affine
 from integraph.targets import activation
 from integraph.targets.activations import steepest_slope, value_range
 from networks import SMOOTH
+from slow import mostly_slow
 
 ENGINES = ("exact", "taylor")
 
@@ -33,8 +34,8 @@ def perturbed(xi: np.ndarray, eta: np.ndarray, engine: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "oracle"])
-@pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.1, 0.6])
-@pytest.mark.parametrize("K", [0.1, 1.0, 3.0, 20.0])
+@mostly_slow("delta", [1e-6, 1e-3, 0.1, 0.6], quick=1)
+@mostly_slow("K", [0.1, 1.0, 3.0, 20.0], quick=2)
 def test_lemma_5_holds(K: float, delta: float, engine: str) -> None:
     count = 40 if engine == "oracle" else 2000
     rng = np.random.default_rng(3)

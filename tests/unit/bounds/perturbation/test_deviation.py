@@ -14,6 +14,7 @@ from integraph.bounds.perturbation.gadget_ends import perturbed_ends
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 from law import examples
+from slow import mostly_slow
 from wrong_starts import OFF, PRECISE, SIDE, STARTS, check, disturbed, inside
 
 READING = [name for name in STARTS if operation(name).operands and STARTS[name](1.0)]
@@ -77,7 +78,7 @@ def test_bases_that_are_off_relatively(name: str, data: st.DataObject) -> None:
     check(name, ranges, right, wrong, off, tensors)
 
 
-@pytest.mark.parametrize("name", ["powers", "monomial", "spiral", "power_spiral"])
+@mostly_slow("name", ["powers", "monomial", "spiral", "power_spiral"], quick=3)
 @examples(40)
 @given(data=st.data())
 def test_rounded_tensors(name: str, data: st.DataObject) -> None:
@@ -99,7 +100,7 @@ def test_rounded_tensors(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("follows", [False, True])
-@pytest.mark.parametrize("name", ["shifted_softmax", "log_softmax", "log_sum_exp"])
+@mostly_slow("name", ["shifted_softmax", "log_softmax", "log_sum_exp"], quick=2)
 @examples(50)
 @given(data=st.data())
 def test_rows_of_scores(name: str, follows: bool, data: st.DataObject) -> None:

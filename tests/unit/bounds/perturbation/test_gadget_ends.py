@@ -14,12 +14,13 @@ from integraph.bounds.perturbation.gadget_ends import GRAPH_WRONG, perturbed_end
 from integraph.numbers.intervals import Interval
 from integraph.program.block import operation
 from law import examples
+from slow import mostly_slow
 from wrong_starts import PRECISE, STARTS, Numbers, check, disturbed, inside, run
 
 PRODUCTS = ("powers", "monomial", "spiral", "power_spiral")
 
 
-@pytest.mark.parametrize("name", STARTS)
+@mostly_slow("name", STARTS, quick=12)
 @examples(30)
 @given(data=st.data())
 def test_functions(name: str, data: st.DataObject) -> None:
@@ -60,7 +61,7 @@ def test_logarithms_and_variable_powers(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("reads", [0, 2])
-@pytest.mark.parametrize("name", PRODUCTS)
+@mostly_slow("name", PRODUCTS, quick=2)
 @examples(30)
 @given(data=st.data())
 def test_products(name: str, reads: int, data: st.DataObject) -> None:
@@ -126,7 +127,7 @@ def loose(name: str, ranges: Mapping[str, Interval], right: Numbers, tensors: Nu
     return max(float(bounds[role].off.max() / worst[role].max()) for role in bounds)
 
 
-@pytest.mark.parametrize("name", STARTS)
+@mostly_slow("name", STARTS, quick=1)
 def test_functions_are_not_far_from_tight(name: str) -> None:
     gadget = operation(name)
     x, low, high = np.linspace(-3, 3, 13), np.full(13, -3.0), np.full(13, 3.0)
@@ -157,6 +158,7 @@ def test_products_are_not_far_from_tight() -> None:
     assert loose("ln", ranges, {role: right[role] for role in "pz"}, {}) < 10
 
 
+@pytest.mark.slow
 def test_softmax_is_not_far_from_tight() -> None:
     h = np.full((1, 4), 0.25)
     rows = ([0.0, 1.0, -2.0, 3.0], [0.0, 30.0, 200.0, -50.0], [0.0, -1.0, -2.0, 0.0], [5.0] * 4, [-5.0] * 4)

@@ -181,6 +181,7 @@ def formulas(draw: st.DrawFn, inputs: int) -> Graph:
     return b.graph(pool)
 
 
+@pytest.mark.slow
 @examples(150)
 @given(st.data())
 def test_formulas_stay_inside(data: st.DataObject) -> None:

@@ -18,6 +18,7 @@ from integraph.numbers.multi_index import below
 from integraph.targets.function import Function, Table
 from law import examples
 from lazy import Lazy
+from slow import mostly_slow
 
 sympy = Lazy("sympy")
 
@@ -64,6 +65,7 @@ def test_gaussian_in_one_variable() -> None:
     two_sided(found, np.array([[3.0**k * hermite(k)(t).max()] for k in range(11)]), 1.1)
 
 
+@pytest.mark.slow
 def test_gaussian_in_three_variables() -> None:
     found = bounds("exp(-9*((x-.5)^2+(y-.5)^2+(z-.5)^2))", 6, loose=1.5)
     t = 3 * (np.linspace(0, 1, 20001) - 0.5)
@@ -88,7 +90,7 @@ def test_a_quotient_in_two_variables() -> None:
     two_sided(found, np.array([[np.abs(v).max()] for v in values]), 1.1)
 
 
-@pytest.mark.parametrize("text", ["exp(x)*exp(-x)", "(x+y)^2-x^2-2*x*y", "x/(1+y)-x*(1+y)^(-1)", "3", "0*x", "x-x"])
+@mostly_slow("text", ["exp(x)*exp(-x)", "(x+y)^2-x^2-2*x*y", "x/(1+y)-x*(1+y)^(-1)", "3", "0*x", "x-x"], quick=4)
 def test_derivatives_that_vanish(text: str) -> None:
     """Rounding and dependency leave a little; it stays little, and the search ends."""
     found = bounds(text, 3)
@@ -145,7 +147,7 @@ DEAD = {
 }
 
 
-@pytest.mark.parametrize("text", DEAD)
+@mostly_slow("text", DEAD, quick=3)
 def test_dead_ends_are_named(text: str) -> None:
     f = parse(text, "x y" if "y" in text else "x")
     why = explain(f, np.zeros(f.inputs), np.ones(f.inputs), 3)

@@ -20,6 +20,7 @@ from integraph.targets.expression import FUNCTIONS, Expression
 from law import examples
 from lazy import Lazy
 from mp_formulas import MP, along, formula, tapes
+from slow import mostly_slow
 
 sympy = Lazy("sympy")
 
@@ -80,7 +81,7 @@ SYMPY = {
 }
 
 
-@pytest.mark.parametrize("text", SYMPY)
+@mostly_slow("text", SYMPY, quick=2)
 def test_every_mixed_derivative(text: str) -> None:
     x, y = sympy.symbols("x y")
     names = {"x": x, "y": y, "e": sympy.E}

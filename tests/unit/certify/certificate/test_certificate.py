@@ -356,6 +356,7 @@ def test_sources_of_another_shape_are_refused() -> None:
             integraph.enclose(program, bits=bits)
 
 
+@pytest.mark.slow
 def test_rectifiers_keep_their_promise_whatever_epsilon() -> None:
     """Sizes are not negative though the ball around one reaches below 0, and k·norm may be larger than 1."""
     rng = np.random.default_rng(0)

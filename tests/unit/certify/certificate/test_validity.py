@@ -34,11 +34,12 @@ from integraph.certify.certificate.tree import Leaf, Split
 from integraph.certify.problem import Box
 from integraph.errors import FileError
 from law import examples
+from slow import mostly_slow
 
 pytest.importorskip("flint", reason="needs python-flint, which computes with balls")
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=1)
 def test_every_field_of_every_kind(case: Callable[[], Case], tmp_path: Path) -> None:
     """Every field with every odd value, and every number of the first nodes."""
     found = case()
@@ -93,7 +94,7 @@ def _divided(box: Box, depth: int, scale: float, random: Random) -> tuple[Split 
     return (Leaf(random.choice(BITS), (random.choice(bounds),)),)
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=1)
 def test_claims_that_only_computing_can_tell_from_true_ones(case: Callable[[], Case], tmp_path: Path) -> None:
     """Other boxes, other divisions, other bounds, other points, other bits; all of it well formed."""
     found = case()

@@ -23,13 +23,14 @@ from law import examples
 from mp_taylor import Escape, flow
 from networks import random_network
 from random_programs import programs
+from slow import mostly_slow
 
 EXACT = [case for case in CASES if not case.name.startswith("partition")]
 TIMES = (1.0, -0.5)
 
 
 @pytest.mark.parametrize("t", TIMES)
-@pytest.mark.parametrize("case", EXACT, ids=lambda case: case.name)
+@mostly_slow("case", EXACT, quick=6, ids=lambda case: case.name)
 def test_gadgets_hold_the_flow_of_their_terms(case: Case, t: float) -> None:
     program = case.program(t)
     for x in case.inputs(case.draw(np.random.default_rng(7), t, 2)).tolist():
@@ -45,7 +46,7 @@ def test_gadgets_hold_the_flow_of_their_terms(case: Case, t: float) -> None:
             assert abs(fine - near(value)) < 1e-28 * (1 + abs(fine))
 
 
-@pytest.mark.parametrize("case", EXACT, ids=lambda case: case.name)
+@mostly_slow("case", EXACT, quick=30, ids=lambda case: case.name)
 def test_wide_boxes_hold_their_points(case: Case) -> None:
     program, rng = case.program(1.0), np.random.default_rng(11)
     proved = 0
@@ -64,7 +65,7 @@ def test_wide_boxes_hold_their_points(case: Case) -> None:
     assert proved >= 4
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.wild is not None], ids=lambda case: case.name)
+@mostly_slow("case", [case for case in CASES if case.wild is not None], quick=4, ids=lambda case: case.name)
 def test_what_escapes_is_never_enclosed(case: Case) -> None:
     program, rng = case.program(1.0), np.random.default_rng(3)
     assert case.wild is not None
@@ -106,6 +107,7 @@ def test_rounded_controls_are_followed_as_stored(name: str) -> None:
             assert b.rel_accuracy_bits() > 200
 
 
+@pytest.mark.slow
 @examples(80)
 @given(programs(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-9, 1e-2]))
 def test_random_programs(program: Program, seed: int, wide: float) -> None:
@@ -123,7 +125,7 @@ def test_random_programs(program: Program, seed: int, wide: float) -> None:
         assert all(a.overlaps(b) for a, b in zip(*found, strict=True))
 
 
-@pytest.mark.parametrize(("activation", "method"), [*product(("tanh", "sigmoid", "gelu", "sin"), ("narrow", "wide"))])
+@mostly_slow(("activation", "method"), [*product(("tanh", "sigmoid", "gelu", "sin"), ("narrow", "wide"))], quick=2)
 def test_compiled_networks(activation: str, method: str) -> None:
     program = compile(random_network((2, 4, 1), activation), 1e-4, method=method, box=(-1, 1))
     rng = np.random.default_rng(2)

@@ -31,6 +31,7 @@ def _random(seed: int, size: float = 0.6) -> tuple[Program, np.ndarray]:
     return free(A=A, Q=Q * rng.integers(0, 2, Q.shape), b=b), rng.uniform(-0.5, 0.5, n)
 
 
+@pytest.mark.slow
 @examples(60)
 @given(SEEDS)
 def test_raw_systems_hold_the_flow(seed: int) -> None:

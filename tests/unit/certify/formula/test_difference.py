@@ -21,6 +21,7 @@ from integraph.certify.problem import Box, Unprovable
 from integraph.certify.search.bisection import uppers
 from integraph.errors import IntegraphError
 from law import examples
+from slow import mostly_slow
 from written_truth import boxes_around, changed, difference, flow, target
 
 LEAST = 1e-12
@@ -57,7 +58,7 @@ def faults(program: integraph.Program, problem: FormulaDifference, points: np.nd
     return wrong
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@mostly_slow("name", FORMULAS, quick=6)
 def test_all_formulas_are_proved(name: str) -> None:
     formula = FORMULAS[name]
     program = integraph.compile(formula.text, box=formula.box, variables=formula.variables)
@@ -71,8 +72,10 @@ def test_all_formulas_are_proved(name: str) -> None:
     assert integraph.check(proof, program, source).status == "proved"
 
 
-@pytest.mark.parametrize(
-    "name", ["sine, decay and a quotient", "Franke", "Planck", "softplus", "GELU", "interest", "Doppler", "rapidity"]
+@mostly_slow(
+    "name",
+    ["sine, decay and a quotient", "Franke", "Planck", "softplus", "GELU", "interest", "Doppler", "rapidity"],
+    quick=1,
 )
 def test_one_changed_number_is_never_overlooked(name: str) -> None:
     formula = FORMULAS[name]
@@ -171,7 +174,7 @@ DOMAINS = [  # source, the box of the program, where the proof is asked for, whe
 ]
 
 
-@pytest.mark.parametrize(("source", "compiled", "asked", "proved"), DOMAINS)
+@mostly_slow(("source", "compiled", "asked", "proved"), DOMAINS, quick=1)
 def test_domains(source: str, compiled: tuple[float, float], asked: tuple[float, float], proved: bool) -> None:
     program = integraph.compile(source, box=compiled, variables="x")
     proof = integraph.certify(program, source, 1e-12, box=[asked], boxes=400, progress=False, workers=1)
@@ -181,8 +184,10 @@ def test_domains(source: str, compiled: tuple[float, float], asked: tuple[float,
     assert faults(program, problem, points, [asked]) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "eps"), [("abs(x-0.3)", 1e-2), ("max(x, 1-x)", 1e-2), ("min(x^2, 0.3)", 1e-2), ("abs(x - y)*y", 0.05)]
+@mostly_slow(
+    ("source", "eps"),
+    [("abs(x-0.3)", 1e-2), ("max(x, 1-x)", 1e-2), ("min(x^2, 0.3)", 1e-2), ("abs(x - y)*y", 0.05)],
+    quick=1,
 )
 def test_smoothed_programs_have_their_error(source: str, eps: float) -> None:
     program = integraph.compile(source, eps)
@@ -197,7 +202,7 @@ def test_smoothed_programs_have_their_error(source: str, eps: float) -> None:
         assert 0.5 * program.budget.total < proof.seen <= proof.proven <= program.budget.total
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("source", "box", "reason"),
     [
         ("x*ln(x)", (0, 1), "ln(x) is not finite at x = 0"),
@@ -206,6 +211,7 @@ def test_smoothed_programs_have_their_error(source: str, eps: float) -> None:
         ("x^y", (0, 1), "x^y is not finite at x = 0, y = 0"),
         ("1/(x^2 - x^3 + 0.001)", (-1, 1), "1/(x^2 - x^3 + 0.001) may not be finite for -1 ≤ x ≤ 1"),
     ],
+    quick=3,
 )
 def test_without_a_bound_there_is_a_reason(source: str, box: tuple[float, float], reason: str) -> None:
     program = integraph.compile(source, box=box)
@@ -317,7 +323,7 @@ BREAKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BREAKS)
+@mostly_slow("what", BREAKS, quick=5)
 def test_deliberate_faults_are_noticed(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     where, name, how = BREAKS[what]
     if isinstance(where, dict):

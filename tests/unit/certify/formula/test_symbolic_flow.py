@@ -15,12 +15,13 @@ from integraph.certify.formula import symbolic_flow as writing
 from integraph.certify.formula import symbolic_rules, symbols
 from integraph.certify.formula.symbols import Symbol, SymbolTable, literal
 from integraph.certify.problem import Unprovable
+from slow import mostly_slow
 from written_truth import flow, of_tape, written
 
 X = np.array([0.3, 0.8])
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@mostly_slow("name", FORMULAS, quick=13)
 def test_all_formulas_as_they_are_compiled(name: str) -> None:
     """Against the formula by hand, which differs by what was rounded, and against the enclosed flow."""
     formula = FORMULAS[name]
@@ -81,7 +82,7 @@ STARTS = {  # gadget → how each target starts from (x, y), where the operand i
 
 
 @pytest.mark.parametrize("duration", [1.0, 0.375])
-@pytest.mark.parametrize("name", STARTS)
+@mostly_slow("name", STARTS, quick=4)
 def test_every_gadget_from_its_starts(name: str, duration: float) -> None:
     op = getattr(gadgets, name)
     r = Registers()

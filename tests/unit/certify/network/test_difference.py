@@ -16,6 +16,7 @@ from integraph.certify.problem import Box, Unprovable
 from law import examples
 from network_truth import difference
 from networks import EVERY, random_network
+from slow import mostly_slow
 
 SLACK = 1e-30  # of the true difference, which is known to 34 digits
 METHODS = ({}, {"method": "wide"}, {"method": "wide", "free": "decay"})
@@ -29,8 +30,8 @@ def compiled(
     return NetworkDifference(integraph.compile(network, 0.3 if "relu" in activation else eps, **options), network)
 
 
-@pytest.mark.parametrize("activation", EVERY)
-@pytest.mark.parametrize("options", METHODS)
+@mostly_slow("activation", EVERY, quick=1)
+@mostly_slow("options", METHODS, quick=2)
 def test_the_difference_at_a_point_is_the_true_one(activation: str, options: dict[str, str]) -> None:
     """Against the terms alone, integrated in 50 digits: 12 digits of a difference of 1e-6 or 1e-17."""
     problem = compiled(activation, **options)
@@ -44,8 +45,8 @@ def test_the_difference_at_a_point_is_the_true_one(activation: str, options: dic
         assert high - low <= 1e-3 * true + SLACK
 
 
-@pytest.mark.parametrize("activation", EVERY)
-@pytest.mark.parametrize("options", METHODS)
+@mostly_slow("activation", EVERY, quick=2)
+@mostly_slow("options", METHODS, quick=2)
 def test_no_point_of_a_box_exceeds_its_bound(activation: str, options: dict[str, str]) -> None:
     problem = compiled(activation, 1, (2, 5, 4, 1), **options)
 
@@ -69,7 +70,7 @@ def test_no_point_of_a_box_exceeds_its_bound(activation: str, options: dict[str,
     holds()
 
 
-@pytest.mark.parametrize("activation", EVERY)
+@mostly_slow("activation", EVERY, quick=1)
 @pytest.mark.parametrize("options", METHODS)
 def test_what_is_promised_is_proved_in_one_box(activation: str, options: dict[str, str]) -> None:
     problem = compiled(activation, 2, (2, 6, 5, 1), **options)
@@ -80,7 +81,7 @@ def test_what_is_promised_is_proved_in_one_box(activation: str, options: dict[st
     assert proof.lower <= proof.upper <= problem.program.budget.total
 
 
-@pytest.mark.parametrize("sizes", [(3, 4), (3, 1), (2, 3, 1)])
+@mostly_slow("sizes", [(3, 4), (3, 1), (2, 3, 1)], quick=1)
 def test_networks_without_a_linear_output_or_without_layers(sizes: tuple[int, ...]) -> None:
     for output in ("identity", "tanh", "sigmoid", "softplus"):
         network = random_network(sizes, "tanh", 3, output=output)
@@ -94,6 +95,7 @@ def test_networks_without_a_linear_output_or_without_layers(sizes: tuple[int, ..
             assert low - SLACK <= true <= high + SLACK
 
 
+@pytest.mark.slow
 def test_saturated_units_and_mixed_layers() -> None:
     rng = np.random.default_rng(5)
     network = integraph.network(
@@ -132,8 +134,8 @@ def test_units_of_rectifiers_that_never_switch() -> None:
         assert integraph.certify(program, network).status == "proved"
 
 
-@pytest.mark.parametrize("options", METHODS)
-@pytest.mark.parametrize("seed", range(2))
+@mostly_slow("options", METHODS, quick=1)
+@mostly_slow("seed", range(2), quick=1)
 def test_a_control_that_is_off_is_never_proved(options: dict[str, str], seed: int) -> None:
     """One stored number is changed; whatever is then proved is true, and the promise is not."""
     rng = np.random.default_rng(seed)
@@ -215,6 +217,7 @@ def test_time_rescaled_by_powers_of_two_is_the_same_proof() -> None:
     assert paced.upper == pytest.approx(plain.upper, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_wide_layers_need_the_norm() -> None:
     """With the sums of rows alone the promise, which was made with norms, could not be kept."""
     network = random_network((8, 64, 64, 64, 1), "tanh", 1, weight=1.5)
@@ -222,7 +225,7 @@ def test_wide_layers_need_the_norm() -> None:
     assert integraph.certify(program, network, boxes=1).status == "proved"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@mostly_slow("seed", range(60), quick=4)
 def test_random_networks_of_all_activations(seed: int) -> None:
     """Layers of all kinds and sizes, boxes with and without width, any construction: values as they are in float64."""
     rng = np.random.default_rng(seed)

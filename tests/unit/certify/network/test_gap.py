@@ -10,11 +10,12 @@ from integraph.certify.network.difference import limited
 from integraph.numbers.arb.conversion import intersection, largest, smallest
 from network_truth import difference
 from networks import EVERY, random_network
+from slow import mostly_slow
 
 GAP = 0.3
 
 
-@pytest.mark.parametrize("activation", EVERY)
+@mostly_slow("activation", EVERY, quick=2)
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_an_activated_output_has_a_difference_and_a_bound_near_it(activation: str, outputs: int) -> None:
     network = random_network((2, 3, outputs), "tanh", outputs, output=activation)
@@ -26,7 +27,7 @@ def test_an_activated_output_has_a_difference_and_a_bound_near_it(activation: st
     assert 0.999 * true <= proof.lower <= true <= proof.upper
 
 
-@pytest.mark.parametrize("activation", EVERY)
+@mostly_slow("activation", EVERY, quick=6)
 def test_what_is_left_by_decay_is_told_from_zero(activation: str) -> None:
     network = random_network((2, 4, 3, 1), "tanh", 5, output=activation)
     program = integraph.compile(network, method="wide", free="decay")
@@ -52,6 +53,7 @@ def test_two_enclosures_have_in_common_what_both_hold() -> None:
     assert not intersection(arb(0, 1), arb(5, 1)).is_finite(), "one of them is wrong: nothing is known"
 
 
+@pytest.mark.slow
 def test_wide_layers_are_read_out_by_one_register() -> None:
     network = random_network((3, 40, 40, 1), "tanh", 2, output="tanh")
     program = integraph.compile(network, 1e-5)

@@ -16,6 +16,7 @@ from integraph.certify.network.form import RelaxStep
 from integraph.gadgets import affine, product, ramp, relax, tanh
 from integraph.targets.activations import CUBIC, ROOT_2_PI
 from network_truth import difference
+from slow import mostly_slow
 
 Case = tuple[Program, list[tuple[object, ...]]]
 
@@ -118,7 +119,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=2)
 def test_what_is_proved_is_true(case: Callable[[], Case]) -> None:
     program, layers = case()
     network = integraph.network(layers)
@@ -157,6 +158,7 @@ def test_a_layer_in_which_no_unit_runs_leaves_no_norm(monkeypatch: pytest.Monkey
     assert max(counts) <= 4
 
 
+@pytest.mark.slow
 def test_a_box_of_all_numbers() -> None:
     layers = [([[1.0, 2.0]], [0.0], "tanh"), ([[1.0]], [0.0])]
     program = integraph.compile(layers, 1e-3)

@@ -21,6 +21,7 @@ from integraph.numbers.arb import conversion, matrices
 from integraph.numbers.arb.conversion import ZERO
 from network_truth import difference
 from networks import random_network
+from slow import mostly_slow
 
 SLACK = 1e-30
 POINTS = ((1.0, 1.0), (0.2, 0.7), (0.9, 0.0))
@@ -69,6 +70,7 @@ def faults() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_without_a_fault_there_is_none() -> None:
     assert faults() == []
 
@@ -161,7 +163,7 @@ MUTATIONS: dict[str, Patch] = {
 }
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@mostly_slow("name", MUTATIONS, quick=2)
 def test_a_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTATIONS[name](monkeypatch)
     assert faults() != []

@@ -20,6 +20,7 @@ from integraph.certify.search import pool
 from integraph.certify.search.bisection import BoxPart, Job, divide
 from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.certify.search.stop import Stop
+from slow import mostly_slow
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
@@ -59,7 +60,7 @@ def gone(found: set[int], within: float = 5.0) -> bool:
 
 
 @pytest.mark.usefixtures("at_once")
-@pytest.mark.parametrize(
+@mostly_slow(
     ("problem", "box", "options"),
     [
         (Waves(), SQUARE, {"goal": 2.0923, "gap": 1e-5}),
@@ -68,6 +69,7 @@ def gone(found: set[int], within: float = 5.0) -> bool:
         (Capricious(), UNIT, {"gap": 0.01, "boxes": 700}),
         (Pole(), Box((-1.0,), (1.0,)), {"goal": 1e9, "boxes": 1000}),
     ],
+    quick=1,
 )
 def test_the_same_tree_as_in_one_process(problem: Waves, box: Box, options: dict[str, float]) -> None:
     alone, shared = (search(problem, box, workers=workers, **options) for workers in (1, 2))  # type: ignore[arg-type]
@@ -95,6 +97,7 @@ def test_short_searches_and_one_worker_need_no_processes(tmp_path: Path, monkeyp
     assert pids(log) == {os.getpid()}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_a_killed_worker_loses_no_box(tmp_path: Path) -> None:
     log, killed = tmp_path / "log", set()
@@ -118,6 +121,7 @@ def test_a_killed_worker_loses_no_box(tmp_path: Path) -> None:
     assert gone(pids(log) - {os.getpid()})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_workers_that_die_of_their_boxes(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
@@ -127,6 +131,7 @@ def test_workers_that_die_of_their_boxes(tmp_path: Path) -> None:
     assert same(found, search(Slow(), UNIT, gap=1e-2, workers=1))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_when_all_die_the_rest_is_done_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "LOSSES", 2)
@@ -145,6 +150,7 @@ def test_a_mistake_in_a_problem_shows_here(monkeypatch: pytest.MonkeyPatch) -> N
         search(Faulty(), UNIT, gap=1e-3, workers=2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_a_problem_that_cannot_be_sent() -> None:
     problem = Waves()
@@ -154,6 +160,7 @@ def test_a_problem_that_cannot_be_sent() -> None:
     assert same(found, search(Waves(), SQUARE, gap=0.01, workers=1))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_the_time_budget_ends_the_pool(tmp_path: Path) -> None:
     log = tmp_path / "log"
@@ -165,6 +172,7 @@ def test_the_time_budget_ends_the_pool(tmp_path: Path) -> None:
     assert found.upper[0] >= 1.656
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_answers_to_jobs_that_were_given_up_are_not_those_to_others() -> None:
     problem, part = Slow(0.01), BoxPart(64, 64, (9.0,), None)
@@ -201,6 +209,7 @@ def script(folder: Path, problem: str, more: str = "") -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_work_goes_on_here_until_processes_are_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nobody waits for those who start; when they are there, they help, and the tree is the same."""
     monkeypatch.setattr(pool, "PATIENCE", 0.0)
@@ -213,6 +222,7 @@ def test_work_goes_on_here_until_processes_are_there(monkeypatch: pytest.MonkeyP
     assert gone(pids(log) - {os.getpid()})
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard(tmp_path: Path) -> None:
     log = tmp_path / "log"
     running = script(tmp_path, f"Slow(0.01, {str(log)!r})")
@@ -222,6 +232,7 @@ def test_a_script_without_a_guard(tmp_path: Path) -> None:
     assert len(pids(log)) == 3, "this one and two workers"
 
 
+@pytest.mark.slow
 def test_a_problem_of_the_script_itself_is_proved_by_one_process(tmp_path: Path) -> None:
     running = script(tmp_path, "Own()", "class Own(Slow): pass")
     out, err = running.communicate(timeout=60)
@@ -238,6 +249,7 @@ def begun(log: Path, count: int) -> set[int]:
     return pids(log)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_workers_and_keeps_the_bound(tmp_path: Path) -> None:
     log = tmp_path / "log"
     running = script(tmp_path, f"Slow(0.05, {str(log)!r})")
@@ -251,6 +263,7 @@ def test_an_interrupt_ends_the_workers_and_keeps_the_bound(tmp_path: Path) -> No
     assert gone(everyone)
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_workers_start(tmp_path: Path) -> None:
     running = script(tmp_path, "Slow(0.02)")
     assert running.stdout is not None
@@ -262,6 +275,7 @@ def test_an_interrupt_while_workers_start(tmp_path: Path) -> None:
     assert err == ""
 
 
+@pytest.mark.slow
 def test_workers_end_when_nobody_asks_any_more(tmp_path: Path) -> None:
     log = tmp_path / "log"
     running = script(tmp_path, f"Slow(0.05, {str(log)!r})")

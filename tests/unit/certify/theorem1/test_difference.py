@@ -27,6 +27,7 @@ from integraph.numbers.arb.conversion import precision
 from integraph.program import Block, Program
 from law import examples
 from random_programs import random_program
+from slow import mostly_slow
 
 F, RUNGE = "sin(3*x)*exp(-y)/(1+x*y)", "1/(1+25*(2*x-1)^2)"
 CASES: dict[str, tuple[Any, float, dict[str, Any]]] = {
@@ -94,7 +95,7 @@ def errors(name: str, x: np.ndarray, program: Program | None = None, engine: str
     return off
 
 
-@pytest.mark.parametrize("name", CASES)
+@mostly_slow("name", CASES, quick=2)
 def test_the_bound_holds_and_is_tight(name: str) -> None:
     upper, lower = found(name).upper[0], found(name).lower[0]
     assert lower <= upper <= 1.2 * max(lower, 1e-15)
@@ -105,7 +106,7 @@ def test_the_bound_holds_and_is_tight(name: str) -> None:
     assert off >= 0.5 * lower - 1e-10
 
 
-@pytest.mark.parametrize("name", CASES)
+@mostly_slow("name", CASES, quick=2)
 def test_values_at_points(name: str) -> None:
     x = points(name, 30, 1)
     problem = proof(name)
@@ -119,7 +120,7 @@ def test_values_at_points(name: str) -> None:
         assert (sizes[:, 1] - sizes[:, 0] <= 1e-15 * sizes[:, 1] + 1e-300).all()
 
 
-@pytest.mark.parametrize("name", CASES)
+@mostly_slow("name", CASES, quick=6)
 def test_every_box_has_its_points(name: str) -> None:
     """Boxes of all sizes, off the grid."""
     problem, rng = proof(name), np.random.default_rng(2)
@@ -134,7 +135,7 @@ def test_every_box_has_its_points(name: str) -> None:
     assert upper <= 1.001 * max(at) + 1e-6 * compiled(name).budget.total
 
 
-@pytest.mark.parametrize("name", LEAN)
+@mostly_slow("name", LEAN, quick=5)
 def test_a_second_opinion(name: str) -> None:
     """The closed forms, register by register, on thin balls."""
     problem = proof(name)
@@ -219,7 +220,7 @@ PLANTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "op", "tensor", "nth"), PLANTED)
+@mostly_slow(("name", "op", "tensor", "nth"), PLANTED, quick=1)
 @pytest.mark.parametrize("change", [0.25, 1e-6, 2.0**-40])
 def test_a_control_that_is_off(name: str, op: str, tensor: str, nth: int, change: float) -> None:
     """What is proved is still true, and the values are those of the altered program; or nothing is proved."""
@@ -236,6 +237,7 @@ def test_a_control_that_is_off(name: str, op: str, tensor: str, nth: int, change
     assert off.max() <= problem.upper(problem.box, 64)[0] + 4e-15
 
 
+@pytest.mark.slow
 def test_alterations_are_seen_at_all() -> None:
     """Most of them are still proved, and then with another error."""
     moved = 0

@@ -50,6 +50,7 @@ def test_a_product_reads_what_is_there_when_it_is_made() -> None:
     assert "logarithm" in proof.reason
 
 
+@pytest.mark.slow
 def test_differences_that_underflow_are_not_0() -> None:
     program = integraph.compile("sin(x)*sin(y)*sin(z)*sin(w)", 1e-1, order=1)
     zero = replace(

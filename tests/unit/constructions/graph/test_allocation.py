@@ -105,6 +105,7 @@ def test_width_against_depth(graph: Graph) -> None:
     assert least <= decayed.allocation.width
 
 
+@pytest.mark.slow
 @examples(80)
 @given(graphs(), st.sampled_from(("clean", "decay")))
 def test_what_is_freed_is_back_at_its_start(graph: Graph, free: str) -> None:

@@ -31,6 +31,7 @@ from integraph.targets.graph_builder import Builder
 from law import examples
 from multiprecision import PreciseFunctions, advance
 from random_graphs import graphs
+from slow import mostly_slow
 from transformers import to_graph, transformer
 
 PRECISE = PreciseFunctions(200)
@@ -71,7 +72,7 @@ def promised(name: str, free: str, r: float, count: int = 3) -> tuple[Parts, flo
     return parts, deviation(formula, program(chosen, r, name), formula.points(count))
 
 
-@pytest.mark.parametrize(("number", "name"), list(enumerate(FORMULAS)))
+@mostly_slow(("number", "name"), list(enumerate(FORMULAS)), quick=34)
 def test_formulas_keep_their_promise(number: int, name: str) -> None:
     free, r = POLICIES[number % 3]
     parts, seen = promised(name, free, r)
@@ -231,7 +232,7 @@ def test_attention(causal: bool) -> None:
 
 @pytest.mark.parametrize(("free", "r"), POLICIES)
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("gap", [0.0, 1.0, 30.0, 300.0, 1e4])
+@mostly_slow("gap", [0.0, 1.0, 30.0, 300.0, 1e4], quick=1)
 def test_sums_of_exponentials_keep_their_promise(gap: float, masked: bool, free: str, r: float) -> None:
     """Twice in a row, so that the second is computed in registers that were used; and not much is promised."""
     b = Builder()

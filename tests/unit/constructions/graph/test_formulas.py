@@ -11,6 +11,7 @@ from mpmath import mp, mpf
 import integraph
 from exact_formulas import FORMULAS, LIMITS, error
 from integraph.errors import EscapeError, SourceError, UsageError
+from slow import mostly_slow
 
 QBEE = {  # the states that the smallest quadratic system needs by QBee; for GELU it finds none
     "tanh(x)": 3,
@@ -22,7 +23,7 @@ QBEE = {  # the states that the smallest quadratic system needs by QBee; for GEL
 }
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@mostly_slow("name", FORMULAS, quick=28)
 def test_every_formula_to_twelve_digits(name: str) -> None:
     formula = FORMULAS[name]
     program = integraph.compile(formula.text, box=list(formula.box), variables=formula.variables)
@@ -58,6 +59,7 @@ def test_what_is_printed_names_the_source() -> None:
     assert "    p1' = −p1²" in text
 
 
+@pytest.mark.slow
 def test_theorem_1_is_a_choice() -> None:
     exact, lean = (integraph.compile("sin(x)*y", method=method) for method in (None, "lean"))
     assert "exact" in exact.source

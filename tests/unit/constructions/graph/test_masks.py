@@ -13,6 +13,7 @@ import integraph
 from integraph.errors import EscapeError
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
+from slow import mostly_slow
 
 Rows = Callable[[Builder, int], int]
 N = 3
@@ -98,7 +99,7 @@ def truth(op: str, scores: list[Any]) -> np.ndarray:
 
 @pytest.mark.parametrize("free", FREE)
 @pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=2)
 def test_a_mask_counts_together_with_all_scores(case: str, op: str, free: str) -> None:
     rows, scores = CASES[case]
     graph = graph_of(rows, op)

@@ -15,6 +15,7 @@ from integraph.constructions.graph import forms, rules
 from integraph.constructions.graph.forms import GraphForm
 from integraph.errors import SpecError
 from integraph.targets.graph_builder import Builder
+from slow import mostly_slow
 
 RNG = np.random.default_rng(5)
 Make = Callable[[Builder, int], int]
@@ -79,7 +80,7 @@ def _along(b: Builder, x: int, c: int) -> int:
     return b.apply("mul", c, b.apply("exp", b.apply("sum", x, data=((0, 1),))))
 
 
-@pytest.mark.parametrize("what", CONSTANT)
+@mostly_slow("what", CONSTANT, quick=1)
 def test_what_is_constant_on_the_box_keeps_its_shape(what: str) -> None:
     x, frees = RNG.uniform(size=(3, 6)), itertools.cycle(["keep", "clean", "decay", "keep", "decay", "clean", "clean"])
     for then, mixed in itertools.product(THEN, (_alone, _beside, _along)):

@@ -7,6 +7,7 @@ import pytest
 
 import integraph
 from integraph import Program
+from slow import mostly_slow
 from transformers import to_graph, transformer
 
 BOX = (-3.0, 3.0)
@@ -23,7 +24,7 @@ def far(program: Program, x: np.ndarray, wanted: np.ndarray, **options: object) 
 
 @pytest.mark.parametrize("gain", [1.0, 8.0])
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("free", ["keep", "clean", "decay"])
+@mostly_slow("free", ["keep", "clean", "decay"], quick=1)
 def test_two_layers(free: str, causal: bool, gain: float) -> None:
     """16 tokens × 32, 4 heads, GELU, pre-norm. With weights × 8 scores reach hundreds."""
     net = transformer(causal=causal, gain=gain)

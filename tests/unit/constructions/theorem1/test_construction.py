@@ -18,6 +18,7 @@ from integraph import Program
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.multi_index import count
 from law import examples
+from slow import mostly_slow
 from smooth_functions import SMOOTH, Smooth
 
 NAMED = {smooth.name: smooth for smooth in SMOOTH}
@@ -31,7 +32,7 @@ def kept(program: Program, smooth: Smooth, eps: float, **more: Any) -> None:
     assert smooth.error(program, **more) <= program.budget.total
 
 
-@pytest.mark.parametrize("smooth", SMOOTH, ids=lambda smooth: smooth.name)
+@mostly_slow("smooth", SMOOTH, quick=2, ids=lambda smooth: smooth.name)
 def test_lean(smooth: Smooth) -> None:
     program = integraph.compile(smooth.formula, smooth.eps, box=smooth.box, method="lean")
     kept(program, smooth, smooth.eps)
@@ -47,7 +48,7 @@ def test_remark(name: str) -> None:
     assert smooth.error(program, "taylor", count=16) <= program.budget.total  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", ["sine", "far away", "thin", "zero", "constant", "linear", "ten outputs"])
+@mostly_slow("name", ["sine", "far away", "thin", "zero", "constant", "linear", "ten outputs"], quick=6)
 def test_paper(name: str) -> None:
     """In as many bits as it needs, at a few points; float64 is refused."""
     smooth = NAMED[name]
@@ -146,6 +147,7 @@ def test_the_promise_in_real_arithmetic(method: str, box: tuple[float, float]) -
             assert abs(mpf(y) - wanted) <= program.budget.total + abs(wanted) * 2.0**-53
 
 
+@pytest.mark.slow
 def test_tolerances_below_rounding_are_refused() -> None:
     with pytest.raises(
         UsageError, match=r"eps = 1e-13: this cannot be promised: rounding of the controls to float64 may cost"
@@ -175,6 +177,7 @@ def test_python_functions_with_derivatives(method: str) -> None:
     assert smooth.error(program, count=points) <= 0.05
 
 
+@pytest.mark.slow
 def test_python_functions_with_values_only() -> None:
     smooth = Smooth("wave", "", lambda x, y: np.sin(3 * x) * np.exp(y), 1e-5, (-1.0, 0.5))
     program = integraph.compile(smooth.f, smooth.eps, box=smooth.box)

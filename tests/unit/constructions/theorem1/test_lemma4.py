@@ -19,6 +19,7 @@ from integraph.gadgets.partition import controls, rounded
 from law import examples
 from mp_taylor import integrate
 from multiprecision import PreciseFunctions, advance
+from slow import mostly_slow
 
 
 def program(d: int, N: int, c: float, delta: float, *, plus_one: bool, bits: int = 53) -> Program:
@@ -82,7 +83,7 @@ def test_table_1_by_closed_forms(d: int, N: int, c: float, delta: float) -> None
                 check(step, [mpf(v) for v in states[:, 0]], x, delta, N, c)
 
 
-@pytest.mark.parametrize(("d", "N", "c", "x"), [(1, 3, 4.0, [0.3]), (2, 2, 6.0, [0.8, 0.1]), (1, 2, 30.0, [0.95])])
+@mostly_slow(("d", "N", "c", "x"), [(1, 3, 4.0, [0.3]), (2, 2, 6.0, [0.8, 0.1]), (1, 2, 30.0, [0.95])], quick=1)
 def test_table_1_by_integration_of_the_papers_terms(d: int, N: int, c: float, x: list[float]) -> None:
     """Terms with the matrices computed from their definition, integrated by a method that knows none of our forms."""
     delta = 0.5
@@ -168,7 +169,7 @@ def test_float64_is_refused_where_it_would_fail() -> None:
         program(1, 7, 28.0, 0.5, plus_one=False)([0.05])  # had nobody said what it needs
 
 
-@pytest.mark.parametrize(("d", "N", "c", "delta"), [(1, 1, 3.0, 1.5), (2, 6, 40.0, 2.0), (3, 2, 1e4, 1.25)])
+@mostly_slow(("d", "N", "c", "delta"), [(1, 1, 3.0, 1.5), (2, 6, 40.0, 2.0), (3, 2, 1e4, 1.25)], quick=1)
 def test_the_remark_in_float64(d: int, N: int, c: float, delta: float) -> None:
     """Ones, ln(x + Δ) and ln(ψ + 1), by closed forms and from the terms."""
     p = program(d, N, c, delta, plus_one=True)

@@ -14,6 +14,7 @@ from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds
 from integraph.constructions.theorem1.unit_cube import unit_cube
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.intervals import Interval
+from slow import mostly_slow
 
 
 @pytest.mark.parametrize("order", [1, 2, 5])
@@ -38,6 +39,7 @@ def test_more_terms_than_any_eps_could_fit() -> None:
         integraph.compile("+".join(f"x{n}" for n in range(10)), 1.0, method="remark", order=4)
 
 
+@pytest.mark.slow
 def test_many_inputs_take_little_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     program = integraph.compile("x0*x1*x2*x3*x4*x5", 0.2, method="lean")
@@ -68,7 +70,7 @@ STRANGE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("name", STRANGE)
+@mostly_slow("name", STRANGE, quick=1)
 def test_searches_end(name: str) -> None:
     start = time.process_time()
     with pytest.raises(UsageError, match=r"not seen after \d+ values of .*; the best fit is off by about"):
@@ -76,6 +78,7 @@ def test_searches_end(name: str) -> None:
     assert time.process_time() - start < 60
 
 
+@pytest.mark.slow
 def test_a_slow_function_is_not_asked_for_ever() -> None:
     asked = 0
 
@@ -118,7 +121,7 @@ def test_where_high_orders_round_low_ones_are_tried(source: str) -> None:
     assert program.seen <= program.budget.total <= 1e-3
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("source", "eps", "options"),
     [
         ("1/(x+0.02)", 1e-6, {}),
@@ -127,6 +130,7 @@ def test_where_high_orders_round_low_ones_are_tried(source: str) -> None:
         ("sin(100*x)", 1e-6, {"width": 600}),
         ("1/(1 + 25*(2*x - 1)^2)", 1e-2, {"method": "remark"}),
     ],
+    quick=1,
 )
 def test_rounding_gets_its_share(source: str, eps: float, options: dict[str, object]) -> None:
     program = integraph.compile(source, eps, **{"method": "lean"} | options)  # type: ignore[arg-type]
@@ -136,11 +140,13 @@ def test_rounding_gets_its_share(source: str, eps: float, options: dict[str, obj
     assert program.width <= options.get("width", np.inf)
 
 
+@pytest.mark.slow
 def test_a_wider_limit_is_never_worse() -> None:
     sizes = [integraph.plan("1/(1 + 25*(2*x - 1)^2)", 1e-4, width=w).chosen.size for w in (28, 30, 33, 40, 100)]
     assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_polynomial_of_five_inputs_is_one_polynomial() -> None:
     assert integraph.plan("x1*x2*x3*x4*x5", 1e-3).chosen.N == 0
 
@@ -152,6 +158,7 @@ def test_a_pace_at_which_controls_underflow_promises_nothing() -> None:
     assert lost.budget is None
 
 
+@pytest.mark.slow
 def test_a_narrow_tent_is_seen() -> None:
     def tent(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, 1.0 - np.hypot(x - 0.37, y - 0.61) / 0.011)

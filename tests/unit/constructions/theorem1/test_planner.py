@@ -22,6 +22,7 @@ from integraph.errors import SourceError, UsageError
 from integraph.numbers.intervals import Interval
 from integraph.numbers.multi_index import below, count
 from integraph.program.box import interval
+from slow import mostly_slow
 from smooth_functions import SMOOTH, Smooth
 
 QUICK = ("sin(3*x + y)", 1e-2)
@@ -34,9 +35,12 @@ def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
     return 3000
 
 
-@pytest.mark.parametrize("method", ["lean", "remark", "paper"])
-@pytest.mark.parametrize(
-    "smooth", [s for s in SMOOTH if s.name in ("bump", "negative", "two outputs")], ids=lambda smooth: smooth.name
+@mostly_slow("method", ["lean", "remark", "paper"], quick=1)
+@mostly_slow(
+    "smooth",
+    [s for s in SMOOTH if s.name in ("bump", "negative", "two outputs")],
+    quick=2,
+    ids=lambda smooth: smooth.name,
 )
 def test_a_plan_is_what_is_built(method: str, smooth: Smooth) -> None:
     """W and D exactly (of the theorem: at most), terms at most, the bound of the promise."""
@@ -53,6 +57,7 @@ def test_a_plan_is_what_is_built(method: str, smooth: Smooth) -> None:
     assert f"{method}, order {chosen.order}, N = {chosen.N}" in program.source
 
 
+@pytest.mark.slow
 def test_the_cheapest_is_chosen() -> None:
     plan = integraph.plan(*QUICK)
     assert plan.by == "terms"
@@ -67,6 +72,7 @@ def test_the_cheapest_is_chosen() -> None:
     assert all(choice.width <= plan.chosen.width for choice in narrow.alternatives)
 
 
+@pytest.mark.slow
 def test_fewer_cells_would_not_do() -> None:
     """For an order the planner finds the fewest cells that its bounds allow: one less has a larger bound."""
     for n, eps in ((1, 1e-2), (2, 1e-3), (4, 1e-6)):
@@ -82,6 +88,7 @@ def test_fewer_cells_would_not_do() -> None:
         assert enough >= chosen.N
 
 
+@pytest.mark.slow
 def test_the_table() -> None:
     plan = integraph.plan(*QUICK)
     text = repr(plan)
@@ -100,6 +107,7 @@ def test_the_table() -> None:
     assert "smallest W·D (paper)" in repr(integraph.plan("x", 0.3, method="paper"))
 
 
+@pytest.mark.slow
 def test_the_smallest_width() -> None:
     """A width that is too small is refused with the smallest that is not, and that compiles."""
     smooth = Smooth("wave", QUICK[0], lambda x, y: np.sin(3 * x + y), 1e-2)

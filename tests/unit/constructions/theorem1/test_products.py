@@ -17,6 +17,7 @@ from integraph.constructions.theorem1.lemma4 import bootstrap, layout, required_
 from integraph.constructions.theorem1.products import NONE, Products, collect, expand, products
 from integraph.numbers.multi_index import below, count
 from law import examples
+from slow import mostly_slow
 
 DELTA = 1.25
 
@@ -74,7 +75,7 @@ def test_as_printed(d: int, N: int, n: int, m: int) -> None:
     assert (np.abs(program(x) - wanted) <= (relative + 1e-13) * large).all()
 
 
-@pytest.mark.parametrize(("d", "N", "n", "m"), SIZES)
+@mostly_slow(("d", "N", "n", "m"), SIZES, quick=4)
 def test_as_remarked(d: int, N: int, n: int, m: int) -> None:
     """float64 on two engines; the expansion is the same function as what it expands."""
     rng = np.random.default_rng(2)

@@ -22,12 +22,13 @@ from integraph.targets import Network, from_layers
 from law import examples
 from networks import EVERY, points, random_network
 from promises import UNIT, seen
+from slow import mostly_slow
 
 BOXES = [(0.0, 1.0), (-1.0, 1.0), (0.3, 0.3), (-500.0, 500.0), (999.0, 1001.0)]
 
 
 @pytest.mark.parametrize("box", BOXES, ids=str)
-@pytest.mark.parametrize("name", [n for n in EVERY if n != "exp"])
+@mostly_slow("name", [n for n in EVERY if n != "exp"], quick=10)
 def test_boxes(name: str, box: tuple[float, float]) -> None:
     """Sides of width 0 and of width 1000 enter the promise."""
     network = random_network((2, 5, 4, 1), name, seed=6)
@@ -279,6 +280,7 @@ def test_rectifiers_too_steep_are_refused() -> None:
         feedforward(network, 1e-8)
 
 
+@pytest.mark.slow
 def test_large_networks_compile() -> None:
     """784-512-512-10, linear in its size: no array larger than the weights."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ from integraph.program.box import interval
 from integraph.targets import from_layers
 from networks import EVERY, SMOOTH, random_network
 from promises import UNIT, seen
+from slow import mostly_slow
 
 FOUR = {"erf": 4, "gelu": 4, "gelu_tanh": 6}  # banks of activations that need more than three
 
@@ -79,7 +80,7 @@ def test_wide_with_decay(name: str) -> None:
         assert seen(program, network, box, "taylor", 8) <= 1e-12
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@mostly_slow("name", SMOOTH, quick=1)
 def test_engines_agree(name: str) -> None:
     """What the promise is about is eq. (1): engines that see only the terms must keep it too."""
     network = random_network((2, 4, 3, 2), name, seed=4)

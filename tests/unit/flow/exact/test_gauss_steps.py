@@ -12,6 +12,7 @@ from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets import affine, erf, gelu
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.program import Block
+from slow import mostly_slow
 
 RNG = np.random.default_rng(13)
 EXTREME = np.array(
@@ -65,9 +66,9 @@ def truth(c: int, driven: bool, w: float, h: float, y: float, x: float, t: float
 
 
 @pytest.mark.usefixtures("alone")
-@pytest.mark.parametrize("t", [1.0, 0.7, -1.3])
+@mostly_slow("t", [1.0, 0.7, -1.3], quick=2)
 @pytest.mark.parametrize(("gadget", "c", "driven"), [(gelu, 1, True), (erf, 2, False)])
-@pytest.mark.parametrize("size", [0.0, 1e-16, 1e-9, 7e-5])
+@mostly_slow("size", [0.0, 1e-16, 1e-9, 7e-5], quick=2)
 def test_all_three_ends_of_mpmath(gadget: object, c: int, driven: bool, size: float, t: float) -> None:
     """From h and y that are anything, w at 0 or near it."""
     x = np.concatenate([EXTREME, RNG.normal(0, 2, 60), RNG.uniform(-0.3, 0.3, 40)])

@@ -126,6 +126,7 @@ def rows_of(tokens: int, width: int, layers: int) -> Program:
     return build(r, segments, x)
 
 
+@pytest.mark.slow
 def test_how_many_inputs_at_once() -> None:
     assert chunk_of(every_kind()) == chunk_size.CHUNK
     assert chunk_of(rows_of(64, 32, 2)) == chunk_of(rows_of(64, 32, 40)) > chunk_size.SMALLEST  # depth does not matter

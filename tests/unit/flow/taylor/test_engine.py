@@ -31,6 +31,7 @@ from integraph.gadgets import (
     softmax,
     tanh,
 )
+from slow import mostly_slow
 from taylor_programs import free, ln_program, program_of, relative, tanh_program
 
 RNG = np.random.default_rng(5)
@@ -52,7 +53,7 @@ def test_the_tolerance_is_used() -> None:
     assert 1e-14 < errors[2] < 0.1 * errors[1] < 0.01 * errors[0]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@mostly_slow("seed", range(6), quick=5)
 def test_free_form_blocks_against_mpmath(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 3 + seed % 3

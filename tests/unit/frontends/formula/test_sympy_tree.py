@@ -150,6 +150,7 @@ def test_nothing_is_written_that_no_output_needs() -> None:
     assert [step.op for step in found.steps].count("neg") == 1
 
 
+@pytest.mark.slow
 def test_deep_expressions() -> None:
     deep = x
     for _ in range(250):

@@ -15,6 +15,7 @@ from integraph.frontends import jax as reader
 from integraph.targets.graph import Graph
 from law import examples
 from lazy import Lazy
+from slow import mostly_slow
 from transformers import EPS, Transformer, to_graph, transformer
 
 jax, jnp, nn = Lazy("jax"), Lazy("jax.numpy"), Lazy("jax.nn")
@@ -95,7 +96,7 @@ ELEMENTWISE = {  # of numbers in (0.1, 0.9)
 }
 
 
-@pytest.mark.parametrize("name", ELEMENTWISE)
+@mostly_slow("name", ELEMENTWISE, quick=28)
 def test_elementwise(name: str) -> None:
     check(ELEMENTWISE[name], RNG.uniform(0.1, 0.9, SHAPE))
 
@@ -149,7 +150,7 @@ STRUCTURE = {
 }
 
 
-@pytest.mark.parametrize("name", STRUCTURE)
+@mostly_slow("name", STRUCTURE, quick=13)
 def test_structure(name: str) -> None:
     check(STRUCTURE[name], RNG.standard_normal(SHAPE))
 
@@ -168,7 +169,7 @@ def test_arrays_without_entries(name: str) -> None:
     check(EMPTY[name], np.array([[0.25, 0.5, -1.0]]))
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("spec", "constant"),
     [("ij,jk->ik", WEIGHTS), ("ij,kj->ik", None), ("ij,ik->ijk", None), ("ij,ij->", None), ("ij,bij->bi", CUBE)]
     + [
@@ -178,6 +179,7 @@ def test_arrays_without_entries(name: str) -> None:
         ("ij,j->i", WEIGHTS[:, 0]),
         ("ij,ij->i", None),
     ],
+    quick=9,
 )
 @pytest.mark.parametrize("swapped", [False, True])
 def test_products(spec: str, constant: np.ndarray | None, swapped: bool) -> None:
@@ -226,7 +228,7 @@ ONE_NODE = {  # written by jax.nn or by hand, and the one operation that it is
 }
 
 
-@pytest.mark.parametrize("name", ONE_NODE)
+@mostly_slow("name", ONE_NODE, quick=12)
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_activations_are_one_node(name: str, scale: float) -> None:
     f, op = ONE_NODE[name]
@@ -276,7 +278,7 @@ def test_masks_that_are_numbers_beside_infinity() -> None:
         check(lambda x, rows=rows: rows(jnp.where(TRI, x, jnp.array([0.5, -1e9, -jnp.inf]))), x)
 
 
-@pytest.mark.parametrize("axis", [0, 1, (0, 1), None])
+@mostly_slow("axis", [0, 1, (0, 1), None], quick=1)
 @pytest.mark.parametrize("shift", [0.0, 400.0, -4000.0])
 def test_sums_of_exponentials(axis: int | tuple[int, ...] | None, shift: float) -> None:
     x = shift + 20 * RNG.standard_normal(SHAPE)
@@ -291,13 +293,14 @@ def test_sums_of_exponentials(axis: int | tuple[int, ...] | None, shift: float) 
         assert not {"ln", "softmax", "exp"} & set(used)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2, (0, 2), (2, 0)])
+@mostly_slow("axis", [0, 1, 2, (0, 2), (2, 0)], quick=2)
 def test_softmax_over_any_axes(axis: int | tuple[int, ...]) -> None:
     x = RNG.standard_normal((2, 3, 4))
     check(lambda x: nn.softmax(x, axis), x)
     check(lambda y: nn.softmax(y, axis, where=x > -1), x)
 
 
+@pytest.mark.slow
 def test_attention_of_jax() -> None:
     """jax.nn.dot_product_attention takes its softmax in float32."""
     x = RNG.standard_normal((1, 5, 2, 3))
@@ -369,6 +372,7 @@ KNOWN: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.slow
 @examples(60)
 @given(VALUES)
 def test_any_function(tree: Any) -> None:

@@ -18,6 +18,7 @@ from integraph.errors import FileError, IntegraphError, SourceError
 from integraph.frontends import keras, network
 from keras_files import KERNELS, Config, archive, configuration, fill, weights
 from lazy import Lazy
+from slow import mostly_slow
 
 h5py = Lazy("h5py")
 
@@ -303,7 +304,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@mostly_slow("name", CONFIGS, quick=34)
 def test_configurations(tmp_path: Path, name: str) -> None:
     given, message = CONFIGS[name]
     if callable(given):
@@ -366,6 +367,7 @@ def leaves(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from leaves(value, (*path, key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("functional", [False, True])
 def test_any_part_of_the_configuration_may_be_anything(tmp_path: Path, functional: bool) -> None:
     """Never another exception than ours."""
@@ -393,7 +395,7 @@ def flips(data: bytes, seed: int, count: int) -> Iterator[bytes]:
         yield data[: rng.integers(len(data))]
 
 
-@pytest.mark.parametrize("suffix", [".keras", ".h5"])
+@mostly_slow("suffix", [".keras", ".h5"], quick=1)
 def test_damage(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     good = (archive(path) if suffix == ".keras" else legacy(path)).read_bytes()

@@ -18,6 +18,7 @@ from integraph.frontends import network
 from integraph.targets import Network
 from keras_models import outputs, precision, save
 from lazy import Lazy
+from slow import mostly_slow
 
 h5py = Lazy("h5py")
 
@@ -70,7 +71,7 @@ ACTIVATIONS = ["linear", "relu", "silu", "swish", "sigmoid", "softplus", "expone
 SHAPES = [(1, (1,)), (3, (5, 2)), (8, (2, 9, 1, 4)), (20, (3, 6, 12, 6, 3, 2))]
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@mostly_slow("activation", ACTIVATIONS, quick=4)
 @pytest.mark.parametrize(("d", "widths"), SHAPES)
 def test_dense(keras: Any, tmp_path: Path, d: int, widths: tuple[int, ...], activation: str) -> None:
     def dense(n: int) -> Callable[[], Any]:
@@ -378,6 +379,7 @@ def test_refused(keras: Any, tmp_path: Path, name: str, suffix: str) -> None:
     assert path.name in str(caught.value)
 
 
+@pytest.mark.slow
 def test_quantised_is_refused(keras: Any, tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
     with warnings.catch_warnings():

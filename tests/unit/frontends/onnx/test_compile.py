@@ -15,12 +15,13 @@ from integraph.errors import SourceError, UsageError  # noqa: E402
 from onnx_graphs import MASKS, NORMS, block, model, runtime  # noqa: E402
 from onnx_models import Builder, reference  # noqa: E402
 from onnx_operators import CASES, FUNCTIONS  # noqa: E402
+from slow import mostly_slow  # noqa: E402
 
 BOX = (-3.0, 3.0)
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("mask", MASKS)
+@mostly_slow("mask", MASKS, quick=2)
 def test_a_transformer_block(mask: str, norm: str) -> None:
     """Attention, MLP, layer norms and residuals; both ways to write a layer norm, every way to mask."""
     for dtype, tolerance, truth in ((np.float32, 3e-6, runtime), (np.float64, 1e-13, evaluated)):

@@ -21,6 +21,7 @@ from integraph.frontends.onnx import read  # noqa: E402
 from integraph.targets import Network  # noqa: E402
 from law import examples  # noqa: E402
 from onnx_models import ACTIVATIONS, DENSE, OPSETS, Builder, net, one, reference  # noqa: E402
+from slow import mostly_slow  # noqa: E402
 
 CASES = [(opset, name) for opset in OPSETS for name, (_, first, _) in ACTIVATIONS.items() if opset >= first]
 
@@ -42,7 +43,7 @@ def agree(network: Network, want: Any, X: Any, tolerance: float = 1e-12) -> None
     assert np.abs(network(X) - want).max() <= tolerance * max(1.0, np.abs(want).max())
 
 
-@pytest.mark.parametrize(("opset", "name"), CASES)
+@mostly_slow(("opset", "name"), CASES, quick=122)
 def test_every_activation_in_every_opset(opset: int, name: str) -> None:
     rng = np.random.default_rng(opset)
     model = net(rng, opset, name, [3, 7, 2, 4])
@@ -69,7 +70,7 @@ def test_the_network_is_the_file(case: tuple[int, str], sizes: list[int], d: int
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("opset", [7, 9, 11, 13, 17, 21, 24])
+@mostly_slow("opset", [7, 9, 11, 13, 17, 21, 24], quick=2)
 def test_onnxruntime_agrees(opset: int, dtype: type) -> None:
     compared = 0
     for name, (_, first, _) in ACTIVATIONS.items():
@@ -381,8 +382,8 @@ def test_a_file_says_its_name(tmp_path: Path) -> None:
         assert read(given_path).source == "net.onnx"
 
 
-@pytest.mark.parametrize("dynamo", [False, True])
-@pytest.mark.parametrize("activation", ["Tanh", "GELU", "SiLU", "Softplus", "PReLU", "LeakyReLU", "BatchNorm1d"])
+@mostly_slow("dynamo", [False, True], quick=1)
+@mostly_slow("activation", ["Tanh", "GELU", "SiLU", "Softplus", "PReLU", "LeakyReLU", "BatchNorm1d"], quick=1)
 def test_torch_exports(tmp_path: Path, activation: str, dynamo: bool) -> None:
     torch = pytest.importorskip("torch", reason="exports from torch")
     if dynamo:

@@ -20,6 +20,7 @@ from integraph.frontends.onnx import NEWEST, read  # noqa: E402
 from integraph.targets import Network  # noqa: E402
 from law import examples  # noqa: E402
 from onnx_models import LATEST, Builder, net, one  # noqa: E402
+from slow import mostly_slow  # noqa: E402
 
 W = np.random.default_rng(7).normal(size=(4, 3))
 BN = "BatchNormalization"
@@ -347,7 +348,7 @@ def test_size_is_checked_before_reading(tmp_path: Path) -> None:
         read(one(lambda b: b.node("Tanh", "x")), max_bytes=10)
 
 
-@pytest.mark.parametrize("way", ["Concat", "Cast", "Transpose", "Tanh"])
+@mostly_slow("way", ["Concat", "Cast", "Transpose", "Tanh"], quick=1)
 def test_small_files_that_unfold_are_refused(way: str) -> None:
     def build(b: Builder) -> str:
         c, x = b.number(np.ones((30_000, 3))), "x"
@@ -417,6 +418,7 @@ def test_rows_of_a_fixed_batch_stay_where_they_are() -> None:
         read(b.model(output, (2, 4)))
 
 
+@pytest.mark.slow
 def test_long_graphs_do_not_carry_all_their_notes() -> None:
     b, value = Builder(), "x"
     for _ in range(3000):

@@ -14,6 +14,7 @@ onnx = pytest.importorskip("onnx", reason="reads ONNX")
 import integraph  # noqa: E402
 from integraph.frontends.onnx import read_graph  # noqa: E402
 from onnx_graphs import MASKS, NORMS, SIZES, agree, block, check, model, ops, runtime  # noqa: E402
+from slow import mostly_slow  # noqa: E402
 
 PLAIN = {"input", "constant", "add", "sub", "mul", "div", "sum", "power", "sqrt", "matmul", "softmax", "gelu"}
 MOVES = {"reshape", "transpose"}
@@ -21,7 +22,7 @@ MOVES = {"reshape", "transpose"}
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("mask", MASKS)
+@mostly_slow("mask", MASKS, quick=4)
 def test_a_block(mask: str, norm: str, sizes: str) -> None:
     graph = check(block(mask, norm, sizes), ("N", 5, 8))
     assert ops(graph) <= PLAIN | MOVES
@@ -85,7 +86,7 @@ def exported(path: Path, module: Any, x: Any, dynamo: bool) -> None:
         torch.onnx.export(module.eval().double(), (x,), path, dynamo=dynamo, verbose=False, **more)
 
 
-@pytest.mark.parametrize("dynamo", [True, False])
+@mostly_slow("dynamo", [True, False], quick=1)
 def test_attention_that_torch_exports(tmp_path: Path, dynamo: bool) -> None:
     torch = pytest.importorskip("torch", reason="exports modules")
 
@@ -110,6 +111,7 @@ def test_attention_that_torch_exports(tmp_path: Path, dynamo: bool) -> None:
     assert ops(graph) <= PLAIN | MOVES | {"slice"}
 
 
+@pytest.mark.slow
 def test_an_encoder_layer_that_torch_exports(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="exports modules")
     torch.manual_seed(1)

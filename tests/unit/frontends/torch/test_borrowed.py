@@ -16,6 +16,7 @@ from torch_modules import F, Forward, Traced, check, linear, nn, refused, same, 
 pytestmark = pytest.mark.usefixtures("seeded_torch")
 
 
+@pytest.mark.slow
 def test_hooks_parametrizations_and_subclasses_are_not_overlooked() -> None:
     from torch.nn.utils.parametrizations import weight_norm
 
@@ -59,6 +60,7 @@ def test_global_hooks() -> None:
         handle.remove()
 
 
+@pytest.mark.slow
 def test_wrappers() -> None:
     net = nn.Sequential(linear(), nn.Tanh())
     wanted = reader.read(net)
@@ -98,6 +100,7 @@ def test_a_forward_that_seeds_does_not_seed_for_others() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
+@pytest.mark.slow
 def test_grad_and_inference_modes_do_not_matter() -> None:
     net = Traced(nn.Sequential(linear(), nn.Tanh()))
     wanted = reader.read(net)
@@ -132,6 +135,7 @@ def test_computed_constants_are_float64() -> None:
     check(module)
 
 
+@pytest.mark.slow
 def test_low_precision_is_noted() -> None:
     module = Forward(lambda m, x: m.l(x.bfloat16().float()), l=nn.Linear(3, 4))
     assert "torch rounds values to torch.bfloat16" in reader.read(module).notes[0]

@@ -13,6 +13,7 @@ import pytest
 
 from integraph.errors import UsageError
 from integraph.frontends import torch as reader
+from slow import mostly_slow
 from torch_modules import F, Forward, Traced, linear, nn, parts, refused, torch
 
 pytestmark = pytest.mark.usefixtures("seeded_torch")
@@ -72,7 +73,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@mostly_slow("name", REFUSED, quick=2)
 def test_refused(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     forward, wanted = REFUSED[name]
     module = Forward(forward, back=linear(4, 3), **{**parts(), "l3": linear(), "one": linear(1, 4)})
@@ -93,7 +94,7 @@ def test_residual_connection_of_plain_layers() -> None:
     refused(nn.Sequential(Block(), linear()), "op 3 aten.add", "layer '0'", "residual connections")
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
+@mostly_slow("value", [math.nan, math.inf], quick=1)
 @pytest.mark.parametrize("wrap", [lambda net: net, Traced])
 def test_weights_that_are_not_finite(value: float, wrap: Callable[[nn.Module], nn.Module]) -> None:
     for index in (0, 2):
@@ -169,6 +170,7 @@ def test_no_forward() -> None:
     refused(Hollow(), "did not call super().__init__()")
 
 
+@pytest.mark.slow
 def test_a_plain_sequential_does_not_start_the_tracer() -> None:
     code = (
         "import sys, torch\nfrom torch import nn\nbefore = set(sys.modules)\n"

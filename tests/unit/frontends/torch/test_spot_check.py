@@ -15,6 +15,7 @@ import pytest
 
 from integraph.errors import SourceError
 from integraph.frontends import torch as reader
+from slow import mostly_slow
 from torch_modules import Forward, agree, check, linear, nn, points, refused, torch
 
 pytestmark = pytest.mark.usefixtures("seeded_torch")
@@ -78,7 +79,7 @@ UNSEEN: dict[str, Callable[[], nn.Module]] = {  # what no graph shows: read righ
 }
 
 
-@pytest.mark.parametrize("name", UNSEEN)
+@mostly_slow("name", UNSEEN, quick=3)
 def test_what_no_graph_shows(name: str) -> None:
     """The network agrees with the module, row by row and in a batch, or there is none."""
     module = UNSEEN[name]()
@@ -119,6 +120,7 @@ def test_operations_of_others() -> None:
         refused(module, "zz", inputs=3)
 
 
+@pytest.mark.slow
 def test_threads() -> None:
     """Modules are read one at a time, and what is silenced meanwhile speaks again."""
     before = (sys.stdout, sys.stderr, logging.root.manager.disable)

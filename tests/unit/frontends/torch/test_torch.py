@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from integraph.frontends import torch as reader
+from slow import mostly_slow
 from torch_modules import (
     ACTIVATIONS,
     RNG,
@@ -31,7 +32,7 @@ from torch_modules import (
 pytestmark = pytest.mark.usefixtures("seeded_torch")
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@mostly_slow("name", ACTIVATIONS, quick=6)
 @pytest.mark.parametrize("depth", [1, 2, 4, 6])
 def test_random_nets(name: str, depth: int) -> None:
     d = int(RNG.integers(1, 21))
@@ -47,13 +48,13 @@ def test_random_nets(name: str, depth: int) -> None:
             np.testing.assert_array_equal(layer.b, m.bias.detach().numpy())
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@mostly_slow("name", ACTIVATIONS, quick=1)
 def test_sequential_and_forward_give_the_same_network(name: str) -> None:
     net = mlp(5, (7, 3, 2), ACTIVATIONS[name])
     same(reader.read(net), check(Traced(net)))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@mostly_slow("dtype", ["float32", "float64", "bfloat16", "float16"], quick=2)
 @pytest.mark.parametrize("wrap", [lambda net: net, Traced])
 def test_weights_are_as_stored(dtype: str, wrap: Callable[[nn.Module], nn.Module]) -> None:
     net = mlp(3, (5, 2), nn.Tanh, getattr(torch, dtype))
@@ -93,6 +94,7 @@ def test_batch_norm_uses_its_running_statistics(wrap: Callable[[nn.Module], nn.M
     assert all(torch.equal(before[name], tensor) for name, tensor in net.state_dict().items())
 
 
+@pytest.mark.slow
 def test_prelu() -> None:
     net = nn.Sequential(linear(), nn.PReLU(dtype=torch.float64), linear(4, 4), nn.PReLU(4, dtype=torch.float64))
     with torch.no_grad():
@@ -102,7 +104,7 @@ def test_prelu() -> None:
     same(found, check(Traced(net)))
 
 
-@pytest.mark.parametrize("beta", [1.0, 2.0, 3.0])
+@mostly_slow("beta", [1.0, 2.0, 3.0], quick=2)
 def test_softplus(beta: float) -> None:
     net = nn.Sequential(linear(), nn.Softplus(beta), linear(4, 2))
     found = check(net)
@@ -207,7 +209,7 @@ def remember(module: Any, x: Any) -> Any:
     return torch.tanh(module.last)
 
 
-@pytest.mark.parametrize("name", FORWARDS)
+@mostly_slow("name", FORWARDS, quick=2)
 def test_forward(name: str) -> None:
     module = Forward(FORWARDS[name], **parts())
     before = {key for m in module.modules() for key in vars(m)}
@@ -229,6 +231,7 @@ def test_one_tensor_in_a_dictionary() -> None:
     same(reader.read(module), reader.read(module.l))
 
 
+@pytest.mark.slow
 def test_composites_become_one_layer() -> None:
     for name, wanted in (
         ("siren", "sin"),
@@ -250,6 +253,7 @@ def test_siren_has_all_digits() -> None:
     check(net, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_layer_that_is_used_first_gives_the_inputs() -> None:
     """Registered in another order than used."""
     module = Forward(lambda m, x: m.last(torch.tanh(m.first(x))), last=linear(7, 1), first=linear(3, 7))

@@ -18,6 +18,7 @@ from integraph.gadgets.functions.namespace import Functions
 from integraph.numbers.arb.conversion import interval
 from law import examples
 from multiprecision import PreciseFunctions
+from slow import mostly_slow
 
 PRECISE = PreciseFunctions(200)
 NO_TOP = np.array([[arb(0)]], object)
@@ -31,7 +32,7 @@ def _reference(name: str, *values: float) -> mpf:
     return getattr(PRECISE, name)(*map(PRECISE.exactly, values))
 
 
-@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+@mostly_slow("name", sorted(ARGUMENTS), quick=16)
 @examples(60)
 @given(data=st.data())
 def test_corners_and_points_stay_inside(name: str, data: st.DataObject) -> None:

@@ -25,6 +25,7 @@ from integraph.targets.expression import FUNCTIONS, Expression, Tape
 from law import examples
 from lazy import Lazy
 from mp_formulas import MP, REAL, along, formula, tapes
+from slow import mostly_slow
 
 sympy = Lazy("sympy")
 
@@ -69,7 +70,7 @@ def test_coefficients_of_each_function_over_a_ball(name: str, a: float, b: float
         assert holds(c, wanted), (name, ends, x, c, wanted)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@mostly_slow("name", SMOOTH, quick=21)
 def test_coefficients_over_a_narrow_ball_are_nearly_their_range(name: str) -> None:
     low, high = DOMAINS.get(name, (-2, 2))
     for middle in np.linspace(low, high, 9)[1:-1]:
@@ -138,7 +139,7 @@ SYMPY = [
 ]
 
 
-@pytest.mark.parametrize("text", SYMPY)
+@mostly_slow("text", SYMPY, quick=2)
 def test_every_mixed_derivative_over_boxes(text: str) -> None:
     """Thirty boxes of every size, three points in each, all |α| ≤ 4: 1350 cases for each formula."""
     x, y = sympy.symbols("x y")

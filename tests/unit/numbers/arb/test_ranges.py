@@ -15,6 +15,7 @@ from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import interval
 from law import examples
 from range_vectors import VECTORS
+from slow import mostly_slow
 
 RADIUS = 2.0**-28  # a ball's radius has 30 bits
 
@@ -93,7 +94,7 @@ def _reals(name: str) -> st.SearchStrategy[float]:
     return st.floats(-1e6, 1e6) | st.floats(-4, 4) | st.floats(-1e-5, 1e-5)
 
 
-@pytest.mark.parametrize("name", sorted(TRUTH))
+@mostly_slow("name", sorted(TRUTH), quick=12)
 @examples(60)
 @given(data=st.data())
 def test_points_stay_inside(name: str, data: st.DataObject) -> None:
