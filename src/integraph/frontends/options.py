@@ -43,7 +43,7 @@ class ReadOptions:
         """How many inputs there are, where shapes of arguments have no meaning."""
         if self.inputs is not None and not isinstance(self.inputs, int):
             raise UsageError(
-                f"inputs = {self.inputs!r}: shapes of arguments are for Python functions with method='exact'; "
+                f"inputs = {self.inputs!r}: shapes of arguments are for method='exact' of a Python function; "
                 "else say how many"
             )
         return self.inputs
