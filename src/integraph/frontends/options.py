@@ -44,7 +44,7 @@ class ReadOptions:
         """How many inputs there are, where shapes of arguments have no meaning."""
         if self.inputs is not None and not isinstance(self.inputs, int):
             raise UsageError(
-                "shapes of arguments are for Python functions with method='exact'; else say how many",
+                "shapes of arguments are for method='exact' of a Python function; else say how many",
                 argument="inputs",
                 value=self.inputs,
             )
