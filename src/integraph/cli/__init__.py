@@ -1,5 +1,8 @@
-"""The `integraph` command: one file for each of its subcommands, `output` for what they share.
+"""The `integraph` command.
 
 A subcommand is a function that returns an `Answer`: the same facts as data, which `--json` prints, and as text.
-Nothing is imported before it is needed, so that help is there at once.
+Nothing is imported before it is needed, so that help appears at once.
+
+Read `start` and `app`, then `output`, which all subcommands share, `options` and `inputs`, and one of `commands`.
+`paths`, `points` and `csv_table` read and write files; `facts`, `sparkline`, `terminal` and `timing` are for the screen.
 """

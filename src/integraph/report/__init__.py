@@ -1,4 +1,10 @@
-"""Reports: one HTML file about one program, which needs nothing but a browser."""
+"""Reports: one HTML file about one program, which needs nothing but a browser.
+
+Everything that a program or a source says is escaped; the page runs only its own script, by the hash of its text.
+
+Read `contents`, the sections in order, with `error_summary`; `report_file` and `page` make the file, `markup` and
+`mathml` its HTML, `plotly_renderer`, `panel_layout` and `colours` its pictures.
+"""
 
 from __future__ import annotations
 
