@@ -10,7 +10,7 @@ import typer
 from integraph.cli.commands import bench, certify, compare, compile, evaluate, paper, plan, report, trace
 from integraph.cli.commands import info as showing
 from integraph.cli.output import GOOD, INTERRUPTED, MISUSE, ParserError, fail, telling
-from integraph.cli.streams import prepare
+from integraph.cli.terminal import prepare
 
 app = typer.Typer(
     name="integraph",

@@ -10,20 +10,20 @@ import errno
 import functools
 import inspect
 import json
+import math
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 from typer.models import ArgumentInfo
 
-from integraph.cli.plain import plain
-from integraph.cli.streams import silence
-from integraph.cli.terminal import put, remark
+from integraph.cli.terminal import put, remark, silence
 from integraph.cli.terminal import waiting as waiting
 from integraph.errors import FileError, FlowError, IntegraphError, SourceError, UsageError
 
@@ -187,3 +187,18 @@ def show(answer: Answer, as_json: bool) -> None:
 def document(data: Any) -> str:
     """JSON in ASCII, so that no terminal and no encoding can stumble over what a file says."""
     return json.dumps(plain(data), indent=2, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """The same with nothing in it but texts, numbers, lists and mappings; inf and nan as "inf" and "nan"."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if hasattr(value, "tolist"):  # numpy's arrays and numbers
+        return plain(value.tolist())
+    return [plain(part) for part in value]

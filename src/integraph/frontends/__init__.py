@@ -1,6 +1,6 @@
 """From what people have in hand (nets, formulas, functions, tables) to targets; `read` is the one door.
 
-To read in this order: `reader` decides what a source is and reads it, `options` is what can be said beside it, `files`
+Read `reader`, which decides what a source is and reads it, `options`, what can be said beside it, and `files`, which
 looks at paths. Then by what comes in: `formula/` (text and sympy), `python/` (callables, polynomials, tables), `jax/`
 (callables that are traced), `onnx/`, `torch/`, `keras/`, `sklearn`. Most of these meet again: `composer` builds graphs
 and recognises activations that are written out (`activation_patterns`), `feedforward` says whether a graph is a net,

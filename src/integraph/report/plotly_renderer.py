@@ -12,7 +12,7 @@ import numpy as np
 
 from integraph.plot.picture import DASHED, LINE, POINTS, STEPS, Bars, Frame, Heat, Mark, Panel, Picture
 from integraph.report import colours
-from integraph.report.numbers import digits, stride, subsampled
+from integraph.report.decimation import digits, stride, subsampled
 from integraph.report.panel_layout import SPAN, layout, words
 
 LINES: dict[str, dict[str, Any]] = {

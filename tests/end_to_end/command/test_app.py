@@ -14,7 +14,7 @@ import pytest
 import integraph
 from command import call, process
 from integraph.cli.app import app
-from integraph.cli.plain import plain
+from integraph.cli.output import plain
 from integraph.text import clean, lines
 
 WORDS = [info.name or info.callback.__name__ for info in app.registered_commands]  # type: ignore[union-attr]

@@ -23,9 +23,9 @@ from integraph.gadgets import affine
 from integraph.plot import pictures, subject
 from integraph.plot.picture import Picture
 from integraph.report import page as page_module
+from integraph.report.decimation import POINTS, digits, subsampled
 from integraph.report.error_summary import below
 from integraph.report.markup import Html, escaped, facts, table, tag
-from integraph.report.numbers import POINTS, digits, subsampled
 from integraph.report.page import Section, data, page
 from integraph.report.plotly_renderer import frames
 from integraph.text import lines

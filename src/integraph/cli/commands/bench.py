@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.beside import box_beside
-from integraph.cli.inputs import box_of, read_source
+from integraph.cli.inputs import box_beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import is_program, loaded
 from integraph.cli.timing import race

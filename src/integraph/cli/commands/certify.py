@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.beside import beside
-from integraph.cli.inputs import box_of
+from integraph.cli.inputs import beside, box_of
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
 from integraph.cli.paths import PROOF, loaded, output, refuse_pipe
 from integraph.errors import UsageError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.beside import beside, box_beside
+from integraph.cli.inputs import beside, box_beside
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import loaded
 from integraph.cli.points import input_names, points_of

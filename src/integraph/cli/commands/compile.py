@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.beside import box_beside
-from integraph.cli.commands.centre import centre
 from integraph.cli.commands.certify import PROVED, asked, proof_facts
 from integraph.cli.facts import program_facts
-from integraph.cli.inputs import box_of, read_source
+from integraph.cli.inputs import box_beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
+from integraph.cli.spot_value import centre
 from integraph.errors import UsageError
 from integraph.text import clean
 

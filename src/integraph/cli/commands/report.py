@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.beside import check_source
-from integraph.cli.inputs import box_of, names_of, source_of
+from integraph.cli.inputs import box_of, check_source, names_of, source_of
 from integraph.cli.output import Answer, command, waiting
 from integraph.cli.paths import PAGE, loaded, output, refuse_pipe
 from integraph.errors import UsageError

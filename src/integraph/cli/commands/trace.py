@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.beside import box_beside
+from integraph.cli.inputs import box_beside
 from integraph.cli.output import Answer, command, waiting
 from integraph.cli.paths import FileKind, loaded, output
 from integraph.cli.points import from_arguments, input_names

@@ -3,7 +3,7 @@
 The function is traced in float64, whatever jax is set to, and runs as it is: Python loops are unrolled, numbers and
 arrays that it closes over are constants.
 
-To read in this order: `jaxpr` (equation by equation), `values` (what a variable stands for), `primitives` (one rule
+Read `jaxpr` (equation by equation), `values` (what a variable stands for), `primitives` (one rule
 each), `structure` (moving entries, products), `selection` (choices and masks), `stable_softmax`. The graph is built by
 `frontends.composer`; jax is imported by this file alone.
 """

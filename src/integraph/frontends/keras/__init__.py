@@ -1,6 +1,6 @@
 """Keras files, without Keras: `.keras` (a zip of JSON and HDF5) and the older `.h5`. Nothing in them is executed.
 
-To read in this order: `archive` and `hdf5` (files that are not trusted), `configuration` (the layers in their order),
+Read `archive` and `hdf5` (files that are not trusted), `configuration` (the layers in their order),
 `weights` (where each layer keeps its numbers), `layers` (one rule for a class), `activation_names`. h5py is the only
 foreign package.
 """

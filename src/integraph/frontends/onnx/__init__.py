@@ -2,7 +2,7 @@
 fetched.
 
 A file is read as a graph, by one table of operators; whether that is a feedforward net, `frontends.feedforward` says.
-To read in this order: `loader` (bytes → model), `traversal` (node by node, from the input to the outputs), `node` (what
+Read `loader` (bytes → model), `traversal` (node by node, from the input to the outputs), `node` (what
 an operator is given), `operators` (the table), then the operators by subject: `arithmetic`, `reductions`,
 `structure_operators`, `shape_operators`, `constant_operators`. They draw on `builder`; `tensors` decodes what is
 stored.

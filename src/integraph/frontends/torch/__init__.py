@@ -1,6 +1,6 @@
 """PyTorch modules → networks: a plain `nn.Sequential` from its attributes, anything else through `torch.export`.
 
-To read in this order: `sequential` (attributes), `export` (the user's module, borrowed), `aten` (the graph of its
+Read `sequential` (attributes), `export` (the user's module, borrowed), `aten` (the graph of its
 operations), `call` and `operations` (one rule each, over `frontends.tracer`), `spot_check` (the module beside the net
 that was read). torch is handed on as an argument, and is imported here alone.
 """
