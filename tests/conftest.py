@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """`make test` and `make test-all` draw the same examples each time, so that what is red is red again; `make
     test-long` names the profile that draws fresh ones."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background; what tests start must hear Ctrl-C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not config.getoption("--hypothesis-profile"):
         settings.load_profile("some" if config.getoption("markexpr") else "all")
 
