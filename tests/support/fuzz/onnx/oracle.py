@@ -59,13 +59,17 @@ def _reach(case: Case) -> dict[str, float]:
 
 def excuse(case: Case, x: Array) -> str:
     """Why a flow may fail where the outputs have values: a function has one and no derivative (kinks apart), as roots
-    at 0 have; or an entry on the way has none, which is cut off later."""
+    at 0 have; a negative base has powers only at whole exponents, and the exponent varies; or an entry on the way has
+    none, which is cut off later."""
+    stored = {name for name, _ in case.tensors}
     with np.errstate(all="ignore"):
         values = run(case, x)
         for node in case.nodes:
             given = [values[name] for name in node.inputs if name]
             if node.op in EDGES and (np.abs(EDGES[node.op](given[0])) <= NEAR).any():
                 return "a root of 0"
+            if node.op == "Pow" and node.inputs[1] not in stored and (given[0] <= 0).any():
+                return "a power of a negative base with an exponent that varies"
             finite = all(np.isfinite(part).all() for part in given)
             if finite and not all(np.isfinite(values[name]).all() for name in node.outputs):
                 return "what has no value is cut off"

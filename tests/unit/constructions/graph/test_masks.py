@@ -172,3 +172,14 @@ def test_an_entry_without_weight_still_needs_a_value(op: str) -> None:
     np.testing.assert_allclose(program([0.5, 1.5]), truth(op, [mpmath.log(0.5), mpmath.mpf(100001.5)]), rtol=1e-15)
     with pytest.raises(EscapeError):
         program([-0.5, 1.5])
+
+
+def test_a_row_of_one_entry_is_1_but_needs_its_score() -> None:
+    b = Builder()
+    x = b.input("x", (2, 1))
+    large = b.apply("add", b.apply("ln", x), b.constant(-1e9))
+    program = integraph.compile(b.graph([b.softmax(large), b.log_softmax(large)]), box=(-1, 1))
+    for engine in ("exact", "taylor", "oracle", "precise"):
+        assert program([0.5, 0.25], engine).tolist() == [1.0, 1.0, 0.0, 0.0]
+        with pytest.raises(EscapeError):
+            program([0.5, -0.25], engine)
