@@ -15,14 +15,14 @@ from fuzz.formula import KIND, Case, oracle
 from fuzz.kind import FAILS, Absent, Outcome, known, load
 from fuzz.shrink import shrink
 from integraph import compile as compiled
-from slow import mostly_slow
 
 SEED, FOREVER = 20, 600.0
 COUNTS = {"onnx": 120, "formula": 25, "network": 25, "torch": 8, "jax": 20}  # cases that take a few seconds
 BOX = np.zeros(1), np.ones(1)
 
 
-@mostly_slow("name", known(), quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", known())
 def test_a_short_run_finds_nothing(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         tally = Tally(load(name), SEED, shrinking=5.0)

@@ -20,7 +20,10 @@ from pages import PAGES, ROOT, label
 
 NEEDED = ("mkdocs", "material", "mkdocstrings", "pymdownx", "latex2mathml")
 missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)}: not installed, pip install -e '.[docs]'")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)}: not installed, pip install -e '.[docs]'"),
+]
 DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
 QUIET = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
 
@@ -61,7 +64,6 @@ def outside(found: list[str]) -> list[str]:
     return [address for address in found if re.match(r"(?:https?:)?//", address)]
 
 
-@pytest.mark.slow
 def test_every_page_is_built(site: Path) -> None:
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in DOCS}
     assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == pages | {"404.html"}
@@ -122,7 +124,6 @@ def test_formulas_as_mathml() -> None:
             typeset(wrong)
 
 
-@pytest.mark.slow
 def test_pages_can_be_read_from_disk(site: Path) -> None:
     """On a desk and on a telephone, light and dark: nothing is fetched, nothing is wider than the screen."""
     with chromium() as browser:

@@ -10,6 +10,7 @@ import integraph
 from pages import MARK, ROOT, RUN, blocks, run, unprinted
 
 TEXT = (ROOT / "docs" / "tutorial.md").read_text()
+pytestmark = pytest.mark.slow  # all need the one session in which everything is typed
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,6 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, result.stdout
 
 
-@pytest.mark.slow
 def test_it_prints_what_it_shows(done: tuple[Path, str]) -> None:
     assert unprinted(TEXT, done[1]) == []
 

@@ -15,9 +15,12 @@ TOUCHED: set[str] = set()  # by this process, and under xdist by those that it s
 
 
 def modules() -> set[str]:
-    """All of the package, by their dotted names; `__main__` runs in a process of its own."""
+    """All of the package, by their dotted names; two of them run in processes of their own."""
     dotted = (path.relative_to(SOURCE.parent).with_suffix("").parts for path in SOURCE.rglob("*.py"))
-    return {".".join(parts).removesuffix(".__init__") for parts in dotted} - {"integraph.__main__"}
+    return {".".join(parts).removesuffix(".__init__") for parts in dotted} - {
+        "integraph.__main__",
+        "integraph.cli.start",
+    }
 
 
 def untouched(config: pytest.Config) -> set[str]:

@@ -59,7 +59,7 @@ def run(folder: Path, word: str, arguments: list[str]) -> tuple[int, str]:
     return code, " ".join(ANY.sub("", text).split())  # lines are broken where the screen ends
 
 
-@mostly_slow("word", GOOD, quick=2)
+@mostly_slow("word", GOOD, quick=1)
 def test_good_input(word: str, folder: Path) -> None:
     arguments, said = GOOD[word]
     code, text = run(folder, word, arguments)
