@@ -58,10 +58,12 @@ class Registers:
         return view
 
     def variables(self, names: Sequence[str]) -> View:
-        """One input for each name, as one view."""
+        """One input for each name, as one view. A group that is added under one of these names later gets another."""
         first = self.width
         for name in names:
             self.inputs(name)
+        for name in names:
+            del self._given[name]
         return dense(first, (self.width - first,))
 
     def new(self, name: str, *shape: int, label: str = "") -> View:

@@ -115,7 +115,7 @@ def test_without_a_source_there_is_only_the_program() -> None:
     (curve,) = panel.marks
     assert isinstance(curve, Curve)
     assert np.allclose(curve.y, np.exp(curve.x), rtol=1e-14)
-    with pytest.raises(UsageError, match="source="):
+    with pytest.raises(UsageError, match="give what was compiled"):
         plot(growing(), "error")
 
 

@@ -95,7 +95,7 @@ def _plain(name: str) -> Callable[[PerturbedStart], Ends]:
         _, _, M, rho = _seen(case)
         _, others = activation_errors.WRONG[name](M, rho)
         unknown = PerturbedEnd(Interval(np.full(M.low.shape, -np.inf), np.full(M.low.shape, np.inf)), np.array(np.inf))
-        return {role: unknown if role in others else _main(name, case, role) for role in case.starts if role != "x"}
+        return {role: unknown if role in others else _main(name, case, role) for role in case.off if role != "x"}
 
     return rule
 

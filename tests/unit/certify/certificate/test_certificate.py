@@ -85,9 +85,9 @@ def test_a_certificate_altered_in_any_byte_is_refused(
     step = max(1, len(data) // 1500)
     for place in [*range(0, len(data), step)]:
         for bit in (0, int(rng.integers(1, 8))):
-            with pytest.raises(ValueError, match=r"certificate|altered|reads"):
+            with pytest.raises(ValueError, match=r"certificate|altered|reads|malformed"):
                 parse(data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :])
-        with pytest.raises(ValueError, match=r"certificate|altered|reads"):
+        with pytest.raises(ValueError, match=r"certificate|altered|reads|malformed"):
             parse(data[:place] + data[place + 1 :])
     for other in (data[:-1], data + b" ", b" " + data, data + data, b""):
         path.write_bytes(other)
@@ -261,7 +261,7 @@ def test_wrong_types_are_refused(field: str) -> None:
         if document[field] == value:
             continue
         document[field] = value
-        with pytest.raises(ValueError, match=r"certificate|altered"):
+        with pytest.raises(ValueError, match=r"certificate|altered|malformed"):
             parse(json.dumps(document, separators=(",", ":")).encode())
 
 
@@ -344,7 +344,7 @@ def test_a_check_says_what_is_proved() -> None:
 def test_sources_of_another_shape_are_refused() -> None:
     program, network, _ = network_case()
     for source in ("x*y*z", "x", ["x*y", "x"], lambda x, y, z: x, random_network((3, 3, 1), "tanh")):
-        with pytest.raises(UsageError, match="2 → 1"):
+        with pytest.raises(UsageError, match=r"2 → 1|different numbers of inputs"):
             integraph.certify(program, source, 1e-3)
     with pytest.raises(UsageError, match="scheduler"):
         integraph.certify(program, network, workers=2, scheduler="tcp://127.0.0.1:1")

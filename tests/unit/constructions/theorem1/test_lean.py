@@ -26,7 +26,8 @@ from law import examples
 def lean(shape: Shape, c: float, coefficients: np.ndarray, low: float = 0.0, high: float = 1.0) -> Program:
     cube = unit_cube(Interval(np.full(shape.d, low), np.full(shape.d, high)))
     assert cube.identity != shape.read_in
-    registers, segments, out = construct(shape, cube, c, coefficients)
+    variables = [f"x{j}" for j in range(1, shape.d + 1)]
+    registers, segments, out = construct(shape, cube, c, coefficients, variables)
     return build(registers, segments, out)
 
 

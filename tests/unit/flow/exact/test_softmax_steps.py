@@ -175,6 +175,6 @@ def test_a_row_that_dies_is_named() -> None:
     X = np.tile([1.0, 2.0, 0.5, 1.0, 0.5, 0.25, 3.5 / 3, 1.75 / 3], (3, 1))
     X[1, -1] = -9.0
     flow = program.flow(X)
-    assert [(f.input, f.status, f.register) for f in flow.failures] == [(1, Status.ESCAPED, "m[1]")]
+    assert [(f.input, f.status, f.register) for f in flow.failures] == [(1, Status.ESCAPED, "mb2")]
     expected = np.exp(X[0, :6].reshape(2, 3))
     assert flow.outputs[2].reshape(2, 3) == pytest.approx(expected / expected.sum(1, keepdims=True), rel=1e-14)

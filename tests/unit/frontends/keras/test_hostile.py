@@ -276,7 +276,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
     "slope": (layer(4, "config", "negative_slope", "x"), "negative_slope of layer 'leak'.* is 'x': needs a number"),
     "slope missing": (layer(4, "config", {"name": "leak"}), "negative_slope of layer 'leak'.* is None"),
     "slope NaN": (layer(4, "config", "negative_slope", float("nan")), "slope of leaky_relu must be finite"),
-    "slope large": (layer(4, "config", "negative_slope", 10**400), "float64 holds"),
+    "slope large": (layer(4, "config", "negative_slope", 10**400), "float64 can hold"),
     "scale": (layer(5, "config", "scale", "x"), "scale of layer 'scale'.* must be numbers"),
     "scale NaN": (layer(5, "config", "scale", float("nan")), "not finite"),
     "variance": (layer(7, "config", "variance", [-1.0]), "variance that is negative or not finite: -1.0"),
