@@ -54,6 +54,7 @@ def test_the_same_tree_as_in_one_process(scheduler: str, problem: Waves, options
     assert same(search(problem, SQUARE, scheduler=scheduler, **options), alone)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_no_box(scheduler: str, tmp_path: Path) -> None:
     log, killed = tmp_path / "log", set()
 
@@ -120,6 +121,7 @@ def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
         search(Waves(), SQUARE, gap=0.1, scheduler=empty.scheduler_address)
 
 
+@pytest.mark.slow
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match=r"pip install 'integraph\[cluster\]'"):

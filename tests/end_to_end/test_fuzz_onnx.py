@@ -24,7 +24,6 @@ from fuzz.onnx.drawing import Drawing, Unfit  # noqa: E402
 from fuzz.onnx.laws import LAWS, Idle  # noqa: E402
 from integraph.frontends.onnx.operators import MICROSOFT, OPS  # noqa: E402
 from onnx_models import Erf, Gelu  # noqa: E402
-from slow import mostly_slow  # noqa: E402
 
 DRAWN = [replace(draw(np.random.default_rng((7, k))), single=False) for k in range(500)]
 ONE = Case(17, (2,), (0.0, 0.0), (1.0, 1.0), (), (Node("Tanh", ("x",), ("y",)),), ("y",))
@@ -154,7 +153,8 @@ def test_the_two_oracles_agree() -> None:
     assert compared > 60
 
 
-@mostly_slow("name", [name for name in LAWS if name != "permuted inputs"], quick=5)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in LAWS if name != "permuted inputs"])
 def test_laws_hold_for_the_oracle(name: str) -> None:
     """What a law makes of a graph is the same function, by onnxruntime alone."""
     compared = 0

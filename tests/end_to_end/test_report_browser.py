@@ -319,6 +319,7 @@ def test_the_policy_stops_a_script_that_got_in(browser: Any, folder: Path, kinds
         assert any("Content Security Policy" in text for text in seen.said)
 
 
+@pytest.mark.slow
 def test_without_scripts_the_facts_are_there(browser: Any, formula: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     try:

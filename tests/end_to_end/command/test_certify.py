@@ -184,6 +184,7 @@ def test_an_old_proof_is_kept_where_nothing_is_proved(wave: Path, black_box: Pat
     assert proof.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_proved(wave: Path, tmp_path: Path) -> None:
     """A gap that is never reached: when the bar is there, what was asked is proved for long, and then a person has seen
     enough."""

@@ -39,6 +39,7 @@ def test_long_formulas(length: int, product: Path, tmp_path: Path, monkeypatch: 
     assert call("compare", product, long).code == 1
 
 
+@pytest.mark.slow
 def test_long_formulas_are_timed(tmp_path: Path) -> None:
     assert call("bench", LONG[:299], "--seconds", "0").code == 0
 

@@ -80,6 +80,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_long_proof(tmp_path: Path) -> None:
     words = ("compile", "exp(sin(7*x*y))", "--method", "lean", "--eps", "1e-2", "-o", "wave", "--certify")
     child = spawn(*words, cwd=tmp_path, code=PROVING)

@@ -39,7 +39,8 @@ from slow import mostly_slow
 pytest.importorskip("flint", reason="needs python-flint, which computes with balls")
 
 
-@mostly_slow("case", CASES, quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_every_field_of_every_kind(case: Callable[[], Case], tmp_path: Path) -> None:
     """Every field with every odd value, and every number of the first nodes."""
     found = case()

@@ -134,8 +134,9 @@ def test_units_of_rectifiers_that_never_switch() -> None:
         assert integraph.certify(program, network).status == "proved"
 
 
-@mostly_slow("options", METHODS, quick=1)
-@mostly_slow("seed", range(2), quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("options", METHODS)
+@pytest.mark.parametrize("seed", range(2))
 def test_a_control_that_is_off_is_never_proved(options: dict[str, str], seed: int) -> None:
     """One stored number is changed; whatever is then proved is true, and the promise is not."""
     rng = np.random.default_rng(seed)

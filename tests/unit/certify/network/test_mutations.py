@@ -21,7 +21,6 @@ from integraph.numbers.arb import conversion, matrices
 from integraph.numbers.arb.conversion import ZERO
 from network_truth import difference
 from networks import random_network
-from slow import mostly_slow
 
 SLACK = 1e-30
 POINTS = ((1.0, 1.0), (0.2, 0.7), (0.9, 0.0))
@@ -163,7 +162,8 @@ MUTATIONS: dict[str, Patch] = {
 }
 
 
-@mostly_slow("name", MUTATIONS, quick=2)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MUTATIONS)
 def test_a_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTATIONS[name](monkeypatch)
     assert faults() != []

@@ -295,6 +295,7 @@ PARTS = [
 NUMBER = st.integers(-30, 30).map(lambda n: n / 10)
 
 
+@pytest.mark.slow
 @examples(12)
 @given(st.data())
 def test_random_formulas(data: st.DataObject) -> None:
