@@ -99,7 +99,7 @@ def _boxes(expression: Expression, n: int) -> int:
     return max(FEWEST, min(BOXES, BUDGET // (products * max(costly, 1))))
 
 
-class _Search:
+class _SupremumSearch:
     """The boxes that still need halving, and what is known from those that do not."""
 
     def __init__(self, expression: Expression, n: int, low: Floats, high: Floats, loose: float) -> None:
@@ -176,7 +176,7 @@ class _Search:
 
 def cover(expression: Expression, n: int, low: Floats, high: Floats, loose: float) -> Cover:
     """Until upper ≤ loose·lower everywhere, or the budget is spent. With loose = ∞ only dead ends are looked for."""
-    search = _Search(expression, n, low, high, loose)
+    search = _SupremumSearch(expression, n, low, high, loose)
     if len(low) <= CORNERS:
         search.look(np.where(np.array(list(product((False, True), repeat=len(low)))), high, low))
     lows, highs = _grid(low, high)
