@@ -126,3 +126,16 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match=r"pip install 'integraph\[cluster\]'"):
         search(Waves(), SQUARE, gap=0.1, scheduler="tcp://127.0.0.1:9")
+
+
+def test_a_loop_that_is_just_closing(scheduler: str) -> None:
+    """distributed's own assertion fails once; the second client connects."""
+    tries = []
+
+    def client(*given: object, **options: object) -> object:
+        tries.append(given)
+        assert len(tries) > 1, "the loop of another client is closing"
+        return distributed.Client(*given, **options)
+
+    cluster._client(client, scheduler).close()
+    assert len(tries) == 2

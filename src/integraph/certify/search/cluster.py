@@ -8,6 +8,7 @@ batch at a time whatever its number of threads.
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from integraph.clock import check_deadline, deadline, seconds_left
 from integraph.errors import UsageError
 
 ANSWER = 5.0  # seconds that a scheduler and its first worker may take to answer
+CLOSING = 0.2  # seconds until an event loop is closed
 BATCHES = 4  # per thread and round
 TRIES = 3  # on the cluster, before a batch is done here
 
@@ -110,9 +112,19 @@ def _answer(future: Any, seconds: float) -> list[BisectionResult] | None:
     return halves
 
 
+def _connected(Client: Any, scheduler: str) -> Any:
+    """A client. Clients of one process share an event loop, and where that of an earlier one is just closing, distributed
+    fails an assertion of its own: then once more."""
+    try:
+        return Client(scheduler, timeout=ANSWER, set_as_default=False)
+    except AssertionError:
+        time.sleep(CLOSING)
+        return Client(scheduler, timeout=ANSWER, set_as_default=False)
+
+
 def _client(Client: Any, scheduler: str) -> Any:
     try:
-        client = Client(scheduler, timeout=ANSWER, set_as_default=False)
+        client = _connected(Client, scheduler)
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(
             f"no dask scheduler answers there ({error}): give the address it prints, such as tcp://host:8786",
