@@ -113,8 +113,8 @@ def _answer(future: Any, seconds: float) -> list[BisectionResult] | None:
 
 
 def _connected(Client: Any, scheduler: str) -> Any:
-    """A client. Clients of one process share an event loop, and where that of an earlier one is just closing, distributed
-    fails an assertion of its own: then once more."""
+    """A client. Clients of one process share an event loop, and where that of an earlier one is just closing, an
+    assertion of distributed fails: then it is tried once more."""
     try:
         return Client(scheduler, timeout=ANSWER, set_as_default=False)
     except AssertionError:
