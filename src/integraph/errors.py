@@ -77,7 +77,7 @@ class OverflowedError(FlowError):
 
 
 class PrecisionError(FlowError):
-    """Results in more and more digits do not agree."""
+    """A result that more and more bits do not decide."""
 
 
 class StepLimitError(FlowError):

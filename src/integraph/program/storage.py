@@ -86,8 +86,7 @@ def load(
 
 def _check_size(path: FilePath, max_bytes: int) -> None:
     """What can be known before the file is parsed."""
-    if not isinstance(path, str | os.PathLike):
-        raise FileError("a path is a text or a Path")
+    check_path(path)
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):

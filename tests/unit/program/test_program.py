@@ -225,7 +225,7 @@ def test_mistakes_are_named() -> None:
         (lambda: program([1.0], rtol="a"), "rtol = 'a'"),
         (lambda: program.flow([1.0], threads=0), "threads = 0"),
         (lambda: program.flow([1.0], times=["a"]), "times must be numbers"),
-        (lambda: load(3), "a path is a text"),
+        (lambda: load(3), "a path must be a string"),
         (lambda: z[5], "view of shape"),
         (lambda: z.reshape(3), "view of shape"),
     ):
