@@ -18,10 +18,11 @@ from integraph.certify.search import cluster
 from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
-from lazy import Lazy
+from lazy import Lazy, needs
 from slow import mostly_slow
 from toy_problems import Bumpy, Faulty, Slow, Waves
 
+pytestmark = needs("distributed")
 distributed = Lazy("distributed")
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -30,3 +31,8 @@ class Lazy:
             raise AttributeError(name)
         module = pytest.importorskip(self._name, reason=REASONS.get(self._name.partition(".")[0]))
         return getattr(module, name)
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    """`pytestmark = needs("jax")`: for a file whose tests all need a framework, also those that do not name it."""
+    return pytest.mark.skipif(find_spec(name) is None, reason=REASONS[name])

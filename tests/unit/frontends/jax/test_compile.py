@@ -7,9 +7,10 @@ import pytest
 
 import integraph
 from integraph.errors import SourceError, UsageError
-from lazy import Lazy
+from lazy import Lazy, needs
 from transformers import to_graph, transformer
 
+pytestmark = needs("jax")
 jax, jnp = Lazy("jax"), Lazy("jax.numpy")
 
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from integraph.frontends import jax as reader
 from integraph.targets.graph import Graph
 from law import examples
-from lazy import Lazy
+from lazy import Lazy, needs
 from slow import mostly_slow
 from transformers import EPS, Transformer, to_graph, transformer
 
+pytestmark = needs("jax")
 jax, jnp, nn = Lazy("jax"), Lazy("jax.numpy"), Lazy("jax.nn")
 
 SHAPE = (4, 3)

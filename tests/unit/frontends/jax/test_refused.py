@@ -12,8 +12,9 @@ import pytest
 
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import jax as reader
-from lazy import Lazy
+from lazy import Lazy, needs
 
+pytestmark = needs("jax")
 jax, jnp, nn = Lazy("jax"), Lazy("jax.numpy"), Lazy("jax.nn")
 
 TRI = np.tril(np.ones((4, 3), bool))

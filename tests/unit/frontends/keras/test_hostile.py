@@ -17,9 +17,10 @@ import pytest
 from integraph.errors import FileError, IntegraphError, SourceError
 from integraph.frontends import keras, network
 from keras_files import KERNELS, Config, archive, configuration, fill, weights
-from lazy import Lazy
+from lazy import Lazy, needs
 from slow import mostly_slow
 
+pytestmark = needs("h5py")
 h5py = Lazy("h5py")
 
 
