@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from integraph.cli.paths import refuse_pipe
 from integraph.errors import FileError, IntegraphError, UsageError
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -42,8 +43,6 @@ def input_names(program: Program) -> tuple[str, ...]:
 def from_arguments(words: list[str], names: tuple[str, ...]) -> Floats:
     """`0.3 0.8` is one point of two inputs, `0.3,0.8 0.1,0.2` are two; with one input every number is a point."""
     import numpy as np
-
-    from integraph.program.wording import counted
 
     d = len(names)
     if d > 1 and not any("," in word for word in words):

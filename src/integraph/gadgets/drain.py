@@ -17,7 +17,7 @@ from integraph.gadgets.gadget import Closed, Gadget, fits, lane_values
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class Drain(Gadget):

@@ -23,7 +23,7 @@ from integraph.gadgets.gadget import Closed, Gadget, fits
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import concatenate, terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 EXTENDED = 160  # bits: enough to round every control of N < 2^60 correctly but for ties
 

@@ -14,7 +14,7 @@ from integraph.numbers.arrays import Indices, numbers
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import dense
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class Raw(Gadget):

@@ -1,4 +1,4 @@
-"""Relaxation: z' = r(v − z), z(1) = v + e^{−r}(z(0) − v): forgets what a register held and leaves the constant v.
+"""Relaxation: z' = r(v − z), z(1) = v + e^{−r}(z(0) − v): brings a register from any value to the constant v.
 
 Where r t > 0 the end is a mean of z and v, written as one: nothing cancels. Where r t < 0 what z is off by grows, and
 z = v, an unstable rest, stays.

@@ -23,7 +23,7 @@ from integraph.gadgets.gadget import Closed, Gadget, fits
 from integraph.numbers.arrays import Floats, Indices, Int32
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class Softmax(Gadget):

@@ -70,7 +70,7 @@ class Budget:
     low: Floats
     high: Floats
     approximation: float  # of functions that no flow gives exactly
-    residue: float  # of registers that were forgotten by decay
+    residue: float  # what decay leaves in registers that are used again
     rounding: float  # of controls, to float64
 
     def __post_init__(self) -> None:

@@ -65,7 +65,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
         scales,
         checked(str, top["source"], "the source"),
         None if top["proven"] is None else _float(top["proven"], "the proven error"),
-        None if top["seen"] is None else _float(top["seen"], "the seen error"),
+        None if top["seen"] is None else _float(top["seen"], "the largest difference found, seen,"),
         budget,
         probes,
         checked(int, top.get("bits", DOUBLE), "the number of bits"),

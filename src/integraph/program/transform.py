@@ -25,6 +25,7 @@ from integraph.program.origin import COMPOSITION, INVERSE, PROGRAM, Origin
 from integraph.program.segment import Segment
 from integraph.program.terms import positions
 from integraph.program.views import Index, Ref, View, dense
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -57,7 +58,8 @@ def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | N
 
 def then(first: Program, second: Program) -> Program:
     if first.outputs != second.inputs:
-        raise UsageError(f"the first program has {first.outputs} outputs, the second takes {second.inputs}")
+        gives, takes = counted(first.outputs, "output"), counted(second.inputs, "input")
+        raise UsageError(f"the first program has {gives}, the second takes {takes}: these numbers must agree")
     registers = first.registers.copy()
     registers.extend(second.registers)
     moved = [replace(s, blocks=tuple(_shift(b, first.width) for b in s.blocks)) for s in second.segments]

@@ -19,6 +19,7 @@ from integraph.program import Program
 from integraph.report.contents import contents
 from integraph.report.page import page
 from integraph.targets import Function, Network
+from integraph.text import counted
 
 SUFFIXES = (".html", ".htm")
 
@@ -68,7 +69,7 @@ def _page(path: FilePath) -> None:
 def _shape(program: Program) -> str:
     """How many numbers go in and come out, in words."""
     counts = {"input": program.inputs, "output": program.outputs}
-    return " and ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items())
+    return " and ".join(counted(count, name) for name, count in counts.items())
 
 
 def _folder(figures: FilePath, formats: Sequence[str]) -> Path:

@@ -47,7 +47,7 @@ def test_a_faithful_program() -> None:
     found = compare(program, net, points())
     assert [row.label for row in found.rows] == ["layer 1", "layer 2", "layer 3", "output"]
     assert [row.segment for row in found.rows] == [1, 4, 7, 8]
-    assert [row.segment_label for row in found.rows] == ["tanh 1", "tanh 2", "tanh 3", "forget 3"]
+    assert [row.segment_label for row in found.rows] == ["tanh 1", "tanh 2", "tanh 3", "decay 3"]
     assert 0 < found.largest < 1e-13
     assert found.notes == ()
     assert str(found) == repr(found)

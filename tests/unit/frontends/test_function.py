@@ -134,7 +134,7 @@ def test_functions_that_cannot_be_compiled(f: Callable[..., Any], more: Any, mes
 def test_what_goes_wrong_after_the_first_look() -> None:
     with pytest.raises(SourceError, match="later_nan is nan at x = 6"):
         values(function(later_nan), [[1.0], [6.0], [2.0]])
-    with pytest.raises(SourceError, match=r"changes has 1 outputs in one place and 2 in another|has other outputs"):
+    with pytest.raises(SourceError, match=r"changes has 1 output in one place and 2 in another|has other outputs"):
         values(function(changes), [[6.0], [7.0]])
     f = function(lambda x: np.where(np.max(x) > 5.0, x + 1.0, x))
     with pytest.raises(SourceError, match="it mixes points"):

@@ -24,7 +24,7 @@ def program() -> Program:
     r = Registers()
     x, z, y = r.inputs("x", 2), r.new("z", 2), r.new("y", 2)
     first, last = segment("first", affine(z, x, w=[[1.0, 2.0], [3.0, 4.0]])), segment("last", affine(y, z))
-    return build(r, [first, segment("forget", decay(x, r=3.0)), last], y)
+    return build(r, [first, segment("decay", decay(x, r=3.0)), last], y)
 
 
 def annotated() -> Program:

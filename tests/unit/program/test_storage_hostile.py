@@ -121,7 +121,7 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "scales other": (put("scales", "t0"), "not used by the program"),
     "source": (put("source", None), "the source is None: needs str"),
     "proven": (put("proven", 0.1), "the proven error is 0.1: needs str"),
-    "seen": (put("seen", "small"), "the seen error is 'small'"),
+    "seen": (put("seen", "small"), "the largest difference found, seen, is 'small'"),
     "budget": (put("budget", 0.1), "the budget is 0.1: needs a list of 5"),
     "budget parts": (put("budget", []), r"the budget is \[\]: needs a list of 5"),
     "budget low": (put("budget", 0, [0.0] * 4), r"a tensor name is \[0.0, .*: needs str"),

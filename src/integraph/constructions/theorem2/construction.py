@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.bounds.paper import theorem2
-from integraph.constructions.decay_rate import FORGET, LARGEST_RATE, smallest
+from integraph.constructions.decay_rate import DECAY_RATE, LARGEST_RATE, smallest
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.theorem2 import narrow, wide
 from integraph.constructions.theorem2.budget import Parts
@@ -128,7 +128,7 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
 
 
 def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
-    r = FORGET if free == "decay" else math.inf
+    r = DECAY_RATE if free == "decay" else math.inf
     chosen = _steep(network, box, eps, lambda p: wide.error(p, r))
     parts = wide.error(chosen, math.inf)
     if not parts.total <= eps:

@@ -137,7 +137,7 @@ def figure_1() -> Finding:
     named = largest_error([ours.delta], [delta], RELATIVE)
     good = max(off, one) <= COMPILED and outside <= delta and named <= COMPILED and middle <= 1e-2
     return Finding(
-        f"δ = {float(delta):.6f}, largest ψ_k seen outside its support {float(outside):.6f}; peaks ψ_k(k/N) = "
+        f"δ = {float(delta):.6f}, largest ψ_k found outside its support {float(outside):.6f}; peaks ψ_k(k/N) = "
         f"{', '.join(f'{v:.4f}' for v in peaks)}; ψ_k(γ_k) is ½ up to {size(middle)}. Our formula, without differences "
         f"of tanh, agrees at {len(x)} points up to {size(off)} relatively; Σψ − 1 is at most {size(one)}",
         good,

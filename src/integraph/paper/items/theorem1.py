@@ -1,4 +1,4 @@
-"""Theorem 1: its numbers from the formulas and of the compiled program, its error seen and proved, beside ours."""
+"""Theorem 1: its numbers from the formulas and of the compiled program, the difference found, the error proved."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def theorem_1() -> Finding:
         f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = "
         f"{float(said['delta']):.4g}, c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = "
         f"{said['D']} (depth as corrected below). Compiled as printed: c = {steep:g}, W = {program.width}, D = "
-        f"{program.depth}; the error measured with {program.bits} bits is {size(off)}, {proof.status} ≤ "
+        f"{program.depth}; largest difference found, with {program.bits} bits, {size(off)}, {proof.status} ≤ "
         f"{size(proof.upper)}",
         norm <= 1
         and agrees
@@ -120,9 +120,9 @@ def remark() -> Finding:
     depth = 7 + 2 * math.ceil(terms / ((N + 2) * D))
     fits = program.bits == 53 and (program.width, program.depth) == (printed_choice()["W"], depth)
     return Finding(
-        f"Δ = 1.25, the same N: {terms} terms M(N + 2)^d, W = {program.width}, D = {program.depth}, in float64. Error "
-        f"seen {size(off)} by closed forms, {size(taylor)} by integration of the terms, {proof.status} ≤ "
-        f"{size(proof.upper)}",
+        f"Δ = 1.25, the same N: {terms} terms M(N + 2)^d, W = {program.width}, D = {program.depth}, in float64. "
+        f"Largest difference found {size(off)} by closed forms, {size(taylor)} by integration of the terms, "
+        f"{proof.status} ≤ {size(proof.upper)}",
         fits and max(off, taylor) <= EPS and off <= proof.upper <= EPS and proof.status == "proved",
         {"terms": terms, "D": program.depth, "W": program.width, "seen": off, "taylor": taylor, "proven": proof.upper},
     )

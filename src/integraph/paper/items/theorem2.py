@@ -43,7 +43,9 @@ def lemma_5() -> Finding:
         a = 4 * m.mpf(K) + 2
         printed = float(a * m.exp(a) * delta / (a - 9 * (m.exp(a) - 1) * delta))
         tight = lemma5.tight(K, delta)
-        parts.append(f"δ = {delta:g}: seen {size(seen)}, tight {size(tight)}, printed {size(printed)}")
+        parts.append(
+            f"δ = {delta:g}: difference found {size(seen)}, tight bound {size(tight)}, printed {size(printed)}"
+        )
         numbers |= {f"seen {delta:g}": seen, f"tight {delta:g}": tight, f"printed {delta:g}": printed}
         good = good and seen <= tight <= printed and abs(lemma5.paper(K, delta) / printed - 1) <= 1e-12
     return Finding(
@@ -92,8 +94,9 @@ def theorem_2() -> Finding:
         off = float(np.abs(program(x) - network(x)).max())
         terms = float(np.abs(program(x[:20], "taylor") - network(x[:20])).max())
         parts.append(
-            f"rates of the {'paper' if bound == 'paper' else 'tight bound'}: up to {program.rate:.4g}, seen with the "
-            f"rounding of float64 {size(off)}, by integration {size(terms)}, {proof.status} ≤ {size(proof.upper)}"
+            f"rates of the {'paper' if bound == 'paper' else 'tight bound'}: up to {program.rate:.4g}, largest "
+            f"difference found {size(off)} with the rounding of float64, {size(terms)} by integration, "
+            f"{proof.status} ≤ {size(proof.upper)}"
         )
         numbers |= {f"rate, {bound}": program.rate, f"seen, {bound}": off, f"proven, {bound}": proof.upper}
         numbers |= {f"W, {bound}": program.width, f"D, {bound}": program.depth}
