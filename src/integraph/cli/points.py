@@ -83,13 +83,15 @@ def _npy(path: Path, start: bytes, names: tuple[str, ...]) -> Floats:
     from integraph.program.engine import batch_of
 
     if not start.startswith(NUMPY):
-        raise FileError(f"{path}: this is no .npy file ({'it is empty' if not start else 'it begins otherwise'})")
+        raise FileError(
+            f"{path}: this is no .npy file ({'it is empty' if not start else 'its first bytes are others'})"
+        )
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)  # a header that lies about its size is found out
     except (ValueError, OSError, EOFError, OverflowError, MemoryError) as error:
         raise FileError(f"{path}: truncated, or not an array of numbers ({error}): {WRITTEN}") from None
     if array.dtype.kind not in "biuf":
-        raise FileError(f"{path}: its elements are {array.dtype}, needed are real numbers: {WRITTEN}")
+        raise FileError(f"{path}: its elements are {array.dtype}, not real numbers: {WRITTEN}")
     try:
         table = batch_of(np.array(array, np.float64), len(names))
     except IntegraphError as error:

@@ -28,7 +28,7 @@ class Drain(Gadget):
     def check(self, block: Block) -> None:
         z, x = block.targets
         if len(x.shape) != 1:
-            raise SpecError(f"drain: x must be one-dimensional, got shape {x.shape}: give z, of any shape, its weights")
+            raise SpecError(f"drain: x must be one-dimensional, got shape {x.shape}: only z may have any shape")
         needs = (*z.shape, x.size)
         for name in ("w", "r"):
             if name not in block.tensors:

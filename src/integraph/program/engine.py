@@ -1,4 +1,4 @@
-"""The socket for engines: one signature, one result, one way to fail. The engines themselves live in `flow/`."""
+"""The interface of engines: one signature, one result, one way to fail. The engines themselves live in `flow/`."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _evenly(program: Program, horizon: float) -> list[float]:
 
 
 def _halves(horizon: float, count: int) -> list[float]:
-    """Powers of 2 that add up to the horizon, as equal as they can be; none if it has more binary digits than that."""
+    """Powers of 2 that add up to the horizon, as equal as possible; none if it has more than `count` binary digits."""
     mantissa, exponent = math.frexp(horizon)
     digits = int(math.ldexp(mantissa, 53))
     parts = [math.ldexp(1.0, exponent - 53 + n) for n in range(54) if digits >> n & 1]
@@ -149,7 +149,7 @@ def _halves(horizon: float, count: int) -> list[float]:
 
 
 def _paced(program: Program, durations: list[float]) -> Program:
-    """What is promised of the controls holds for the new ones if no rounding made them another flow."""
+    """Keep what is known of the error where the new controls are exactly the same flow: none was rounded."""
     pairs = zip(program.segments, durations, strict=True)
     segments = tuple(replace(s, duration=d, rate=s.rate * (s.duration / d) if d > 0 else s.rate) for s, d in pairs)
     paced = replace(program, segments=segments)

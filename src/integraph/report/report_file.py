@@ -78,7 +78,7 @@ def _folder(figures: FilePath, formats: Sequence[str]) -> Path:
 
     check_path(figures)
     if isinstance(formats, str):
-        raise UsageError(f"it is a list of them, [{formats!r}]", argument="formats", value=formats)
+        raise UsageError(f"give a list, [{formats!r}]", argument="formats", value=formats)
     for name in formats:
         matplotlib_renderer.format_of(f"picture.{name}")
     try:

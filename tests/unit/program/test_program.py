@@ -218,7 +218,7 @@ def test_mistakes_are_named() -> None:
         (lambda: build(r, s, z), "list of segment"),
         (lambda: build(r, [affine(z, x)], z), "list of segment"),
         (lambda: build(r, [s], [z]), "view of registers"),
-        (lambda: build("r", [s], z), "registers is 'r'"),
+        (lambda: build("r", [s], z), "registers must be a Registers, got 'r'"),
         (lambda: raw(z, A=[[1.0]], q=3), r"not \['q'\]"),
         (lambda: affine(z, x, w=1j), "complex"),
         (lambda: program.then("x"), "takes a program"),

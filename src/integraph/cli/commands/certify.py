@@ -35,7 +35,7 @@ def certify(
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Tighten the bound until it exceeds a difference that occurs by at most this fraction: 0.1."),
+        typer.Option(help="Tighten the bound until it exceeds the difference found by at most this fraction: 0.1."),
     ] = None,
     boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Largest number of boxes.")] = 100_000,
     seconds: Annotated[float, typer.Option(help="Time limit.")] = 60.0,

@@ -69,7 +69,7 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             break
     else:
         raise UsageError(
-            f"what decay leaves of {graph.name} cannot be bounded by that on the box: use free='keep' or 'clean', a "
+            f"what decay leaves of {graph.name} may exceed that on the box: use free='keep' or 'clean', a "
             "smaller box or a larger eps; without eps nothing is promised",
             argument="eps",
             value=eps,

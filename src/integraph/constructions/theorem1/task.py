@@ -67,7 +67,7 @@ def task(
         raise UsageError(f"for {many} it may be at most {most}", argument="order", value=order)
     if method != "lean" and width is not None:
         raise UsageError(
-            f"only 'lean' takes it: {method!r} has the width of the theorem", argument="width", value=width
+            f"only method='lean' takes a width: {method!r} has the width of the theorem", argument="width", value=width
         )
     if method != "lean" and function.table is not None:
         raise UsageError(

@@ -48,9 +48,11 @@ def feedforward(
     if isinstance(eps, bool) or not (math.isfinite(tolerance) and tolerance > 0):
         raise UsageError("the tolerance must be finite and > 0", argument="eps", value=eps)
     if bound == "paper" and method != "narrow":
-        raise UsageError("only 'narrow' takes it: 'wide' has no rates to choose", argument="bound", value=bound)
+        raise UsageError(
+            "only method='narrow' takes a bound: 'wide' has no rates to choose", argument="bound", value=bound
+        )
     if free != "keep" and method != "wide":
-        raise UsageError("only 'wide' takes it: 'narrow' always decays", argument="free", value=free)
+        raise UsageError("only method='wide' takes this: 'narrow' always decays", argument="free", value=free)
     cube = interval(box, network.inputs)
     options: dict[str, Option] = {"free": free} if method == "wide" else {"bound": bound}
     domain = Domain(cube.low, cube.high)

@@ -65,7 +65,7 @@ class Derivatives:
     def _made(self, alpha: Alpha) -> PointwiseFunction:
         name = f"the derivative {alpha if self.d > 1 else alpha[0]} of {self.f.name}"
         if self.given is not None and alpha not in self.given:
-            raise SourceError(f"{name} is not given: it does not exist in derivatives; add it, or use a lower order")
+            raise SourceError(f"{name} is missing in derivatives: add it, or use a lower order")
         if self.given is not None:
             g = self.given[alpha]
             if not callable(g):

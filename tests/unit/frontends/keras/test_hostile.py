@@ -253,16 +253,16 @@ CONFIGS: dict[str, tuple[Any, str]] = {
     "deep": ("[" * 100_000, "nested too deep"),
     "deep object": ('{"a":' * 100_000, "nested too deep"),
     "long number": ("9" * 10_000, "is not JSON"),
-    "a list": ("[]", "the configuration of the model has no class_name that is str"),
+    "a list": ("[]", "the configuration of the model has class_name = None: needs str"),
     "null": ("null", "has no class_name"),
     "no layers": (at("config", "layers", []), "the model has no layers"),
     "layers": (at("config", "layers", 3), "no layers that is list, but 3"),
-    "a layer": (at("config", "layers", 0, 3), "has no class_name that is str"),
+    "a layer": (at("config", "layers", 0, 3), "has class_name = None: needs str"),
     "own class": (at("class_name", "MyModel"), "the model is of class MyModel"),
     "other module": (layer(1, "module", "os"), "class Dense from 'os': only Keras' own"),
     "registered": (layer(1, "registered_name", "mine>Dense"), "only Keras' own"),
     "module is a number": (layer(1, "module", 3), "only Keras' own"),
-    "Lambda": (layer(2, "class_name", "Lambda"), r"\(Lambda\) is not one we read"),
+    "Lambda": (layer(2, "class_name", "Lambda"), r"\(Lambda\) is not supported"),
     "own layer": (layer(2, "class_name", "Custom>Mine"), "only Keras' own"),
     "units": (layer(1, "config", "units", "four"), "no units that is int, but 'four'"),
     "units true": (layer(1, "config", "units", True), "no units that is int, but True"),
@@ -288,7 +288,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
         r"takes values of shape \(3,\), but \(9,\) come in",
     ),
     "scale of a wrong length": (layer(5, "config", "scale", [1, 2, 3]), r"\(3,\) factors for values of shape \(2,\)"),
-    "target shape": (layer(6, "config", "target_shape", [3, -1]), "makes .* of 2 values"),
+    "target shape": (layer(6, "config", "target_shape", [3, -1]), "reshapes 2 values to .*: these do not fit"),
     "target shape 0": (layer(6, "config", "target_shape", [0]), "needs sizes"),
     "target shape text": (layer(6, "config", "target_shape", ["a"]), "needs sizes"),
     "batch shape": (layer(0, "config", "batch_shape", "x"), "must be known"),
@@ -298,7 +298,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
     "very wide": (layer(0, "config", "batch_shape", [None, 10**5, 10**5]), "at most 1048576 inputs are accepted"),
     "nothing but scaling": (
         lambda config: config["config"]["layers"].__delitem__(slice(1, 7)),
-        "nothing that is a network",
+        "so this is not a network",
     ),
     "models in models": (nested(40), "more than 32 deep"),
     "doubling": (doubling(30), "more than 10000 layers"),
@@ -497,7 +497,7 @@ def test_a_second_directory_of_the_64_bit_kind(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.keras")
     data = path.read_bytes()
     path.write_bytes(data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:])
-    with pytest.raises(FileError, match="of the 64-bit kind"):
+    with pytest.raises(FileError, match="is a 64-bit one"):
         network(path)
 
 

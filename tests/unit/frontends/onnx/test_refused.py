@@ -293,7 +293,10 @@ TENSORS: dict[str, tuple[Any, str]] = {
     "negative size": (declared([-1, -3], raw_data=b"\0" * 24), r"declares the shape \[-1, -3\]"),
     "cut": (declared([3], raw_data=b"\0" * 23), "and holds 2.875"),
     "many axes": (declared([1] * 80, raw_data=b"\0" * 8), "axes at most 16"),
-    "text": (helper.make_tensor("c", TensorProto.STRING, [1], [b"x"]), "initializer c holds STRING: read are FLOAT"),
+    "text": (
+        helper.make_tensor("c", TensorProto.STRING, [1], [b"x"]),
+        "c holds STRING: accepted are FLOAT",
+    ),
     "unknown type": (TensorProto(name="c", data_type=99), "initializer c holds type 99"),
 }
 
