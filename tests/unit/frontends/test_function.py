@@ -207,7 +207,7 @@ def test_derivatives_of_two_inputs() -> None:
 def test_a_derivative_that_does_not_exist() -> None:
     f = function(np.sin, derivatives={1: np.cos})
     assert f.derivative is not None
-    with pytest.raises(SourceError, match="the derivative 2 of sin is not given"):
+    with pytest.raises(SourceError, match="the derivative 2 of sin is missing"):
         f.derivative((2,), X2[:, :1])
     g = function(lambda x, y: x * y, derivatives={(1, 0): lambda x, y: y})
     assert g.derivative is not None
@@ -296,5 +296,5 @@ def test_wrong_tables(table: Any, message: str) -> None:
 def test_a_function_stays_what_it_is() -> None:
     f = function("x*y")
     assert function(f) is f
-    with pytest.raises(UsageError, match="has its own, x, y"):
+    with pytest.raises(UsageError, match="names its inputs itself, x, y"):
         function(f, variables="a b")

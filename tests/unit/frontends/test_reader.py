@@ -44,7 +44,7 @@ def test_anything_else_is_refused_with_the_list(source: Any) -> None:
 
 
 def test_weights_without_their_module() -> None:
-    with pytest.raises(UsageError, match="dict of weights is no network"):
+    with pytest.raises(UsageError, match="dict of weights is not a network"):
         network({"0.weight": A, "0.bias": b})
 
 

@@ -100,7 +100,7 @@ REFUSED: dict[str, tuple[Build, str]] = {
     ),
     "shape": (lambda b: b.node("Reshape", "x", i(b, 2, -1)), r"gives shape \(2, -1\) to a tensor of shape \(1, 3\)"),
     "axis": (lambda b: b.node("Softmax", "x", axis=2), "there is no axis 2 among 2"),
-    "axes": (lambda b: b.node("ReduceMean", "x", axes=[0, -2]), r"axes \[0, -2\] of a tensor with 2 axes"),
+    "axes": (lambda b: b.node("ReduceMean", "x", axes=[0, -2]), r"axes \[0, -2\] must be distinct axes of the 2"),
     "order of axes": (lambda b: b.node("Transpose", "x", perm=[0, 0]), "is not an order of its axes"),
     "indices": (lambda b: b.node("Gather", "x", i(b, 3), axis=1), r"takes entries \[3\] of 3: some do not exist"),
     "an empty slice": (lambda b: b.node("Slice", "x", i(b, 2), i(b, 1), i(b, 1)), "/Slice_0: .*do not fit"),

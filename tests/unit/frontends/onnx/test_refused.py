@@ -133,7 +133,10 @@ GRAPHS: dict[str, tuple[Callable[[Builder], str], str]] = {
         lambda b: b.node("Add", "x", b.node("Reshape", b.number([1.0]), b.number([2**62, 8], np.int64))),
         "gives shape",
     ),
-    "wrong axes": (lambda b: b.node("Squeeze", "x", b.number([5], np.int64)), r"axes \[5\] of a tensor with 2 axes"),
+    "wrong axes": (
+        lambda b: b.node("Squeeze", "x", b.number([5], np.int64)),
+        r"axes \[5\] must be distinct axes of the 2",
+    ),
     "squeezed features": (lambda b: b.node("Squeeze", "x", b.number([1], np.int64)), "they must be of size 1"),
     "attribute of another opset": (
         lambda b: b.node("Add", "x", b.number(1.0), broadcast=1),
