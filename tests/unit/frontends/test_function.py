@@ -211,7 +211,7 @@ def test_a_derivative_that_does_not_exist() -> None:
         f.derivative((2,), X2[:, :1])
     g = function(lambda x, y: x * y, derivatives={(1, 0): lambda x, y: y})
     assert g.derivative is not None
-    with pytest.raises(SourceError, match=r"the derivative \(0, 1\) of <lambda> is not given"):
+    with pytest.raises(SourceError, match=r"the derivative \(0, 1\) of <lambda> is missing"):
         g.derivative((0, 1), X2)
 
 
