@@ -24,7 +24,7 @@ from integraph.program import Probe, storage
 from integraph.program.schema import encode
 from integraph.targets import from_layers
 from integraph.targets.graph_builder import Builder
-from integraph.text import NAME, DistinctNames, clean, lines
+from integraph.text import NAME, DistinctNames, clean, counted, lines
 from keras_files import archive, configuration
 from law import examples
 from slow import mostly_slow
@@ -325,6 +325,11 @@ def test_certificates(tmp_path: Path) -> None:
     evil = replace(program, source=ALL)
     proof = integraph.certify(evil, "x*y")
     check(str(proof), repr(proof), str(proof.certificate), proof._repr_html_())
+
+
+def test_numbers_with_nouns() -> None:
+    assert [counted(n, "term") for n in (0, 1, 3080)] == ["0 terms", "1 term", "3,080 terms"]
+    assert [counted(n, "box") for n in (1, 2)] == ["1 box", "2 boxes"]
 
 
 def test_errors_keep_their_lines_and_parts() -> None:

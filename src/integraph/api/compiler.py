@@ -57,15 +57,18 @@ def compile(
     the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
 
     **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, a PyTorch module or a
-    scikit-learn MLP. `method="narrow"` has W = 3·max(W̃, d), D = 3·D̃, decay rates as small as `bound="tight"` allows or
-    as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two segments a layer, all
-    registers kept, or used again after they were cleaned (`free="clean"`) or decayed (`free="decay"`).
+    scikit-learn MLP. `method="narrow"` is the paper's construction, which uses registers again after they decayed: W =
+    3·max(W̃, d), D = 3·D̃, decay rates as small as `bound="tight"` allows or as the paper chooses them (`bound="paper"`).
+    `method="wide"` is exact but for ReLU, two segments a layer, all registers kept, or used again after they were
+    cleaned (`free="clean"`) or decayed (`free="decay"`).
 
     **Functions** (Theorem 1): a Python function (with `derivatives`, if there are any), a table of derivatives, or what
-    is a graph too. `method` is "lean", "remark" or "paper". `order` is n, `width` the largest W; the planner chooses
-    what is not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only
-    seen, unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs`
-    says how many a single parameter holds.
+    is a graph too. `method` is "lean" (our construction, with far fewer registers and segments than the paper's),
+    "paper" (as printed; it runs in more bits than float64 has) or "remark" (the paper's, changed as the remark after
+    its Lemma 2 suggests, so that float64 suffices). `order` is n, `width` the largest W; the planner chooses what is
+    not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only sampled,
+    unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs` says
+    how many a single parameter holds.
     """
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")

@@ -53,8 +53,8 @@ def sobolev_norm(
 ) -> Sobolev:
     """Bounds of sup |f^(α)| over the box for all |α| ≤ n, from below and from above; `.norm` is that of W^{n,∞}.
 
-    From a formula both sides are rigorous. From a Python function only what is seen at points is known: the upper bound
-    is infinite.
+    From a formula both sides are rigorous. A Python function is only sampled: the lower bound is the largest
+    value found, the upper bound is infinite.
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= 40:
         raise UsageError("the order of a Sobolev norm is an integer from 0 to 40", argument="n", value=n)

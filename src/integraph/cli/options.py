@@ -64,7 +64,9 @@ Box = Annotated[
 Method = Annotated[
     str | None,
     typer.Option(
-        help="exact, lean, remark or paper for functions; narrow or wide for networks. Default: chosen by the source.",
+        help="exact, for formulas and graphs. By Theorem 1, for functions: lean (our construction, small), paper (as "
+        "printed, beyond float64) or remark (the paper's variant for float64). By Theorem 2, for networks: narrow (few "
+        "registers, used again) or wide (exact). Default: what fits the source.",
         metavar="METHOD",
         autocompletion=among("exact", "lean", "remark", "paper", "narrow", "wide"),
     ),

@@ -104,8 +104,8 @@ def _layers(stack: Sequence[Step]) -> list[Layer]:
     alone = [_units(part) for before, part in pairwise([None, *stack]) if _stands_alone(before, part)]
     if sum(n**2 for n in alone) > FULL:
         raise SourceError(
-            f"{len(alone)} elementwise maps of up to {max(alone)} units do not join their neighbours exactly, and as "
-            f"layers they would be full matrices, above {FULL} entries. Put normalisations into the weights before"
+            f"{len(alone)} elementwise maps of up to {max(alone)} units cannot join their neighbours exactly, and as "
+            f"layers of their own need matrices of more than {FULL} entries: fold normalisations into the weights first"
         )
     chain, waiting = [], None
     for part in stack:
@@ -164,7 +164,7 @@ def scaling(factor: Floats, shift: Floats, where: str) -> Map:
 def network(steps: Sequence[Step], inputs: int, source: str, notes: Sequence[str]) -> Network:
     """The steps as layers; a step that does not fit the one before is refused."""
     if all(isinstance(step, tuple) and step[0].ndim == 1 for step in steps):
-        raise SourceError("there is no weight matrix and no activation: nothing that is a network")
+        raise SourceError("there is no weight matrix and no activation, so this is not a network")
     width = inputs
     for step in steps:
         takes, gives = (

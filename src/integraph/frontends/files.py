@@ -49,7 +49,7 @@ def is_keras(path: Path, start: bytes) -> bool:
 def unknown_file(path: Path, start: bytes) -> FileError:
     """For a file that is of no known kind."""
     return FileError(
-        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
+        f"{path.name} is not a known kind of file (it starts with {start[:8]!r}): give .onnx, .keras, .h5 or .hdf5"
     )
 
 

@@ -84,7 +84,9 @@ def network(source: Any, inputs: int | None = None) -> Network:
     """
     if inputs is not None and not _is(source, *TORCH):
         raise UsageError(
-            f"this is for torch modules: a {type(source).__name__} says it by itself", argument="inputs", value=inputs
+            f"only torch modules need it, a {type(source).__name__} states it: leave it out",
+            argument="inputs",
+            value=inputs,
         )
     if isinstance(source, Network):
         return source
@@ -96,7 +98,9 @@ def network(source: Any, inputs: int | None = None) -> Network:
         if _is(source, package, classes):
             return reader(source) if inputs is None else reader(source, inputs)
     if isinstance(source, Mapping) and source:
-        raise UsageError(f"a {type(source).__name__} of weights is no network: put them into the module that has them")
+        raise UsageError(
+            f"a {type(source).__name__} of weights is not a network: load them into their module, and pass that"
+        )
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {NETWORKS}")
 
 
@@ -129,7 +133,7 @@ def function(
 def _formula(source: Any, variables: Variables) -> Function:
     if isinstance(source, Function):
         if variables is not None:
-            raise UsageError(f"variables are for sources: a Function has its own, {', '.join(source.variables)}")
+            raise UsageError(f"a Function names its inputs itself, {', '.join(source.variables)}: leave variables out")
         return source
     if isinstance(source, Mapping):
         return table.read_table(source, variables)

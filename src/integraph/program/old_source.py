@@ -1,6 +1,6 @@
-"""What a file of version 0.1 tells of its origin: it has nothing but the text of `Program.source`.
+"""The origin of a program in a file of version 0.1, which stores only the text `Program.source`.
 
-Nothing else reads that text. Whether it names a formula is found out by whoever reads the formula.
+Nothing else reads that text. Whether it is a formula, the formula parser decides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSION = "0.1"
 
 
 def with_old_origin(program: Program) -> Program:
-    """The program with the origin that its text tells, if it tells one."""
+    """The program with the origin that its text states, if it states one."""
     said = next((match for pattern in HOW if (match := pattern.search(program.source))), None)
     if said is None:
         return program

@@ -190,7 +190,7 @@ class Program:
     ) -> Flow:
         """Run `exact`, `taylor`, `oracle` or `precise` (by default the first that can) and say how each input ended.
 
-        `rtol` is relative to each register, and not finer than rounding whatever it says."""
+        `rtol` is relative to each register; below the rounding of float64 it has no effect."""
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
         dynamics.check_options(self, options)
         chosen = self._engine if engine is None else engine_named(self, engine)
@@ -281,7 +281,7 @@ def build(
 ) -> Program:
     """A program whose output is the registers `out`, or `matrix` times them, with what is known of its error."""
     if not isinstance(registers, Registers):
-        raise SpecError(f"build(registers, segments, out): registers is {registers!r}")
+        raise SpecError(f"build(registers, segments, out): registers must be a Registers, got {registers!r}")
     if not isinstance(segments, Sequence) or not all(isinstance(s, Segment) for s in segments):
         raise SpecError(f"build(registers, segments, out): segments must be a list of segment(…), got {segments!r}")
     return Program(

@@ -209,7 +209,7 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
             raise ValueError("each needs two axes")
         (m, k), (l, n) = shapes[0][-2:], shapes[1][-2:]
         if k != l:
-            raise ValueError(f"{k} columns and {l} rows")
+            raise ValueError(f"{k} columns and {l} rows must agree")
         return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), m, n)
     if op == "sum":
         gone = {range(len(shapes[0]))[axis] for axis in data[0]}
@@ -223,14 +223,14 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
     if op == "slice":
         for n, (start, step, count) in zip(shapes[0], data, strict=True):
             if count < 1 or not step or not (0 <= start < n and 0 <= start + (count - 1) * step < n):
-                raise ValueError(f"entries {start}, {start + step}, … of {n}")
+                raise ValueError(f"entries {start}, {start + step}, … must lie within {n}")
         return tuple(count for _, _, count in data)
     if op == "take":
         axis, indices = data
         if not 0 <= axis < len(shapes[0]):
-            raise ValueError(f"axis {axis} of {len(shapes[0])}")
+            raise ValueError(f"there is no axis {axis} among {len(shapes[0])}")
         if not all(0 <= n < shapes[0][axis] for n in indices):
-            raise ValueError(f"indices {indices} of {shapes[0][axis]}")
+            raise ValueError(f"indices {indices} must be below {shapes[0][axis]}")
         return (*shapes[0][:axis], len(indices), *shapes[0][axis + 1 :])
     if op == "concat":
         return np.concatenate([_blank(shape) for shape in shapes], data[0]).shape

@@ -13,7 +13,7 @@ from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats, numbers
 from integraph.program import tensor
 from integraph.targets.activations import activation, activation_name
-from integraph.text import clean, joined
+from integraph.text import clean, counted, joined
 
 SHOWN = 24  # layers that are named one by one
 LEAK = 0.01  # of leaky_relu, where nothing is said
@@ -126,7 +126,7 @@ class Network:
         same = kinds[:-1].count(kinds[0]) == len(kinds[:-1])
         how = f"{kinds[0]}, {kinds[-1]} output" if len(kinds) > 1 and same else joined(kinds, ", ", SHOWN)
         sizes = joined(map(str, self.sizes), "-", SHOWN)
-        return f"{sizes} ({how}), {self.parameters:,} parameters, from {self.source}"
+        return f"{sizes} ({how}), {counted(self.parameters, 'parameter')}, from {self.source}"
 
     def __repr__(self) -> str:
         return f"Network {self.description}"

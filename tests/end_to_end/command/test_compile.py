@@ -137,14 +137,14 @@ def test_a_proof_of_a_formula(path: Path) -> None:
     assert integraph.check(proof, program, "1/(1+x*y)")
     x = np.random.default_rng(0).uniform(size=(1000, 2))
     assert np.abs(program(x)[:, 0] - 1 / (1 + x[:, 0] * x[:, 1])).max() <= program.proven
-    assert "status    proved" in said.out
+    assert "status            proved" in said.out
 
 
 def test_a_proof_of_an_exact_program(path: Path) -> None:
     said = call("compile", "exp(0.1*x)*sin(3*y)", "-o", path, "--certify")
     program = integraph.load(path)
     assert said.code == 0, said.err
-    assert "asked     ≤ 1e-12" in said.out
+    assert "asked             ≤ 1e-12" in said.out
     assert program.budget is not None
     assert program.proven is not None
     assert 0 < program.proven <= program.budget.total < 1e-12
@@ -154,7 +154,7 @@ def test_a_proof_of_an_exact_program(path: Path) -> None:
 def test_what_cannot_be_proved_says_so(path: Path) -> None:
     said = call("compile", "tanh(tanh(tanh(x)+y)+x)", "--free", "decay", "-o", path, "--certify")
     assert said.code == 1
-    assert "status    unknown: segment 'tanh(tanh(x)+y)': tanh does not start at 0" in said.out
+    assert "status            unknown: segment 'tanh(tanh(x)+y)': tanh does not start at 0" in said.out
     assert integraph.load(path).proven is None
     assert not path.with_suffix(".proof.json").exists()
 

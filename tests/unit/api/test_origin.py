@@ -192,7 +192,7 @@ def test_the_source_of_a_program() -> None:
     program = integraph.compile("x - y", variables="y x")
     assert target_of(program).variables == ("y", "x")  # type: ignore[union-attr]
     assert target_of(program, "x - y").variables == ("x", "y")  # type: ignore[union-attr]
-    with pytest.raises(UsageError, match=r"'gadgets'.*: give it"):
+    with pytest.raises(UsageError, match=r"'gadgets'.*: give the source"):
         target_of(replace(program, source="gadgets", origin=None))
 
 

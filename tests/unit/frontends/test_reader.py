@@ -44,7 +44,7 @@ def test_anything_else_is_refused_with_the_list(source: Any) -> None:
 
 
 def test_weights_without_their_module() -> None:
-    with pytest.raises(UsageError, match="dict of weights is no network"):
+    with pytest.raises(UsageError, match="dict of weights is not a network"):
         network({"0.weight": A, "0.bias": b})
 
 
@@ -66,7 +66,7 @@ FILES = {
     "net": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
     "net.pt2": (b"PK\x03\x04", "can run code"),
     "net.safetensors": (b"\x10", "integraph.load reads a program"),
-    "net.txt": (b"hello", r"starts with b'hello'.*read are .onnx, .keras, .h5 and .hdf5"),
+    "net.txt": (b"hello", r"starts with b'hello'.*give .onnx, .keras, .h5 or .hdf5"),
     "empty": (b"", r"starts with b''"),
 }
 

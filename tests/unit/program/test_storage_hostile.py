@@ -121,7 +121,7 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "scales other": (put("scales", "t0"), "not used by the program"),
     "source": (put("source", None), "the source is None: needs str"),
     "proven": (put("proven", 0.1), "the proven error is 0.1: needs str"),
-    "seen": (put("seen", "small"), "the seen error is 'small'"),
+    "seen": (put("seen", "small"), "the largest difference found, seen, is 'small'"),
     "budget": (put("budget", 0.1), "the budget is 0.1: needs a list of 5"),
     "budget parts": (put("budget", []), r"the budget is \[\]: needs a list of 5"),
     "budget low": (put("budget", 0, [0.0] * 4), r"a tensor name is \[0.0, .*: needs str"),
@@ -142,12 +142,12 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "probe label": (put("probes", 0, 0, 1), "probe 0, label is 1: needs str"),
     "probe segment": (put("probes", 0, 1, "0"), "probe 0, segment is '0': needs int"),
     "probe segment true": (put("probes", 0, 1, True), "probe 0, segment is True: needs int"),
-    "probe segment 3": (put("probes", 0, 1, 3), "probe 'layer 1' looks after segment 3: the segments are 0 … 2"),
-    "probe segment −1": (put("probes", 0, 1, -1), "looks after segment -1"),
-    "probe segment huge": (put("probes", 0, 1, 10**400), "looks after segment 1000"),
+    "probe segment 3": (put("probes", 0, 1, 3), "probe 'layer 1' is read after segment 3: the segments are 0 … 2"),
+    "probe segment −1": (put("probes", 0, 1, -1), "is read after segment -1"),
+    "probe segment huge": (put("probes", 0, 1, 10**400), "is read after segment 1000"),
     "probe view": (put("probes", 0, 2, 0, 8), r"probe 0: \[8, \[3\], \[1\]\] leaves the registers 0 … 9"),
-    "probe of nothing": (put("probes", 0, 2, [0, [0], [0]]), "sees 0 registers: needs 1 to 10"),
-    "probe of too much": (put("probes", 0, 2, [0, [10**9], [0]]), "sees 1000000000 registers: needs 1 to 10"),
+    "probe of nothing": (put("probes", 0, 2, [0, [0], [0]]), "reads 0 registers: needs 1 to 10"),
+    "probe of too much": (put("probes", 0, 2, [0, [10**9], [0]]), "reads 1000000000 registers: needs 1 to 10"),
     "probe huge": (put("probes", 0, 2, [0, [HUGE], [0]]), "is above the limit of terms"),
     "probe floats": (put("probes", 1, 2, "t0"), "tensor 't0' is missing or not int64"),
     "probe scale": (put("probes", 0, 3, 2.0), "probe 0, scale is 2.0: needs str"),
@@ -240,9 +240,9 @@ TENSOR_CASES: dict[str, tuple[Callable[[Tensors], Any], str]] = {
     "box inside out": (swap("t12", entry(3.5, 3)), "budget: input 3 has low = 3.5 > high = 3.0"),
     "box too small": (lambda t: [swap(n, lambda a: a[1:])(t) for n in ("t12", "t13")], "has 3 sides, the program 4"),
     "box of two axes": (lambda t: [swap(n, lambda a: a[:, None])(t) for n in ("t12", "t13")], r"shape \(4, 1\)"),
-    "probe register 10": (swap("t14", entry(10)), "probe 'list' sees registers 0 … 10, there are 10"),
-    "probe register −1": (swap("t14", entry(-1)), "probe 'list' sees registers -1 … 0"),
-    "probe of too many": (swap("t14", lambda a: np.zeros(11, np.int64)), "sees 11 registers: needs 1 to 10"),
+    "probe register 10": (swap("t14", entry(10)), "probe 'list' reads registers 0 … 10, there are 10"),
+    "probe register −1": (swap("t14", entry(-1)), "probe 'list' reads registers -1 … 0"),
+    "probe of too many": (swap("t14", lambda a: np.zeros(11, np.int64)), "reads 11 registers: needs 1 to 10"),
 }
 
 
@@ -276,7 +276,7 @@ def test_newer_and_foreign_versions(path: Path) -> None:
     forge(path, document, tensors, more="metadata")
     refused(path, "unknown or missing metadata: needs digest, format, program, seal, version")
     forge(path, document, tensors, seal="0" * 64)
-    refused(path, "the file is damaged: its content is not what was saved")
+    refused(path, "the file is damaged: its checksum does not match its contents")
     save_file({"weight": np.zeros(3, np.float32)}, path)
     refused(path, "this is a safetensors file, but not a program of Integraph")
 

@@ -63,7 +63,7 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
 
     words = read(integraph.report(program, tmp_path / "report.html")).words
     found = re.search(
-        r"Measured error (\S+) The largest difference \|source − program\| found at ([\d,]+) points", words
+        r"Largest difference found (\S+) The largest difference \|source − program\| found at ([\d,]+) points", words
     )
     assert found is not None
     x = np.linspace(0.0, 1.0, 2001)
@@ -76,7 +76,7 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize("off", ["0.25", "1e-11"])
 def test_another_source_is_noticed(off: str, tmp_path: Path) -> None:
     words = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", f"x^2 + {off}")).words
-    assert f"Measured error {off} " in words
+    assert f"Largest difference found {off} " in words
     assert "exceeds the promised error: is this the source that was compiled?" in words
     right = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", "x^2")).words
     assert "is this the source" not in right
@@ -87,11 +87,11 @@ def test_without_a_source_it_says_so(tmp_path: Path) -> None:
     assert "no source was given" in words
     assert "Promised error unknown" in words
     assert "Proven error unknown" in words
-    assert "Measured error unknown Not measured" in words
+    assert "Largest difference found unknown Not measured" in words
     assert "Not shown" in words
     known = read(integraph.report(identity().with_errors(proven=1.5e-3, seen=2e-4), tmp_path / "report.html")).words
     assert "Proven error unknown The file states that ≤ 0.0015 was proved, but for a box" in known
-    assert "Measured error 0.0002 Not measured" in known
+    assert "Largest difference found 0.0002 Not measured" in known
 
 
 def test_a_source_that_does_not_fit_is_refused(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def _input(r: Reader, n: int, node: Node, text: str) -> Value:
 def _constant(r: Reader, n: int, node: Node, text: str) -> Value:
     assert node.value is not None
     if not np.isfinite(node.value).all():
-        raise SourceError(f"{text} holds −∞, which only the scores of a softmax may be: it is no number")
+        raise SourceError(f"{text} contains −∞, which is allowed only among the scores of a softmax")
     return constant(node.shape, node.value, len(node.data))
 
 

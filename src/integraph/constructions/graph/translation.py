@@ -232,8 +232,8 @@ class Reader:
             )
         if not low + delta > 0:
             raise SourceError(
-                f"{text}: its base is only known to be between {low:g} and {high:g} on the box, and a root of what is "
-                "below 0 has no value to keep to: choose another box, or leave out eps"
+                f"{text}: its base is only known to be between {low:g} and {high:g} on the box, and the root of a "
+                "negative number cannot be smoothed: choose another box, or leave out eps"
             )
         self.smoothed.append(text)
         return self.run(fusion.power(shifted(x, delta), a, min(low, 0.0) + delta, high + delta, base), text, near)

@@ -29,7 +29,7 @@ def decode(tensor: Any, what: str) -> Array:
     onnx = need("onnx", "onnx")
     kind = type_name(tensor.data_type)
     if kind not in KINDS:
-        raise SourceError(f"{what} holds {kind}: read are {', '.join(KINDS)}")
+        raise SourceError(f"{what} holds {kind}: accepted are {', '.join(KINDS)}")
     whole(tensor, what)
     width, name, dtype = KINDS[kind]
     dims = tuple(tensor.dims)

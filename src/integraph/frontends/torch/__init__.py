@@ -92,7 +92,7 @@ def _check(torch: Any, module: Any) -> None:
     for path, part in module.named_modules():
         if isinstance(part, others):
             raise SourceError(
-                f"{name} has {path or 'as itself'} {type(part).__name__}: a feedforward net has dense layers and "
+                f"{name} contains {type(part).__name__}{path and f' {path!r}'}: a feedforward net has dense layers and "
                 "activations, no convolution, recurrence, attention or table"
             )
         if isinstance(part, torch.jit.ScriptModule):

@@ -299,8 +299,8 @@ def test_the_checker_shares_no_search_code() -> None:
 
 def test_the_three_numbers_are_shown_together() -> None:
     text = repr(network_case()[2])
-    assert all(word in text for word in ("promised", "proven", "seen", "assumed", "boxes", "bits"))
-    assert text.index("promised") < text.index("proven") < text.index("seen")
+    assert all(word in text for word in ("promised", "proven", "difference found", "assumed", "boxes", "bits"))
+    assert text.index("promised") < text.index("proven") < text.index("\ndifference found")
 
 
 def test_sources_that_cannot_be_proved() -> None:

@@ -103,7 +103,7 @@ def test_the_table() -> None:
     numbers = [str(n) for n in (chosen.order, chosen.N, *steep, *sizes)]
     assert marked.split()[1 : 1 + len(numbers)] == numbers
     assert lines[-1] == f"… and {len(plan.alternatives) - 12} more"
-    assert "only seen" in repr(integraph.plan(np.sin, 1e-3))
+    assert "only sampled" in repr(integraph.plan(np.sin, 1e-3))
     assert "smallest W·D (paper)" in repr(integraph.plan("x", 0.3, method="paper"))
 
 

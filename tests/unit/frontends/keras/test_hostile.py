@@ -253,19 +253,19 @@ CONFIGS: dict[str, tuple[Any, str]] = {
     "deep": ("[" * 100_000, "nested too deep"),
     "deep object": ('{"a":' * 100_000, "nested too deep"),
     "long number": ("9" * 10_000, "is not JSON"),
-    "a list": ("[]", "the configuration of the model has no class_name that is str"),
+    "a list": ("[]", "the configuration of the model has class_name = None: needs str"),
     "null": ("null", "has no class_name"),
     "no layers": (at("config", "layers", []), "the model has no layers"),
-    "layers": (at("config", "layers", 3), "no layers that is list, but 3"),
-    "a layer": (at("config", "layers", 0, 3), "has no class_name that is str"),
+    "layers": (at("config", "layers", 3), "has layers = 3: needs list"),
+    "a layer": (at("config", "layers", 0, 3), "has class_name = None: needs str"),
     "own class": (at("class_name", "MyModel"), "the model is of class MyModel"),
     "other module": (layer(1, "module", "os"), "class Dense from 'os': only Keras' own"),
     "registered": (layer(1, "registered_name", "mine>Dense"), "only Keras' own"),
     "module is a number": (layer(1, "module", 3), "only Keras' own"),
-    "Lambda": (layer(2, "class_name", "Lambda"), r"\(Lambda\) is not one we read"),
+    "Lambda": (layer(2, "class_name", "Lambda"), r"\(Lambda\) is not supported"),
     "own layer": (layer(2, "class_name", "Custom>Mine"), "only Keras' own"),
-    "units": (layer(1, "config", "units", "four"), "no units that is int, but 'four'"),
-    "units true": (layer(1, "config", "units", True), "no units that is int, but True"),
+    "units": (layer(1, "config", "units", "four"), "has units = 'four': needs int"),
+    "units true": (layer(1, "config", "units", True), "has units = True: needs int"),
     "units 10^18": (layer(1, "config", "units", 10**18), r"needs \(3, 1000000000000000000\)"),
     "no name": (layer(1, "config", "name", None), "class Dense has no name"),
     "path in a name": (layer(1, "config", "name", "../../etc"), "belongs to layer 'first'"),
@@ -288,7 +288,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
         r"takes values of shape \(3,\), but \(9,\) come in",
     ),
     "scale of a wrong length": (layer(5, "config", "scale", [1, 2, 3]), r"\(3,\) factors for values of shape \(2,\)"),
-    "target shape": (layer(6, "config", "target_shape", [3, -1]), "makes .* of 2 values"),
+    "target shape": (layer(6, "config", "target_shape", [3, -1]), "reshapes 2 values to .*: these do not fit"),
     "target shape 0": (layer(6, "config", "target_shape", [0]), "needs sizes"),
     "target shape text": (layer(6, "config", "target_shape", ["a"]), "needs sizes"),
     "batch shape": (layer(0, "config", "batch_shape", "x"), "must be known"),
@@ -298,7 +298,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
     "very wide": (layer(0, "config", "batch_shape", [None, 10**5, 10**5]), "at most 1048576 inputs are accepted"),
     "nothing but scaling": (
         lambda config: config["config"]["layers"].__delitem__(slice(1, 7)),
-        "nothing that is a network",
+        "so this is not a network",
     ),
     "models in models": (nested(40), "more than 32 deep"),
     "doubling": (doubling(30), "more than 10000 layers"),
@@ -330,9 +330,12 @@ FUNCTIONAL: dict[str, tuple[Callable[[Config], None], str]] = {
         layer(2, "inbound_nodes", 0, "args", 0, "config", "keras_history", ["first", 7, 0]),
         "call 7 is used",
     ),
-    "history": (layer(2, "inbound_nodes", 0, "args", 0, "config", "keras_history", 5), "no keras_history that is list"),
+    "history": (
+        layer(2, "inbound_nodes", 0, "args", 0, "config", "keras_history", 5),
+        "has keras_history = 5: needs list",
+    ),
     "history, odd": (layer(2, "inbound_nodes", 0, "args", 0, "config", "keras_history", [5]), r"is not \[layer, call"),
-    "nodes": (layer(2, "inbound_nodes", 5), "no inbound_nodes that is list"),
+    "nodes": (layer(2, "inbound_nodes", 5), "has inbound_nodes = 5: needs list"),
     "call": (layer(2, "inbound_nodes", [5]), "has several inputs"),
     "constants": (layer(2, "inbound_nodes", 0, "args", [1.0]), "every layer takes one input"),
     "options": (layer(2, "inbound_nodes", 0, "kwargs", {"training": True}), "is called with .*training"),
@@ -488,7 +491,7 @@ def test_a_directory_of_a_million_entries(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-10:-6] = struct.pack("<I", 1 << 26)  # what the last record says of the directory's length
     path.write_bytes(data)
-    with pytest.raises(FileError, match="zip directory of more than"):
+    with pytest.raises(FileError, match="zip directory has more than"):
         network(path)
 
 
@@ -497,7 +500,7 @@ def test_a_second_directory_of_the_64_bit_kind(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.keras")
     data = path.read_bytes()
     path.write_bytes(data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:])
-    with pytest.raises(FileError, match="of the 64-bit kind"):
+    with pytest.raises(FileError, match="is a 64-bit one"):
         network(path)
 
 

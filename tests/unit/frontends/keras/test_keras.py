@@ -348,10 +348,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "softmax": (sequential(lambda L: L.Dense(3, activation="softmax")), "compile the raw outputs"),
     "Softmax": (sequential(lambda L: L.Dense(3), lambda L: L.Softmax()), "compile the raw outputs"),
     "selu": (sequential(lambda L: L.Dense(3, activation="selu")), "has the activation 'selu': known are"),
-    "ELU": (sequential(lambda L: L.ELU()), r"\(ELU\) is not one we read: read are Activation"),
+    "ELU": (sequential(lambda L: L.ELU()), r"\(ELU\) is not supported: supported are Activation"),
     "ReLU6": (sequential(lambda L: L.ReLU(max_value=6)), "max_value or a threshold"),
-    "convolution": (sequential(lambda L: L.Conv1D(2, 1), shape=(4, 3)), r"\(Conv1D\) is not one we read"),
-    "lambda": (sequential(lambda L: L.Lambda(lambda x: x)), r"\(Lambda\) is not one we read"),
+    "convolution": (sequential(lambda L: L.Conv1D(2, 1), shape=(4, 3)), r"\(Conv1D\) is not supported"),
+    "lambda": (sequential(lambda L: L.Lambda(lambda x: x)), r"\(Lambda\) is not supported"),
     "function": (sequential(lambda L: L.Dense(1, activation=mystery)), "activation 'mystery', which is not Keras' own"),
     "dense on an axis": (sequential(lambda L: L.Dense(2), shape=(4, 3)), r"shape \(4, 3\): put Flatten before it"),
     "axis": (sequential(lambda L: L.Normalization(axis=None)), r"has axis \[\]: only the last one"),
@@ -365,7 +365,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "two outputs": (two_outputs, "the model has 2 outputs"),
     "residual": (residual, "every layer takes one input"),
     "custom layer": (custom_layer, "of the class"),
-    "PReLU": (sequential(lambda L: L.PReLU()), r"\(PReLU\) is not one we read"),
+    "PReLU": (sequential(lambda L: L.PReLU()), r"\(PReLU\) is not supported"),
 }
 
 

@@ -319,7 +319,7 @@ def test_old_broadcast_along_an_axis() -> None:
     model = one(lambda b: b.node("PRelu", "x", b.number(c)), ("N", 3, 1, 1), 6)
     agree(read(model), np.where(X > 0, X, c * X), X)
     model = one(lambda b: b.node("Pow", "x", b.number(2.0), broadcast=1), ("N", 3), 6)
-    with pytest.raises(SourceError, match=r"node 0 'Pow' \(/Pow_0\): 1·x² is no activation"):
+    with pytest.raises(SourceError, match=r"node 0 'Pow' \(/Pow_0\): 1·x² is not a known activation"):
         read(model)
 
 

@@ -133,7 +133,10 @@ GRAPHS: dict[str, tuple[Callable[[Builder], str], str]] = {
         lambda b: b.node("Add", "x", b.node("Reshape", b.number([1.0]), b.number([2**62, 8], np.int64))),
         "gives shape",
     ),
-    "wrong axes": (lambda b: b.node("Squeeze", "x", b.number([5], np.int64)), r"axes \[5\] of a tensor with 2 axes"),
+    "wrong axes": (
+        lambda b: b.node("Squeeze", "x", b.number([5], np.int64)),
+        r"axes \[5\] must be distinct axes of the 2",
+    ),
     "squeezed features": (lambda b: b.node("Squeeze", "x", b.number([1], np.int64)), "they must be of size 1"),
     "attribute of another opset": (
         lambda b: b.node("Add", "x", b.number(1.0), broadcast=1),
@@ -293,7 +296,10 @@ TENSORS: dict[str, tuple[Any, str]] = {
     "negative size": (declared([-1, -3], raw_data=b"\0" * 24), r"declares the shape \[-1, -3\]"),
     "cut": (declared([3], raw_data=b"\0" * 23), "and holds 2.875"),
     "many axes": (declared([1] * 80, raw_data=b"\0" * 8), "axes at most 16"),
-    "text": (helper.make_tensor("c", TensorProto.STRING, [1], [b"x"]), "initializer c holds STRING: read are FLOAT"),
+    "text": (
+        helper.make_tensor("c", TensorProto.STRING, [1], [b"x"]),
+        "c holds STRING: accepted are FLOAT",
+    ),
     "unknown type": (TensorProto(name="c", data_type=99), "initializer c holds type 99"),
 }
 

@@ -36,7 +36,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], tuple[str, ...]]] = {
     "skip": (lambda m, x: m.l(x) + torch.tanh(m.back(m.l(x)) @ m.l.weight.t()), ("residual connections",)),
     "gate": (lambda m, x: torch.tanh(m.l(x)) * torch.sigmoid(m.l3(x)), ("gates",)),
     "attention": (lambda m, x: m.l(x) @ m.l(x).t(), ("two computed tensors",)),
-    "square": (lambda m, x: m.l(x) ** 2, ("aten.pow", "no activation")),
+    "square": (lambda m, x: m.l(x) ** 2, ("aten.pow", "not a known activation")),
     "square root": (lambda m, x: m.l(x) ** 0.5, ("the power 0.5",)),
     "power of a number": (lambda m, x: 2 ** m.l(x), ("aten.pow.Scalar", "depends on the input")),
     "reciprocal": (lambda m, x: 3 / m.l(x), ("aten.reciprocal",)),
@@ -134,8 +134,8 @@ def test_bad_modules() -> None:
     )
     refused(linear(3, 4), "takes 3 inputs, but 5", inputs=5)
     refused(Traced(linear(3, 4)), "tried: 5 inputs", inputs=5)
-    refused(nn.Conv1d(1, 2, 3), "has as itself Conv1d", "no convolution")
-    refused(nn.Sequential(nn.Linear(3, 4), nn.Unflatten(1, (1, 4)), nn.Conv1d(1, 2, 3)), "has 2 Conv1d")
+    refused(nn.Conv1d(1, 2, 3), "Conv1d contains Conv1d: a feedforward net", "no convolution")
+    refused(nn.Sequential(nn.Linear(3, 4), nn.Unflatten(1, (1, 4)), nn.Conv1d(1, 2, 3)), "contains Conv1d '2'")
     refused(nn.ReLU6(), "say how many inputs it has")
     refused(nn.Sequential(linear(), nn.ReLU6()), "layer '1'", "not supported")
     refused(nn.Sequential(linear(), nn.ELU()), "aten.elu", "not supported")
