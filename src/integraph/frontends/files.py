@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from integraph.errors import FileError
@@ -10,6 +11,8 @@ from integraph.errors import FileError
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
 ONNX = ".onnx"
 KERAS = (".keras", ".h5", ".hdf5")
+VERIFICATION = (".nnet", ".yml", ".yaml", ".mat")
+POLAR = re.compile(rb"\d+\s*\n\d+\s*\n\d+\s*\n")  # how a text of POLAR begins, under whatever name
 TORCH = "torch.load(path, weights_only=False), and pass the module; a state_dict goes into one with load_state_dict"
 PICKLES = dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt"), TORCH) | dict.fromkeys(
     (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
@@ -49,7 +52,8 @@ def is_keras(path: Path, start: bytes) -> bool:
 def unknown_file(path: Path, start: bytes) -> FileError:
     """For a file that is of no known kind."""
     return FileError(
-        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
+        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5, .hdf5, .nnet, "
+        ".yml, .mat, and texts of POLAR, which begin with three lines of one whole number each"
     )
 
 
