@@ -49,8 +49,9 @@ def test_planning_takes_the_box_too(controller: Path) -> None:
     net = integraph.network(controller)
     assert domain(net, (0, 1)) == (0, 1)
     assert domain(integraph.function("x"), None) is None
-    layouts = [integraph.layouts(controller, 1e-3, box=box) for box in (None, BOX, (50.0, 60.0))]
-    assert repr(layouts[0]) == repr(layouts[1])
+    controller.with_name("kink.nnet").write_text("2,1,1,1,\n1,1,1,\n0,\n-1,\n1,\n0,0,\n1,1,\n1,\n0.5,\n1,\n0,\n")
+    kinks = [integraph.layouts(controller.with_name("kink.nnet"), 1e-3, box=box) for box in (None, (-1, 1), (0, 1))]
+    assert repr(kinks[0]) == repr(kinks[1]) != repr(kinks[2])
     plans = [integraph.plan(net, 0.5, box=box, order=1, norm=30.0) for box in (None, BOX)]
     assert repr(plans[0]) == repr(plans[1]) != repr(integraph.plan(net, 0.5, order=1, norm=30.0, box=(0, 1)))
 
