@@ -85,6 +85,9 @@ def _names(net: dict[str, Any], count: int) -> list[str]:
 
 
 def _matrix(value: Any, where: str) -> Floats:
+    """(units, inputs), also where axes of length 1 follow."""
+    if value.size and set(value.shape[2:]) == {1}:
+        value = value.reshape(value.shape[:2])
     if value.ndim != 2 or not np.isfinite(value).all():
         raise FileError(f"{where} has shape {value.shape}, or a number that is not finite: expected (units, inputs)")
     return np.asarray(value, np.float64)

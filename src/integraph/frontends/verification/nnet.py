@@ -5,7 +5,8 @@ mean and the range of every input, with one more mean and range for all outputs,
 weights and its biases. Inputs are normalised as (x − mean) / range, outputs scaled back as range · y + mean.
 
 The reference readers clip inputs to the least and largest values. That is not part of the net here: both agree on the
-box of these values, which is the network's own, and `compile` takes it where no other is given.
+box of these values, which is the network's own, and `compile` takes it where no other is given. Files of nets that are
+not normalised have a single 0 in each of these lines.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from integraph.targets import Network
 
 CLIPPED = "inputs are not clipped to the least and largest values of the file: these are the default box"
 EMPTY = "the least and largest values of the inputs are no box: give one"
+UNSCALED = "the lines of means and ranges are a single 0: nothing is normalised"
 
 
 def read(path: Path) -> Network:
@@ -32,21 +34,32 @@ def read(path: Path) -> Network:
     while lines.starts_with("//"):
         lines.take("a comment")
     sizes = _sizes(lines)
-    lines.take("the flag that is not used")
-    low, high = (lines.floats(f"the {which} value of each input", sizes[0]) for which in ("least", "largest"))
+    lines.floats("the flag that is not used", 1)
+    low, high = (_scaling(lines, f"the {which} value of each input", sizes[0]) for which in ("least", "largest"))
     mean, spread = (
-        lines.floats(f"the {which} of each input and that of the outputs", sizes[0] + 1) for which in ("mean", "range")
+        _scaling(lines, f"the {which} of each input and that of the outputs", sizes[0] + 1)
+        for which in ("mean", "range")
     )
-    if not spread.all():
-        raise FileError(f"{lines.where}: a range is 0, and is divided by: where nothing is to be scaled it is 1")
     notes: list[str] = []
+    if mean is None and spread is None:
+        notes.append(UNSCALED)
+        mean, spread = np.zeros(sizes[0] + 1), np.ones(sizes[0] + 1)
+    if mean is None or spread is None or not spread.all():
+        raise FileError(
+            f"{lines.where}: a range is 0 or missing, and is divided by: where nothing is to be scaled it is 1"
+        )
     normalisation = division(mean[:-1], spread[:-1], "the normalisation of inputs", notes)
     rescaling = scaling(np.full(sizes[-1], spread[-1]), np.full(sizes[-1], mean[-1]), "the scaling of outputs")
     steps = [normalisation, *_layers(lines, sizes), rescaling]
     lines.end()
-    box = _box(low, high)
+    box = None if low is None or high is None or not (low < high).all() else Interval(low, high)
     notes.append(EMPTY if box is None else CLIPPED)
     return replace(network(steps, sizes[0], f"NNet file {path.name}", notes), box=box)
+
+
+def _scaling(lines: TextLines, expected: str, count: int) -> Floats | None:
+    """The next line, as so many numbers, or a single 0, which stands where nothing is to be said."""
+    return None if count > 1 and lines.skip("0", "0,") else lines.floats(expected, count)
 
 
 def _sizes(lines: TextLines) -> list[int]:
@@ -70,7 +83,3 @@ def _layers(lines: TextLines, sizes: list[int]) -> list[Step]:
         if number < len(sizes) - 1:
             steps.append(ActivationLayer("relu", 0.0, units))
     return steps
-
-
-def _box(low: Floats, high: Floats) -> Interval | None:
-    return Interval(low, high) if (low < high).all() else None

@@ -61,6 +61,12 @@ class TextLines:
     def starts_with(self, mark: str) -> bool:
         return self._next < len(self._lines) and self._lines[self._next].lstrip().startswith(mark)
 
+    def skip(self, *words: str) -> bool:
+        """Whether the next line is one of these; if so, it is taken."""
+        there = self._next < len(self._lines) and self._lines[self._next].strip() in words
+        self._next += there
+        return there
+
     def take(self, expected: str) -> str:
         """The next line."""
         return self._taken(1, expected)[0]

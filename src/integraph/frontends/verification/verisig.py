@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from integraph.errors import FileError
 from integraph.frontends.verification.activation_names import canonical
@@ -31,8 +31,7 @@ TOKEN = re.compile(
 REFUSED = "tags, anchors, aliases, tabs and blocks of text are not read: write plain numbers, lists and keys"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word or a mark, with its line and column; nothing is after the last."""
 
     kind: str
@@ -49,8 +48,7 @@ class Token:
         return FileError(f"line {self.line}: expected {expected}, got {got}")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A mapping, a list or a word, and its line."""
 
     value: dict[str, Node] | list[Node] | str

@@ -97,6 +97,13 @@ def test_both_orders_of_bytes(tmp_path: Path, order: str) -> None:
     np.testing.assert_allclose(network(path)(POINTS), by_hand(POINTS, (relu, relu, identity)), rtol=1e-13)
 
 
+def test_weights_with_axes_of_length_1(tmp_path: Path) -> None:
+    path = tmp_path / "net.mat"
+    A = array(6, (2, 2, 1, 1), element(9, np.array([1.0, 2, 3, 4]).tobytes()))
+    path.write_bytes(level5(cells([A], "W"), cells([numbers([[1.0, 0]])], "b"), cells([words("relu")], "act_fcns")))
+    np.testing.assert_array_equal(network(path)([1.0, 2.0]), [1 + 6 + 1, 2 + 8])
+
+
 GOOD = [cells([words("relu")], "act_fcns"), cells([numbers([[1.0]])], "b")]
 FIELDS = element(5, struct.pack("<i", 8)) + element(1, b"system\0\0") + numbers([[1.0]])
 OBJECTS = {

@@ -69,6 +69,19 @@ def test_nnet_without_normalisation_is_the_bare_net(tmp_path: Path) -> None:
     assert any("no box" in note for note in net.notes)
 
 
+@pytest.mark.parametrize("zero", ["0", "0,"])
+def test_nnet_whose_scaling_is_a_single_0(tmp_path: Path, zero: str) -> None:
+    """As in the benchmarks of pendulums and of an airplane: the net is not normalised."""
+    lines = nnet().split("\n")
+    lines[5:9] = [zero] * 4
+    net = network(written(tmp_path, "net.nnet", "\n".join(lines)))
+    np.testing.assert_allclose(net(POINTS), by_hand(POINTS, RELUS), rtol=1e-13)
+    assert net.box is None
+    assert any("nothing is normalised" in note for note in net.notes)
+    lines[7] = commas(MEANS)
+    refused(written(tmp_path, "half.nnet", "\n".join(lines)), "line 9: a range is 0 or missing")
+
+
 NNET = {
     "nothing": ("", r"line 1: expected how many layers.* 4 values with commas"),
     "comments only": ("// a\n", "it ends after line 1: expected how many layers"),
@@ -80,14 +93,17 @@ NNET = {
     "huge count": (nnet(counts=[999999999, 3, 2, 5]), r"line 4: .*1000000000 values"),
     "long count": (nnet(counts=["9" * 5000, 3, 2, 5]), r"line 3: .*whole number.*9999"),
     "too few means": (nnet(means=MEANS[:-1]), r"line 8: expected the mean of each input .* 4 values .* got 3"),
-    "a range of 0": (nnet(ranges=[1, 1, 0, 1]), "line 9: a range is 0"),
+    "a range of 0": (nnet(ranges=[1, 1, 0, 1]), "line 9: a range is 0 or missing"),
     "nan": (nnet(means=["nan", 1, 1, 1]), r"line 8, value 1 .*: expected a decimal number, got 'nan'"),
     "inf": (nnet(means=[1, "-inf", 1, 1]), r"line 8, value 2 .*: expected a decimal number"),
     "overflow": (nnet(means=[1, "1e999", 1, 1]), r"'1e999' is larger than float64 holds"),
     "underscore": (nnet(means=[1, "1_0", 1, 1]), "expected a decimal number, got '1_0'"),
     "Arabic digits": (nnet(means=[1, "١", 1, 1]), "expected a decimal number"),
     "one line more": (nnet() + "1.0,\n", r"line \d+: expected the end, got '1.0,'"),
-    "a blank line": (nnet().replace("\n0,\n", "\n\n0,\n"), "line 6"),
+    "a blank line": (
+        nnet().replace("\n0,\n", "\n\n0,\n"),
+        "line 5, value 1 .the flag that is not used.: expected a decimal number",
+    ),
 }
 
 
