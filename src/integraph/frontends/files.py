@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from integraph.errors import FileError
+from integraph.errors import FileError, IntegraphError
 
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
 ONNX = ".onnx"
@@ -42,6 +44,19 @@ def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
     if start.startswith(LFS):
         raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
     return path, start
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """What goes wrong while a file is read, as an error that names it."""
+    try:
+        yield
+    except IntegraphError as error:
+        raise type(error)(f"{path.name}: {error}") from None
+    except OSError as reason:
+        raise FileError(f"cannot read {path.name}: {reason.strerror or reason}") from None
+    except MemoryError:
+        raise FileError(f"{path.name} needs more memory than this machine has") from None
 
 
 def is_keras(path: Path, start: bytes) -> bool:

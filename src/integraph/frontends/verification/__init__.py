@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from integraph.errors import FileError, IntegraphError
+from integraph.frontends.files import named_errors
 from integraph.frontends.verification import matlab, nnet, polar, verisig
 from integraph.targets import Network
 
@@ -29,11 +29,5 @@ READERS: dict[str, Callable[[Path], Network]] = {
 
 def read(path: Path, suffix: str) -> Network:
     """The network in a file of the kind that usually has this suffix."""
-    try:
+    with named_errors(path):
         return READERS[suffix](path)
-    except IntegraphError as error:
-        raise type(error)(f"{path.name}: {error}") from None
-    except OSError as reason:
-        raise FileError(f"cannot read {path.name}: {reason.strerror or reason}") from None
-    except MemoryError:
-        raise FileError(f"{path.name} needs more memory than this machine has") from None

@@ -40,7 +40,7 @@ def read(path: Path) -> Network:
         _scaling(lines, f"the {which} of each input and that of the outputs", sizes[0] + 1)
         for which in ("mean", "range")
     )
-    notes: list[str] = []
+    notes = lines.notes
     if mean is None and spread is None:
         notes.append(UNSCALED)
         mean, spread = np.zeros(sizes[0] + 1), np.ones(sizes[0] + 1)

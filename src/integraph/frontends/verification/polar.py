@@ -40,7 +40,7 @@ def read(path: Path) -> Network:
         scaling(every, -offset * every, "the offset of outputs"),
         scaling(scale * every, 0.0 * every, "the scale of outputs"),
     ]
-    return network(steps, inputs, f"POLAR file {path.name}", ())
+    return network(steps, inputs, f"POLAR file {path.name}", lines.notes)
 
 
 def _activation(lines: TextLines, number: int, count: int) -> str:

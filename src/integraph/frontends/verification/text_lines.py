@@ -15,6 +15,7 @@ from integraph.text import clean
 LARGEST = 1 << 26  # bytes of a text, some millions of numbers
 SHOWN = 40  # characters of a word
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+UNENDED = "the last line has no end: if the file is cut off there, its last number is wrong"
 WHOLE = re.compile(r"\d{1,9}", re.ASCII)
 
 
@@ -27,6 +28,11 @@ def text(path: Path, most: int = LARGEST) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as reason:
         raise FileError(f"byte {reason.start} is not UTF-8: this is no text file, or save it as UTF-8") from None
+
+
+def cut_notes(content: str) -> list[str]:
+    """A note if the last line does not end: nobody can tell whether its last number does."""
+    return [] if content.endswith("\n") else [UNENDED]
 
 
 def shown(word: str) -> str:
@@ -50,6 +56,7 @@ class TextLines:
     """The lines of a text in order. `expected` says in words what belongs into a line."""
 
     def __init__(self, content: str) -> None:
+        self.notes = cut_notes(content)
         self._lines = content.rstrip().split("\n")
         self._next = 0
 

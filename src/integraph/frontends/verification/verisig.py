@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 from integraph.errors import FileError
 from integraph.frontends.verification.activation_names import canonical
-from integraph.frontends.verification.text_lines import floats, shown, text
+from integraph.frontends.verification.text_lines import cut_notes, floats, shown, text
 from integraph.numbers.arrays import Floats
 from integraph.targets import Network, from_layers
+from integraph.text import clean, joined
 
 LARGEST = 1 << 25  # bytes of a text; its nodes need 30 times as many
 DEPTH = 6  # levels of nesting; a weight is at the fourth
+SHOWN = 12  # other keys
 PARTS = ("weights", "offsets", "activations")
 TOKEN = re.compile(
     r"""(?P<blank>[ ]+|(?:(?<=\s)|^)\#[^\n]*|\r?\n|(?:(?<=\n)|\A)---[ ]*(?=\r?\n))
@@ -56,7 +58,8 @@ class Node(NamedTuple):
 
 
 def read(path: Path) -> Network:
-    document = Document(text(path, LARGEST)).node().value
+    content = text(path, LARGEST)
+    document = Document(content).node().value
     if not isinstance(document, dict) or not set(PARTS) <= set(document):
         raise FileError(f"expected the keys {', '.join(PARTS)} at the beginning of lines: this is no net of Verisig")
     weights, offsets, activations = (_by_layer(document[part], part) for part in PARTS)
@@ -68,8 +71,8 @@ def read(path: Path) -> Network:
         for n, (A, b, name) in enumerate(zip(weights, offsets, activations, strict=True), 1)
     ]
     rest = sorted(set(document) - set(PARTS))
-    notes = [f"not read, as it is no part of the net: {', '.join(rest)}"] if rest else []
-    return from_layers(layers, f"Verisig file {path.name}", notes)
+    notes = [f"not read, as it is no part of the net: {joined(map(clean, rest), ', ', SHOWN)}"] if rest else []
+    return from_layers(layers, f"Verisig file {path.name}", notes + cut_notes(content))
 
 
 def _by_layer(node: Node, part: str) -> list[Node]:

@@ -244,6 +244,13 @@ def test_verisig_that_is_wrong(tmp_path: Path, case: str, monkeypatch: pytest.Mo
     assert [path.name for path in tmp_path.iterdir()] == ["net.yml"]
 
 
+@pytest.mark.parametrize(("name", "text"), [("net.nnet", nnet()), ("net.txt", polar()), ("net.yml", BLOCKS)])
+def test_a_last_line_without_an_end_is_noted(tmp_path: Path, name: str, text: str) -> None:
+    """Cut off inside its last number a file is a net with another number."""
+    notes = [network(written(tmp_path, name, end)).notes for end in (text, text[:-1])]
+    assert [sum("last number is wrong" in note for note in said) for said in notes] == [0, 1]
+
+
 def test_any_other_text_is_unknown(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"not a file we know.*texts of POLAR"):
         network(written(tmp_path, "notes.txt", "1, 2, 3\n"))
