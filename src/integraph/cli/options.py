@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 SOURCE = (
-    'What to compile: a formula ("sin(3*x)*exp(-y)"), an .onnx, .keras or .h5 file, or module:name, a Python function, '
-    "a torch module or an estimator in a module that can be imported from here (its code runs)."
+    'What to compile: a formula ("sin(3*x)*exp(-y)"), an .onnx, .keras, .h5, .nnet, .yml or .mat file, or module:name, '
+    "a Python function, a torch module or an estimator in a module that can be imported from here (its code runs)."
 )
 TABLE = (
     "Read points from a file: .npy, or text with one point on each line. If a header names the inputs, columns are "

@@ -27,8 +27,8 @@ from integraph.targets import Function, Network, from_layers
 from integraph.targets.graph import Graph
 
 NETWORKS = (
-    "a Network, a list of (A, b, activation), a path to an .onnx, .keras or .h5 file, an onnx.ModelProto, "
-    "a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
+    "a Network, a list of (A, b, activation), a path to an .onnx, .keras, .h5, .nnet, .yml or .mat file or a text of "
+    "POLAR, an onnx.ModelProto, a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
 FUNCTIONS = (
     "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
@@ -36,7 +36,7 @@ FUNCTIONS = (
     "a table {α: array} of derivatives, or a Function"
 )
 ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
-FILE = r"\.[A-Za-z]\w*$"  # how a path ends and a formula does not
+FILE = r"\.[A-Za-z]\w*$|^\.{0,2}/"  # how a path ends or begins and a formula does not
 
 
 class SourceKind(Enum):
@@ -218,6 +218,11 @@ def _file(source: str | os.PathLike[str]) -> Network:
         from integraph.frontends import keras
 
         return keras.read(path)
+    kind = path.suffix.lower() if path.suffix.lower() in files.VERIFICATION else None
+    if kind is not None or files.POLAR.match(start):
+        from integraph.frontends import verification
+
+        return verification.read(path, kind or verification.POLAR)
     raise files.unknown_file(path, start)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats, numbers
+from integraph.numbers.intervals import Interval
 from integraph.program import tensor
 from integraph.targets.activations import activation, activation_name
 from integraph.text import clean, counted, joined
@@ -62,11 +63,13 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Layers in order; call it to evaluate in float64. `notes` says what was rounded or assumed when it was read."""
+    """Layers in order; call it to evaluate in float64. `notes` says what was rounded or assumed when it was read, `box`
+    is the input domain that its file names, if it names one."""
 
     layers: tuple[Layer, ...]
     source: str = "layers"
     notes: tuple[str, ...] = ()
+    box: Interval | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))
@@ -80,6 +83,11 @@ class Network:
                     f"layer {number} has {first.A.shape[0]} units, layer {number + 1} takes {second.A.shape[1]} "
                     "inputs: they must agree"
                 )
+
+        if self.box is not None and self.box.low.shape != (self.inputs,):
+            raise SourceError(
+                f"the box has {self.box.low.size} sides, the network {self.inputs} inputs: they must agree"
+            )
 
     @property
     def inputs(self) -> int:

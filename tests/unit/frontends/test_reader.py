@@ -66,7 +66,7 @@ FILES = {
     "net": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
     "net.pt2": (b"PK\x03\x04", "can run code"),
     "net.safetensors": (b"\x10", "integraph.load reads a program"),
-    "net.txt": (b"hello", r"starts with b'hello'.*give .onnx, .keras, .h5 or .hdf5"),
+    "net.txt": (b"hello", r"starts with b'hello'.*give .onnx, .keras, .h5, .hdf5, .nnet"),
     "empty": (b"", r"starts with b''"),
 }
 
