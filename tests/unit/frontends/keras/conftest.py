@@ -1,0 +1,17 @@
+"""Keras itself, the oracle."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def keras() -> Any:
+    os.environ.setdefault("KERAS_BACKEND", "torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("keras", reason="needs keras: pip install 'integraph[oracles]'")
