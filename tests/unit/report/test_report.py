@@ -29,26 +29,8 @@ from integraph.report.markup import Html, escaped, facts, table, tag
 from integraph.report.page import Section, data, page
 from integraph.report.plotly_renderer import frames
 from integraph.text import lines
-from report_pages import HOSTILE, Reader, all_hostile, all_kinds, read
+from report_pages import HOSTILE, Reader, all_hostile, all_kinds, identity, read
 from transformers import to_graph, transformer
-
-
-def identity(source: str = "gadgets") -> Program:
-    r = Registers()
-    x, z = r.inputs("x", 1), r.new("z", 1)
-    return build(r, [segment("copy", affine(z, x, w=1.0))], z, source=source)
-
-
-@pytest.fixture(scope="module")
-def program() -> Program:
-    return integraph.compile("exp(-x)*sin(5*x)", 1e-3, method="lean", order=3)
-
-
-@pytest.fixture(scope="module")
-def net() -> tuple[integraph.Network, Program]:
-    rng = np.random.default_rng(0)
-    source = integraph.network([(rng.normal(size=(4, 2)), rng.normal(size=4), "tanh"), (rng.normal(size=(1, 4)), None)])
-    return source, integraph.compile(source, 1e-6)
 
 
 @pytest.mark.slow
