@@ -14,6 +14,7 @@ from scipy import special
 import integraph
 from integraph import Registers, build, gadgets, program, segment
 from integraph.gadgets import Elementwise, Gadget
+from lazy import framework
 from pages import PAGES, PAPER, ROOT, RUN, arguments, blocks, label, printed, run, unprinted
 from slow import mostly_slow
 
@@ -41,7 +42,7 @@ def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
                 used |= {"onnx", "onnxscript"}
             assert used, "a block of py needs no extra: call it python"
             for name in sorted(used):
-                pytest.importorskip(name, reason=f"{name} is not installed")
+                framework(name)
             result = run(f"```python\n{block.code}```\n", tmp_path, warnings="default")  # those of the framework
             assert result.returncode == 0, result.stderr
 

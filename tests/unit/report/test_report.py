@@ -29,8 +29,11 @@ from integraph.report.markup import Html, escaped, facts, table, tag
 from integraph.report.page import Section, data, page
 from integraph.report.plotly_renderer import frames
 from integraph.text import lines
+from lazy import Lazy
 from report_pages import HOSTILE, Reader, all_hostile, all_kinds, identity, read
 from transformers import to_graph, transformer
+
+graph_objects = Lazy("plotly.graph_objects")
 
 
 @pytest.mark.slow
@@ -141,7 +144,6 @@ def test_markup() -> None:
 
 def valid(picture: Picture) -> None:
     """Plotly's own classes know every field, and its kind."""
-    graph_objects = pytest.importorskip("plotly.graph_objects", reason="plotly is not installed")
     for frame in frames(picture):
         for panel in frame["panels"]:
             graph_objects.Figure(data=panel["data"], layout=panel["layout"])
@@ -156,7 +158,6 @@ def test_plotly_takes_the_pictures(program: Program, net: tuple[integraph.Networ
 
 
 def test_a_field_that_plotly_does_not_know_is_noticed() -> None:
-    graph_objects = pytest.importorskip("plotly.graph_objects", reason="plotly is not installed")
     panel = frames(all_kinds()[0])[0]["panels"][0]
     with pytest.raises(ValueError, match="colour"):
         graph_objects.Figure(data=panel["data"], layout=panel["layout"] | {"colour": 1})

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from lazy import framework
+
 
 @pytest.fixture(scope="module")
 def keras() -> Any:
     os.environ.setdefault("KERAS_BACKEND", "torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip("keras", reason="needs keras: pip install 'integraph[oracles]'")
+        return framework("keras")

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-onnx = pytest.importorskip("onnx", reason="reads ONNX")
+from lazy import framework
+
+onnx = framework("onnx")
 
 from integraph.frontends.onnx import read  # noqa: E402
 from law import examples  # noqa: E402
@@ -100,9 +102,9 @@ def test_a_file_says_its_name(tmp_path: Path) -> None:
 @mostly_slow("dynamo", [False, True], quick=1)
 @mostly_slow("activation", ["Tanh", "GELU", "SiLU", "Softplus", "PReLU", "LeakyReLU", "BatchNorm1d"], quick=1)
 def test_torch_exports(tmp_path: Path, activation: str, dynamo: bool) -> None:
-    torch = pytest.importorskip("torch", reason="exports from torch")
+    torch = framework("torch")
     if dynamo:
-        pytest.importorskip("onnxscript", reason="torch's newer exporter")
+        framework("onnxscript")
     torch.manual_seed(0)
     nn = torch.nn
     middle = nn.BatchNorm1d(8) if activation == "BatchNorm1d" else getattr(nn, activation)()

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx", reason="reads ONNX")
+from lazy import framework
+
+onnx = framework("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 
 from integraph.errors import SourceError  # noqa: E402
