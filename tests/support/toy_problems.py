@@ -115,14 +115,14 @@ class Pole(_Balls):
 
 
 @dataclass
-class Stated(_Balls):
+class Stated:
     """Bounds as they are given, whatever the box; values x."""
 
     said: tuple[float, ...]
     raises: str = ""
 
     @property
-    def quantities(self) -> int:  # type: ignore[override]
+    def quantities(self) -> int:
         return len(self.said)
 
     def upper(self, where: Box, bits: int) -> tuple[float, ...]:
