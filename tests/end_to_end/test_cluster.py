@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Iterator
@@ -110,14 +111,18 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
         search(Waves(), SQUARE, gap=0.1, scheduler="tcp://127.0.0.1:9")
 
 
-def test_a_loop_that_is_just_closing(scheduler: str) -> None:
-    """distributed's own assertion fails once; the second client connects."""
-    tries = []
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
+def test_a_client_that_could_not_connect_blocks_no_other(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where its remains are collected by the thread of the next event loop."""
+    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+    with pytest.raises(UsageError, match="no dask scheduler answers"):
+        search(Waves(), SQUARE, gap=0.1, scheduler=address)
+    run, collected = distributed.utils.asyncio_run, []
 
-    def client(*given: object, **options: object) -> object:
-        tries.append(given)
-        assert len(tries) > 1, "the loop of another client is closing"
-        return distributed.Client(*given, **options)
+    def collect(*given: object, **options: object) -> object:
+        collected.append(gc.collect())
+        return run(*given, **options)
 
-    cluster._client(client, scheduler).close()
-    assert len(tries) == 2
+    monkeypatch.setattr(distributed.utils, "asyncio_run", collect)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50):
+        assert len(collected) == 1

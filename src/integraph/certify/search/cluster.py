@@ -8,7 +8,6 @@ batch at a time whatever its number of threads.
 from __future__ import annotations
 
 import threading
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,7 +20,6 @@ from integraph.clock import check_deadline, deadline, seconds_left
 from integraph.errors import UsageError
 
 ANSWER = 5.0  # seconds that a scheduler and its first worker may take to answer
-CLOSING = 0.2  # seconds until an event loop is closed
 BATCHES = 4  # per thread and round
 TRIES = 3  # on the cluster, before a batch is done here
 
@@ -113,13 +111,15 @@ def _answer(future: Any, seconds: float) -> list[BisectionResult] | None:
 
 
 def _connected(Client: Any, scheduler: str) -> Any:
-    """A client. Clients of one process share an event loop, and where that of an earlier one is just closing, an
-    assertion of distributed fails: then it is tried once more."""
+    """A client. One that cannot connect is closed here and now: left to the garbage collector, it would wait for a
+    lock of distributed's event loops in whatever thread collects it, and no other loop could start meanwhile."""
+    client = Client.__new__(Client)
     try:
-        return Client(scheduler, timeout=ANSWER, set_as_default=False)
-    except AssertionError:
-        time.sleep(CLOSING)
-        return Client(scheduler, timeout=ANSWER, set_as_default=False)
+        client.__init__(scheduler, timeout=ANSWER, set_as_default=False)
+    except BaseException:
+        client.close()
+        raise
+    return client
 
 
 def _client(Client: Any, scheduler: str) -> Any:

@@ -214,7 +214,7 @@ def reshaped(form: GraphForm, shape: Shape) -> GraphForm:
         return form
 
     def how(a: Any) -> Any:
-        return a.reshape(*shape, a.shape[-1], copy=a.dtype != np.int8 and a.size <= COPY)
+        return a.reshape(*shape, a.shape[-1], copy=None if a.dtype != np.int8 and a.size <= COPY else False)
 
     try:
         return lanes(form, shape, how)

@@ -65,14 +65,15 @@ def multiplied(a: RoundedNumber, b: RoundedNumber) -> RoundedNumber:
 
 
 def total(x: RoundedNumber, shape: tuple[int, ...]) -> RoundedNumber:
-    """The sum over the last axis of lanes."""
-    if x.value.size == 1:
-        return multiplied(x, RoundedNumber(np.asarray(float(shape[-1])), None, 0))
-    wide = np.broadcast_to(x.value, shape)
-    value, ops = wide.sum(-1), x.ops + shape[-1]
-    if x.size is None and bool((wide >= 0).all() | (wide <= 0).all()):
+    """The sum over the last axis of lanes; along others that repeat, so does the sum."""
+    if x.value.ndim == 0 or x.value.shape[-1] == 1:
+        rest = x.value.shape[:-1]
+        one = RoundedNumber(x.value.reshape(rest), None if x.size is None else x.size.reshape(rest), x.ops)
+        return multiplied(one, RoundedNumber(np.asarray(float(shape[-1])), None, 0))
+    value, ops = x.value.sum(-1), x.ops + shape[-1]
+    if x.size is None and bool((x.value >= 0).all() | (x.value <= 0).all()):
         return RoundedNumber(value, None, ops)
-    return RoundedNumber(value, np.broadcast_to(x.large, shape).sum(-1), ops)
+    return RoundedNumber(value, x.large.sum(-1), ops)
 
 
 def powers_of_two(x: Floats) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,6 +19,7 @@ from integraph.constructions.graph.translation import Reader, Rule, Value
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
+from integraph.program import View
 from integraph.program.views import dense
 from integraph.targets.graph import Graph, Node
 
@@ -93,13 +94,20 @@ def _slice(form: GraphForm, data: tuple[Any, ...]) -> GraphForm:
 
 
 def _concat(r: Reader, n: int, node: Node, text: str) -> Value:
-    axis, whole, parts, start = node.data[0], dense(0, node.shape), [], 0
+    return forms.atom_form(r.tape.pieces(_parts(r, node, dense(0, node.shape)), node.shape, text), node.shape)
+
+
+def _parts(r: Reader, node: Node, whole: View) -> Iterator[tuple[View, GraphForm]]:
+    """What is put side by side, and where. A concatenation that nobody else reads is no step of its own."""
+    axis, start = node.data[0] % len(node.shape), 0
     for k in node.args:
-        form = r.form(k)
-        key = (slice(None),) * (axis % len(node.shape)) + (slice(start, start + form.shape[axis]),)
-        parts.append((whole[key], form))
-        start += form.shape[axis]
-    return forms.atom_form(r.tape.pieces(parts, node.shape, text), node.shape)
+        part = r.graph.nodes[k]
+        place = whole[(slice(None),) * axis + (slice(start, start + part.shape[axis]),)]
+        start += part.shape[axis]
+        if part.op == "concat" and r.uses[k] == 1:
+            yield from _parts(r, part, place)
+        else:
+            yield place, r.form(k)
 
 
 def _mul(r: Reader, n: int, node: Node, text: str) -> Value:

@@ -53,10 +53,11 @@ class Reader:
 
     def keep(self, number: int, value: Value, text: str) -> None:
         """The value of the next node. What is used twice, and costs something, runs now."""
-        shared = self.uses[number] > 1
+        uses = self.uses[number]
+        shared = uses > 1
         if shared and isinstance(value, FusedProduct):
             value = self.run(value, text)
-        elif shared and isinstance(value, GraphForm) and value.cost > FEW:
+        elif shared and isinstance(value, GraphForm) and (value.cost > FEW or (value.cost > 1 and uses > FEW)):
             value = self.tape.sum(value, text)
         self.values.append(value)
         if isinstance(value, GraphForm):

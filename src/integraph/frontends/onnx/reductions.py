@@ -49,10 +49,11 @@ def gemm(n: OnnxNode) -> Operand:
     if n.given(2) is None:
         return total
     bias = _scaled(n, n.operand(2), n.number("beta", 1.0), "biases")
-    return _biased(n, total, bias)
+    return biased(n, total, bias)
 
 
-def _biased(n: OnnxNode, total: Operand, bias: Operand) -> Operand:
+def biased(n: OnnxNode, total: Operand, bias: Operand) -> Operand:
+    """With biases that do not change its shape."""
     try:
         fits = np.broadcast_shapes(total.shape, bias.shape) == total.shape
     except ValueError:
@@ -66,32 +67,6 @@ def _scaled(n: OnnxNode, x: Operand, factor: float, what: str) -> Operand:
     if isinstance(x, np.ndarray):
         return n.scaled(factor, x, what)
     return x if factor == 1 else n.builder.mul(x, np.array(factor), n.where)
-
-
-def convolution(n: OnnxNode) -> Operand:
-    """A product with a matrix, if the kernel covers all there is (MATLAB writes dense layers so)."""
-    x, W = n.operand(0), n.weights(1, "weights")
-    space = x.shape[2:]
-    pads, auto = n.attributes.get("pads", []), n.attributes.get("auto_pad", "NOTSET")
-    dense = (
-        n.attributes.get("group", 1) == 1
-        and len(x.shape) > 2
-        and W.shape[1:] == x.shape[1:]
-        and tuple(n.attributes.get("kernel_shape", space)) == space
-        and not any(pads)
-        and (auto in ("NOTSET", "VALID") or set(space) == {1})
-        and all(d == 1 or size == 1 for d, size in zip(n.attributes.get("dilations", []), space, strict=False))
-        and all(step > 0 for name in ("dilations", "strides") for step in n.attributes.get(name, []))
-    )
-    if not dense:
-        raise SourceError(
-            f"{n.where} is a convolution, kernel of shape {W.shape} over shape {x.shape}: only one that covers its "
-            "whole input, without padding or groups, is read"
-        )
-    total = _product(n, reshaped(n, x, (x.shape[0], -1)), W.reshape(len(W), -1).T)
-    if n.given(2) is not None:
-        total = _biased(n, total, n.weights(2, "biases"))
-    return reshaped(n, total, (x.shape[0], len(W), *(1,) * len(space)))
 
 
 def reduce(n: OnnxNode) -> Operand:

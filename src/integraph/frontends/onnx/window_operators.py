@@ -1,0 +1,109 @@
+"""ONNX operators that move a window over space: convolutions, pooling; and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from integraph.errors import SourceError
+from integraph.frontends.onnx.builder import Operand
+from integraph.frontends.onnx.node import OnnxNode
+from integraph.frontends.onnx.reductions import biased
+from integraph.targets import windows
+from integraph.targets.graph_builder import Builder
+from integraph.targets.windows import Axis
+
+AUTOMATIC = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+
+
+def convolution(n: OnnxNode) -> Operand:
+    x, kernel = n.traced(), n.weights(1, "weights")
+    given = n.attributes.get("kernel_shape")
+    if kernel.ndim != len(x.shape) or kernel.ndim < 3 or (given is not None and tuple(given) != kernel.shape[2:]):
+        raise SourceError(f"{n.where} moves a kernel of shape {kernel.shape}, declared {given}, over shape {x.shape}")
+    axes, groups = _axes(n, kernel.shape[2:]), n.attributes.get("group", 1)
+    total = _drawn(n, lambda b, number, text: windows.convolve(b, number, kernel, axes, groups, text))
+    if n.given(2) is None:
+        return total
+    bias = n.weights(2, "biases")
+    if bias.shape != kernel.shape[:1]:
+        raise SourceError(f"{n.where} has biases of shape {bias.shape} for {len(kernel)} channels")
+    return biased(n, total, bias.reshape(-1, *(1,) * (kernel.ndim - 2)))
+
+
+def average_pool(n: OnnxNode) -> Operand:
+    axes, count_zeros = _axes(n, _kernel_shape(n)), bool(n.attributes.get("count_include_pad", 0))
+    return _drawn(n, lambda b, x, text: windows.mean_pool(b, x, axes, count_zeros, text))
+
+
+def max_pool(n: OnnxNode) -> Operand:
+    """Smoothed as any maximum is."""
+    if n.outputs > 1:
+        raise SourceError(f"{n.where} gives the places of maxima, too, which jump: leave this output out of the file")
+    axes = _axes(n, _kernel_shape(n))
+    return _drawn(n, lambda b, x, text: windows.max_pool(b, x, axes, text))
+
+
+def global_pool(n: OnnxNode) -> Operand:
+    axes = [Axis(size) for size in n.operand(0).shape[2:]]
+    if n.operator == "GlobalMaxPool":
+        return _drawn(n, lambda b, x, text: windows.max_pool(b, x, axes, text))
+    return _drawn(n, lambda b, x, text: windows.mean_pool(b, x, axes, False, text))
+
+
+def pad(n: OnnxNode) -> Operand:
+    x, mode = n.operand(0), n.attributes.get("mode", "constant")
+    if mode != "constant":
+        raise SourceError(f"{n.where} pads by mode {mode!r}: only 'constant' is read")
+    sizes = n.attributes["pads"] if "pads" in n.attributes else n.integers(1, "sizes")
+    value = n.number("value", 0.0) if n.given(2) is None else float(n.weights(2, "value").reshape(()))
+    axes = n.integers(3, "axes") if n.given(3) is not None else list(range(len(x.shape)))
+    if len(sizes) != 2 * len(axes) or len({a % len(x.shape) for a in axes}) < len(axes):
+        raise SourceError(f"{n.where} pads axes {axes} of shape {x.shape} by {list(sizes)}")
+    zeros = [(0, 0)] * len(x.shape)
+    for number, axis in enumerate(axes):
+        zeros[axis] = (int(sizes[number]), int(sizes[number + len(axes)]))
+    n.room(*(max(size + sum(around), 0) for size, around in zip(x.shape, zeros, strict=True)))
+    return _drawn(n, lambda b, number, text: windows.padded(b, number, zeros, value, text))
+
+
+def _kernel_shape(n: OnnxNode) -> Sequence[int]:
+    sizes: Sequence[int] | None = n.attributes.get("kernel_shape")
+    if sizes is None:
+        raise SourceError(f"{n.where} has no kernel_shape")
+    return sizes
+
+
+def _axes(n: OnnxNode, sizes: Sequence[int]) -> list[Axis]:
+    """The window of a node along each axis of space."""
+    space = n.operand(0).shape[2:]
+    count = len(space)
+    strides, dilations = (n.attributes.get(name, [1] * count) for name in ("strides", "dilations"))
+    pads, auto = n.attributes.get("pads", [0] * 2 * count), n.attributes.get("auto_pad", "NOTSET")
+    if auto not in AUTOMATIC or {len(sizes), len(strides), len(dilations)} != {count} or len(pads) != 2 * count:
+        raise SourceError(
+            f"{n.where} has a window of {sizes}, strides {strides}, dilations {dilations}, pads {pads} and auto_pad "
+            f"{auto!r} for {count} axes of space"
+        )
+    if min((*strides, *dilations, *sizes), default=1) < 1:
+        raise SourceError(f"{n.where}: sizes {sizes}, strides {strides} and dilations {dilations} must be positive")
+    ceil = bool(n.attributes.get("ceil_mode", 0))
+    axes = []
+    for k, size in enumerate(space):
+        before, after = (pads[k], pads[k + count]) if auto == "NOTSET" else (0, 0)
+        if auto.startswith("SAME"):
+            reach = (sizes[k] - 1) * dilations[k] + 1
+            total = max(0, (-(-size // strides[k]) - 1) * strides[k] + reach - size)
+            small, large = total // 2, total - total // 2
+            before, after = (small, large) if auto == "SAME_UPPER" else (large, small)
+        axes.append(Axis(int(sizes[k]), int(strides[k]), int(dilations[k]), int(before), int(after), ceil))
+    around = (max(size + axis.before + axis.after, 0) for size, axis in zip(space, axes, strict=True))
+    n.room(*n.operand(0).shape[:2], *around)
+    return axes
+
+
+def _drawn(n: OnnxNode, draw: Callable[[Builder, int, str], int]) -> Operand:
+    builder = n.builder
+    try:
+        return builder.value(draw(builder.composer, builder.node(n.operand(0), n.where), n.text), n.where)
+    except SourceError as error:
+        raise SourceError(f"{n.where}: {error}") from None
