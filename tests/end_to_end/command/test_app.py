@@ -196,7 +196,6 @@ def test_completion(words: str, wanted: list[str]) -> None:
 
 
 def test_completion_script() -> None:
-    pytest.importorskip("shellingham", reason="needs shellingham, which typer brings")
     said = process("--show-completion", "bash", env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"})
     assert said.code == 0
     assert "integraph" in said.out

@@ -12,9 +12,8 @@ import pytest
 import integraph
 from command import WAVE, call, lean
 from integraph.certify.search.stop import Stop
+from lazy import framework
 from networks import random_network
-
-pytest.importorskip("flint", reason="needs python-flint, which computes with balls")
 
 
 @pytest.fixture
@@ -108,7 +107,7 @@ def test_nothing_is_proved_of_a_black_box(black_box: Path) -> None:
 
 
 def test_a_graph_has_no_proof(path: Path, tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     from onnx_models import Builder
 
     b = Builder()

@@ -15,6 +15,7 @@ import integraph
 from command import call
 from frameworks import to_h5, to_keras, to_onnx
 from integraph.targets import from_layers
+from lazy import framework
 from networks import random_network
 from slow import mostly_slow
 
@@ -71,7 +72,7 @@ def test_options_are_those_of_the_api(words: list[str], options: dict[str, objec
 
 
 def test_a_network(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     from onnx import helper, numpy_helper
 
     rng = np.random.default_rng(3)

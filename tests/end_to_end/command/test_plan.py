@@ -11,6 +11,7 @@ import pytest
 import integraph
 from command import call
 from integraph.cli.commands.plan import WAYS
+from lazy import framework
 from networks import random_network
 
 WAVE = "sin(3*x)*exp(-y)"
@@ -143,7 +144,7 @@ def test_a_python_function(nets: dict[str, integraph.Network]) -> None:
 
 
 def test_a_graph_of_onnx(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     from onnx_models import Builder
 
     b = Builder()

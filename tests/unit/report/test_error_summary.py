@@ -9,29 +9,10 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph import Certificate, Program, Registers, build, segment
+from integraph import Certificate, Program
 from integraph.errors import FileError, UsageError
-from integraph.gadgets import affine
 from integraph.plot import subject
-from report_pages import Reader, read
-
-
-def identity(source: str = "gadgets") -> Program:
-    r = Registers()
-    x, z = r.inputs("x", 1), r.new("z", 1)
-    return build(r, [segment("copy", affine(z, x, w=1.0))], z, source=source)
-
-
-@pytest.fixture(scope="module")
-def program() -> Program:
-    return integraph.compile("exp(-x)*sin(5*x)", 1e-3, method="lean", order=3)
-
-
-@pytest.fixture(scope="module")
-def net() -> tuple[integraph.Network, Program]:
-    rng = np.random.default_rng(0)
-    source = integraph.network([(rng.normal(size=(4, 2)), rng.normal(size=4), "tanh"), (rng.normal(size=(1, 4)), None)])
-    return source, integraph.compile(source, 1e-6)
+from report_pages import Reader, identity, read
 
 
 def card(reader: Reader, name: str) -> str:

@@ -39,7 +39,7 @@ def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
 @mostly_slow(
     "smooth",
     [s for s in SMOOTH if s.name in ("bump", "negative", "two outputs")],
-    quick=2,
+    quick=1,
     ids=lambda smooth: smooth.name,
 )
 def test_a_plan_is_what_is_built(method: str, smooth: Smooth) -> None:
