@@ -97,7 +97,7 @@ def compiled(task: Task, choice: Choice) -> Program:
             if task.known.norm is not None:
                 cause = f"norm = {task.known.norm} is too small, or the values of the function are not exact"
             raise UsageError(f"the error is bounded by {above(budget.total)}, and {result.seen:.3g} is seen: {cause}")
-        program = replace(program, budget=budget)
+        program = program.annotate(budget=budget)
     return program if math.isnan(result.seen) else program.with_errors(seen=result.seen)
 
 
