@@ -1,4 +1,4 @@
-"""What each operation of a graph becomes: one small function for each; those of one number are in `elementary_rules`."""
+"""What each operation of a graph becomes, a small function for each; those of one number are in `elementary_rules`."""
 
 from __future__ import annotations
 
