@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -100,7 +99,7 @@ def compile(
         )  # fmt: skip
     if program.box is None:
         made = interval(box, program.inputs)
-        program = replace(program, domain=Domain(made.low, made.high))
+        program = program.annotate(domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)
 
 

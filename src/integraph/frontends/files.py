@@ -67,8 +67,8 @@ def is_keras(path: Path, start: bytes) -> bool:
 def unknown_file(path: Path, start: bytes) -> FileError:
     """For a file that is of no known kind."""
     return FileError(
-        f"{path.name} is not a known kind of file (it starts with {start[:8]!r}): give .onnx, .keras, .h5, .hdf5, .nnet, "
-        ".yml, .mat, or a text of POLAR, which begins with three lines of one whole number each"
+        f"{path.name} is not a known kind of file (it starts with {start[:8]!r}): give .onnx, .keras, .h5, .hdf5, "
+        ".nnet, .yml, .mat, or a text of POLAR, which begins with three lines of one whole number each"
     )
 
 

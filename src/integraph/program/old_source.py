@@ -6,7 +6,6 @@ Nothing else reads that text. Whether it is a formula, the formula parser decide
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from integraph.program.annotations import Domain
 from integraph.program.origin import EXACT, NETWORK, THEOREM1, UNKNOWN, Option, Origin
@@ -39,4 +38,4 @@ def with_old_origin(program: Program) -> Program:
         source, variables = source[: inputs.start()], tuple(inputs["variables"].replace(",", " ").split())
     box = None if program.box is None else Domain(program.box.low, program.box.high)
     kind = UNKNOWN if method in (EXACT, *THEOREM1) else NETWORK
-    return replace(program, origin=Origin(source, kind, method, None, options, variables, box, VERSION))
+    return program.annotate(origin=Origin(source, kind, method, None, options, variables, box, VERSION))

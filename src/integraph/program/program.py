@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from integraph.text import clean
 
 SOURCE = 1000  # characters that say what a program was compiled from
 TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
+ANNOTATIONS = {"proven", "seen", "budget", "probes", "domain", "origin"}  # what is known of a program
 MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
 
 
@@ -264,7 +265,17 @@ class Program:
 
     def with_errors(self, *, proven: float | None = None, seen: float | None = None) -> Program:
         """The same program, knowing more about its error."""
-        return replace(self, proven=self.proven if proven is None else proven, seen=self.seen if seen is None else seen)
+        return self.annotate(proven=self.proven if proven is None else proven, seen=self.seen if seen is None else seen)
+
+    def annotate(self, **annotations: Any) -> Program:
+        """The same program with another proven, seen, budget, probes, domain or origin. Its equations are those that
+        were checked when it was built, and are not checked again."""
+        if not annotations.keys() <= ANNOTATIONS:
+            raise SpecError(f"{', '.join(annotations)}: annotations are {', '.join(sorted(ANNOTATIONS))}")
+        program = object.__new__(Program)
+        program.__dict__.update(vars(self) | annotations)
+        spec.check_annotations(program)
+        return program
 
 
 def build(

@@ -67,7 +67,7 @@ def check(program: Program) -> None:
             f"the read-out uses register {program.registers.name(int(unreached[0]))}, which is neither an input "
             "nor written by any segment: it would always be 0"
         )
-    _annotations(program)
+    check_annotations(program)
 
 
 def _segment(program: Program, number: int, segment: Segment, owners: NDArray[np.uint8]) -> None:
@@ -131,7 +131,7 @@ def _first(ref: Ref, owners: NDArray[np.uint8], allowed: int) -> int | None:
     return ref[tuple(where)].offset if isinstance(ref, View) else int(ref.registers[tuple(where)])
 
 
-def _annotations(program: Program) -> None:
+def check_annotations(program: Program) -> None:
     budget, domain = program.budget, program.domain
     if domain is not None:
         if not isinstance(domain, Domain):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from integraph import Index, Program, Registers, View, build, segment
 from integraph.errors import SpecError
 from integraph.gadgets import affine, decay
-from integraph.program import Budget, Domain, Probe
+from integraph.program import Budget, Domain, Probe, spec
+from integraph.program.program import ANNOTATIONS
 
 
 def program() -> Program:
@@ -159,3 +160,23 @@ def test_what_is_still_true_is_kept() -> None:
         path = found.flow(x, times=ends).check().path[0]
         seen = [p.scale * path[p.segment][p.ref.indices()] + p.shift for p in found.probes]
         assert np.allclose(seen, [[1.25, 2.75], [3.5, 6.5]], rtol=1e-14)
+
+
+def test_annotations_cost_no_check_of_the_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, known = program(), annotated()
+    monkeypatch.setattr(spec, "check", lambda program: pytest.fail("checked again"))
+    told = plain.annotate(proven=1e-6, seen=1e-8, budget=known.budget, probes=known.probes)
+    assert plain.budget is None
+    for field in fields(Program):
+        assert (getattr(told, field.name) is getattr(plain, field.name)) != (
+            field.name in ANNOTATIONS - {"domain", "origin"}
+        )
+    assert told.digest == plain.digest
+    assert told([[0.5, 1.0]]) == pytest.approx(known([[0.5, 1.0]]))
+
+
+def test_annotate_checks_annotations_and_takes_nothing_else() -> None:
+    with pytest.raises(SpecError, match="the domain has 3 sides, the program 2 inputs"):
+        program().annotate(domain=Domain([0.0] * 3, [1.0] * 3))
+    with pytest.raises(SpecError, match="bits: annotations are budget, domain"):
+        program().annotate(bits=80)

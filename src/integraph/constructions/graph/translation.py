@@ -37,7 +37,7 @@ PRODUCTS = 4  # the largest power of a positive base that products are shorter f
 NEAR_ONE = 2.0**-6  # a base that small is no problem for x − 1
 
 
-class Reader:
+class Translator:
     """Values by the number of their node."""
 
     def __init__(self, graph: Graph, ranges: Sequence[Interval], steep: float | None) -> None:
@@ -305,4 +305,4 @@ def _whole(a: Fraction) -> bool:
     return a.denominator == 1 and a >= 0
 
 
-Rule = Callable[[Reader, int, Node, str], Value]  # a node by its number, and what the source calls it
+Rule = Callable[[Translator, int, Node, str], Value]  # a node by its number, and what the source calls it

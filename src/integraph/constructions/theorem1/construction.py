@@ -99,7 +99,7 @@ def compiled(task: Task, choice: Choice) -> Program:
             raise UsageError(
                 f"the error bound is {above(budget.total)}, but a difference of {result.seen:.3g} was found: {cause}"
             )
-        program = replace(program, budget=budget)
+        program = program.annotate(budget=budget)
     return program if math.isnan(result.seen) else program.with_errors(seen=result.seen)
 
 

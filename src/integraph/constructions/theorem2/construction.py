@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,9 +57,9 @@ def feedforward(
     domain = Domain(cube.low, cube.high)
     origin = Origin(network.description, NETWORK, method, tolerance, options, box=domain)
     if method == "wide":
-        return replace(_wide(network, cube, tolerance, free), origin=origin)
+        return _wide(network, cube, tolerance, free).annotate(origin=origin)
     program = _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
-    return replace(program, origin=origin)
+    return program.annotate(origin=origin)
 
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:
