@@ -57,7 +57,8 @@ Eps = Annotated[
 Box = Annotated[
     str | None,
     typer.Option(
-        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: 0,1.",
+        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: that of a .nnet "
+        "file, else 0,1.",
         metavar="BOX",
     ),
 ]
