@@ -92,7 +92,7 @@ def _option(parameter: inspect.Parameter) -> str:
     if isinstance(info, ArgumentInfo):
         return info.metavar or parameter.name.upper()
     names = [name for name in (info.default, *(info.param_decls or ())) if isinstance(name, str) and name[:2] == "--"]
-    return names[0] if names else f"--{parameter.name}"
+    return names[0] if names else f"--{parameter.name.replace('_', '-')}"
 
 
 @contextmanager

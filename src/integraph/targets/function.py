@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.targets import float_arithmetic
+from integraph.targets.calls import CallMeter
 from integraph.targets.expression import Expression
 from integraph.text import DistinctNames, clean
 
@@ -39,10 +40,24 @@ class Function:
     values: Callable[[Floats], Floats] | None = None  # (B, d) → (B, m); raises SourceError where it is not finite
     derivative: Callable[[Alpha, Floats], Floats] | None = None  # f^(α): (α, (B, d)) → (B, m)
     table: Table | None = None
+    meter: CallMeter | None = None  # of the calls of `values`, where they may cost much
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))
         object.__setattr__(self, "variables", tuple(map(DistinctNames(), self.variables)))
+
+    @property
+    def black_box(self) -> bool:
+        """Whether it can be called, and nothing else is known of it."""
+        return self.values is not None and self.expression is None
+
+    def metered(self) -> Function:
+        """The same, with a meter if it is a black box."""
+        if not self.black_box or self.meter is not None:
+            return self
+        assert self.values is not None
+        meter = CallMeter(self.name)
+        return replace(self, values=meter.counting(self.values), meter=meter)
 
     def __repr__(self) -> str:
         kind = "formula " if self.expression else "" if self.table else "function "

@@ -1,0 +1,55 @@
+"""How often a function that can only be called is called: counted, limited, shown to whoever waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from integraph.errors import UsageError
+from integraph.numbers.arrays import Floats
+from integraph.progress import late_bar
+
+Values = Callable[[Floats], Floats]
+
+
+class CallMeter:
+    """The number of points at which a function was evaluated. A batch of B points counts as B calls."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.calls = name, 0
+        self.limit: int | None = None
+        self._show: Callable[[float, str], None] | None = None
+
+    def spend(self, calls: int) -> None:
+        """Count them before they are made; a UsageError if there are not so many left."""
+        if self.limit is not None and self.calls + calls > self.limit:
+            raise UsageError(
+                f"{self.name} was called at {self.calls} points, and {calls} more are needed now: allow more, or ask "
+                "for a larger eps",
+                argument="max_calls",
+                value=self.limit,
+            )
+        self.calls += calls
+        if self._show is not None:
+            share = 0.0 if self.limit is None else self.calls / self.limit
+            self._show(share, f"calling {self.name}: {self.calls:,} points")
+
+    def counting(self, values: Values) -> Values:
+        """The same function, counted."""
+
+        def counted(x: Floats) -> Floats:
+            self.spend(len(x))
+            return values(x)
+
+        return counted
+
+    @contextmanager
+    def limited(self, limit: int | None) -> Iterator[None]:
+        """Inside, at most so many calls, counted from the first that was ever made, if there is a limit; and a bar."""
+        before = self.limit
+        with late_bar(True, f"calling {self.name}") as self._show:
+            self.limit = limit
+            try:
+                yield
+            finally:
+                self.limit, self._show = before, None
