@@ -62,11 +62,8 @@ def plan(
     from integraph.targets import Network
 
     cube = box_of(box)
-    smooth = {
-        name: value
-        for name, value in (("order", order), ("width", width), ("max_calls", max_calls))
-        if value is not None
-    }
+    given = {"order": order, "width": width, "max_calls": max_calls}
+    smooth = {name: value for name, value in given.items() if value is not None}
     with waiting("planning"):
         target = read_source(source, method, box, variables, inputs)
     with waiting_unless_called("planning", target):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from integraph.constructions.surrogate.singularity import CALLS, ENDLESS, POLE, 
 from integraph.numbers.arrays import Floats
 from integraph.numbers.low_discrepancy import kronecker
 
+WAVES = 10.0  # of the polynomial, about: what is looked at closely
 AMPLIFIED = 100.0  # noise in an error: a polynomial through noisy values, times the safety of the tolerance
 
 
@@ -44,10 +45,11 @@ def noisy(sampler: Sampler, tolerance: float) -> Diagnosis | None:
 
 def singular(sampler: Sampler) -> Diagnosis | None:
     """A kink, a jump, a pole on one of the lines through the worst point; it takes at most `calls(d)` calls."""
-    worst, scale = sampler.worst, float(np.abs(sampler.values).max())
-    for fitted in (False, True):  # a small kink shows only when the smooth part is taken away
-        for axis in range(len(sampler.sides)):
-            line = Line(sampler, worst, axis, fitted)
+    scale = float(np.abs(sampler.values).max())
+    for near in (False, True):  # a small kink shows only near it, and when the smooth part is taken away
+        for axis, side in enumerate(sampler.sides):
+            line = Line(sampler, sampler.worst, axis)
+            line = line.near(WAVES / side) if near else line
             place = singularity(line, scale)
             if place is not None:
                 return _described(sampler, line, place)
@@ -80,19 +82,26 @@ class Line:
     sampler: Sampler
     through: Floats
     axis: int
+    low: float = -1.0
+    high: float = 1.0
     fitted: bool = False
+
+    def near(self, width: float) -> Line:
+        """The part of it around the point, without what the polynomial explains."""
+        low, high = self.through[self.axis] - width, self.through[self.axis] + width
+        return replace(self, low=max(low, -1.0), high=min(high, 1.0), fitted=True)
 
     @property
     def place(self) -> float:
         """Where on the line the point is."""
-        return float(0.5 * (1.0 + self.through[self.axis]))
+        return float((self.through[self.axis] - self.low) / (self.high - self.low))
 
     def points(self, t: Floats) -> Floats:
         points = np.tile(self.through, (len(t), 1))
-        points[:, self.axis] = 2.0 * t - 1.0
+        points[:, self.axis] = (1.0 - t) * self.low + t * self.high
         return points
 
     def __call__(self, t: Floats) -> Floats:
         s = self.points(t)
-        values = self.sampler.call(s)
+        values = self.sampler.check(s)
         return values - chebyshev.evaluate(self.sampler.coefficients, s) if self.fitted else values

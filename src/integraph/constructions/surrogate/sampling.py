@@ -48,6 +48,7 @@ class Sampler:
         self.inside: NDArray[np.bool_] = np.zeros((1,) * d, np.bool_)
         self.values = np.zeros((*(1,) * d, function.outputs))
         self.coefficients = self.values
+        self.worst = np.zeros(d)  # where the polynomial before this one was farthest from f
         even = 2.0 * kronecker(CHECKS + CHECKS_PER_INPUT * d, d) - 1.0
         even[::2] = np.sin(0.5 * np.pi * even[::2])  # half of them dense near the faces
         self.checks, self.truth = even, np.zeros((0, function.outputs))
@@ -55,6 +56,12 @@ class Sampler:
     def call(self, s: Floats) -> Floats:
         """f at points (B, d) of the cube."""
         return self.f(self.to_box(s))
+
+    def check(self, s: Floats) -> Floats:
+        """f at points that become check points."""
+        values = self.call(s)
+        self.checks, self.truth = np.concatenate([self.checks, s]), np.concatenate([self.truth, values])
+        return values
 
     def to_box(self, s: Floats) -> Floats:
         """The points of the box that belong to points (…, d) of the cube."""
@@ -97,6 +104,8 @@ class Sampler:
         called = self.call(np.concatenate([points, fresh]))
         values[tuple(new.T)] = called[: len(new)]
         self.truth = np.concatenate([self.truth, called[len(new) :]])
+        off = np.abs(called - chebyshev.evaluate(self.coefficients, np.concatenate([points, fresh]))).max(1)
+        self.worst = np.concatenate([points, fresh])[int(off.argmax())]
         self.values, self.inside = values, wanted
         self.coefficients = chebyshev.interpolant(values, wanted)
         return self.error(self.coefficients)
@@ -106,16 +115,19 @@ class Sampler:
         return float(np.abs(self.truth - chebyshev.evaluate(coefficients, self.checks)).max())
 
     @property
-    def worst(self) -> Floats:
-        """The check point where the polynomial is farthest from f."""
-        off = np.abs(self.truth - chebyshev.evaluate(self.coefficients, self.checks)).max(1)
-        result: Floats = self.checks[int(off.argmax())]
-        return result
-
-    @property
     def tail(self) -> float:
         """The largest coefficient near the surface of the ellipsoid."""
-        return float(np.abs(self.coefficients[self.inside & (self._radius() > OUTER)]).max(initial=0.0))
+        return float(np.abs(self._outer).max(initial=0.0))
+
+    @property
+    def remainder(self) -> float:
+        """The sum of all coefficients near the surface: about what those beyond it sum up to, if they fall slowly."""
+        return float(np.abs(self._outer).sum(0).max())
+
+    @property
+    def _outer(self) -> Floats:
+        result: Floats = self.coefficients[self.inside & (self._radius() > OUTER)]
+        return result
 
     def grow(self, tolerance: float) -> None:
         """The sides at whose end coefficients matter become longer; all of them if none does."""

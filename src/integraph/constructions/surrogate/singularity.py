@@ -14,9 +14,9 @@ import numpy as np
 from integraph.numbers.arrays import Floats
 from integraph.numbers.roundoff import U
 
-FIRST, NEXT = 33, 9  # points on the whole line, and in every part of it that is looked at closely
-ROUNDS = 10
-LAST = 4  # rounds that decide
+FIRST, NEXT = 33, 2  # points on the whole line, and more in every half of it that is looked at closely
+ROUNDS = 18
+LAST = 8  # rounds that decide
 CALLS = FIRST + ROUNDS * NEXT
 ROUNDED = 4096 * U  # a change of the slope below so much of the scale/h may be rounding
 KINDS = {  # and the q above which a place is one; below all of them it is a pole
@@ -49,8 +49,9 @@ def singularity(f: Callable[[Floats], Floats], scale: float) -> Singularity | No
             break
         distances.append(h)
         changes.append(float(change[at]))
-        t = np.linspace(t[at], t[at + 2], NEXT)
-        v = f(t)
+        t, v = t[at : at + 3], v[at : at + 3]
+        middle = 0.5 * (t[:-1] + t[1:])
+        t, v = np.insert(t, [1, 2], middle), np.insert(v, [1, 2], f(middle), axis=0)
     if len(distances) < LAST:
         return None
     q = float(np.polyfit(np.log(distances[-LAST:]), np.log(changes[-LAST:]), 1)[0])

@@ -18,9 +18,10 @@ from integraph.targets.function import Alpha
 
 MOST = 20_000  # calls, unless the user says how many
 SHARE = 0.125  # of ε, for the polynomial
-SUSPICIOUS = {1: 160, 2: 1000, 3: 3000}  # calls after which a function may not be smooth; 5000 for more inputs
+SUSPICIOUS = {1: 140, 2: 1000, 3: 3000}  # calls after which a function may not be smooth; 5000 for more inputs
 FALLING, STAGES = 0.5, 3  # an error that is not below half of what it was three polynomials before stands still
 LUCK = 4.0
+AGAIN = 2.5  # times more calls until f is asked again
 DUST = 1e-3  # of the tolerance: high degrees that are left out
 
 
@@ -38,7 +39,7 @@ class Surrogate:
     def degree(self) -> float:
         """The geometric mean over the directions."""
         sizes = self.coefficients.shape[:-1]
-        return math.prod(sizes) ** (1 / len(sizes))
+        return float(math.prod(sizes) ** (1 / len(sizes)))
 
     def values(self, x: Floats) -> Floats:
         return chebyshev.evaluate(self.coefficients, self._to_cube(x))
@@ -64,7 +65,8 @@ def surrogate(function: Function, box: Interval, eps: float) -> Surrogate:
         search.doubt()
         search.sampler.grow(search.tolerance)
     coefficients = chebyshev.trim(search.sampler.coefficients, DUST * search.tolerance)
-    return Surrogate(coefficients, box, search.sampler.error(coefficients), search.diagnosis.look)
+    error = max(search.sampler.error(coefficients), search.remainder)
+    return Surrogate(coefficients, box, error, search.diagnosis.look)
 
 
 class Search:
@@ -78,7 +80,7 @@ class Search:
         self.errors: list[float] = []
         self.diagnosis = UNKNOWN
         self.listened = 0  # the number of polynomials when f was asked whether it is noisy
-        self.looked = False
+        self.looked = 0  # the number of calls when f was last asked whether it is smooth
 
     @property
     def left(self) -> int:
@@ -92,11 +94,20 @@ class Search:
             self._look()
             raise self._refusal(limited=self.sampler.possible)
         self.errors.append(self.sampler.fit())
-        return max(self.errors[-1], self.sampler.tail) <= self.tolerance
+        return max(self.errors[-1], self.sampler.tail, self.remainder) <= self.tolerance
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether f took many calls, so that it may not be smooth."""
+        return bool(self.meter.calls > SUSPICIOUS.get(len(self.sampler.sides), 5000))
+
+    @property
+    def remainder(self) -> float:
+        """What is left of a function that may not be smooth: its error is large only near one place."""
+        return self.sampler.remainder if self.suspicious else 0.0
 
     def doubt(self) -> None:
-        """Ask once whether f is noisy, when its errors stand still, and once whether it is smooth, when it took many
-        calls; a UsageError where more calls will not help."""
+        """Ask once whether f is noisy, when its errors stand still, and whether it is smooth, when it took many calls; a UsageError where more calls will not help."""
         stages = len(self.errors)
         before = self.errors[: stages - STAGES]
         still = bool(before) and self.errors[-1] > FALLING * min(before)
@@ -104,7 +115,7 @@ class Search:
             raise self._refusal()
         if still:
             self._listen()
-        if self.meter.calls > SUSPICIOUS.get(len(self.sampler.sides), 5000):
+        if self.suspicious:
             self._look()
         if self.diagnosis.hopeless or (self.diagnosis.look and self._out_of_reach):
             raise self._refusal()
@@ -112,7 +123,7 @@ class Search:
     @property
     def _out_of_reach(self) -> bool:
         """Whether errors that fall like 1/degree, as at a kink, are too large; the last ones may have been unlucky."""
-        factor = min(self.errors[-STAGES:]) / (LUCK * self.tolerance)
+        factor = max(min(self.errors[-STAGES:]), self.remainder) / (LUCK * self.tolerance)
         calls = self.meter.calls * factor ** len(self.sampler.sides)
         return bool(factor * self.sampler.sides.max() > HIGHEST or calls > self.allowed)
 
@@ -123,8 +134,8 @@ class Search:
 
     def _look(self) -> None:
         enough = self.left >= diagnosis.calls(len(self.sampler.sides))
-        if not self.looked and self.errors and enough and not self.diagnosis.look:
-            self.looked = True
+        if self.meter.calls > AGAIN * self.looked and self.errors and enough and not self.diagnosis.look:
+            self.looked = self.meter.calls
             self.diagnosis = singular(self.sampler) or self.diagnosis
 
     def _refusal(self, limited: bool = False) -> UsageError:
