@@ -107,7 +107,8 @@ class Search:
         return self.sampler.remainder if self.suspicious else 0.0
 
     def doubt(self) -> None:
-        """Ask once whether f is noisy, when its errors stand still, and whether it is smooth, when it took many calls; a UsageError where more calls will not help."""
+        """Ask once whether f is noisy, when its errors stand still, and whether it is smooth, when it took many calls.
+        A UsageError where more calls will not help."""
         stages = len(self.errors)
         before = self.errors[: stages - STAGES]
         still = bool(before) and self.errors[-1] > FALLING * min(before)

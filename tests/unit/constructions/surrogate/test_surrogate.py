@@ -77,11 +77,13 @@ def test_two_inputs(name: str) -> None:
     compiled(lambda x: TWO[name](*x.T), 2, 1e-3, 1000)
 
 
-@mostly_slow("name", THREE, quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", THREE)
 def test_three_inputs(name: str) -> None:
     compiled(lambda x: THREE[name](*x.T), 3, 1e-3, 10_000)
 
 
+@pytest.mark.slow
 def test_several_outputs_and_a_box() -> None:
     program = integraph.compile(lambda x, y: (np.exp(x - y), np.sin(x * y)), 1e-4, box=[(-1, 2), (3, 4)])
     x = np.random.default_rng(0).uniform([-1, 3], [2, 4], (1000, 2))
@@ -105,14 +107,14 @@ def noise(x: np.ndarray) -> np.ndarray:
 
 
 ODD: dict[str, tuple[Callable[..., np.ndarray], float, str, int]] = {
-    "kink": (lambda x: np.abs(x - 0.3), 1e-6, r"a kink near x = 0\.3: split the box at x = 0\.3, ask for a larger eps", 400),
+    "kink": (lambda x: np.abs(x - 0.3), 1e-6, r"a kink near x = 0\.3: split the box at x = 0\.3, ask", 400),
     "small kink": (lambda x: np.sin(3 * x) + 0.01 * np.abs(x - 0.7), 1e-6, r"a kink near x = 0\.7: split", 600),
     "kink in y": (lambda x, y: np.sin(x) * np.abs(y - 0.4), 1e-5, r"a kink near y = 0\.4 where x = ", 1600),
     "jump": (lambda x: (3 * x).astype(int), 1e-3, r"a jump or a logarithm near x = 0\.(333|666)", 400),
     "pole": (lambda x: 1.0 / (x - 0.3), 1e-3, r"a pole near x = 0\.3: leave it out of the box", 400),
     "double pole": (lambda x, y: 1.0 / (x - 0.3 + 0.1 * y) ** 2, 1e-3, r"a pole near x = 0\.2", 1600),
-    "root": (np.sqrt, 1e-5, r"slope is infinite, near x = 0: take a box that ends before x = 0", 500),
-    "random": (noise, 1e-4, r"noise of about (4|5|6|7|8|9|10|11|12|13|14|15|16|17|18)?[0-9.]*e?-?0?[45]?.*: ask for eps ≥ ", 120),
+    "root": (np.sqrt, 1e-5, r"a cusp or a root.* near x = 0: take a box that ends before x = 0", 500),
+    "random": (noise, 1e-4, r"noise of about (0\.000|\d\.?\d*e-05).*: ask for eps ≥ 0\.0", 120),
     "rounding": (rounded, 1e-3, r"noise of about 9\.9e-05: ask for eps ≥ 0\.01", 120),
     "single precision": (lambda x: np.sin(3 * x).astype(np.float32), 1e-8, r"noise of about [1-5]\.?\d*e-08: ask", 120),
 }  # fmt: skip
@@ -121,9 +123,8 @@ ODD: dict[str, tuple[Callable[..., np.ndarray], float, str, int]] = {
 @pytest.mark.parametrize("name", ODD)
 def test_what_is_not_smooth_is_recognised(name: str) -> None:
     f, eps, look, most = ODD[name]
-    with pytest.raises(
-        UsageError, match=rf"eps = .*: not seen after (\d+) values of .*; it looks like {look}"
-    ) as caught:
+    message = rf"eps = .*: not seen after \d+ values of .*; it looks like {look}"
+    with pytest.raises(UsageError, match=message) as caught:
         integraph.compile(f, eps)
     calls = int(str(caught.value).split(" values of ")[0].rsplit(" ", 1)[1])
     assert calls <= most
@@ -138,6 +139,7 @@ def test_noise_below_the_tolerance_does_not_matter() -> None:
     assert integraph.compile(noise, 0.05).seen is not None
 
 
+@pytest.mark.slow
 def test_a_kink_that_is_within_reach_is_noted() -> None:
     program = integraph.compile(lambda x: np.abs(x - 0.3), 1e-2)
     assert program.origin is not None

@@ -161,7 +161,7 @@ def test_a_tent_is_seen() -> None:
     def tent(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, 1.0 - np.hypot(x - 0.37, y - 0.61) / 0.2)
 
-    with pytest.raises(UsageError, match="not seen after .* a kink near"):
+    with pytest.raises(UsageError, match=r"not seen after .* a kink near"):
         integraph.compile(tent, 1e-4)
 
 
