@@ -18,6 +18,7 @@ from integraph.frontends.python.callables import Derivative
 from integraph.numbers.intervals import Interval
 from integraph.program.box import interval
 from integraph.targets import Function
+from integraph.targets.function import metered
 
 
 def plan(
@@ -94,5 +95,5 @@ def as_function(target: Target, box: ArrayLike | None) -> tuple[Function, Interv
     """What Theorem 1 takes: a function on a box; a network has values, and is one too."""
     cube = interval(box, target.inputs)
     if isinstance(target, Function):
-        return target.metered(), cube
+        return metered(target), cube
     return function(target, inputs=target.inputs, box=(cube.low, cube.high)), cube

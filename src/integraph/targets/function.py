@@ -46,22 +46,17 @@ class Function:
         object.__setattr__(self, "name", clean(self.name))
         object.__setattr__(self, "variables", tuple(map(DistinctNames(), self.variables)))
 
-    @property
-    def black_box(self) -> bool:
-        """Whether it can be called, and nothing else is known of it."""
-        return self.values is not None and self.expression is None
-
-    def metered(self) -> Function:
-        """The same, with a meter if it is a black box."""
-        if not self.black_box or self.meter is not None:
-            return self
-        assert self.values is not None
-        meter = CallMeter(self.name)
-        return replace(self, values=meter.counting(self.values), meter=meter)
-
     def __repr__(self) -> str:
         kind = "formula " if self.expression else "" if self.table else "function "
         return f"{kind}{self.name}: {self.inputs} inputs ({', '.join(self.variables)}), {self.outputs} outputs"
+
+
+def metered(function: Function) -> Function:
+    """The same, with a meter if it can only be called."""
+    if function.values is None or function.expression is not None or function.meter is not None:
+        return function
+    meter = CallMeter(function.name)
+    return replace(function, values=meter.counting(function.values), meter=meter)
 
 
 def from_expression(expression: Expression, name: str) -> Function:

@@ -225,3 +225,10 @@ def test_ctrl_c_leaves_clean() -> None:
         integraph.compile(f, 1e-3, max_calls=50)
     assert f.meter is not None
     assert f.meter.limit is None
+
+
+def test_a_function_made_by_hand_is_counted_too() -> None:
+    box = Box(lambda x: np.exp(x))
+    program = integraph.compile(integraph.Function(1, 1, "exp", ("x",), values=box), 1e-4)
+    assert program.origin is not None
+    assert program.origin.options["calls"] == box.calls <= 60
