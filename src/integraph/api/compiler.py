@@ -67,7 +67,7 @@ def compile(
     what is not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only
     seen, unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs`
     says how many a single parameter holds. A Python function is called at as few points as will do, at most `max_calls`
-    (20 000 unless given, no limit with `norm`), counted from the first.
+    (20 000 unless given, no limit with `norm`).
     """
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")

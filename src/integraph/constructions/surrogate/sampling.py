@@ -24,6 +24,7 @@ HIGHEST = 2048  # degree in one direction
 CELLS = 4_000_000  # numbers in the array of all degrees
 CHECKS, CHECKS_PER_INPUT = 16, 16  # points that are never fitted
 OUTER = 0.8  # of the ellipsoid: coefficients beyond must be small
+HALFWAY, SLOW = (0.4, 0.6), 0.05  # those there, and how much smaller the outer ones are if they fall geometrically
 MIDDLE = 0.65  # of a side: a coefficient that matters may not come closer to its end
 SMALL = 0.25  # of the tolerance: what a coefficient that does not matter may be
 
@@ -117,16 +118,22 @@ class Sampler:
     @property
     def tail(self) -> float:
         """The largest coefficient near the surface of the ellipsoid."""
-        return float(np.abs(self._outer).max(initial=0.0))
+        return float(np.abs(self._between(OUTER, 1.0)).max(initial=0.0))
+
+    @property
+    def slow(self) -> bool:
+        """Whether the coefficients fall like a power of the degree, as those of a function that is not smooth."""
+        return self.tail > SLOW * float(np.abs(self._between(*HALFWAY)).max(initial=0.0))
 
     @property
     def remainder(self) -> float:
         """The sum of all coefficients near the surface: about what those beyond it sum up to, if they fall slowly."""
-        return float(np.abs(self._outer).sum(0).max())
+        return float(np.abs(self._between(OUTER, 1.0)).sum(0).max())
 
-    @property
-    def _outer(self) -> Floats:
-        result: Floats = self.coefficients[self.inside & (self._radius() > OUTER)]
+    def _between(self, low: float, high: float) -> Floats:
+        """The coefficients in a shell of the ellipsoid."""
+        radius = self._radius()
+        result: Floats = self.coefficients[self.inside & (low < radius) & (radius <= high)]
         return result
 
     def grow(self, tolerance: float) -> None:

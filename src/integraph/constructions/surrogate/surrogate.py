@@ -85,7 +85,7 @@ class Search:
     @property
     def left(self) -> int:
         """Calls."""
-        return self.allowed - self.meter.calls
+        return self.allowed - self.meter.spent
 
     def good(self) -> bool:
         """Whether the next polynomial is good enough."""
@@ -94,17 +94,20 @@ class Search:
             self._look()
             raise self._refusal(limited=self.sampler.possible)
         self.errors.append(self.sampler.fit())
+        if self.errors[-1] <= self.tolerance and self.rough:
+            self._look()
+            self.errors[-1] = self.sampler.error(self.sampler.coefficients)
         return max(self.errors[-1], self.sampler.tail, self.remainder) <= self.tolerance
 
     @property
-    def suspicious(self) -> bool:
-        """Whether f took many calls, so that it may not be smooth."""
-        return bool(self.meter.calls > SUSPICIOUS.get(len(self.sampler.sides), 5000))
+    def rough(self) -> bool:
+        """Whether the coefficients of f say that it is not smooth; if they are dust they say nothing."""
+        return self.sampler.slow and self.sampler.remainder > DUST * self.tolerance
 
     @property
     def remainder(self) -> float:
-        """What is left of a function that may not be smooth: its error is large only near one place."""
-        return self.sampler.remainder if self.suspicious else 0.0
+        """What is left of a function that is not smooth: its error is large near one place, where no check may be."""
+        return LUCK * self.sampler.remainder if self.rough else 0.0
 
     def doubt(self) -> None:
         """Ask once whether f is noisy, when its errors stand still, and whether it is smooth, when it took many calls.
@@ -116,7 +119,7 @@ class Search:
             raise self._refusal()
         if still:
             self._listen()
-        if self.suspicious:
+        if self.meter.spent > SUSPICIOUS.get(len(self.sampler.sides), 5000):
             self._look()
         if self.diagnosis.hopeless or (self.diagnosis.look and self._out_of_reach):
             raise self._refusal()
@@ -125,7 +128,7 @@ class Search:
     def _out_of_reach(self) -> bool:
         """Whether errors that fall like 1/degree, as at a kink, are too large; the last ones may have been unlucky."""
         factor = max(min(self.errors[-STAGES:]), self.remainder) / (LUCK * self.tolerance)
-        calls = self.meter.calls * factor ** len(self.sampler.sides)
+        calls = self.meter.spent * factor ** len(self.sampler.sides)
         return bool(factor * self.sampler.sides.max() > HIGHEST or calls > self.allowed)
 
     def _listen(self) -> None:
@@ -135,8 +138,8 @@ class Search:
 
     def _look(self) -> None:
         enough = self.left >= diagnosis.calls(len(self.sampler.sides))
-        if self.meter.calls > AGAIN * self.looked and self.errors and enough and not self.diagnosis.look:
-            self.looked = self.meter.calls
+        if self.meter.spent > AGAIN * self.looked and self.errors and enough and not self.diagnosis.look:
+            self.looked = self.meter.spent
             self.diagnosis = singular(self.sampler) or self.diagnosis
 
     def _refusal(self, limited: bool = False) -> UsageError:
@@ -145,7 +148,7 @@ class Search:
         more = "allow more calls, " if limited else ""
         return UsageError(
             f"eps = {self.eps:g} is " * limited
-            + f"not seen after {self.meter.calls} values of {self.name}{best}{look}: {more}{self.diagnosis.remedy}",
+            + f"not seen after {self.meter.spent} values of {self.name}{best}{look}: {more}{self.diagnosis.remedy}",
             argument="max_calls" if limited else "eps",
             value=self.allowed if limited else self.eps,
         )

@@ -107,7 +107,7 @@ def _origin(task: Task, choice: Choice) -> Origin:
     options: dict[str, Option] = {"order": choice.order, "N": choice.N}
     options |= {"c": choice.c} if choice.N else {}
     options |= {} if choice.method == "lean" else {"gamma": task.gamma}
-    options |= {} if task.function.meter is None else {"calls": task.function.meter.calls}
+    options |= {} if task.function.meter is None else {"calls": task.function.meter.spent}
     options |= {LOOK: task.surrogate.note} if task.surrogate is not None and task.surrogate.note else {}
     f, box = task.function, Domain(task.cube.box.low, task.cube.box.high)
     if f.expression is not None and f.expression.formula:

@@ -154,7 +154,7 @@ class TrialCounter:
 
 
 def _out_of_sight(task: Task, meter: TrialCounter) -> UsageError:
-    calls = meter.asked if task.function.meter is None else task.function.meter.calls
+    calls = meter.asked if task.function.meter is None else task.function.meter.spent
     look = f"; it looks like {task.surrogate.note}" if task.surrogate is not None and task.surrogate.note else ""
     return UsageError(
         f"not seen after {calls} values of {task.function.name}; the best fit is off by about "

@@ -37,14 +37,14 @@ class PointwiseFunction:
         if values is None and len(ways) > 1:
             self.matrix = ways[1]
             values = self._at_once(x)
-        if values is None:
-            self.matrix = ways[0]
-            self.outputs = finite(self._each(x), x, name, variables).shape[1]
-            return
-        self.outputs = finite(values, x, name, variables).shape[1]
-        self.control = x[:1], self._alone(x[0])
-        for n, alone in ((0, self.control[1]), (-1, self._alone(x[-1]))):
-            self._compare(alone[0], values[n], x[n], np.abs(values).max(0), len(x))
+        self.matrix = self.matrix if values is not None else ways[0]
+        first = values if values is not None else self._each(x)
+        self.outputs = finite(first, x, name, variables).shape[1]
+        if values is not None:
+            self.control = x[:1], self._alone(x[0])
+            for n, alone in ((0, self.control[1]), (-1, self._alone(x[-1]))):
+                self._compare(alone[0], values[n], x[n], np.abs(values).max(0), len(x))
+        self.meter.trial = self.meter.calls
 
     def __call__(self, x: Floats) -> Floats:
         """The values, or a SourceError that names a point: where f raises, or is not finite, or changes its mind."""

@@ -11,7 +11,9 @@ import pytest
 from mpmath import mp
 
 import integraph
+from integraph.constructions.surrogate.surrogate import surrogate
 from integraph.errors import SourceError, UsageError
+from integraph.numbers.intervals import Interval
 from slow import mostly_slow
 
 
@@ -147,6 +149,29 @@ def test_a_kink_that_is_within_reach_is_noted() -> None:
     assert "the function looks like a kink near x = 0.3" in repr(program)
     x = np.linspace(0, 1, 2001)
     assert np.abs(program(x)[:, 0] - np.abs(x - 0.3)).max() <= 1e-2
+
+
+@pytest.mark.parametrize("place", np.random.default_rng(3).random(12).tolist())
+def test_an_error_at_a_kink_is_not_overlooked(place: float) -> None:
+    """It is large in so small a part of the box that points everywhere do not meet it."""
+    f, x = integraph.function(lambda x: np.sin(3.0 * x) + np.abs(x - place)), np.linspace(0.0, 1.0, 20_001)
+    polynomial = surrogate(f, Interval(np.zeros(1), np.ones(1)), 1e-2)
+    error = np.abs(polynomial.values(x[:, None])[:, 0] - np.sin(3.0 * x) - np.abs(x - place)).max()
+    assert error <= max(2.0 * polynomial.error, 0.0035)
+
+
+def test_a_function_is_counted_afresh() -> None:
+    """What it was called for before does not use up the calls that are allowed, and the result is the same."""
+    f = integraph.function(lambda x: np.exp(x))
+    assert f.values is not None
+    first = integraph.compile(f, 1e-4, max_calls=100)
+    f.values(np.zeros((1000, 1)))
+    again = integraph.compile(f, 1e-4, max_calls=100)
+    assert first.origin is not None
+    assert again.origin is not None
+    assert first.origin.options == again.origin.options
+    assert f.meter is not None
+    assert f.meter.calls > 1000
 
 
 def test_a_smooth_function_is_nothing_else() -> None:
