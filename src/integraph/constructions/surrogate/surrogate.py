@@ -143,12 +143,13 @@ class Search:
             self.diagnosis = singular(self.sampler) or self.diagnosis
 
     def _refusal(self, limited: bool = False) -> UsageError:
-        best = f"; the best fit is off by about {min(self.errors):.2g}" if self.errors else ""
+        best = f"; the best one is off by about {min(self.errors):.2g}" if self.errors else ""
         look = f"; it looks like {self.diagnosis.look}" if self.diagnosis.look else ""
         more = "allow more calls, " if limited else ""
         return UsageError(
-            f"eps = {self.eps:g} is " * limited
-            + f"not seen after {self.meter.spent} values of {self.name}{best}{look}: {more}{self.diagnosis.remedy}",
+            f"for eps = {self.eps:g} " * limited
+            + f"no fit is that close after {self.meter.spent} values of {self.name}{best}{look}: "
+            + f"{more}{self.diagnosis.remedy}",
             argument="max_calls" if limited else "eps",
             value=self.allowed if limited else self.eps,
         )

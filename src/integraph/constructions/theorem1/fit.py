@@ -157,7 +157,7 @@ def _out_of_sight(task: Task, meter: TrialCounter) -> UsageError:
     calls = meter.asked if task.function.meter is None else task.function.meter.spent
     look = f"; it looks like {task.surrogate.note}" if task.surrogate is not None and task.surrogate.note else ""
     return UsageError(
-        f"not seen after {calls} values of {task.function.name}; the best fit is off by about "
+        f"no fit is that close after {calls} values of {task.function.name}; the best one is off by about "
         f"{meter.reach:.2g}{look}: ask for a larger eps, or give a formula if there is one",
         argument="eps",
         value=task.eps,

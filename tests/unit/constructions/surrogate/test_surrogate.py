@@ -125,7 +125,7 @@ ODD: dict[str, tuple[Callable[..., np.ndarray], float, str, int]] = {
 @pytest.mark.parametrize("name", ODD)
 def test_what_is_not_smooth_is_recognised(name: str) -> None:
     f, eps, look, most = ODD[name]
-    message = rf"eps = .*: not seen after \d+ values of .*; it looks like {look}"
+    message = rf"eps = .*: no fit is that close after \d+ values of .*; it looks like {look}"
     with pytest.raises(UsageError, match=message) as caught:
         integraph.compile(f, eps)
     calls = int(str(caught.value).split(" values of ")[0].rsplit(" ", 1)[1])
