@@ -16,7 +16,6 @@ from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
 from integraph.cli.spot_value import centre
 from integraph.errors import UsageError
-from integraph.program.origin import LOOK
 from integraph.text import clean
 
 if TYPE_CHECKING:
@@ -108,6 +107,7 @@ def compile(
 
 def _warnings(program: Program, target: Target) -> Iterator[str]:
     from integraph.api.origin import is_exact
+    from integraph.program.origin import LOOK
     from integraph.targets import Function
 
     if program.budget is None and is_exact(program) and isinstance(target, Function):
