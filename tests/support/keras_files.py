@@ -64,3 +64,14 @@ def archive(path: Path, config: Any = None, h5: bytes | None = None, **more: Any
         file.writestr("config.json", text)
         file.writestr("model.weights.h5", weights() if h5 is None else h5)
     return path
+
+
+def legacy(path: Path, change: Callable[[Any], Any] = lambda root: None, config: Any = None) -> Path:
+    """The same net as .h5 has it."""
+    with h5py.File(path, "w") as root:
+        root.attrs["model_config"] = json.dumps(config or configuration())
+        for name, shape in zip(("first", "second"), KERNELS.values(), strict=True):
+            root[f"model_weights/{name}/{name}/kernel"] = np.full(shape, 0.5)
+            root[f"model_weights/{name}/{name}/bias"] = np.arange(float(shape[1]))
+        change(root)
+    return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,3 +39,25 @@ def precision(keras: Any, dtype: str = "float64") -> Iterator[None]:
     finally:
         keras.config.set_floatx("float32")
         keras.config.set_dtype_policy("float32")
+
+
+def shaken(model: Any, seed: int = 0, size: float = 1.0) -> Any:
+    """Every weight random, biases too; variances stay positive."""
+    rng = np.random.default_rng(seed)
+    for variable in model.weights:
+        if variable.name == "count":
+            continue
+        value = size * rng.normal(size=variable.shape) / np.sqrt(max(1, variable.shape[0]))
+        variable.assign(np.abs(value) + 0.1 if "variance" in variable.name else value)
+    for layer in model.layers:
+        if hasattr(layer, "finalize_state"):
+            layer.finalize_state()
+        if hasattr(layer, "layers"):
+            shaken(layer, seed + 1, size)
+    return model
+
+
+def stack(keras: Any, d: int, layers: list[Callable[[], Any]], dtype: str = "float64") -> Any:
+    """Layers are made by functions, so that all have the dtype."""
+    with precision(keras, dtype):
+        return shaken(keras.Sequential([keras.Input((d,)), *(make() for make in layers)]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from integraph.constructions.theorem1.construction import sobolev
 from integraph.constructions.theorem1.task import task
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import UsageError
-from integraph.frontends import Inputs, ReadOptions, Target, Variables, read
+from integraph.frontends import Inputs, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.python.callables import Derivative
 from integraph.program import Domain, Program
 from integraph.program.box import interval
@@ -46,7 +45,8 @@ def compile(
 ) -> Program:
     """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input of the box.
 
-    `box` is one pair (low, high), or one for each input; [0, 1]^d unless given. `horizon` is T; it is D, one unit of
+    `box` is one pair (low, high), or one for each input; unless given, what the file of a network names (.nnet), else
+    [0, 1]^d. `horizon` is T; it is D, one unit of
     time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
 
     **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file or a PyTorch module that
@@ -57,21 +57,26 @@ def compile(
     "auto", whatever needs the fewest. Where ln and powers get a positive argument is proved on the box, or else checked
     at every evaluation.
 
-    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, a PyTorch module or a
-    scikit-learn MLP. `method="narrow"` has W = 3·max(W̃, d), D = 3·D̃, decay rates as small as `bound="tight"` allows or
-    as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two segments a layer, all
-    registers kept, or used again after they were cleaned (`free="clean"`) or decayed (`free="decay"`).
+    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, one of a verification
+    tool (.nnet, .yml, .mat, text of POLAR), a PyTorch module or a scikit-learn MLP. `method="narrow"` is the paper's
+    construction, which uses registers again after they decayed: W = 3·max(W̃, d), D = 3·D̃, decay rates as small as
+    `bound="tight"` allows or as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two
+    segments a layer, all registers kept, or used again after they were cleaned (`free="clean"`) or decayed
+    (`free="decay"`).
 
     **Functions** (Theorem 1): a Python function (with `derivatives`, if there are any), a table of derivatives, or what
-    is a graph too. `method` is "lean", "remark" or "paper". `order` is n, `width` the largest W; the planner chooses
-    what is not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only
-    seen, unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs`
-    says how many a single parameter holds.
+    is a graph too. `method` is "lean" (our construction, with far fewer registers and segments than the paper's),
+    "paper" (as printed; it runs in more bits than float64 has) or "remark" (the paper's, changed as the remark after
+    its Lemma 2 suggests, so that float64 suffices). `order` is n, `width` the largest W; the planner chooses what is
+    not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only sampled,
+    unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs` says
+    how many a single parameter holds.
     """
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
     smooth = {"order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives}
     target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
+    box = domain(target, box)
     chosen = method or _method(target, smooth)
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
@@ -95,7 +100,7 @@ def compile(
         )  # fmt: skip
     if program.box is None:
         made = interval(box, program.inputs)
-        program = replace(program, domain=Domain(made.low, made.high))
+        program = program.annotate(domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)
 
 

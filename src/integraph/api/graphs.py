@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from integraph.constructions.graph.construction import Layouts
 from integraph.constructions.graph.construction import layouts as layouts_of
 from integraph.errors import UsageError
-from integraph.frontends import Inputs, ReadOptions, Target, Variables, read
+from integraph.frontends import Inputs, ReadOptions, Target, Variables, domain, read
 from integraph.targets import Network
 from integraph.targets.graph import Graph
 from integraph.targets.graph_conversion import network_graph, to_graph
@@ -49,4 +49,5 @@ def layouts(
 
     Print it to see the table.
     """
-    return layouts_of(graph(source, variables=variables, inputs=inputs), eps, box=box)
+    target = read(source, ReadOptions(variables, inputs, into=Graph))
+    return layouts_of(as_graph(target), eps, box=domain(target, box))

@@ -12,7 +12,7 @@ from integraph.constructions.theorem1.planner import plan as plan_task
 from integraph.constructions.theorem1.plans import Plan
 from integraph.constructions.theorem1.task import task
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import ReadOptions, Target, Variables, function, read
+from integraph.frontends import ReadOptions, Target, Variables, domain, function, read
 from integraph.frontends.python.callables import Derivative
 from integraph.numbers.intervals import Interval
 from integraph.program.box import interval
@@ -53,8 +53,8 @@ def sobolev_norm(
 ) -> Sobolev:
     """Bounds of sup |f^(α)| over the box for all |α| ≤ n, from below and from above; `.norm` is that of W^{n,∞}.
 
-    From a formula both sides are rigorous. From a Python function only what is seen at points is known: the upper bound
-    is infinite.
+    From a formula both sides are rigorous. A Python function is only sampled: the lower bound is the largest
+    value found, the upper bound is infinite.
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= 40:
         raise UsageError("the order of a Sobolev norm is an integer from 0 to 40", argument="n", value=n)
@@ -73,7 +73,7 @@ def on_box(source: Any, options: ReadOptions) -> tuple[Function, Interval]:
 
 def as_function(target: Target, box: ArrayLike | None) -> tuple[Function, Interval]:
     """What Theorem 1 takes: a function on a box; a network has values, and is one too."""
-    cube = interval(box, target.inputs)
+    cube = interval(domain(target, box), target.inputs)
     if isinstance(target, Function):
         return target, cube
     return function(target, inputs=target.inputs, box=(cube.low, cube.high)), cube

@@ -124,7 +124,9 @@ def check_source(source: str | None, variables: str | None, inputs: str | None) 
     """Options that say how a source is read need one."""
     for name, value in (("variables", variables), ("inputs", inputs)):
         if source is None and value is not None:
-            raise UsageError(f"--{name} {value} says how SOURCE is read, and there is none: give it, or leave this out")
+            raise UsageError(
+                f"--{name} {value} says how to read SOURCE, but there is none: give a SOURCE, or leave this out"
+            )
 
 
 def box_beside(program: Program, box: str | None) -> Interval:

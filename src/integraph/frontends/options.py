@@ -53,4 +53,10 @@ class ReadOptions:
         return self.inputs
 
 
+def domain(target: Target, box: ArrayLike | None) -> ArrayLike | None:
+    """The box that is given, or else the one that the source names; where neither is, None."""
+    own = target.box if isinstance(target, Network) else None
+    return box if box is not None or own is None else (own.low, own.high)
+
+
 DEFAULTS = ReadOptions()

@@ -27,8 +27,8 @@ from integraph.targets import Function, Network, from_layers
 from integraph.targets.graph import Graph
 
 NETWORKS = (
-    "a Network, a list of (A, b, activation), a path to an .onnx, .keras or .h5 file, an onnx.ModelProto, "
-    "a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
+    "a Network, a list of (A, b, activation), a path to an .onnx, .keras, .h5, .nnet, .yml or .mat file or a text of "
+    "POLAR, an onnx.ModelProto, a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
 FUNCTIONS = (
     "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
@@ -37,7 +37,7 @@ FUNCTIONS = (
 )
 ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
 KERAS = ("Layer", "Model")
-FILE = r"\.[A-Za-z]\w*$"  # how a path ends and a formula does not
+FILE = r"\.[A-Za-z]\w*$|^\.{0,2}/"  # how a path ends or begins and a formula does not
 
 
 class SourceKind(Enum):
@@ -88,7 +88,9 @@ def network(source: Any, inputs: Inputs = None) -> Network:
     """
     if inputs is not None and not _is_torch(source):
         raise UsageError(
-            f"this is for torch modules: a {type(source).__name__} says it by itself", argument="inputs", value=inputs
+            f"only torch modules need it, a {type(source).__name__} states it: leave it out",
+            argument="inputs",
+            value=inputs,
         )
     if isinstance(source, Network):
         return source
@@ -100,7 +102,9 @@ def network(source: Any, inputs: Inputs = None) -> Network:
         if _is(source, package, classes):
             return reader(source) if inputs is None else reader(source, inputs)
     if isinstance(source, Mapping) and source:
-        raise UsageError(f"a {type(source).__name__} of weights is no network: put them into the module that has them")
+        raise UsageError(
+            f"a {type(source).__name__} of weights is not a network: load them into their module, and pass that"
+        )
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {NETWORKS}")
 
 
@@ -133,7 +137,7 @@ def function(
 def _formula(source: Any, variables: Variables) -> Function:
     if isinstance(source, Function):
         if variables is not None:
-            raise UsageError(f"variables are for sources: a Function has its own, {', '.join(source.variables)}")
+            raise UsageError(f"a Function names its inputs itself, {', '.join(source.variables)}: leave variables out")
         return source
     if isinstance(source, Mapping):
         return table.read_table(source, variables)
@@ -229,6 +233,11 @@ def _file(source: str | os.PathLike[str]) -> Network:
         from integraph.frontends import keras
 
         return keras.read(path)
+    kind = path.suffix.lower() if path.suffix.lower() in files.VERIFICATION else None
+    if kind is not None or files.POLAR.match(start):
+        from integraph.frontends import verification
+
+        return verification.read(path, kind or verification.POLAR)
     raise files.unknown_file(path, start)
 
 

@@ -82,7 +82,7 @@ class TensorBuilder(TraceBudget):
             return x.number
         if x.dtype.kind != "f":
             raise SourceError(f"{where} computes with constants of type {x.dtype}: they must be floats")
-        if np.isneginf(x).any():
+        if x.min(initial=0.0) == -np.inf:
             raise SourceError(f"{where} computes with −∞, a constant that is for masks alone: it is added to scores")
         return self.composer.constant(x, self.text)
 

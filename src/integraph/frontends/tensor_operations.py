@@ -119,7 +119,9 @@ def product(n: Site, a: Operand, b: Operand) -> Operand:
         raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: each needs an axis")
     columns, rows = a.shape[-1], b.shape[-2:][0]
     if columns != rows:
-        raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: {columns} columns and {rows} rows")
+        raise SourceError(
+            f"{n.where} multiplies shapes {a.shape} and {b.shape}: {columns} columns and {rows} rows must agree"
+        )
     row, column = len(a.shape) == 1, len(b.shape) == 1
     x = reshaped(n, a, (1, *a.shape)) if row else a
     y = reshaped(n, b, (*b.shape, 1)) if column else b

@@ -66,7 +66,7 @@ class TraceBudget:
         self._left -= entries
         if self._left < 0:
             raise SourceError(
-                f"{where} makes {entries} numbers more than a graph of this size may: the model unfolds too far"
+                f"{where} makes {entries} numbers, more than a model of this size may: it unfolds too far"
             )
 
 

@@ -19,6 +19,7 @@ from integraph.program import Program
 from integraph.report.contents import contents
 from integraph.report.page import page
 from integraph.targets import Function, Network
+from integraph.text import counted
 
 SUFFIXES = (".html", ".htm")
 
@@ -68,7 +69,7 @@ def _page(path: FilePath) -> None:
 def _shape(program: Program) -> str:
     """How many numbers go in and come out, in words."""
     counts = {"input": program.inputs, "output": program.outputs}
-    return " and ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items())
+    return " and ".join(counted(count, name) for name, count in counts.items())
 
 
 def _folder(figures: FilePath, formats: Sequence[str]) -> Path:
@@ -77,7 +78,7 @@ def _folder(figures: FilePath, formats: Sequence[str]) -> Path:
 
     check_path(figures)
     if isinstance(formats, str):
-        raise UsageError(f"it is a list of them, [{formats!r}]", argument="formats", value=formats)
+        raise UsageError(f"give a list, [{formats!r}]", argument="formats", value=formats)
     for name in formats:
         matplotlib_renderer.format_of(f"picture.{name}")
     try:

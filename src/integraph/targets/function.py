@@ -11,7 +11,7 @@ from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.targets import float_arithmetic
 from integraph.targets.expression import Expression
-from integraph.text import DistinctNames, clean
+from integraph.text import DistinctNames, clean, counted
 
 Alpha = tuple[int, ...]
 
@@ -46,7 +46,8 @@ class Function:
 
     def __repr__(self) -> str:
         kind = "formula " if self.expression else "" if self.table else "function "
-        return f"{kind}{self.name}: {self.inputs} inputs ({', '.join(self.variables)}), {self.outputs} outputs"
+        inputs, outputs = counted(self.inputs, "input"), counted(self.outputs, "output")
+        return f"{kind}{self.name}: {inputs} ({', '.join(self.variables)}), {outputs}"
 
 
 def from_expression(expression: Expression, name: str) -> Function:

@@ -81,12 +81,10 @@ class Torch:
         case = Case((shapes[0],), tuple(steps), (len(steps),), (box[0],) * size, (box[1],) * size, seed, thorough)
         return needed(case)
 
+    @judge.guarded
     def check(self, case: Case) -> Outcome:
-        try:
-            with torch.no_grad():
-                return _check(case)
-        except Exception as error:
-            return judge.crash(error)
+        with torch.no_grad():
+            return _check(case)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         yield from (candidate for candidate in smaller(case) if _runs(candidate))

@@ -10,29 +10,17 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from fuzz.straight import Operation, Shape, nothing
+from fuzz.straight import NUMBERS, Operation, Shape, nested, nothing, numbers
 
 Rng = np.random.Generator
-NUMBERS = (0.0, 1.0, -1.0, 0.5, 2.0, -0.3, 3.0)
 
 
-def numbers(rng: Rng, *shape: int) -> Any:
-    """Nested tuples: random numbers, or all the same, or many zeros."""
-    kind = rng.integers(5)
-    array = np.round(rng.normal(size=shape), 3)
-    if kind == 0:
-        array = np.full(shape, float(rng.choice(NUMBERS)))
-    elif kind == 1:
-        array = array * (rng.random(shape) < 0.6)
-    return _tuple(array)
-
-
-def _tuple(array: Any) -> Any:
-    return tuple(map(_tuple, array)) if np.ndim(array) else float(array)
+def _numbers(rng: Rng, *shape: int) -> Any:
+    return nested(numbers(rng, *shape))
 
 
 def _positive(rng: Rng, n: int) -> Any:
-    return _tuple(np.round(rng.uniform(0.2, 2.0, n), 3))
+    return nested(np.round(rng.uniform(0.2, 2.0, n), 3))
 
 
 def _row(shapes: Sequence[Shape]) -> int | None:
@@ -41,12 +29,12 @@ def _row(shapes: Sequence[Shape]) -> int | None:
 
 def _linear(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
     n, m = _row(shapes), int(rng.integers(1, 7))
-    return None if n is None else (numbers(rng, m, n), numbers(rng, m) if rng.random() < 0.7 else None)
+    return None if n is None else (_numbers(rng, m, n), _numbers(rng, m) if rng.random() < 0.7 else None)
 
 
 def _matrix(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
     n = _row(shapes)
-    return None if n is None else (numbers(rng, n, int(rng.integers(1, 7))),)
+    return None if n is None else (_numbers(rng, n, int(rng.integers(1, 7))),)
 
 
 def _affine(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
@@ -54,13 +42,13 @@ def _affine(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
     return (
         None
         if n is None
-        else (numbers(rng, n, m), numbers(rng, m), float(rng.choice([1, 2, -0.5])), float(rng.choice([1, 0.5])))
+        else (_numbers(rng, n, m), _numbers(rng, m), float(rng.choice([1, 2, -0.5])), float(rng.choice([1, 0.5])))
     )
 
 
 def _vector(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...]:
     """One number, or one for each entry of the last axis."""
-    return (float(rng.choice(NUMBERS)),) if rng.random() < 0.4 else (numbers(rng, *shapes[0][-1:]),)
+    return (float(rng.choice(NUMBERS)),) if rng.random() < 0.4 else (_numbers(rng, *shapes[0][-1:]),)
 
 
 def _divisor(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...]:
@@ -71,11 +59,11 @@ def _norm(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
     if len(shapes[0]) not in (2, 3):
         return None
     n = shapes[0][1]
-    return (numbers(rng, n), _positive(rng, n), numbers(rng, n), numbers(rng, n))
+    return (_numbers(rng, n), _positive(rng, n), _numbers(rng, n), _numbers(rng, n))
 
 
 def _channels(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...]:
-    return (numbers(rng, 1 if rng.random() < 0.5 or len(shapes[0]) < 2 else shapes[0][1]),)
+    return (_numbers(rng, 1 if rng.random() < 0.5 or len(shapes[0]) < 2 else shapes[0][1]),)
 
 
 def _shape(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...]:
@@ -174,7 +162,7 @@ OPERATIONS: dict[str, Operation] = {
     "over": Operation(1, _divisor, lambda x, c: x / c, "{0} / {d[0]}"),
     "scaled_sum": Operation(
         1,
-        lambda rng, s: (numbers(rng, s[0][-1]), float(rng.choice([2, -0.5, 0]))),
+        lambda rng, s: (_numbers(rng, s[0][-1]), float(rng.choice([2, -0.5, 0]))),
         lambda x, c, a: torch.add(x, c, alpha=a),
         "torch.add({0}, {d[0]}, alpha={d[1]})",
     ),

@@ -15,6 +15,7 @@ import pytest
 from integraph.errors import FileError, SourceError, UsageError
 from integraph.frontends import chain, extras, network
 from integraph.targets import Layer
+from lazy import framework
 
 A, b = np.array([[1.0, -2.0], [0.5, 0.25], [3.0, 0.0]]), np.array([0.1, 0.2, 0.3])
 LAST = np.array([[1.0, 1.0, -1.0]])
@@ -44,7 +45,7 @@ def test_anything_else_is_refused_with_the_list(source: Any) -> None:
 
 
 def test_weights_without_their_module() -> None:
-    with pytest.raises(UsageError, match="dict of weights is no network"):
+    with pytest.raises(UsageError, match="dict of weights is not a network"):
         network({"0.weight": A, "0.bias": b})
 
 
@@ -66,7 +67,7 @@ FILES = {
     "net": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
     "net.pt2": (b"PK\x03\x04", "can run code"),
     "net.safetensors": (b"\x10", "integraph.load reads a program"),
-    "net.txt": (b"hello", r"starts with b'hello'.*read are .onnx, .keras, .h5 and .hdf5"),
+    "net.txt": (b"hello", r"starts with b'hello'.*give .onnx, .keras, .h5, .hdf5, .nnet"),
     "empty": (b"", r"starts with b''"),
 }
 
@@ -111,14 +112,14 @@ def test_a_pipe_does_not_block(tmp_path: Path) -> None:
 
 
 def test_torch_modules() -> None:
-    torch = pytest.importorskip("torch", reason="needs torch: pip install 'integraph[torch]'")
+    torch = framework("torch")
     module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
     X = np.random.default_rng(0).normal(size=(9, 2))
     np.testing.assert_allclose(network(module)(X), module(torch.tensor(X)).detach().numpy(), rtol=1e-12)
 
 
 def test_onnx_models_and_files(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     kind, helper, tensor = onnx.TensorProto.DOUBLE, onnx.helper, onnx.numpy_helper.from_array
     graph = helper.make_graph(
         [
@@ -143,7 +144,7 @@ def test_keras_models_in_memory_are_to_be_saved() -> None:
     os.environ.setdefault("KERAS_BACKEND", "torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        keras = pytest.importorskip("keras", reason="needs keras: pip install 'integraph[oracles]'")
+        keras = framework("keras")
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     with pytest.raises(UsageError, match=r"Keras Sequential in memory.*model.save\('net.keras'\)"):
         network(model)

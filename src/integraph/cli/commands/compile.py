@@ -112,7 +112,9 @@ def _proof(program: Program, target: Target, eps: float | None) -> Proof:
     from integraph.targets import Function, Network
 
     if not isinstance(target, Function | Network):
-        raise UsageError("--certify is for formulas and feedforward networks: leave it out, compare shows differences")
+        raise UsageError(
+            "--certify proves formulas and feedforward networks only: leave it out; integraph compare measures"
+        )
     proof = integraph.certify(program, target, asked(program, eps if program.budget is None else None))
     if proof.stopped is Stop.INTERRUPTED:
         raise KeyboardInterrupt

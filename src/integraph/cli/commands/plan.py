@@ -10,7 +10,7 @@ import typer
 
 from integraph.cli import options as a
 from integraph.cli.inputs import box_of, read_source
-from integraph.cli.output import Answer, command, waiting
+from integraph.cli.output import Answer, command, error_message, option_names, waiting
 from integraph.errors import IntegraphError, UsageError
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def _function(source: Any, eps: float | None, method: str | None, box: Any, smoo
             facts, said = _exact(source, eps, box) if one == EXACT else _plan(source, eps, one, box, smooth)
         except IntegraphError as error:
             errors.append(error)
-            facts, said = {"impossible": str(error)}, f"{one}: not possible: {error}"
+            why = error_message(error, option_names(plan))
+            facts, said = {"impossible": why}, f"{one}: not possible: {why}"
         data[one], text = facts, [*text, *([""] if text else []), said]
     if len(errors) == len(wanted):
         raise errors[0]
@@ -151,7 +152,7 @@ def _rows(net: Network, eps: float | None, box: Any, ways: list[dict[str, Any]])
         try:
             program = integraph.compile(net, eps, box=box, **way)
         except UsageError as error:
-            yield {"way": way, "impossible": str(error)}
+            yield {"way": way, "impossible": error_message(error, option_names(plan))}
             continue
         promised = None if program.budget is None else program.budget.total
         yield {
@@ -173,9 +174,9 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _only(method: str | None, known: tuple[str, ...], what: str) -> None:
     if method is not None and method not in known:
-        raise UsageError(f"--method {method}: for {what} it is {' or '.join(known)}")
+        raise UsageError(f"for {what} it is {' or '.join(known)}", argument="method", value=method)
 
 
 def _refuse(options: dict[str, Any], what: str) -> None:
     for name, value in options.items():
-        raise UsageError(f"--{name} {value} is of Theorem 1, and this is {what}: leave it out")
+        raise UsageError(f"this is for Theorem 1, and the source is {what}: leave it out", argument=name, value=value)

@@ -61,7 +61,9 @@ def report(
     page = output(file.with_suffix(PAGE.suffixes[0]) if save is None else save, PAGE, "-o", read)
     wanted = [name.strip().lower() for name in formats.split(",")]
     if figures is None and wanted != ["png"]:
-        raise UsageError(f"--format {formats} is for the files in --figures DIR: name a folder")
+        raise UsageError(
+            f"--format {formats} is for the files that --figures DIR writes: add --figures DIR, or leave it out"
+        )
     check_source(source, variables, inputs)
     if certificate is not None:
         refuse_pipe(certificate)

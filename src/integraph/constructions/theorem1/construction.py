@@ -96,8 +96,10 @@ def compiled(task: Task, choice: Choice) -> Program:
             cause = "a defect, please report it"
             if task.known.norm is not None:
                 cause = f"norm = {task.known.norm} is too small, or the values of the function are not exact"
-            raise UsageError(f"the error is bounded by {above(budget.total)}, and {result.seen:.3g} is seen: {cause}")
-        program = replace(program, budget=budget)
+            raise UsageError(
+                f"the error bound is {above(budget.total)}, but a difference of {result.seen:.3g} was found: {cause}"
+            )
+        program = program.annotate(budget=budget)
     return program if math.isnan(result.seen) else program.with_errors(seen=result.seen)
 
 

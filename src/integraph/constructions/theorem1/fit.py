@@ -144,8 +144,8 @@ class TrialCounter:
 
 def _out_of_sight(task: Task, meter: TrialCounter) -> UsageError:
     return UsageError(
-        f"not seen after {meter.asked} values of {task.function.name}; the best fit is off by about "
-        f"{meter.reach:.2g}: ask for a larger eps, or give a formula if there is one",
+        f"no fit is that close after {meter.asked} values of {task.function.name}; the best one is off by about "
+        f"{meter.reach:.2g}: ask for a larger tolerance, or give a formula if there is one",
         argument="eps",
         value=task.eps,
     )

@@ -13,6 +13,7 @@ from integraph.errors import UsageError
 from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
 from integraph.targets import Function
+from integraph.text import counted
 
 METHODS = ("lean", "remark", "paper")
 
@@ -62,10 +63,11 @@ def task(
             raise UsageError("needs an integer ≥ 1, or None to let the planner choose", argument=name, value=value)
     if order is not None and order > largest_order(function.inputs):
         most = largest_order(function.inputs)
-        raise UsageError(f"for {function.inputs} inputs it may be at most {most}", argument="order", value=order)
+        many = counted(function.inputs, "input")
+        raise UsageError(f"for {many} it may be at most {most}", argument="order", value=order)
     if method != "lean" and width is not None:
         raise UsageError(
-            f"only 'lean' takes it: {method!r} has the width of the theorem", argument="width", value=width
+            f"only method='lean' takes a width: {method!r} has the width of the theorem", argument="width", value=width
         )
     if method != "lean" and function.table is not None:
         raise UsageError(

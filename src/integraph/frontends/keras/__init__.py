@@ -13,8 +13,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from integraph.errors import FileError, IntegraphError
+from integraph.errors import FileError
 from integraph.frontends.chain import network
+from integraph.frontends.files import named_errors
 from integraph.frontends.keras import layers
 from integraph.frontends.keras.archive import members
 from integraph.frontends.keras.configuration import parts
@@ -31,19 +32,13 @@ OLD = "_layer_checkpoint_dependencies"  # where tf.keras 2.12 and 2.13 put layer
 def read(source: str | os.PathLike[str], max_bytes: int = LARGEST) -> Network:
     """The network in a `.keras` or `.h5` file of at most `max_bytes`, packed or unpacked."""
     path = Path(source)
-    try:
+    with named_errors(path):
         size = path.stat().st_size
         if size > max_bytes:
             raise FileError(f"it has {size} bytes, at most {max_bytes} are read (max_bytes)")
         with path.open("rb") as file:
             zipped = file.read(len(ZIP)) == ZIP
         return _zipped(path, max_bytes) if zipped else _legacy(path, size)
-    except IntegraphError as error:
-        raise type(error)(f"{path.name}: {error}") from None
-    except OSError as reason:
-        raise FileError(f"cannot read {path.name}: {reason.strerror or reason}") from None
-    except MemoryError:
-        raise FileError(f"{path.name} needs more memory than this machine has") from None
 
 
 def _zipped(path: Path, max_bytes: int) -> Network:

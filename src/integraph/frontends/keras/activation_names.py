@@ -67,7 +67,7 @@ def _layer(given: dict[str, Any], part: LayerConfig) -> Chosen:
     if isinstance(kind, str) and kind in LAYERS and isinstance(settings, dict) and not foreign(given):
         return LAYERS[kind](LayerConfig(kind, settings, part.place))
     name = settings if isinstance(settings, str) else kind
-    raise SourceError(f"{part} has the activation {name!r}, which is not Keras' own: it is neither run nor guessed")
+    raise SourceError(f"{part} has the activation {name!r}, which is not Keras' own: code from a file is never run")
 
 
 def _chosen(name: str, part: LayerConfig) -> Chosen:

@@ -34,7 +34,7 @@ def want(mapping: Any, key: str, kind: type[T], where: str) -> T:
     """An entry of the configuration, of the type it must have."""
     value = mapping.get(key) if isinstance(mapping, dict) else None
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise FileError(f"the configuration of {where} has no {key} that is {kind.__name__}, but {_show(value)}")
+        raise FileError(f"the configuration of {where} has {key} = {_show(value)}: needs {kind.__name__}")
     return value
 
 
@@ -42,7 +42,7 @@ def parts(model: Any, above: WeightPlace = TOP) -> Iterator[LayerConfig]:
     """Every layer of a model, models inside unfolded."""
     kind = want(model, "class_name", str, "the model")
     if kind not in MODELS or foreign(model):
-        raise SourceError(f"the model is of class {kind}: read are Keras' own Sequential and Functional")
+        raise SourceError(f"the model is of class {kind}: only Keras' own Sequential and Functional are read")
     if len(above.names) > DEPTH:
         raise FileError(f"models are nested more than {DEPTH} deep at {str(above)[:60]!r}")
     config = model.get("config")

@@ -100,7 +100,7 @@ def read(parts: Iterable[LayerConfig], weights: Weights) -> Chain:
             raise SourceError(f"{part}: {activations.SOFTMAX}")
         elif part.kind not in IDLE:
             names = sorted({*RULES, *activations.LAYERS, *IDLE})
-            raise SourceError(f"{part} is not one we read: read are {', '.join(names)}")
+            raise SourceError(f"{part} is not supported: supported are {', '.join(names)}")
     if chain.inputs is None:
         raise SourceError("the model has no layers")
     if len(chain.inputs) > 1:
@@ -171,7 +171,7 @@ def _reshape(chain: Chain, part: LayerConfig) -> None:
     fixed = math.prod(n for n in given if n > 0)
     shape = tuple(size // fixed if n == -1 else n for n in given)
     if math.prod(shape) != size:
-        raise FileError(f"{part} makes {given} of {size} values")
+        raise FileError(f"{part} reshapes {size} values to {given}: these do not fit")
     chain.shape = shape
 
 

@@ -65,7 +65,9 @@ def shape(n: OnnxNode) -> Operand:
 def arange(n: OnnxNode) -> Operand:
     start, limit, step = (n.constant(k, "limits") for k in range(3))
     if any(part.size != 1 for part in (start, limit, step)) or not step.all():
-        raise SourceError(f"{n.where} counts from {start} to {limit} by {step}")
+        raise SourceError(
+            f"{n.where} counts from {start} to {limit} by {step}: needs single numbers, and a step that is not 0"
+        )
     first, by = start.reshape(()), step.reshape(())
     (count,) = n.room(max(math.ceil((limit.reshape(()) - first) / by), 0))
     return n.checked(np.asarray(first + by * np.arange(count)))

@@ -48,7 +48,7 @@ def flatten(n: OnnxNode) -> Operand:
     axis = n.attributes.get("axis", 1)
     axis += len(x.shape) if axis < 0 else 0
     if not 0 <= axis <= len(x.shape):
-        raise SourceError(f"{n.where}: axis {axis} of a tensor of shape {x.shape}")
+        raise SourceError(f"{n.where}: there is no axis {axis} in shape {x.shape}")
     return reshaped(n, x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
@@ -58,7 +58,7 @@ def axes_of(n: OnnxNode, rank: int) -> list[int] | None:
         return None
     positions = [a + rank if a < 0 else a for a in axes]
     if any(not 0 <= a < rank for a in positions) or len(set(positions)) < len(positions):
-        raise SourceError(f"{n.where}: axes {axes} of a tensor with {rank} axes")
+        raise SourceError(f"{n.where}: axes {axes} must be distinct axes of the {rank} there are")
     return positions
 
 
@@ -93,7 +93,9 @@ def concat(n: OnnxNode) -> Operand:
     try:
         return np.concatenate(parts, axis)
     except (ValueError, TypeError):
-        raise SourceError(f"{n.where} joins shapes {[p.shape for p in parts][:8]} along axis {axis}") from None
+        raise SourceError(
+            f"{n.where} joins shapes {[p.shape for p in parts][:8]} along axis {axis}: they do not fit"
+        ) from None
 
 
 def identity(n: OnnxNode) -> Operand:
@@ -124,7 +126,7 @@ def constant(n: OnnxNode) -> Operand:
         return n.checked(np.array(value, np.float64))
     if name in ("value_int", "value_ints"):
         return np.array(value, np.int64)
-    raise SourceError(f"{n.where} holds a {name}: numbers are supported")
+    raise SourceError(f"{n.where} holds a {name}: only numbers are supported")
 
 
 def constant_of_shape(n: OnnxNode) -> Operand:

@@ -34,7 +34,9 @@ def split(n: OnnxNode) -> tuple[Operand, ...]:
         or len(sizes) != n.outputs
         or n.attributes.get("num_outputs", n.outputs) != n.outputs
     ):
-        raise SourceError(f"{n.where} splits {size} entries into {list(sizes)}, for {n.outputs} outputs")
+        raise SourceError(
+            f"{n.where} splits {size} entries into {list(sizes)}, for {n.outputs} outputs: these do not fit"
+        )
     parts = []
     for k, count in enumerate(sizes):
         parts.append(cut(n, x, {axis: (sum(sizes[:k]), 1, count)}))
@@ -55,7 +57,10 @@ def slices(n: OnnxNode) -> Operand:
     axes = range(len(starts)) if given[2] is None else [axis_of(n, a, len(x.shape)) for a in given[2]]
     steps = given[3] or [1] * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or 0 in steps:
-        raise SourceError(f"{n.where} slices axes {list(axes)} from {starts} to {ends} by {steps}")
+        raise SourceError(
+            f"{n.where} slices axes {list(axes)} from {starts} to {ends} by {steps}: each axis needs one of each, and "
+            "no step may be 0"
+        )
     cuts = {}
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         cuts[axis] = _clamped(x.shape[axis], start, end, step)
@@ -78,7 +83,7 @@ def gather(n: OnnxNode) -> Operand:
     axis = axis_of(n, n.attributes.get("axis", 0), len(x.shape))
     size = x.shape[axis]
     if indices.dtype.kind != "i" or ((indices < -size) | (indices >= size)).any():
-        raise SourceError(f"{n.where} takes entries {indices.ravel()[:8].tolist()} of {size}: there are no such")
+        raise SourceError(f"{n.where} takes entries {indices.ravel()[:8].tolist()} of {size}: some do not exist")
     n.room(*x.shape[:axis], indices.size, *x.shape[axis + 1 :])
     taken = moved(n, "take", x, (axis, tuple((indices.ravel() % size).tolist())))
     return reshaped(n, taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
@@ -100,5 +105,5 @@ def where(n: OnnxNode) -> Operand:
 
 def axis_of(n: OnnxNode, axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        raise SourceError(f"{n.where}: axis {axis} of a tensor with {rank} axes")
+        raise SourceError(f"{n.where}: there is no axis {axis} among {rank}")
     return axis % rank

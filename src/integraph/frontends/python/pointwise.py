@@ -10,6 +10,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats, numbers
 from integraph.targets.function import finite, point
+from integraph.text import counted
 
 POINTS = 11  # of the box, where a function is tried
 AGREE = 1e-9  # of the largest value: how far a batch may be from its points, taken alone
@@ -35,7 +36,8 @@ class PointwiseFunction:
         with np.errstate(all="ignore"):
             values = self._batch(x) if self.batched else np.concatenate([self._one(row) for row in x])
         if self.outputs and values.shape[1] != self.outputs:
-            raise SourceError(f"{self.name} has {self.outputs} outputs in one place and {values.shape[1]} in another")
+            once = counted(self.outputs, "output")
+            raise SourceError(f"{self.name} has {once} in one place and {values.shape[1]} in another")
         return finite(values, x, self.name, self.variables)
 
     def _takes(self, x: Floats) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx", reason="reads ONNX")
+from lazy import framework
+
+onnx = framework("onnx")
 
 from integraph.errors import SourceError  # noqa: E402
 from integraph.frontends.onnx import read, read_either, read_graph  # noqa: E402

@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], tuple[str, ...]]] = {
     "skip": (lambda m, x: m.l(x) + torch.tanh(m.back(m.l(x)) @ m.l.weight.t()), ("residual connections",)),
     "gate": (lambda m, x: torch.tanh(m.l(x)) * torch.sigmoid(m.l3(x)), ("gates",)),
     "attention": (lambda m, x: m.l(x) @ m.l(x).t(), ("two computed tensors",)),
-    "square": (lambda m, x: m.l(x) ** 2, ("aten.pow", "no activation")),
+    "square": (lambda m, x: m.l(x) ** 2, ("aten.pow", "not a known activation")),
     "square root": (lambda m, x: m.l(x) ** 0.5, ("the power 0.5",)),
     "power of a number": (lambda m, x: 2 ** m.l(x), ("aten.pow.Scalar", "no part of a feedforward net")),
     "reciprocal": (lambda m, x: 3 / m.l(x), ("aten.reciprocal",)),
