@@ -142,7 +142,7 @@ REFUSED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
     "comparison": (lambda x: torch.where(x > 0, x, 2 * x), 4, ("aten.gt", "chosen by the data", "torch.maximum")),
     "places of maxima": (lambda x: x.max(-1)[1].double(), 4, ("places of the largest entries",)),
     "a jump": (lambda x: nn.functional.threshold(x, 0.1, 0.0), 4, ("jumps from 0 to 0.1",)),
-    "no row": (lambda x: torch.softmax(x + x.new_full((4,), -torch.inf), -1), 4, ("aten.softmax", "no entry")),
+    "no row": (lambda x: torch.softmax(x + x.new_full((4,), -torch.inf), -1), 4, ("aten.softmax", "keep at least one")),
     "−∞ without a softmax": (
         lambda x: x.masked_fill(torch.arange(4) > 1, -torch.inf), 4, ("masks with −∞", "only a softmax")
     ),
