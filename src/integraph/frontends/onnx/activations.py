@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import Operand
 from integraph.frontends.onnx.node import OnnxNode
+from integraph.frontends.tensor_builder import Operand
 from integraph.targets import composites
 from integraph.targets.graph_builder import Builder
 

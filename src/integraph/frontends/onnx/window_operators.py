@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import Operand
 from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.reductions import biased
+from integraph.frontends.tensor_builder import Operand
 from integraph.targets import windows
 from integraph.targets.graph_builder import Builder
 from integraph.targets.windows import Axis
