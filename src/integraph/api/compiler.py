@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from integraph.constructions.theorem1.construction import sobolev
 from integraph.constructions.theorem1.task import task
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import UsageError
-from integraph.frontends import ReadOptions, Target, Variables, domain, read
+from integraph.frontends import Inputs, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.python.callables import Derivative
 from integraph.program import Domain, Program
 from integraph.program.box import interval
@@ -41,7 +40,7 @@ def compile(
     gamma: float | None = None,
     norm: float | None = None,
     variables: Variables = None,
-    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    inputs: Inputs = None,
     derivatives: Derivative | None = None,
 ) -> Program:
     """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input of the box.
@@ -50,11 +49,13 @@ def compile(
     [0, 1]^d. `horizon` is T; it is D, one unit of
     time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
 
-    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file that is no plain
-    feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only
-    with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used
-    again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs
-    the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
+    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file or a PyTorch module that
+    is no plain feedforward net (with `inputs`, the shape of one input without the batch axis, where its weights do not
+    tell it: `inputs=(1, 28, 28)`), a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is
+    approximated; only with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how
+    registers are used again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or
+    "auto", whatever needs the fewest. Where ln and powers get a positive argument is proved on the box, or else checked
+    at every evaluation.
 
     **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, one of a verification
     tool (.nnet, .yml, .mat, text of POLAR), a PyTorch module or a scikit-learn MLP. `method="narrow"` is the paper's

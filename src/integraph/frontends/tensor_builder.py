@@ -55,9 +55,9 @@ COMPARED = (
 class TensorBuilder(TraceBudget):
     """`text` is what the source calls the operation that is read."""
 
-    def __init__(self, name: str, budget: int) -> None:
+    def __init__(self, composer: Composer, budget: int) -> None:
         super().__init__(budget)
-        self.composer = Composer(name)
+        self.composer = composer
         self.text = ""
         self.places: list[str] = []  # where each node was made
 
@@ -91,7 +91,11 @@ class TensorBuilder(TraceBudget):
         if len(operands) == 2 and all(isinstance(x, np.ndarray) for x in operands):
             self.spend(_entries(op, operands[0].shape, operands[1].shape, where), where)  # before they are computed
         numbers = [self.node(x, where) for x in operands]
-        return self.value(self.composer.apply(op, *numbers, data=data, text=self.text), where)
+        try:
+            number = self.composer.apply(op, *numbers, data=data, text=self.text)
+        except SourceError as error:
+            raise SourceError(f"{where}: {error}") from None
+        return self.value(number, where)
 
     def value(self, number: int, where: str) -> Operand:
         node = self.composer.nodes[number]
@@ -210,7 +214,11 @@ class TensorBuilder(TraceBudget):
         if x.part is not None:
             mask = self.composer.constant(np.where(x.part, 0.0, -np.inf), self.text)
             number = self.composer.apply("add", number, mask, text=self.text)
-        return self.lift(self.value(of_rows(self.composer, op, number, self.text), where), where)
+        try:
+            result = of_rows(self.composer, op, number, self.text)
+        except SourceError as error:
+            raise SourceError(f"{where}: {error}") from None
+        return self.lift(self.value(result, where), where)
 
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:

@@ -4,7 +4,7 @@ on the input. What ONNX nodes and calls of torch have of their own is in their f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.tensor_builder import Array, Operand, TensorBuilder, TensorValue
 from integraph.frontends.tracer import broadcast
+from integraph.targets.graph_builder import Builder
 from integraph.targets.graph_evaluation import STRUCTURE
 
 Cut = tuple[int, int, int]  # start, step, count
@@ -118,7 +119,9 @@ def product(n: Site, a: Operand, b: Operand) -> Operand:
         raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: each needs an axis")
     columns, rows = a.shape[-1], b.shape[-2:][0]
     if columns != rows:
-        raise SourceError(f"{n.where} multiplies shapes {a.shape} and {b.shape}: {columns} columns and {rows} rows")
+        raise SourceError(
+            f"{n.where} multiplies shapes {a.shape} and {b.shape}: {columns} columns and {rows} rows must agree"
+        )
     row, column = len(a.shape) == 1, len(b.shape) == 1
     x = reshaped(n, a, (1, *a.shape)) if row else a
     y = reshaped(n, b, (*b.shape, 1)) if column else b
@@ -179,6 +182,16 @@ def log_sum_exp(n: Site, x: Operand, axes: Sequence[int]) -> Operand:
     if isinstance(flat, np.ndarray):
         return n.builder.apply("logsumexp", flat, where=n.where)
     return n.builder.of_rows("logsumexp", flat, n.where)
+
+
+def composite(n: Site, x: Operand, draw: Callable[[Builder, int, str], int]) -> Operand:
+    """What is made of several operations: `draw` adds them to the graph, from the node of x."""
+    number = n.builder.node(x, n.where)
+    try:
+        result = draw(n.builder.composer, number, n.builder.text)
+    except SourceError as error:
+        raise SourceError(f"{n.where}: {error}") from None
+    return n.builder.value(result, n.where)
 
 
 def batch_normalisation(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from integraph.errors import SourceError
+from integraph.frontends.composer import Composer
 from integraph.frontends.feedforward import feedforward
 from integraph.frontends.onnx.loader import opened
 from integraph.frontends.onnx.node import show
@@ -96,7 +97,7 @@ class _Drawing:
 def _draw(source: Any, max_bytes: int, one_output: bool = False) -> _Drawing:
     model, name, size = opened(source, max_bytes)
     shape, budget = checked(model.graph, one_output), UNFOLD + 2 * size
-    builder = TensorBuilder(name, budget)
+    builder = TensorBuilder(Composer(name), budget)
     entry = given(model.graph)[0]
     walk = OnnxTraversal(model, builder)
     values = walk.outputs(builder.input(show(entry.name), shape))
