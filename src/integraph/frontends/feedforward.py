@@ -26,6 +26,7 @@ ACTIVATIONS = {name: name for name in UNARY} | {"atan": "arctan"}  # of a net, b
 MOVES = ("transpose", "slice", "take", "broadcast")
 PARTS = {"input", "add", "sub", "mul", "div", "neg", "power", "leaky_relu", "matmul", "reshape", *MOVES, *ACTIVATIONS}
 Places = Callable[[int], str]  # how a node is called in an error
+Scaling = tuple[int, Floats, Floats]  # factor·x + shift: the node x, and the constants
 
 
 def feedforward(
@@ -37,13 +38,15 @@ def feedforward(
     *,
     rows: int = 1,
     budget: int = BUDGET,
+    scalings: Mapping[int, Scaling] | None = None,
 ) -> Network:
     """The net from the one input of a graph to a node.
 
     `remarks` become notes of the net, if it needs the node that they are about. With several `rows`, the first axis of
-    the input is a batch of so many, and the net is that of one row.
+    the input is a batch of so many, and the net is that of one row. Nodes of `scalings` are one map each, as the source
+    has them.
     """
-    recogniser = _Recogniser(nodes, Tracer(source, budget), places, rows)
+    recogniser = _Recogniser(nodes, Tracer(source, budget), places, rows, scalings or {})
     value = recogniser.run(output)
     if not isinstance(value, TracedValue):
         raise SourceError("the output does not depend on the input")
@@ -55,8 +58,10 @@ def feedforward(
 class _Recogniser:
     """What each node is to the tracer; constants are arrays."""
 
-    def __init__(self, nodes: Sequence[Node], tracer: Tracer, places: Places, rows: int) -> None:
-        self.nodes, self.tracer, self.places, self.rows = nodes, tracer, places, rows
+    def __init__(
+        self, nodes: Sequence[Node], tracer: Tracer, places: Places, rows: int, scalings: Mapping[int, Scaling]
+    ) -> None:
+        self.nodes, self.tracer, self.places, self.rows, self.scalings = nodes, tracer, places, rows, scalings
         self.values: dict[int, Operand] = {}
         self.notes: list[str] = []
 
@@ -106,6 +111,11 @@ class _Recogniser:
 
     def _traced(self, number: int, x: Sequence[Any], where: str) -> TracedValue:
         node, tracer = self.nodes[number], self.tracer
+        if number in self.scalings:
+            source, factor, shift = self.scalings[number]
+            origin = self.values[source]
+            assert isinstance(origin, TracedValue)
+            return tracer.scale(origin, factor, shift, where)
         match node.op:
             case "input":
                 return self._input(node)
