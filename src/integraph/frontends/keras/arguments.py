@@ -3,8 +3,8 @@ different ways to write it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,25 +37,31 @@ class Call:
         return list(_names([self.args, self.kwargs]))
 
 
-def calls_of(nodes: list[Any], layer: str) -> list[Call]:
-    """All calls of a layer: mappings in Keras 3, [[layer, call, tensor, options], …] in tf.keras."""
-    return [_call(node, layer) for node in nodes]
+def calls_of(nodes: list[Any], layer: str, later: Collection[str] = ()) -> list[Call]:
+    """All calls of a layer: mappings in Keras 3, [[layer, call, tensor, options], …] in tf.keras. Calls of the layers
+    in `later` are numbered from 1."""
+    return [_call(node, layer, later) for node in nodes]
 
 
-def ends_of(config: dict[str, Any], key: str) -> list[TensorName]:
+def ends_of(config: dict[str, Any], key: str, later: Collection[str] = ()) -> list[TensorName]:
     """The inputs or outputs of a model, in order."""
     ends = config.get(key)
     if isinstance(ends, dict):
         ends = list(ends.values())
     several = isinstance(ends, list) and bool(ends) and all(isinstance(end, list) for end in ends)
-    return [_history(end, key) for end in (ends if several and isinstance(ends, list) else [ends])]
+    names = [_history(end, key) for end in (ends if several and isinstance(ends, list) else [ends])]
+    return [_counted(name, later) for name in names]
 
 
 def show(value: Any) -> str:
     return shortened(repr(value), 80)
 
 
-def _call(node: Any, layer: str) -> Call:
+def _counted(name: TensorName, later: Collection[str]) -> TensorName:
+    return replace(name, call=name.call - 1) if name.layer in later else name
+
+
+def _call(node: Any, layer: str, later: Collection[str]) -> Call:
     if isinstance(node, dict):
         args, kwargs = node.get("args", []), node.get("kwargs") or {}
         if not isinstance(args, list) or not isinstance(kwargs, dict):
@@ -63,7 +69,7 @@ def _call(node: Any, layer: str) -> Call:
         return Call([_value(arg, layer) for arg in args], {name: _value(arg, layer) for name, arg in kwargs.items()})
     if not isinstance(node, list) or not node or not all(isinstance(part, list) for part in node):
         raise FileError(f"layer {layer!r} is called with {show(node)}: these are no arguments")
-    tensors = [_history(part, f"the input of layer {layer!r}") for part in node]
+    tensors = [_counted(_history(part, f"the input of layer {layer!r}"), later) for part in node]
     options = node[0][3] if len(node[0]) > 3 else {}
     if not isinstance(options, dict):
         raise FileError(f"layer {layer!r} is called with {show(options)}: these are no arguments")

@@ -84,9 +84,11 @@ def model_of(model: Any, above: WeightPlace = TOP) -> ModelConfig:
     names = [part.place.names[-1] for part in layers]
     if len(set(names)) != len(names):
         raise FileError("two layers have the same name")
-    nodes = (want(entry, "inbound_nodes", list, "a layer") for entry in entries)
-    calls = {name: calls_of(given, name) for name, given in zip(names, nodes, strict=True)}
-    return ModelConfig(above, layers, calls, ends_of(config, "input_layers"), ends_of(config, "output_layers"))
+    nodes = [want(entry, "inbound_nodes", list, "a layer") for entry in entries]
+    old = any(isinstance(node, list) for given in nodes for node in given)
+    later = {part.place.names[-1] for part in layers if _has_own_node(part, old)}
+    calls = {name: calls_of(given, name, later if old else ()) for name, given in zip(names, nodes, strict=True)}
+    return ModelConfig(above, layers, calls, ends_of(config, "input_layers"), ends_of(config, "output_layers", later))
 
 
 def foreign(entry: dict[str, Any]) -> bool:
@@ -94,6 +96,15 @@ def foreign(entry: dict[str, Any]) -> bool:
     module, registered = entry.get("module"), entry.get("registered_name")
     own = module is None or (isinstance(module, str) and module.split(".")[0] == "keras")
     return not own or ">" in str(registered) or ">" in str(entry.get("class_name"))
+
+
+def _has_own_node(part: LayerConfig | ModelConfig, old: bool) -> bool:
+    """Whether a layer is a model whose first node is the model itself, so that its calls are numbered from 1: a
+    Functional one where it is an output, and in tf.keras every model that begins with its input, everywhere."""
+    if isinstance(part, LayerConfig):
+        return False
+    first = part.layers[0] if part.layers else None
+    return part.calls is not None or (old and isinstance(first, LayerConfig) and first.kind == "InputLayer")
 
 
 def _layer(entry: dict[str, Any], place: WeightPlace) -> LayerConfig | ModelConfig:

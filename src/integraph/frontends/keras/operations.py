@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -22,7 +21,6 @@ from integraph.frontends.tensor_operations import (
     power,
     product,
     reshaped,
-    spread,
     transposed,
 )
 
@@ -163,20 +161,6 @@ def _stack(n: LayerCall) -> Operand:
     return joined(n, [reshaped(n, x, (*x.shape[:axis], 1, *x.shape[axis:])) for x in parts])
 
 
-def _broadcast(n: LayerCall) -> Operand:
-    x, given = n.operand(), n.part.config.get("shape")
-    count = len(given) if isinstance(given, list) else 0
-    shape = tuple(n.wholes("shape", count))
-    n.room(shape)
-    try:
-        fits = math.prod(shape) > 0 and np.broadcast_shapes(x.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise SourceError(f"{n.where} spreads shape {x.shape} to {show(given)}, which does not fit")
-    return spread(n, x, shape)
-
-
 def _cast(n: LayerCall) -> Operand:
     kind = n.get("dtype")
     if "float" not in str(kind):
@@ -191,7 +175,6 @@ OPERATIONS: dict[str, Rule] = {
     **ACTIVATION_OPERATIONS,
     "Amax": _extremum("max"),
     "Amin": _extremum("min"),
-    "BroadcastTo": _broadcast,
     "Cast": _cast,
     "Clip": _clip,
     "Concatenate": concatenate,

@@ -161,9 +161,14 @@ def _output(values: dict[tuple[str, int], Values], name: TensorName) -> Operand:
 
 def _refuse(where: str, kwargs: dict[str, Any], known: Sequence[str]) -> None:
     """Options of a call that no rule reads."""
-    odd = {key: value for key, value in kwargs.items() if key not in known and value is not None and value is not False}
+    odd = {key: value for key, value in kwargs.items() if key not in known and not _blank(value)}
     if odd:
         raise SourceError(f"{where} is called with {show(odd)}, which is not read")
+
+
+def _blank(value: Any) -> bool:
+    """None, false, or a list of these."""
+    return value is None or value is False or (isinstance(value, list) and all(map(_blank, value)))
 
 
 def _unknown(part: LayerConfig) -> str:
