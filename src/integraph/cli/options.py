@@ -57,7 +57,8 @@ Eps = Annotated[
 Box = Annotated[
     str | None,
     typer.Option(
-        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: 0,1.",
+        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: that of a .nnet "
+        "file, else 0,1.",
         metavar="BOX",
     ),
 ]
@@ -92,7 +93,14 @@ Free = Annotated[
 Variables = Annotated[
     str | None, typer.Option(help="Inputs of a formula, in order: x,y. Default: sorted by name.", metavar="NAMES")
 ]
-Inputs = Annotated[int | None, typer.Option(help="Number of inputs of a Python function, if it cannot be inferred.")]
+Inputs = Annotated[
+    str | None,
+    typer.Option(
+        help="Number of inputs of a Python function, if it cannot be inferred; of a torch module also the shape of one "
+        "input without the batch axis: 1,28,28, or the shapes of several: '16,32;8,32'.",
+        metavar="N",
+    ),
+]
 Engine = Annotated[
     str | None,
     typer.Option(

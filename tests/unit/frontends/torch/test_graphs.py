@@ -12,6 +12,7 @@ from integraph.errors import SourceError, UsageError
 from integraph.frontends import torch as reader
 from integraph.targets import Network
 from integraph.targets.graph import Graph
+from lazy import framework
 from slow import mostly_slow
 from torch_graphs import MODULES, OPERATIONS, check, encoder, lenet, nn, of, outputs, residual, shapes_of, torch
 from torch_modules import Forward, Traced, linear, mlp
@@ -50,7 +51,7 @@ def test_compiled(name: str) -> None:
 @pytest.mark.slow
 def test_a_net_trained_on_digits() -> None:
     """Images of 8×8 from scikit-learn: a small convolutional net, trained here."""
-    datasets = pytest.importorskip("sklearn.datasets", reason="needs scikit-learn")
+    datasets = framework("sklearn.datasets")
     images, labels = datasets.load_digits(return_X_y=True)
     x = torch.tensor(images / 16).reshape(-1, 1, 8, 8)
     net = nn.Sequential(
