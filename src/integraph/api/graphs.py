@@ -1,4 +1,5 @@
-"""Graphs as users give them: formulas, sympy expressions, ONNX files, PyTorch modules, functions in jax.numpy."""
+"""Graphs as users give them: formulas, sympy expressions, ONNX files, PyTorch modules, Keras models, functions in
+jax.numpy."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from integraph.targets.graph_conversion import network_graph, to_graph
 
 
 def graph(source: Any, *, variables: Variables = None, inputs: Inputs = None) -> Graph:
-    """The computation graph of a formula, a sympy expression, an ONNX file, a PyTorch module, a network or a function
-    in jax.numpy.
+    """The computation graph of a formula, a sympy expression, an ONNX file, a PyTorch module, a Keras file or model, a
+    network or a function in jax.numpy.
 
     `variables` names the inputs of a formula in order. `inputs` is for functions and modules: how many numbers the one
     argument holds, or the shapes of all arguments; for a module also the shape of one input, without the batch axis.

@@ -25,7 +25,12 @@ UNARY = ("erf", "exp", "relu", "sigmoid", "sin", "softplus", "tanh", "gelu", "ge
 ACTIVATIONS = {name: name for name in UNARY} | {"atan": "arctan"}  # of a net, by their names in a graph
 MOVES = ("transpose", "slice", "take", "broadcast")
 PARTS = {"input", "add", "sub", "mul", "div", "neg", "power", "leaky_relu", "matmul", "reshape", *MOVES, *ACTIVATIONS}
+SOFTMAX = (
+    "; softmax is not a function of each value alone: end the model before it and compile the raw outputs, of which "
+    "the largest stays the largest, or compile the whole as a graph, method='exact'"
+)
 Places = Callable[[int], str]  # how a node is called in an error
+Scaling = tuple[int, Floats, Floats]  # factor·x + shift: the node x, and the constants
 
 
 def feedforward(
@@ -37,13 +42,15 @@ def feedforward(
     *,
     rows: int = 1,
     budget: int = BUDGET,
+    scalings: Mapping[int, Scaling] | None = None,
 ) -> Network:
     """The net from the one input of a graph to a node.
 
     `remarks` become notes of the net, if it needs the node that they are about. With several `rows`, the first axis of
-    the input is a batch of so many, and the net is that of one row.
+    the input is a batch of so many, and the net is that of one row. Nodes of `scalings` are one map each, as the source
+    has them.
     """
-    recogniser = _Recogniser(nodes, Tracer(source, budget), places, rows)
+    recogniser = _Recogniser(nodes, Tracer(source, budget), places, rows, scalings or {})
     value = recogniser.run(output)
     if not isinstance(value, TracedValue):
         raise SourceError("the output does not depend on the input")
@@ -55,9 +62,12 @@ def feedforward(
 class _Recogniser:
     """What each node is to the tracer; constants are arrays."""
 
-    def __init__(self, nodes: Sequence[Node], tracer: Tracer, places: Places, rows: int) -> None:
-        self.nodes, self.tracer, self.places, self.rows = nodes, tracer, places, rows
+    def __init__(
+        self, nodes: Sequence[Node], tracer: Tracer, places: Places, rows: int, scalings: Mapping[int, Scaling]
+    ) -> None:
+        self.nodes, self.tracer, self.places, self.rows, self.scalings = nodes, tracer, places, rows, scalings
         self.values: dict[int, Operand] = {}
+        self.turned: dict[int, Floats] = {}  # weights as layers have them: one array, however often it is used
         self.notes: list[str] = []
 
     def run(self, output: int) -> Operand:
@@ -81,7 +91,10 @@ class _Recogniser:
                 continue
             traced.add(number)
             if node.op not in PARTS:
-                raise SourceError(f"{where} is no part of a feedforward net, which has dense layers and activations")
+                hint = SOFTMAX if node.op == "softmax" else ""
+                raise SourceError(
+                    f"{where} is no part of a feedforward net, which has dense layers and activations{hint}"
+                )
             if node.op == "matmul":
                 self._check_dense(node, traced, where)
 
@@ -106,6 +119,11 @@ class _Recogniser:
 
     def _traced(self, number: int, x: Sequence[Any], where: str) -> TracedValue:
         node, tracer = self.nodes[number], self.tracer
+        if number in self.scalings:
+            source, factor, shift = self.scalings[number]
+            origin = self.values[source]
+            assert isinstance(origin, TracedValue)
+            return tracer.scale(origin, factor, shift, where)
         match node.op:
             case "input":
                 return self._input(node)
@@ -192,9 +210,13 @@ class _Recogniser:
         return None
 
     def _matmul(self, number: int, factor: float, where: str) -> TracedValue:
-        a, b = (self.values[n] for n in self.nodes[number].args)
-        x, W = (a, _matrix(b, where).T) if isinstance(a, TracedValue) else (b, _matrix(a, where))
-        assert isinstance(x, TracedValue)
+        left, right = self.nodes[number].args
+        a, b = self.values[left], self.values[right]
+        if isinstance(a, TracedValue):
+            x, W = a, self.turned.setdefault(right, _matrix(b, where).T)
+        else:
+            assert isinstance(b, TracedValue)
+            x, W = b, _matrix(a, where)
         if factor != 1.0:
             W, exact = scaled(factor, W)
             if not exact:

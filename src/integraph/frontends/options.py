@@ -23,9 +23,9 @@ class ReadOptions:
     """`variables` names the inputs in order. `inputs` is how many numbers a single parameter holds, or, for a function
     that jax traces, the shapes of all arguments; for a torch module how many numbers it takes, the shape of one input
     without the batch axis, or the shapes of all. `derivatives` is what is known of f^(α). A Python function is tried on
-    the `box`. `into` is what the caller needs of a source that can be read as more than one thing: an ONNX file or a
-    torch module is a network where it is one, else a graph, and a Python function is a function unless it is traced
-    into a graph."""
+    the `box`. `into` is what the caller needs of a source that can be read as more than one thing: an ONNX file, a
+    Keras model or a torch module is a network where it is one, else a graph, and a Python function is a function unless
+    it is traced into a graph."""
 
     variables: Variables = None
     inputs: Inputs = None

@@ -28,7 +28,7 @@ from integraph.targets.graph import Graph
 
 NETWORKS = (
     "a Network, a list of (A, b, activation), a path to an .onnx, .keras, .h5, .nnet, .yml or .mat file or a text of "
-    "POLAR, an onnx.ModelProto, a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
+    "POLAR, an onnx.ModelProto, a torch.nn.Module, a Keras model or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
 FUNCTIONS = (
     "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
@@ -77,6 +77,10 @@ def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
         return _onnx_target(source, options.into)
     if sized and options.into is not Network:
         return _torch_target(source, options)
+    if options.into is not Network and _is_keras(source):
+        from integraph.frontends import keras
+
+        return keras.read_either(source)
     return network(source, options.inputs)
 
 
@@ -217,7 +221,14 @@ def _is_python(source: Any) -> bool:
 
 def _is_torch(source: Any) -> bool:
     """Whether a source is a torch module; a Keras model on the torch backend is one too, and is not meant."""
-    return _is(source, *TORCH) and not any(_is(source, package, KERAS) for package in ("keras", "tf_keras"))
+    return _is(source, *TORCH) and not _is_keras(source)
+
+
+def _is_keras(source: Any) -> bool:
+    """Whether a source is a Keras model, or a path to the file of one."""
+    if isinstance(source, str | os.PathLike):
+        return files.is_keras(*files.model_file(source))
+    return any(_is(source, package, KERAS) for package in ("keras", "tf_keras"))
 
 
 def _is(source: Any, package: str, classes: tuple[str, ...]) -> bool:
@@ -260,7 +271,9 @@ def _sklearn(estimator: Any) -> Network:
 
 
 def _keras(model: Any) -> Network:
-    raise UsageError(f"a Keras {type(model).__name__} in memory is not read: model.save('net.keras') and pass the path")
+    from integraph.frontends import keras
+
+    return keras.read(model)
 
 
 OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[..., Network]], ...] = (

@@ -105,6 +105,12 @@ class Tracer(TraceBudget):
         anchor = _anchor(x, A, np.broadcast_to(bias.ravel(), (len(A),)))
         return TracedValue(anchor, activation_patterns.argument(len(A)), (*lead, len(A)), where)
 
+    def scale(self, x: TracedValue, factor: Any, shift: Any, where: str) -> TracedValue:
+        """factor·x + shift, each feature alone, as one map: it joins its neighbours where that is exact."""
+        A, b = (self._with_constant(x, _finite(c, "constants", where), where)[1] for c in (factor, shift))
+        self.spend(2 * x.features, where)
+        return replace(x, anchor=_anchor(x, A, b), value=activation_patterns.argument(x.features), where=where)
+
     def add(self, a: Operand, b: Operand, where: str) -> TracedValue:
         if isinstance(a, TracedValue) and isinstance(b, TracedValue):
             a, b = self._together(a, b, where)
