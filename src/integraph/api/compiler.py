@@ -14,7 +14,7 @@ from integraph.constructions.theorem1.construction import sobolev
 from integraph.constructions.theorem1.task import task
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import UsageError
-from integraph.frontends import ReadOptions, Target, Variables, domain, read
+from integraph.frontends import Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.python.callables import Derivative
 from integraph.program import Domain, Program
 from integraph.program.box import interval
@@ -43,6 +43,7 @@ def compile(
     variables: Variables = None,
     inputs: int | Sequence[tuple[int, ...]] | None = None,
     derivatives: Derivative | None = None,
+    parameters: Parameters = None,
 ) -> Program:
     """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input of the box.
 
@@ -50,11 +51,12 @@ def compile(
     [0, 1]^d. `horizon` is T; it is D, one unit of
     time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
 
-    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file that is no plain
-    feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only
-    with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used
-    again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs
-    the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
+    **Graphs** (`method="exact"`): a formula or a list of them, a file of them (.formula, .txt), sympy expressions, an
+    ONNX file that is no plain feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax").
+    Nothing is approximated; only with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free`
+    says how registers are used again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the
+    tolerance), or "auto", whatever needs the fewest. Where ln and powers get a positive argument is proved on the box,
+    or else checked at every evaluation.
 
     **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, one of a verification
     tool (.nnet, .yml, .mat, text of POLAR), a PyTorch module or a scikit-learn MLP. `method="narrow"` is the paper's
@@ -69,12 +71,12 @@ def compile(
     its Lemma 2 suggests, so that float64 suffices). `order` is n, `width` the largest W; the planner chooses what is
     not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only sampled,
     unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs` says
-    how many a single parameter holds.
+    how many a single parameter holds. `parameters` gives names in a formula values: {"a": 1.5, "b": "pi/4"}.
     """
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
     smooth = {"order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives}
-    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
+    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), parameters))
     box = domain(target, box)
     chosen = method or _method(target, smooth)
     if chosen == EXACT:

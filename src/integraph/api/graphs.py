@@ -10,19 +10,26 @@ from numpy.typing import ArrayLike
 from integraph.constructions.graph.construction import Layouts
 from integraph.constructions.graph.construction import layouts as layouts_of
 from integraph.errors import UsageError
-from integraph.frontends import ReadOptions, Target, Variables, domain, read
+from integraph.frontends import Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.targets import Network
 from integraph.targets.graph import Graph
 from integraph.targets.graph_conversion import network_graph, to_graph
 
 
-def graph(source: Any, *, variables: Variables = None, inputs: int | Sequence[tuple[int, ...]] | None = None) -> Graph:
+def graph(
+    source: Any,
+    *,
+    variables: Variables = None,
+    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    parameters: Parameters = None,
+) -> Graph:
     """The computation graph of a formula, a sympy expression, an ONNX file, a network or a function in jax.numpy.
 
-    `variables` names the inputs of a formula in order. `inputs` is for functions: how many numbers the one argument
-    holds, or the shapes of all arguments. The graph is what `method="exact"` compiles; `values(x)` runs it in numpy.
+    `variables` names the inputs of a formula in order, `parameters` gives other names in it values. `inputs` is for
+    functions: how many numbers the one argument holds, or the shapes of all arguments. The graph is what
+    `method="exact"` compiles; `values(x)` runs it in numpy.
     """
-    return as_graph(read(source, ReadOptions(variables, inputs, into=Graph)))
+    return as_graph(read(source, ReadOptions(variables, inputs, into=Graph, parameters=parameters)))
 
 
 def as_graph(target: Target) -> Graph:
@@ -43,10 +50,11 @@ def layouts(
     box: ArrayLike | None = None,
     variables: Variables = None,
     inputs: int | Sequence[tuple[int, ...]] | None = None,
+    parameters: Parameters = None,
 ) -> Layouts:
     """Width against depth of what `compile` with `method="exact"` would build: one line for each way to free registers.
 
     Print it to see the table.
     """
-    target = read(source, ReadOptions(variables, inputs, into=Graph))
+    target = read(source, ReadOptions(variables, inputs, into=Graph, parameters=parameters))
     return layouts_of(as_graph(target), eps, box=domain(target, box))

@@ -12,7 +12,7 @@ from integraph.constructions.theorem1.planner import plan as plan_task
 from integraph.constructions.theorem1.plans import Plan
 from integraph.constructions.theorem1.task import task
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import ReadOptions, Target, Variables, domain, function, read
+from integraph.frontends import Parameters, ReadOptions, Target, Variables, domain, function, read
 from integraph.frontends.python.callables import Derivative
 from integraph.numbers.intervals import Interval
 from integraph.program.box import interval
@@ -32,13 +32,14 @@ def plan(
     variables: Variables = None,
     inputs: int | None = None,
     derivatives: Derivative | None = None,
+    parameters: Parameters = None,
 ) -> Plan:
     """What Theorem 1 would build, by `compile` with the same arguments and this method, and what it considered: orders,
     cells, W, D, terms, memory.
 
     Nothing of that size is allocated. Print it to see the table.
     """
-    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
+    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box, parameters=parameters))
     return plan_task(task(target, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm))
 
 
@@ -50,6 +51,7 @@ def sobolev_norm(
     variables: Variables = None,
     inputs: int | None = None,
     derivatives: Derivative | None = None,
+    parameters: Parameters = None,
 ) -> Sobolev:
     """Bounds of sup |f^(α)| over the box for all |α| ≤ n, from below and from above; `.norm` is that of W^{n,∞}.
 
@@ -58,7 +60,7 @@ def sobolev_norm(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= 40:
         raise UsageError("the order of a Sobolev norm is an integer from 0 to 40", argument="n", value=n)
-    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
+    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box, parameters=parameters))
     bounds = derivative_bounds(target, int(n), cube.low, cube.high)
     if target.expression is not None and not np.isfinite(bounds.upper).all():
         why = bounds.why or "larger than float64 holds"

@@ -12,11 +12,13 @@ packages are imported (`extras`) when a source of theirs is read, and not to fin
 targets, and the box as users write it; they know nothing of constructions and proofs.
 """
 
+from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.options import DEFAULTS, ReadOptions, Target, Variables, domain
 from integraph.frontends.reader import SourceKind, function, kind_of, network, read
 
 __all__ = [
     "DEFAULTS",
+    "Parameters",
     "ReadOptions",
     "SourceKind",
     "Target",

@@ -49,6 +49,7 @@ def compile(
         float | None, typer.Option(help="Horizon T. Default: one unit of time for each segment.")
     ] = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
     certify: Annotated[
         bool,
@@ -68,6 +69,10 @@ def compile(
 
     integraph compile "sin(3*x)*exp(-y)"
 
+    integraph compile "a*sin(x)" --set a=pi/4
+
+    integraph compile model.formula
+
     integraph compile "exp(-x^2)" --box=-2,2 -o bell.integraph --report bell.html
 
     integraph compile net.onnx --eps 1e-8 -o net.integraph --certify
@@ -85,7 +90,7 @@ def compile(
     proof_to = output(proof_beside(to), PROOF, "--certify", read) if certify and to is not None else None
     page = None if report is None else output(report, PAGE, "--report", read)
     with waiting("compiling"):
-        target = read_source(source, method, box, variables, inputs)
+        target = read_source(source, method, box, variables, inputs, parameters)
         program = integraph.compile(
             target, eps, box=box_of(box), method=method, order=order, width=width, bound=bound, free=free,
             horizon=horizon,

@@ -42,6 +42,7 @@ def plan(
     order: a.Order = None,
     width: a.Width = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
 ) -> Answer:
     """Print what a program would cost, for every way to build it.
@@ -63,7 +64,7 @@ def plan(
     cube = box_of(box)
     smooth = {name: value for name, value in (("order", order), ("width", width)) if value is not None}
     with waiting("planning"):
-        target = read_source(source, method, box, variables, inputs)
+        target = read_source(source, method, box, variables, inputs, parameters)
         if isinstance(target, Network) and method != EXACT:
             _only(method, THEOREM_2, "a network")
             _refuse(smooth, "a network")
