@@ -6,14 +6,16 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 
 from integraph.errors import UsageError
 from integraph.frontends.formula.tokens import TOKEN
 from integraph.frontends.formula.vocabulary import taken
+from integraph.text import shortened
 
 Parameters = Mapping[str, object] | None
-DIGITS = 400  # of a whole number
+LARGEST = 10**400  # whole number
+SHOWN = 80  # characters of what is no value
 
 
 def texts(parameters: Parameters) -> dict[str, str]:
@@ -40,10 +42,12 @@ def _name(name: object) -> str:
 
 
 def _text(name: object, value: object) -> str:
-    said = _words(value)
+    long = isinstance(value, Rational) and max(abs(value.numerator), value.denominator) > LARGEST
+    said = None if long else _words(value)
     if said is None:
+        shown = "a number of more than 400 digits" if long else shortened(repr(value), SHOWN)
         raise UsageError(
-            f"{name} = {value!r:.80} is no value: give a finite number, a Fraction, or a text such as 'pi/4'",
+            f"{name} = {shown} is no value: give a finite number, a Fraction, or a text such as 'pi/4'",
             argument="parameters",
         )
     return said
@@ -61,11 +65,9 @@ def _words(value: object) -> str | None:
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return None
     if isinstance(value, Integral):
-        whole = int(value)
-        return str(whole) if whole.bit_length() < 3 * DIGITS else None
+        return str(int(value))
     if isinstance(value, Fraction):
-        long = max(value.numerator.bit_length(), value.denominator.bit_length()) >= 3 * DIGITS
-        return None if long else f"{value.numerator}/{value.denominator}"
+        return f"{value.numerator}/{value.denominator}"
     if isinstance(value, Decimal):
         return str(value) if value.is_finite() else None
     return repr(float(value)) if math.isfinite(value) else None

@@ -63,6 +63,9 @@ def statements(line: Line, last_may_define: bool) -> list[Statement]:
         if match is not None and (last_may_define or not last):
             stop = len(line.text[:stop].rstrip())
             parts.append(Statement(line, match.end(), max(stop, match.end()), match["name"], match.start("name")))
+        elif last and match is not None:
+            equals = line.text.index("=", start)
+            raise line.mistake(equals, equals + 1, *strange("="))
         elif last:
             parts.append(Statement(line, _after_blanks(line.text, start) if start else 0, stop))
         else:
