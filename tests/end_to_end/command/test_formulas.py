@@ -8,7 +8,7 @@ import pytest
 
 from command import call
 
-FORMULA = "-k*T + E"
+FORMULA = "-k*T + H"
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_boxes_name_the_inputs(saved: Path) -> None:
-    assert "for E, T in [0, 1]^2" in call("info", saved).out
-    assert "box               E, T in [0, 1]^2" in call("certify", saved).out
-    assert call("info", saved, "--json").data["origin"]["source"] == "-(1/4)*T + E"
+    assert "for H, T in [0, 1]^2" in call("info", saved).out
+    assert "box               H, T in [0, 1]^2" in call("certify", saved).out
+    assert call("info", saved, "--json").data["origin"]["source"] == "-(1/4)*T + H"
 
 
 @pytest.mark.parametrize("command", ["certify", "compare", "report"])
@@ -35,7 +35,7 @@ def test_a_source_with_parameters(command: str, saved: Path) -> None:
 def test_a_report_names_the_inputs(saved: Path) -> None:
     assert call("report", saved).code == 0
     page = saved.with_suffix(".html").read_text()
-    assert "guarantees this for all E, T in [0, 1]^2" in page
+    assert "guarantees this for all H, T in [0, 1]^2" in page
     assert "x in [0, 1]^2" not in page
 
 

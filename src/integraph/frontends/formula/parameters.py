@@ -42,7 +42,7 @@ def _name(name: object) -> str:
 
 
 def _text(name: object, value: object) -> str:
-    long = isinstance(value, Rational) and max(abs(value.numerator), value.denominator) > LARGEST
+    long = isinstance(value, Rational) and max(abs(int(value.numerator)), int(value.denominator)) > LARGEST
     said = None if long else _words(value)
     if said is None:
         shown = "a number of more than 400 digits" if long else shortened(repr(value), SHOWN)
