@@ -17,6 +17,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from integraph.api.origin import outputs, recalled, target_of, values
+from integraph.bounds.conditions import conditions
 from integraph.errors import UsageError
 from integraph.frontends import Parameters, ReadOptions, Target
 from integraph.numbers.arrays import Floats
@@ -191,7 +192,7 @@ def _way(program: Program, target: Target) -> Target:
 
 def _parts(target: Target, x: Floats, size: float) -> float:
     """The largest number on the way to the outputs at x, as far as the way is known."""
-    if isinstance(target, Function) and target.expression is not None:
+    if isinstance(target, Function) and target.expression is not None and not conditions(target.expression):
         target = to_graph(target.expression, target.name)
     sizes = [1.0, size]
     if isinstance(target, Graph):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.api.graphs import as_graph
 from integraph.api.planning import as_function
-from integraph.constructions.graph.construction import exact
+from integraph.constructions.graph.construction import exact, tolerance
+from integraph.constructions.graph.piecewise import SHARE, settled
 from integraph.constructions.theorem1.construction import sobolev
 from integraph.constructions.theorem1.task import task
 from integraph.constructions.theorem2.construction import feedforward
@@ -81,7 +84,7 @@ def compile(
     chosen = method or _method(target, smooth)
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
-        program = exact(as_graph(target), eps, free=free or "keep", box=box)
+        program = _exact(target, eps, free or "keep", box)
     elif isinstance(target, Network):
         _refuse(smooth, "a function", "the source is a network")
         program = feedforward(
@@ -103,6 +106,26 @@ def compile(
         made = interval(box, program.inputs)
         program = program.annotate(domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)
+
+
+def _exact(target: Target, eps: float | None, free: str, box: ArrayLike | None) -> Program:
+    """Conditions of a formula are decided, or smoothed with a share of the tolerance and without a promise."""
+    ready = settled(target, interval(box, target.inputs), tolerance(eps))
+    if eps is None or ready.points is None:
+        return exact(as_graph(ready.target), eps, free=free, box=box)
+    program = exact(as_graph(ready.target), (1 - SHARE) * eps, free=free, box=box, smoothed=True)
+    assert isinstance(target, Function)
+    assert target.values is not None
+    assert program.origin is not None
+    largest = float(np.max(np.abs(program.flow(ready.points).outputs - target.values(ready.points))))
+    if not largest <= eps:
+        raise UsageError(
+            f"conditions of {target.name} cannot be smoothed so well, the flow is off by {largest:.2g}: ask for a "
+            "larger eps",
+            argument="eps",
+            value=eps,
+        )
+    return program.annotate(origin=replace(program.origin, eps=float(eps))).with_errors(seen=largest)
 
 
 def _method(target: Target, smooth: dict[str, Any]) -> str:

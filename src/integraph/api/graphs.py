@@ -7,10 +7,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from integraph.constructions.graph.construction import Layouts
+from integraph.constructions.graph.construction import Layouts, tolerance
 from integraph.constructions.graph.construction import layouts as layouts_of
+from integraph.constructions.graph.piecewise import settled
 from integraph.errors import UsageError
 from integraph.frontends import Parameters, ReadOptions, Target, Variables, domain, read
+from integraph.program.box import interval
 from integraph.targets import Network
 from integraph.targets.graph import Graph
 from integraph.targets.graph_conversion import network_graph, to_graph
@@ -57,4 +59,6 @@ def layouts(
     Print it to see the table.
     """
     target = read(source, ReadOptions(variables, inputs, into=Graph, parameters=parameters))
-    return layouts_of(as_graph(target), eps, box=domain(target, box))
+    box = domain(target, box)
+    ready = settled(target, interval(box, target.inputs), tolerance(eps))
+    return layouts_of(as_graph(ready.target), eps, box=box)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.bounds.sobolev.norm import Sobolev, derivative_bounds
+from integraph.constructions.graph.piecewise import settled
 from integraph.constructions.theorem1.planner import plan as plan_task
 from integraph.constructions.theorem1.plans import Plan
 from integraph.constructions.theorem1.task import task
@@ -77,5 +78,7 @@ def as_function(target: Target, box: ArrayLike | None) -> tuple[Function, Interv
     """What Theorem 1 takes: a function on a box; a network has values, and is one too."""
     cube = interval(domain(target, box), target.inputs)
     if isinstance(target, Function):
-        return target, cube
+        ready = settled(target, cube, None).target
+        assert isinstance(ready, Function)
+        return ready, cube
     return function(target, inputs=target.inputs, box=(cube.low, cube.high)), cube

@@ -92,16 +92,17 @@ class Subject:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """What the inputs are called: as in the source if these are identifiers, else as the registers are."""
+        """What the inputs are called: as in a formula, or in another source if these are identifiers, else as the
+        registers are."""
         named = getattr(self.target, "variables", ())
-        good = len(named) == self.program.inputs and all(map(is_identifier, named))
+        good = len(named) == self.program.inputs and (bool(self.input_names) or all(map(is_identifier, named)))
         return named if good else tuple(map(self.program.registers.name, self._inputs))
 
     @property
     def input_names(self) -> tuple[str, ...]:
         """What the inputs are called in the formula; none where there is no formula."""
-        own = isinstance(self.target, Function) and self.target.expression is not None
-        return self.variables if own else input_names(self.program)
+        own = self.target.expression if isinstance(self.target, Function) else None
+        return own.variables if own is not None and own.formula else input_names(self.program)
 
     @property
     def _inputs(self) -> range:

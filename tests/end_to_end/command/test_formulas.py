@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from command import call
+from report_pages import read
 
 FORMULA = "-k*T + H"
 
@@ -34,9 +35,9 @@ def test_a_source_with_parameters(command: str, saved: Path) -> None:
 
 def test_a_report_names_the_inputs(saved: Path) -> None:
     assert call("report", saved).code == 0
-    page = saved.with_suffix(".html").read_text()
-    assert "guarantees this for all H, T in [0, 1]^2" in page
-    assert "x in [0, 1]^2" not in page
+    words = read(saved.with_suffix(".html")).words
+    assert "guarantees this for all H, T in [0, 1]^2" in words
+    assert "x in [0, 1]^2" not in words
 
 
 def test_plan_and_bench_take_parameters() -> None:
@@ -75,3 +76,10 @@ def test_a_file_of_formulas(tmp_path: Path) -> None:
     said = call("compile", path)
     assert said.code == 2
     assert "model.formula: a value is missing before the end, in line 2, at column 4" in said.err
+
+
+def test_a_smoothed_condition_is_said() -> None:
+    said = call("compile", "if(x < 0, 0, x^2)", "--eps", "1e-3", "--box=-1,1")
+    assert said.code == 0
+    assert "a condition of the formula changes on the box, and is smoothed" in " ".join(said.err.split())
+    assert "largest difference found" in said.out

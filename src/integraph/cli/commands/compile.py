@@ -26,6 +26,10 @@ NO_PROMISE = (
     "no error is promised: it is not proved that every root, power, quotient and logarithm of the formula exists on "
     "the whole box (evaluation checks it at every point); give the input domain with --box"
 )
+SMOOTHED = (
+    "no error is promised: a condition of the formula changes on the box, and is smoothed; the difference found is the "
+    "largest at many points"
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -106,8 +110,14 @@ def compile(
         text += ["", repr(proof)]
     text += [f"wrote {clean(str(path))}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
-    warnings = (NO_PROMISE,) if program.budget is None and is_exact(program) and isinstance(target, Function) else ()
+    warnings = _warnings(program) if is_exact(program) and isinstance(target, Function) else ()
     return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
+
+
+def _warnings(program: Program) -> tuple[str, ...]:
+    """Why nothing is promised of a formula, if that is so."""
+    smoothed = program.origin is not None and program.origin.options.get("smoothed") is True
+    return () if program.budget is not None else (SMOOTHED,) if smoothed else (NO_PROMISE,)
 
 
 def _proof(program: Program, target: Target, eps: float | None) -> Proof:

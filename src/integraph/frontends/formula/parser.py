@@ -4,6 +4,7 @@
     value   = number | pi | e | name       the right; a sign binds between: -x^2 is -(x^2), 2^-1 is 1/2
             | -value | (formula) | function(formula) | min(formula, formula) | max(formula, formula)
             | sum(name, low, high, formula) | prod(name, low, high, formula)
+            | if(formula < formula, formula, formula), with <, <=, > or >=
     text    = {name = formula ;} formula {, formula}
 
 Several formulas, in a list or with commas between them, are several outputs. Numbers keep their decimal text.

@@ -21,7 +21,7 @@ from integraph.frontends.formula.vocabulary import (
     nearest,
     slip,
 )
-from integraph.targets.expression import NUMBER, VARIABLE, Tape
+from integraph.targets.expression import CONDITION, NUMBER, VARIABLE, Tape
 from integraph.text import counted
 
 STEPS = 2_000  # of a formula
@@ -31,6 +31,8 @@ BINARY = {  # sign → operation, precedence
     "+": ("add", 1), "-": ("sub", 1), "*": ("mul", 2), "/": ("div", 2), "^": ("power", 4), "**": ("power", 4),
 }  # fmt: skip
 SIGN = 3  # the precedence of -x
+COMPARISONS = {"<": (0, 0), ">": (1, 0), ">=": (0, 1), "<=": (1, 1)}  # l < r as it is; exchange l and r; the branches
+USAGE = "write if(x < 0, u, v)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class _PendingOperator:
     op: str  # empty for parentheses that only group
     precedence: int = 0  # of an operator
     arguments: int = 1  # of a call, as far as they were read
+    comparison: str = ""  # of a condition
 
 
 class ShuntingYard:
@@ -129,6 +132,9 @@ class ShuntingYard:
             self._reduce(precedence + (op == "power"))  # equal ones are done first, but powers group from the right
             self.pending.append(_PendingOperator(token, op, precedence))
             return None
+        if token.text in COMPARISONS:
+            self._compare(token)
+            return None
         if token.text not in (")", ",", ""):
             fix = f"for a product write {left.text}*{token.text}"
             raise self._wrong(token, f"an operator is missing before {token.text!r}", fix)
@@ -142,8 +148,35 @@ class ShuntingYard:
         if group is not None and not group.op:
             raise self._wrong(token, "a comma between parentheses", "they group one value; outputs go without them")
         if group is not None:
+            if group.op == CONDITION and group.arguments == 1:
+                self._condition(group, token)
             group.arguments += 1
         return None
+
+    def _compare(self, token: Token) -> None:
+        """A comparison, which stands in a condition only."""
+        self._reduce(1)
+        group = self.pending[-1] if self.pending else None
+        if group is None or group.op != CONDITION or group.arguments > 1 or group.comparison:
+            raise self._wrong(token, "a comparison is only the first argument of if", USAGE)
+        group.comparison = token.text
+
+    def _condition(self, group: _PendingOperator, token: Token) -> None:
+        """Left and right of a comparison become their difference, which is < 0 where it holds, or where it does not."""
+        if not group.comparison:
+            raise self._wrong(token, "the condition of if has no <, <=, > or >=", USAGE)
+        left, right = self.values[-2:]
+        start, end = left.start, right.end
+        if COMPARISONS[group.comparison][0]:
+            left, right = right, left
+        self.values[-2:] = left, right
+        if self.constants[right.step] == 0:
+            self.values[-2:] = [_Value(left.step, start, end)]
+        elif self.constants[left.step] == 0:
+            self.values[-2:] = [right]
+            self._apply("neg", 1, start, end)
+        else:
+            self._apply("sub", 2, start, end)
 
     def _close(self, group: _PendingOperator | None, token: Token) -> None:
         """A group or a call is complete."""
@@ -155,8 +188,10 @@ class ShuntingYard:
             expected = ARGUMENTS[group.op]
             if group.arguments != expected:
                 reason = f"{group.token.name} takes {counted(expected, 'argument')}, not {group.arguments}"
-                fix = f"write {group.token.name}({', '.join('uv'[:expected])})"
+                fix = USAGE if group.op == CONDITION else f"write {group.token.name}({', '.join('uv'[:expected])})"
                 raise self.text.mistake(group.token.start, token.end, reason, fix)
+            if group.comparison and COMPARISONS[group.comparison][1]:
+                self.values[-2:] = self.values[:-3:-1]
             self._apply(group.op, expected, group.token.start, token.end)
         else:
             self.values.append(_Value(self.values.pop().step, group.token.start, token.end))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from integraph.errors import SourceError
-from integraph.frontends.formula.vocabulary import ABSENT
+from integraph.targets.expression import CONDITION
 
 LENGTH = 10_000  # characters of a formula
 DIGITS = 400  # of a literal
@@ -22,7 +22,7 @@ NAME = f"[A-Za-z_{GREEK}][A-Za-z0-9_{GREEK}]*"
 TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     rf"|(?P<call>{NAME}[ \t]*\()|(?P<name>{NAME})"
-    r"|(?P<sign>\*\*|[-+*/^(),])"
+    r"|(?P<sign>\*\*|<=|>=|[-+*/^(),<>])"
 )
 HINTS = {  # character → what to write
     "−": "write - for minus", "–": "write - for minus", "×": "write * for a product", "·": "write * for a product",
@@ -31,8 +31,6 @@ HINTS = {  # character → what to write
     "=": "a formula is only the right side of an equation; a definition ends with ; as in u = x*y; sin(u) + u",
     ";": "outputs are separated by commas; only a definition ends with ; as in u = x*y; sin(u) + u",
     "\n": "a formula is one line; outputs are separated by commas", "%": "there is no remainder in a formula",
-    "<": "there are no conditions in a formula: write min, max or abs",
-    ">": "there are no conditions in a formula: write min, max or abs",
     '"': "there are no strings in a formula", "'": "there are no derivatives and no strings in a formula",
     ".": "write sin(x), not np.sin(x): a formula has no attributes; a decimal number has digits, as 0.5",
 }  # fmt: skip
@@ -96,8 +94,8 @@ def tokens(line: Line, start: int = 0, stop: int | None = None) -> Iterator[Toke
 
 
 def _check(line: Line, token: Token) -> None:
-    explained = token.kind == "call" and token.name in ABSENT
-    if token.kind in ("name", "call") and keyword.iskeyword(token.name) and not explained:
+    condition = token.kind == "call" and token.name == CONDITION
+    if token.kind in ("name", "call") and keyword.iskeyword(token.name) and not condition:
         reason = f"{token.name!r} is a word of Python, not of a formula"
         raise line.mistake(token.start, token.start + len(token.name), reason, HELP)
     if token.kind == "number":

@@ -6,13 +6,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from integraph.targets.expression import CHOICES, CONSTANTS, FUNCTIONS
+from integraph.targets.expression import CHOICES, CONDITION, CONSTANTS, FUNCTIONS
 
 NO_NUMBERS = ("nan", "inf", "infinity")  # names that nobody means as an input
 ALIASES = {"log": "ln", "logistic": "sigmoid"} | {
     f"{arc}{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh") for arc in ("arc", "ar")
 }
-ARGUMENTS = dict.fromkeys(FUNCTIONS, 1) | dict.fromkeys(CHOICES, 2)
+ARGUMENTS = dict.fromkeys(FUNCTIONS, 1) | dict.fromkeys(CHOICES, 2) | {CONDITION: 3}
 CALLED = (*ARGUMENTS, *ALIASES)
 LETTERS = {"π": "pi"} | {name: name for name in CONSTANTS}
 SERIES = {"sum": "+", "prod": "*"}  # over an index: what stands between the terms
@@ -43,7 +43,6 @@ ABSENT = {  # function → why no formula has it, what to write instead
     "pow": ("it is written as an operator", "write x^y"),
     "atan2": ("it jumps at negative x", "write atan(y/x) on a box of positive x"),
     "hypot": ("it is made of sqrt", "write sqrt(x^2 + y^2)"),
-    "if": ("a condition makes it jump", "write min, max or abs, or a + (b - a)*sigmoid(k*x) with a large k"),
     **dict.fromkeys(
         ("diff", "derivative", "integral", "integrate", "limit"),
         ("a formula has no calculus", "let sympy compute it, and pass its expression"),
