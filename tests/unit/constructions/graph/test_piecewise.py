@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import integraph
+from formula_texts import assert_shown
 from integraph.bounds.conditions import conditions, decided
 from integraph.bounds.sobolev.taylor_series import taylor
 from integraph.certify.formula.partial_derivatives import partials
@@ -182,8 +183,4 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("text", "marked", "message"), MISTAKES)
 def test_mistakes_are_shown(text: str, marked: str, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        parse(text)
-    reason, line, caret, fix = str(caught.value).split("\n")
-    assert message in reason + fix
-    assert line[caret.index("^") : len(caret)] == marked
+    assert_shown(text, marked, message)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
-from formula_texts import assert_read_or_shown
+from formula_texts import assert_read_or_shown, assert_shown
 from integraph.errors import SourceError
 from integraph.frontends.formula.parser import parse
 from integraph.frontends.formula.sums import WORDS
@@ -92,12 +92,7 @@ WRONG = [  # text, what is marked, part of the message
 
 @pytest.mark.parametrize(("text", "marked", "message"), WRONG)
 def test_mistakes(text: str, marked: str, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        parse(text)
-    reason, line, caret, fix = str(caught.value).split("\n")
-    assert message in reason + fix
-    start = caret.index("^")
-    assert line.ljust(len(caret))[start : len(caret)] == marked
+    assert_shown(text, marked, message)
 
 
 def test_an_index_is_no_input_by_another_name() -> None:
