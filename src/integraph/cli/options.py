@@ -58,7 +58,8 @@ Eps = Annotated[
 Box = Annotated[
     str | None,
     typer.Option(
-        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: 0,1.",
+        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: that of a .nnet "
+        "file, else 0,1.",
         metavar="BOX",
     ),
 ]
@@ -100,6 +101,10 @@ Parameters = Annotated[
     ),
 ]
 Inputs = Annotated[int | None, typer.Option(help="Number of inputs of a Python function, if it cannot be inferred.")]
+MaxCalls = Annotated[
+    int | None,
+    typer.Option(help="At how many points a Python function may be called. Default: 20000.", metavar="NUMBER"),
+]
 Engine = Annotated[
     str | None,
     typer.Option(

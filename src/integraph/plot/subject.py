@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from integraph.certify.proof import Proof
 
 WORK = 1_000_000_000  # terms times inputs of closed forms: a second or two
-COST = {"exact": 1.0, "taylor": 100.0, "oracle": 10_000.0, "precise": 10_000.0}  # of an engine, in closed forms
+COST = {"exact": 1.0, "taylor": 100.0, "oracle": 10_000.0, "precise": 3_000.0}  # of an engine, in closed forms
 SAMPLES = 1000  # points that are looked at for the largest difference
 SEED = 0
 FAR = 1e150  # of an axis, so that its ends can be subtracted, and squares of it are numbers

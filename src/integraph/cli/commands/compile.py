@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.commands.certify import PROVED, asked, proof_facts
 from integraph.cli.facts import program_facts
-from integraph.cli.inputs import box_beside, box_of, read_source
+from integraph.cli.inputs import box_beside, box_of, read_source, waiting_unless_called
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
 from integraph.cli.spot_value import centre
@@ -55,6 +56,7 @@ def compile(
     variables: a.Variables = None,
     parameters: a.Parameters = None,
     inputs: a.Inputs = None,
+    max_calls: a.MaxCalls = None,
     certify: Annotated[
         bool,
         typer.Option(
@@ -86,8 +88,6 @@ def compile(
     integraph compile mymodule:f --inputs 2 --eps 1e-3
     """
     import integraph
-    from integraph.api.origin import is_exact
-    from integraph.targets import Function
 
     read = [Path(source)]
     to = None if save is None else output(save, PROGRAM, "-o", read)
@@ -95,9 +95,10 @@ def compile(
     page = None if report is None else output(report, PAGE, "--report", read)
     with waiting("compiling"):
         target = read_source(source, method, box, variables, inputs, parameters)
+    with waiting_unless_called("compiling", target):
         program = integraph.compile(
             target, eps, box=box_of(box), method=method, order=order, width=width, bound=bound, free=free,
-            horizon=horizon,
+            horizon=horizon, max_calls=max_calls,
         )  # fmt: skip
     proof = _proof(program, target, eps) if certify else None
     if proof is not None and proof.certificate is not None:
@@ -110,14 +111,20 @@ def compile(
         text += ["", repr(proof)]
     text += [f"wrote {clean(str(path))}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
-    warnings = _warnings(program) if is_exact(program) and isinstance(target, Function) else ()
-    return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
+    return Answer(data | {"files": written}, text, code, tuple(_warnings(program, target)), _next(program, to, page))
 
 
-def _warnings(program: Program) -> tuple[str, ...]:
-    """Why nothing is promised of a formula, if that is so."""
-    smoothed = program.origin is not None and program.origin.options.get("smoothed") is True
-    return () if program.budget is not None else (SMOOTHED,) if smoothed else (NO_PROMISE,)
+def _warnings(program: Program, target: Target) -> Iterator[str]:
+    from integraph.api.origin import is_exact
+    from integraph.program.origin import LOOK
+    from integraph.targets import Function
+
+    if program.budget is None and is_exact(program) and isinstance(target, Function):
+        smoothed = program.origin is not None and program.origin.options.get("smoothed") is True
+        yield SMOOTHED if smoothed else NO_PROMISE
+    look = None if program.origin is None else program.origin.options.get(LOOK)
+    if look is not None:
+        yield f"the function looks like {look}: between the points where it was called, the error may be much larger"
 
 
 def _proof(program: Program, target: Target, eps: float | None) -> Proof:

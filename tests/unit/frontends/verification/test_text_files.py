@@ -252,5 +252,5 @@ def test_a_last_line_without_an_end_is_noted(tmp_path: Path, name: str, text: st
 
 
 def test_any_other_text_is_unknown(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"not a file we know.*texts of POLAR"):
+    with pytest.raises(FileError, match=r"not a known kind of file.*text of POLAR"):
         network(written(tmp_path, "notes.txt", "1, 2, 3\n"))
