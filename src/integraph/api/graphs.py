@@ -1,8 +1,8 @@
-"""Graphs as users give them: formulas, sympy expressions, ONNX files, functions written in jax.numpy."""
+"""Graphs as users give them: formulas, sympy expressions, ONNX files, PyTorch modules, Keras models, functions in
+jax.numpy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from integraph.constructions.graph.construction import Layouts, tolerance
 from integraph.constructions.graph.construction import layouts as layouts_of
 from integraph.constructions.graph.piecewise import settled
 from integraph.errors import UsageError
-from integraph.frontends import Parameters, ReadOptions, Target, Variables, domain, read
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.program.box import interval
 from integraph.targets import Network
 from integraph.targets.graph import Graph
@@ -22,14 +22,16 @@ def graph(
     source: Any,
     *,
     variables: Variables = None,
-    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    inputs: Inputs = None,
     parameters: Parameters = None,
 ) -> Graph:
-    """The computation graph of a formula, a sympy expression, an ONNX file, a network or a function in jax.numpy.
+    """The computation graph of a formula, a sympy expression, an ONNX file, a PyTorch module, a Keras file or model, a
+    network or a function in jax.numpy.
 
     `variables` names the inputs of a formula in order, `parameters` gives other names in it values. `inputs` is for
-    functions: how many numbers the one argument holds, or the shapes of all arguments. The graph is what
-    `method="exact"` compiles; `values(x)` runs it in numpy.
+    functions and modules: how many numbers the one argument holds, or the shapes of all arguments; for a module also
+    the shape of one input, without the batch axis. The graph is what `method="exact"` compiles; `values(x)` runs it in
+    numpy.
     """
     return as_graph(read(source, ReadOptions(variables, inputs, into=Graph, parameters=parameters)))
 
@@ -51,7 +53,7 @@ def layouts(
     *,
     box: ArrayLike | None = None,
     variables: Variables = None,
-    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    inputs: Inputs = None,
     parameters: Parameters = None,
 ) -> Layouts:
     """Width against depth of what `compile` with `method="exact"` would build: one line for each way to free registers.

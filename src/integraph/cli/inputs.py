@@ -16,7 +16,7 @@ from integraph.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.frontends import Target
+    from integraph.frontends import Inputs, Target
     from integraph.numbers.intervals import Interval
 
 
@@ -41,7 +41,7 @@ def read_source(
     method: str | None,
     box: str | None,
     variables: str | None,
-    inputs: int | None,
+    inputs: str | None,
     parameters: list[str] | None,
 ) -> Target:
     """The source that a text names, read as this method needs it."""
@@ -49,7 +49,9 @@ def read_source(
     from integraph.frontends import ReadOptions, read
 
     values = values_of(parameters)
-    options = ReadOptions(names_of(variables), inputs, box=box_of(box), into=NEEDS.get(method), parameters=values)
+    options = ReadOptions(
+        names_of(variables), inputs_of(inputs), box=box_of(box), into=NEEDS.get(method), parameters=values
+    )
     return read(source_of(text), options)
 
 
@@ -106,6 +108,21 @@ def names_of(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
+def inputs_of(text: str | None) -> Inputs:
+    """'3', '1,28,28' or '16,32;8,32' as what `inputs=` takes."""
+    if text is None:
+        return None
+    try:
+        shapes = [tuple(int(n) for n in part.split(",")) for part in text.strip().rstrip(";").split(";")]
+    except ValueError:
+        raise UsageError(
+            f"--inputs {text!r} is no number of inputs: write 3, a shape as 1,28,28, or shapes as '16,32;8,32'"
+        ) from None
+    if ";" in text:
+        return shapes
+    return shapes[0] if len(shapes[0]) > 1 else shapes[0][0]
+
+
 def values_of(words: list[str] | None) -> dict[str, str] | None:
     """Words such as 'a=1.5' as what `parameters=` takes."""
     values: dict[str, str] = {}
@@ -124,7 +141,7 @@ def beside(
     source: str | None,
     box: str | None,
     variables: str | None,
-    inputs: int | None,
+    inputs: str | None,
     parameters: list[str] | None,
 ) -> tuple[Target, str]:
     """The source, and where it comes from in words; without one the formula that the program was compiled from."""
@@ -134,14 +151,14 @@ def beside(
 
     check_source(source, variables, inputs, parameters)
     given = None if source is None else source_of(source)
-    options = ReadOptions(names_of(variables), inputs, box=box_of(box), parameters=values_of(parameters))
+    options = ReadOptions(names_of(variables), inputs_of(inputs), box=box_of(box), parameters=values_of(parameters))
     target = target_of(program, given, options)
     if source is None and isinstance(target, Function):
         return target, f"{target.name}, which the program names"
     return target, str(source)
 
 
-def check_source(source: str | None, variables: str | None, inputs: int | None, parameters: list[str] | None) -> None:
+def check_source(source: str | None, variables: str | None, inputs: str | None, parameters: list[str] | None) -> None:
     """Options that say how a source is read need one."""
     given = (("variables", variables), ("inputs", inputs), ("set", " ".join(parameters or ()) or None))
     for name, value in given:

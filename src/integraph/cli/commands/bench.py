@@ -106,7 +106,7 @@ def _subject(
     box: str | None,
     method: str | None,
     variables: str | None,
-    inputs: int | None,
+    inputs: str | None,
     parameters: list[str] | None,
 ) -> tuple[Program, Target | None]:
     import integraph

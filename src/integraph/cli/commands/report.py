@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import box_of, check_source, names_of, source_of, values_of
+from integraph.cli.inputs import box_of, check_source, inputs_of, names_of, source_of, values_of
 from integraph.cli.output import Answer, command, waiting
 from integraph.cli.paths import PAGE, loaded, output, refuse_pipe
 from integraph.errors import UsageError
@@ -72,7 +72,7 @@ def report(
     given = None if source is None else source_of(source)
     with waiting("reporting") as bar:
         written = write(
-            program, page, given, box=box_of(box), variables=names_of(variables), inputs=inputs,
+            program, page, given, box=box_of(box), variables=names_of(variables), inputs=inputs_of(inputs),
             parameters=values_of(parameters), proof=certificate, figures=figures, formats=wanted, progress=bar.say,
         )  # fmt: skip
     text = [f"wrote {clean(str(written))}"] + ([] if figures is None else [f"pictures are in {clean(str(figures))}"])
