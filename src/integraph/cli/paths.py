@@ -34,6 +34,7 @@ PROOF = FileKind("a proof", (".json",), b'{"format":"integraph certificate"')
 PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
 TABLE = FileKind("a table", (".csv", ".npy"))
 NETWORKS = (".onnx", ".keras", ".h5", ".hdf5", ".nnet", ".yml", ".yaml", ".mat")
+FORMULAS = (".formula", ".txt")
 START = 1024  # bytes of a file by which it is known
 
 
