@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import chain
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,6 +16,9 @@ from integraph.flow.diagnosis import Diagnosis, diagnose, start
 from integraph.flow.exact.binding import advance
 from integraph.flow.exact.chunk_size import chunk, padded
 from integraph.flow.exact.plan import ExactPlan, Workspace, make
+from integraph.flow.exact.rows import COLUMNS, Rows
+from integraph.flow.exact.scalars import Scalar, scalar_function
+from integraph.flow.exact.trace import trace
 from integraph.flow.lost_digits import with_precision_hint
 from integraph.gadgets import Gadget
 from integraph.numbers.arrays import Floats
@@ -24,21 +30,23 @@ Mask = NDArray[np.bool_]
 IDLE = 1 << 27  # bytes of workspaces that may wait for the next call, besides one
 
 
-class _Preparation:
-    """The plan of a program and idle workspaces by size; lists make taking and giving back atomic."""
+Bound = TypeVar("Bound", Workspace, Rows)
 
-    def __init__(self, program: Program, everything: bool) -> None:
-        self.plan: ExactPlan = make(program, everything)
-        self.chunk = chunk(self.plan)
-        self.idle: dict[int, list[Workspace]] = {}
 
-    def take(self, size: int) -> Workspace:
+class _Pool(Generic[Bound]):
+    """Idle workspaces by size; lists make taking and giving back atomic."""
+
+    def __init__(self, bind: Callable[[int], Bound]) -> None:
+        self.bind = bind
+        self.idle: dict[int, list[Bound]] = {}
+
+    def take(self, size: int) -> Bound:
         try:
             return self.idle[size].pop()
         except (KeyError, IndexError):
-            return self.plan.bind(size)
+            return self.bind(size)
 
-    def give(self, size: int, workspace: Workspace) -> None:
+    def give(self, size: int, workspace: Bound) -> None:
         waiting = self.idle.get(size)
         if waiting is not None and not waiting:  # it was taken from there
             waiting.append(workspace)
@@ -47,6 +55,18 @@ class _Preparation:
         if 8 * columns * len(workspace.states) > IDLE:
             self.idle = {}
         self.idle.setdefault(size, []).append(workspace)
+
+
+class _Preparation:
+    """The plan of a program, its tape if it has one, and workspaces for both."""
+
+    def __init__(self, program: Program, everything: bool) -> None:
+        self.plan: ExactPlan = make(program, everything)
+        self.workspaces = _Pool(self.plan.bind)
+        self.chunk = chunk(self.plan)
+        code = None if everything else trace(self.plan)
+        self.rows = None if code is None else _Pool(partial(Rows, code))
+        self.scalar = None if code is None else scalar_function(code)
 
 
 class Exact:
@@ -70,8 +90,10 @@ class Exact:
         prepared = self.prepare(program, options.states)
         outputs = np.empty((len(x), program.outputs))
         states = np.empty((len(x), program.width)) if options.states else None
+        if prepared.scalar is not None and len(x) == 1 and _alone(prepared.scalar, x, outputs):
+            return Flow(self.name, outputs, None, None, ())
         work = _ExactRun(program, prepared, x, outputs, states)
-        size = prepared.chunk
+        size = prepared.chunk if prepared.rows is None else COLUMNS
         if 0 < len(x) <= size:  # a single input should cost microseconds
             return Flow(self.name, outputs, states, None, with_precision_hint(program, x, work.chunk((0, len(x)))))
         failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
@@ -124,13 +146,26 @@ class _ExactRun:
 
     def chunk(self, piece: tuple[int, int]) -> list[Failure]:
         a, b = piece
+        if self.prepared.rows is None:
+            return self._by_steps(a, b)
+        size = padded(b - a)
+        rows = self.prepared.rows.take(size)
+        with np.errstate(all="ignore"):
+            fine = rows.run(self.x[a:b], self.outputs[a:b])
+        self.prepared.rows.give(size, rows)
+        if fine:
+            return []
+        step = self.prepared.chunk
+        return list(chain.from_iterable(self._by_steps(first, min(first + step, b)) for first in range(a, b, step)))
+
+    def _by_steps(self, a: int, b: int) -> list[Failure]:
         count = b - a
         size = padded(count)
         with np.errstate(all="ignore"):
             inputs = self.x[a:b]
             if self.units is not None:
                 inputs = inputs * self.units[: self.program.inputs]
-            workspace = self.prepared.take(size)
+            workspace = self.prepared.workspaces.take(size)
             fine = workspace.run(inputs) and (self.units is None or finite(inputs))
             outputs = workspace.readout().T[:count]
         self.outputs[a:b] = outputs
@@ -140,7 +175,7 @@ class _ExactRun:
             with np.errstate(all="ignore"):
                 self.states[a:b] = states if self.units is None else states / self.units
             fine = fine and finite(self.states[a:b])
-        self.prepared.give(size, workspace)
+        self.prepared.workspaces.give(size, workspace)
         return [] if fine else self._failed(a, b)
 
     def _failed(self, a: int, b: int) -> list[Failure]:
@@ -166,14 +201,26 @@ class _ExactRun:
         with np.errstate(all="ignore"):
             inputs = self.x[rows] if self.units is None else self.x[rows] * self.units[: self.program.inputs]
             size = padded(len(rows))
-            workspace = self.prepared.take(size)
+            workspace = self.prepared.workspaces.take(size)
             if not workspace.run(inputs):
                 workspace.states[:, : len(rows)] = diagnosis.states
             self.outputs[rows] = workspace.readout().T[: len(rows)]
             if self.states is not None:
                 states = workspace.states.T[: len(rows)]
                 self.states[rows] = states if self.units is None else states / self.units
-        self.prepared.give(size, workspace)
+        self.prepared.workspaces.give(size, workspace)
+
+
+def _alone(scalar: Scalar, x: Floats, outputs: Floats) -> bool:
+    """One input by the tape; False if it has to go another way."""
+    try:
+        values = scalar(*x[0].tolist())
+    except (ArithmeticError, ValueError):  # where numpy has ∞ or NaN
+        return False
+    if values is None:
+        return False
+    outputs[0] = values
+    return True
 
 
 def _with_others(program: Program, failures: list[Failure], suspect: Mask, first: int) -> list[Failure]:

@@ -1,0 +1,41 @@
+"""A tape for one input: a Python function on floats, which takes a microsecond where numpy's calls take one each.
+
+Its text is made of numbered names, operations of the tape and numbers: nothing that a program says in words is in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from integraph.flow.exact.tape import OPERATIONS, Argument, Code
+
+Scalar = Callable[..., "tuple[float, ...] | None"]  # the outputs; None if a guard fails
+
+
+def scalar_function(code: Code) -> Scalar:
+    """The outputs of one input, given as one float for each component."""
+    checks = {guard.index: guard for guard in code.guards}
+    lines = []
+    for n in range(code.inputs + len(code.instructions)):
+        if n >= code.inputs:
+            op, arguments = code.instructions[n - code.inputs]
+            lines.append(f"v{n} = {_expression(op, [*map(_name, arguments)])}")
+        if n in checks:
+            lines.append(f"if not {checks[n].low!r} < v{n} < {checks[n].high!r}: return None")
+    outputs = "".join(f"{_name(argument)}, " for argument in code.outputs)
+    head = f"def outputs({', '.join(f'v{n}' for n in range(code.inputs))}):"
+    body = "\n  ".join(lines)
+    names = {op: operation.function for op, operation in OPERATIONS.items()} | {"inf": math.inf}
+    exec(f"{head}\n  {body}\n  return ({outputs})", names)  # noqa: S102
+    function: Scalar = names["outputs"]
+    return function
+
+
+def _name(argument: Argument) -> str:
+    return f"v{argument}" if isinstance(argument, int) else f"({argument!r})"
+
+
+def _expression(op: str, arguments: list[str]) -> str:
+    symbol = OPERATIONS[op].symbol
+    return f" {symbol} ".join(arguments) if symbol else f"{op}({', '.join(arguments)})"
