@@ -99,21 +99,22 @@ def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool,
 def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
     """SiLU, ReLU and leaky ReLU: one flow, with k = 1 or c = 0 where a gadget has none. A lane that starts where the
     kernel's factors might underflow sends the chunk to the closed form."""
-    if not compiles() or not _contiguous(block):
+    if not compiles():
         return None
     from integraph.flow.exact.riccati_flow import logistic_flow
 
-    refs = block.refs()
-    lanes, generic = refs[0].shape, _generic(block, states, t)
+    (target, source), generic = block.refs(), _generic(block, states, t)
+    lanes, shape = target.shape, (target.size, states.shape[1])
     k, c = (np.broadcast_to(block.tensors.get(name, default), lanes).reshape(-1) for name, default in _PLAIN.items())
-    s, source = (ref.of(states).reshape(len(k), states.shape[1]) for ref in refs)
-    kt, c, end, scaled = t * k, c.copy(), np.empty_like(s), "a" in block.tensors or "b" in block.tensors
+    kt, c, end, scaled = t * k, c.copy(), np.empty(shape), "a" in block.tensors or "b" in block.tensors
+    ends, fixed = end.reshape(*lanes, states.shape[1]), _contiguous(block)
+    s, given = (ref.of(states).reshape(shape) for ref in (target, source))
 
     def step() -> bool:
-        x = arguments(block, states)[1][0].reshape(s.shape) if scaled else source
-        if not logistic_flow(s, x, kt, c, end):
+        x = arguments(block, states)[1][0].reshape(shape) if scaled or not fixed else given
+        if not logistic_flow(s if fixed else target.of(states).reshape(shape), x, kt, c, end):
             return generic()
-        s[...] = end
+        mark(target, states, ends)
         return True
 
     return step

@@ -95,9 +95,12 @@ class Exact:
         work = _ExactRun(program, prepared, x, outputs, states)
         size = prepared.chunk if prepared.rows is None else COLUMNS
         if 0 < len(x) <= size:  # a single input should cost microseconds
-            return Flow(self.name, outputs, states, None, with_precision_hint(program, x, work.chunk((0, len(x)))))
-        failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
-        return Flow(self.name, outputs, states, None, with_precision_hint(program, x, failures))
+            failures = work.chunk((0, len(x)))
+        else:
+            failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
+        return Flow(
+            self.name, outputs, states, None, with_precision_hint(program, x, failures) if failures else ()
+        )
 
     def prepare(self, program: Program, everything: bool) -> _Preparation:
         """The preparation is stored in the program: a plan refers to its program, so a table here would keep programs
@@ -142,7 +145,7 @@ class _ExactRun:
         self, program: Program, prepared: _Preparation, x: Floats, outputs: Floats, states: Floats | None
     ) -> None:
         self.program, self.prepared, self.x, self.outputs, self.states = program, prepared, x, outputs, states
-        self.units = None if program.scales is None else program.scales
+        self.units = program.scales
 
     def chunk(self, piece: tuple[int, int]) -> list[Failure]:
         a, b = piece
@@ -167,8 +170,8 @@ class _ExactRun:
                 inputs = inputs * self.units[: self.program.inputs]
             workspace = self.prepared.workspaces.take(size)
             fine = workspace.run(inputs) and (self.units is None or finite(inputs))
-            outputs = workspace.readout().T[:count]
-        self.outputs[a:b] = outputs
+            outputs = workspace.readout()[:, :count]
+        self.outputs[a:b] = outputs.T
         fine = fine and finite(outputs)
         if self.states is not None:
             states = workspace.states.T[:count]

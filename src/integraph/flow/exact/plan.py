@@ -144,7 +144,8 @@ class Workspace:
             piece.fill(0.0)
         fine = True
         for step in self.steps:
-            fine &= step()
+            if not step():
+                fine = False
         return fine
 
 
@@ -172,9 +173,10 @@ class _Readout:
         if self.plain:
             return rows
         if rows.shape[1] == 1:
-            rows = rows[:, 0]  # a vector is faster than a column
+            column: Floats = self.matrix.dot(rows[:, 0])  # a vector is faster than a column
+            return column[:, None]
         outputs: Floats = self.matrix @ rows
-        return outputs.reshape(len(outputs), -1)
+        return outputs
 
 
 def _identity(matrix: scipy.sparse.csr_array) -> bool:
