@@ -57,11 +57,11 @@ def ramp(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, 
         return None
     target, gain = z.of(states), t * block.tensors["b"][..., None]
     if fresh:
-        fine = bool(np.isfinite(gain).all())
+        finite = bool(np.isfinite(gain).all())
 
         def fill() -> bool:
             np.copyto(target, gain)
-            return fine
+            return finite
 
         return fill
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from integraph.flow.chunks import over_chunks
 from integraph.flow.diagnosis import Diagnosis, diagnose, start
+from integraph.flow.exact.affine_steps import compiles
 from integraph.flow.exact.binding import advance
 from integraph.flow.exact.chunk_size import chunk, padded
 from integraph.flow.exact.plan import ExactPlan, Workspace, make
@@ -27,6 +28,7 @@ from integraph.program.dynamics import switches
 from integraph.program.engine import finite
 
 Mask = NDArray[np.bool_]
+MANY = 1 << 22  # inputs of a small program from which on a compiled loop is worth half a second of loading numba
 IDLE = 1 << 27  # bytes of workspaces that may wait for the next call, besides one
 
 
@@ -37,7 +39,7 @@ class _Pool(Generic[Bound]):
     """Idle workspaces by size; lists make taking and giving back atomic."""
 
     def __init__(self, bind: Callable[[int], Bound]) -> None:
-        self.bind = bind
+        self.bind: Callable[[int], Bound] = bind
         self.idle: dict[int, list[Bound]] = {}
 
     def take(self, size: int) -> Bound:
@@ -64,9 +66,16 @@ class _Preparation:
         self.plan: ExactPlan = make(program, everything)
         self.workspaces = _Pool(self.plan.bind)
         self.chunk = chunk(self.plan)
-        code = None if everything else trace(self.plan)
-        self.rows = None if code is None else _Pool(partial(Rows, code))
-        self.scalar = None if code is None else scalar_function(code)
+        self.code = None if everything else trace(self.plan)
+        self.rows = None if self.code is None else _Pool(partial(Rows, self.code))
+        self.scalar = None if self.code is None else scalar_function(self.code)
+        self.carried = 0
+
+    def carry(self, count: int) -> None:
+        """Note that so many inputs come. After MANY of them a tape is compiled, which changes no bit of a result."""
+        before, self.carried = self.carried, self.carried + count
+        if self.code is not None and before < MANY <= self.carried and compiles():
+            self.rows = _Pool(partial(Rows, self.code, compiled=True))
 
 
 class Exact:
@@ -93,14 +102,13 @@ class Exact:
         if prepared.scalar is not None and len(x) == 1 and _alone(prepared.scalar, x, outputs):
             return Flow(self.name, outputs, None, None, ())
         work = _ExactRun(program, prepared, x, outputs, states)
+        prepared.carry(len(x))
         size = prepared.chunk if prepared.rows is None else COLUMNS
         if 0 < len(x) <= size:  # a single input should cost microseconds
             failures = work.chunk((0, len(x)))
         else:
             failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
-        return Flow(
-            self.name, outputs, states, None, with_precision_hint(program, x, failures) if failures else ()
-        )
+        return Flow(self.name, outputs, states, None, with_precision_hint(program, x, failures) if failures else ())
 
     def prepare(self, program: Program, everything: bool) -> _Preparation:
         """The preparation is stored in the program: a plan refers to its program, so a table here would keep programs
@@ -149,13 +157,13 @@ class _ExactRun:
 
     def chunk(self, piece: tuple[int, int]) -> list[Failure]:
         a, b = piece
-        if self.prepared.rows is None:
+        pool, size = self.prepared.rows, padded(b - a)
+        if pool is None:
             return self._by_steps(a, b)
-        size = padded(b - a)
-        rows = self.prepared.rows.take(size)
+        rows = pool.take(size)
         with np.errstate(all="ignore"):
             fine = rows.run(self.x[a:b], self.outputs[a:b])
-        self.prepared.rows.give(size, rows)
+        pool.give(size, rows)
         if fine:
             return []
         step = self.prepared.chunk

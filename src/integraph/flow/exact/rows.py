@@ -3,57 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import chain, groupby, starmap
 from typing import Any
 
 import numpy as np
 import scipy  # loads scipy.special on first use, which takes a while
 
-from integraph.flow.exact.tape import Argument, Code
+from integraph.flow.exact.tape import OPERATIONS, Argument, Code, Instruction
 from integraph.numbers.arrays import Floats
 
 COLUMNS = 8192  # inputs at once
+NO_BOUNDS = (np.nan, np.nan)
+Step = Callable[[], Any]  # False if a guard failed
 
 
 class Rows:
     """A tape bound to rows of memory, one for each value that is still needed. Used by one thread at a time."""
 
-    def __init__(self, code: Code, columns: int) -> None:
-        places, count = _places(code)
-        memory = self.states = np.empty((count, columns))
-
-        def row(argument: Argument) -> Any:
-            return memory[places[argument]] if isinstance(argument, int) else argument
-
-        checks = {guard.index: (_within, (row(guard.index), guard.low, guard.high)) for guard in code.guards}
-        self.columns = columns
-        self.inputs = [row(n) for n in range(code.inputs)]
-        self.outputs = [row(argument) for argument in code.outputs]
-        self.steps: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
-            checks[n] for n in range(code.inputs) if n in checks
+    def __init__(self, code: Code, columns: int, *, compiled: bool = False) -> None:
+        self.places, count = _places(code)
+        self.states = np.empty((count, columns))
+        self.bounds = {guard.value: (guard.low, guard.high) for guard in code.guards}
+        self.inputs = [self._row(n) for n in range(code.inputs)]
+        self.outputs = [self._row(argument) for argument in code.outputs]
+        self.steps: list[Step] = [
+            partial(_within, row, *self.bounds[n]) for n, row in enumerate(self.inputs) if n in self.bounds
         ]
-        for n, (op, arguments) in enumerate(code.instructions, code.inputs):
-            self.steps.append((_function(op), (*map(row, arguments), row(n))))
-            if n in checks:
-                self.steps.append(checks[n])
+        numbered = enumerate(code.instructions, code.inputs)
+        for simple, group in groupby(numbered, key=lambda numbered: OPERATIONS[numbered[1].op].simple):
+            run = list(group)
+            self.steps += [self._kernel(run)] if simple and compiled else chain(*starmap(self._calls, run))
+
+    def _row(self, argument: Argument) -> Any:
+        return self.states[self.places[argument]] if isinstance(argument, int) else argument
+
+    def _calls(self, n: int, instruction: Instruction) -> list[Step]:
+        """One numpy call, and its guard."""
+        op, arguments = instruction
+        function = scipy.special.erf if op == "erf" else getattr(np, op)
+        call = partial(function, *map(self._row, arguments), out=self._row(n))
+        return [call, partial(_within, self._row(n), *self.bounds[n])] if n in self.bounds else [call]
+
+    def _kernel(self, run: list[tuple[int, Instruction]]) -> Step:
+        """Many instructions in one call."""
+        from integraph.flow.exact.arithmetic_kernel import KERNEL, TILE, arithmetic
+
+        numbers = sorted({a for _, (_, arguments) in run for a in arguments if isinstance(a, float)})
+        operand = {number: -1 - k for k, number in enumerate(numbers)}
+        code = [
+            (KERNEL[op], *(operand[a] if isinstance(a, float) else self.places[a] for a in (*given, *given)[:2]),
+             self.places[n])
+            for n, (op, given) in run
+        ]  # fmt: skip
+        bounds = [self.bounds.get(n, NO_BOUNDS) for n, _ in run]
+        constants = np.repeat(np.array([*numbers, 0.0])[:, None], TILE, axis=1)
+        return partial(arithmetic, self.states, constants, np.array(code, np.int64), np.array(bounds))
 
     def run(self, x: Floats, outputs: Floats) -> bool:
         """Inputs (B, d), B ≤ columns, to outputs; False if one fails a guard. Unused columns copy the last."""
         count = len(x)
         for row, column in zip(self.inputs, x.T, strict=True):
             row[:count] = column
-            if count < self.columns:
+            if count < len(row):
                 row[count:] = column[-1]
-        for function, arguments in self.steps:
-            if function(*arguments) is False:
+        for step in self.steps:
+            if step() is False:
                 return False
         for column, row in zip(outputs.T, self.outputs, strict=True):
             column[...] = row if isinstance(row, float) else row[:count]
         return True
-
-
-def _function(op: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = scipy.special.erf if op == "erf" else getattr(np, op)
-    return function
 
 
 def _within(row: Floats, low: float, high: float) -> bool:
@@ -73,11 +92,12 @@ def _places(code: Code) -> tuple[list[int], int]:
     for argument in code.outputs:
         if isinstance(argument, int):
             last[argument] = total
-    places, free, count = list(range(code.inputs)), [], code.inputs
+    places, count = list(range(code.inputs)), code.inputs
+    free: list[int] = []
     for n, (_, arguments) in enumerate(code.instructions, code.inputs):
-        free += {places[a] for a in arguments if isinstance(a, int) and last[a] == n}
         if not free:
             free.append(count)
             count += 1
         places.append(free.pop())
+        free += {places[a] for a in arguments if isinstance(a, int) and last[a] == n}
     return places, count

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from integraph.flow.exact.tape import OPERATIONS, Argument, Code
 
@@ -15,7 +16,7 @@ Scalar = Callable[..., "tuple[float, ...] | None"]  # the outputs; None if a gua
 
 def scalar_function(code: Code) -> Scalar:
     """The outputs of one input, given as one float for each component."""
-    checks = {guard.index: guard for guard in code.guards}
+    checks = {guard.value: guard for guard in code.guards}
     lines = []
     for n in range(code.inputs + len(code.instructions)):
         if n >= code.inputs:
@@ -26,8 +27,8 @@ def scalar_function(code: Code) -> Scalar:
     outputs = "".join(f"{_name(argument)}, " for argument in code.outputs)
     head = f"def outputs({', '.join(f'v{n}' for n in range(code.inputs))}):"
     body = "\n  ".join(lines)
-    names = {op: operation.function for op, operation in OPERATIONS.items()} | {"inf": math.inf}
-    exec(f"{head}\n  {body}\n  return ({outputs})", names)  # noqa: S102
+    names: dict[str, Any] = {op: operation.function for op, operation in OPERATIONS.items()} | {"inf": math.inf}
+    exec(f"{head}\n  {body}\n  return ({outputs})", names)
     function: Scalar = names["outputs"]
     return function
 

@@ -1,8 +1,8 @@
 """A straight-line tape: arithmetic on single numbers, written down once while closed forms run on symbols.
 
-`Node` is a number that is not known yet. Arithmetic with nodes and floats appends instructions to a `Tape`: constants are
-folded, equal instructions are shared, and x + 0, 1·x and 0·x cost nothing. A guard says in which range an instruction
-is as accurate as the closed form; inputs that leave it go another way.
+A `Node` is a number that is not known yet. Arithmetic with nodes and floats appends instructions to a `Tape`: constants
+are folded, equal instructions are shared, and x + 0, 1·x and 0·x cost nothing. A guard says in which range an
+instruction is as accurate as the closed form; inputs that leave it go another way.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ class Operation(NamedTuple):
     function: Callable[..., float]
     carries: tuple[bool, ...]
     symbol: str = ""  # in Python
+    simple: bool = False  # exact but for one rounding, and quick
 
 
 OPERATIONS: dict[str, Operation] = {  # by numpy's names
-    "add": Operation(operator.add, (True, True), "+"),
-    "subtract": Operation(operator.sub, (True, True), "-"),
-    "multiply": Operation(operator.mul, (True, True), "*"),
-    "divide": Operation(operator.truediv, (True, False), "/"),
-    "maximum": Operation(max, (False, False)),
-    "absolute": Operation(math.fabs, (True,)),
-    "copysign": Operation(math.copysign, (True, False)),
-    "sqrt": Operation(math.sqrt, (True,)),
+    "add": Operation(operator.add, (True, True), "+", simple=True),
+    "subtract": Operation(operator.sub, (True, True), "-", simple=True),
+    "multiply": Operation(operator.mul, (True, True), "*", simple=True),
+    "divide": Operation(operator.truediv, (True, False), "/", simple=True),
+    "maximum": Operation(max, (False, False), simple=True),
+    "absolute": Operation(math.fabs, (True,), simple=True),
+    "copysign": Operation(math.copysign, (True, False), simple=True),
+    "sqrt": Operation(math.sqrt, (True,), simple=True),
     "exp": Operation(math.exp, (False,)),
     "expm1": Operation(math.expm1, (False,)),
     "log1p": Operation(math.log1p, (True,)),
@@ -62,7 +63,7 @@ class Instruction(NamedTuple):
 class Guard(NamedTuple):
     """low < value < high, or the tape says nothing about an input."""
 
-    index: int
+    value: int
     low: float
     high: float
 
@@ -156,7 +157,8 @@ class Tape:
         for index in range(len(self.instructions) - 1, -1, -1):
             if index + self.inputs in needed:
                 needed.update(a for a in self.instructions[index].arguments if isinstance(a, int))
-        kept = [*range(self.inputs), *sorted(index for index in needed if index >= self.inputs)]
+        phases = self._phases()
+        kept = [*range(self.inputs), *sorted(needed - set(range(self.inputs)), key=lambda n: (phases[n], n))]
         place = {index: n for n, index in enumerate(kept)}
 
         def moved(argument: Argument) -> Argument:
@@ -166,9 +168,17 @@ class Tape:
         instructions = tuple(Instruction(op, tuple(map(moved, arguments))) for op, arguments in chosen)
         guards = [Guard(place[index], *bounds) for index, bounds in sorted(self.guards.items())]
         results = tuple(map(moved, ends))
-        implied = _implied(self.inputs, instructions, {guard.index for guard in guards})
-        left = (g for g in guards if g[1:] != (-math.inf, math.inf) or not implied[g.index])
+        implied = _implied(self.inputs, instructions, {guard.value for guard in guards})
+        left = (g for g in guards if g[1:] != (-math.inf, math.inf) or not implied[g.value])
         return Code(self.inputs, instructions, tuple(left), results)
+
+    def _phases(self) -> list[tuple[int, bool]]:
+        """When instructions run: simple ones together, as far as they do not wait for others."""
+        phases = [(0, False)] * self.inputs
+        for op, arguments in self.instructions:
+            before = [phases[a] for a in arguments if isinstance(a, int)]
+            phases.append((max(phase + late for phase, late in before), not OPERATIONS[op].simple))
+        return phases
 
 
 def _constant(op: str, given: Sequence[float]) -> float:

@@ -18,6 +18,7 @@ from integraph.gadgets.functions.gauss import SPLIT
 from integraph.gadgets.functions.namespace import FLOAT, Array
 
 NEAR, FAR = 1e-30, 1e30  # what must stay positive, and is divided by
+LARGE = 30.0  # exponents beyond which a base that is not nearly 1 leaves float64
 REACH = 150.0  # digits of a product of powers: times e^±FALL it is still a normal number
 FALL = 300.0
 PLAIN = 1.0  # exponents up to which the rounding of 1 + x costs less than half an ulp
@@ -80,10 +81,13 @@ def _power(tape: Tape, base: Any, a: float) -> Any:
     return value
 
 
-def _corrected(tape: Tape, x: Any, a: float) -> tuple[Any, Any]:
-    """(1 + x)^a as a product of a power and 1 plus a small number, which puts back the rounding of 1 + x."""
-    base = 1.0 + x
-    tape.guard(base, NEAR, FAR)
+def _corrected(x: Any, a: Any, total: float) -> tuple[Any, Any]:
+    """(1 + x)^a as a power and the small number that puts back the rounding of 1 + x. With exponents of size `total`
+    together, the base must be so near 1 that no product of powers leaves the range of float64."""
+    if not isinstance(x, Node) or isinstance(a, Node) or total > LARGE:
+        raise NoTape("a power of a constant, or with an exponent that is large or varies")
+    tape, base, reach = x.tape, 1.0 + x, min(FAR, 10.0 ** (REACH / max(total, 1.0)))
+    tape.guard(base, 1.0 / reach, reach)
     factor = _power(tape, base, a)
     if abs(a) <= PLAIN:
         return factor, 0.0
@@ -125,15 +129,12 @@ class TapeFunctions:
 
     @lifted("power")
     def power(tape: Tape, z: Any, x: Any, a: Any) -> Any:
-        if not isinstance(x, Node) or isinstance(a, Node) or abs(a) * math.log10(FAR) > REACH:
-            raise NoTape("a power of a constant, or with an exponent that is large or varies")
-        factor, error = _corrected(tape, x, a)
+        factor, error = _corrected(x, a, abs(a))
         return z * factor * (1.0 + error)
 
     def grow_powers(self, z: Array, e: Array, x: Array, a: Array) -> Array:
-        if np.max(np.sum(np.abs(np.asarray(a, np.float64)), -2), initial=0.0) * math.log10(FAR) > REACH:
-            raise NoTape("exponents that are large together")
-        factors, errors = _CORRECTED(x, a)
+        total = np.max(np.sum(np.abs(np.broadcast_to(a, np.broadcast_shapes(a.shape, x.shape))), -2), initial=0.0)
+        factors, errors = np.frompyfunc(_corrected, 3, 2)(x, a, float(total))
         return z * (np.prod(factors, -2) * (1.0 + np.sum(errors, -2)) * _SHORT_EXP(e))
 
     @lifted("log_cosh")
@@ -203,12 +204,6 @@ class TapeFunctions:
         raise NoTape("a logarithm of a sum of exponentials")
 
 
-def _corrected_power(x: Any, a: Any) -> tuple[Any, Any]:
-    if not isinstance(x, Node):
-        raise NoTape("a power of a constant")
-    return _corrected(x.tape, x, a)
-
-
 def _short_exp(e: Any) -> Any:
     if isinstance(e, Node):
         e.tape.guard(e, low=-FALL)
@@ -218,6 +213,5 @@ def _short_exp(e: Any) -> Any:
     return math.exp(e)
 
 
-_CORRECTED = np.frompyfunc(_corrected_power, 2, 2)
 _SHORT_EXP = np.frompyfunc(_short_exp, 1, 1)
 TAPE = TapeFunctions()
