@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -17,7 +17,7 @@ from integraph.flow.exact.affine_steps import compiles
 from integraph.flow.exact.binding import advance
 from integraph.flow.exact.chunk_size import chunk, padded
 from integraph.flow.exact.plan import ExactPlan, Workspace, make
-from integraph.flow.exact.rows import COLUMNS, Rows
+from integraph.flow.exact.rows import Rows, columns
 from integraph.flow.exact.scalars import Scalar, scalar_function
 from integraph.flow.exact.trace import trace
 from integraph.flow.lost_digits import with_precision_hint
@@ -65,11 +65,17 @@ class _Preparation:
     def __init__(self, program: Program, everything: bool) -> None:
         self.plan: ExactPlan = make(program, everything)
         self.workspaces = _Pool(self.plan.bind)
-        self.chunk = chunk(self.plan)
+        self.chunk = self.columns = chunk(self.plan)
         self.code = None if everything else trace(self.plan)
-        self.rows = None if self.code is None else _Pool(partial(Rows, self.code))
-        self.scalar = None if self.code is None else scalar_function(self.code)
+        self.rows: _Pool[Rows] | None = None
         self.carried = 0
+        if self.code is not None:
+            self.rows, self.columns = _Pool(partial(Rows, self.code)), columns(self.code)
+
+    @cached_property
+    def scalar(self) -> Scalar | None:
+        """The tape for one input."""
+        return None if self.code is None else scalar_function(self.code)
 
     def carry(self, count: int) -> None:
         """Note that so many inputs come. After MANY of them a tape is compiled, which changes no bit of a result."""
@@ -99,11 +105,11 @@ class Exact:
         prepared = self.prepare(program, options.states)
         outputs = np.empty((len(x), program.outputs))
         states = np.empty((len(x), program.width)) if options.states else None
-        if prepared.scalar is not None and len(x) == 1 and _alone(prepared.scalar, x, outputs):
+        if len(x) == 1 and prepared.scalar is not None and _alone(prepared.scalar, x, outputs):
             return Flow(self.name, outputs, None, None, ())
         work = _ExactRun(program, prepared, x, outputs, states)
         prepared.carry(len(x))
-        size = prepared.chunk if prepared.rows is None else COLUMNS
+        size = prepared.columns
         if 0 < len(x) <= size:  # a single input should cost microseconds
             failures = work.chunk((0, len(x)))
         else:

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import scipy  # loads scipy.special on first use, which takes a while
 
-from integraph.flow.exact.tape import OPERATIONS, Argument, Code, Instruction
+from integraph.flow.exact.schedule import Code
+from integraph.flow.exact.tape import OPERATIONS, Argument, Instruction
 from integraph.numbers.arrays import Floats
 
-COLUMNS = 8192  # inputs at once
+COLUMNS = 8192  # inputs at once, beyond which numpy's calls no longer cost less
+MEMORY = 1 << 20  # bytes of all rows that stay in the second-level cache
+FEWEST = 256
 NO_BOUNDS = (np.nan, np.nan)
 Step = Callable[[], Any]  # False if a guard failed
 
@@ -41,8 +44,7 @@ class Rows:
     def _calls(self, n: int, instruction: Instruction) -> list[Step]:
         """One numpy call, and its guard."""
         op, arguments = instruction
-        function = scipy.special.erf if op == "erf" else getattr(np, op)
-        call = partial(function, *map(self._row, arguments), out=self._row(n))
+        call = partial(_function(op), *map(self._row, arguments), out=self._row(n))
         return [call, partial(_within, self._row(n), *self.bounds[n])] if n in self.bounds else [call]
 
     def _kernel(self, run: list[tuple[int, Instruction]]) -> Step:
@@ -52,7 +54,7 @@ class Rows:
         numbers = sorted({a for _, (_, arguments) in run for a in arguments if isinstance(a, float)})
         operand = {number: -1 - k for k, number in enumerate(numbers)}
         code = [
-            (KERNEL[op], *(operand[a] if isinstance(a, float) else self.places[a] for a in (*given, *given)[:2]),
+            (KERNEL[op], *(operand[a] if isinstance(a, float) else self.places[a] for a in (given * 3)[:3]),
              self.places[n])
             for n, (op, given) in run
         ]  # fmt: skip
@@ -73,6 +75,21 @@ class Rows:
         for column, row in zip(outputs.T, self.outputs, strict=True):
             column[...] = row if isinstance(row, float) else row[:count]
         return True
+
+
+def _function(op: str) -> Callable[..., Any]:
+    own: dict[str, Callable[..., Any]] = {"multiply_add": _multiply_add, "erf": scipy.special.erf}
+    return own[op] if op in own else getattr(np, op)
+
+
+def _multiply_add(x: Any, y: Any, z: Any, out: Floats) -> None:
+    np.multiply(x, y, out=out)
+    np.add(out, z, out=out)
+
+
+def columns(code: Code) -> int:
+    """How many inputs to carry at once."""
+    return max(FEWEST, min(COLUMNS, 1 << (MEMORY // (8 * max(_places(code)[1], 1))).bit_length() - 1))
 
 
 def _within(row: Floats, low: float, high: float) -> bool:

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from integraph.flow.exact.tape import OPERATIONS, Argument, Code
+from integraph.flow.exact.schedule import Code
+from integraph.flow.exact.tape import OPERATIONS, Argument
 
 Scalar = Callable[..., "tuple[float, ...] | None"]  # the outputs; None if a guard fails
 
@@ -38,5 +39,5 @@ def _name(argument: Argument) -> str:
 
 
 def _expression(op: str, arguments: list[str]) -> str:
-    symbol = OPERATIONS[op].symbol
-    return f" {symbol} ".join(arguments) if symbol else f"{op}({', '.join(arguments)})"
+    text = OPERATIONS[op].text
+    return text.format(*arguments) if text else f"{op}({', '.join(arguments)})"

@@ -2,7 +2,7 @@
 
 A `Node` is a number that is not known yet. Arithmetic with nodes and floats appends instructions to a `Tape`: constants
 are folded, equal instructions are shared, and x + 0, 1·x and 0·x cost nothing. A guard says in which range an
-instruction is as accurate as the closed form; inputs that leave it go another way.
+instruction is as accurate as the closed form; inputs that leave it go another way. `schedule.py` makes code of a tape.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from integraph.errors import IntegraphError
@@ -23,19 +22,20 @@ class NoTape(IntegraphError):
 
 
 class Operation(NamedTuple):
-    """A function of one or two floats, and which arguments make it infinite or NaN whenever they are."""
+    """A function of floats, and which arguments make it infinite or NaN whenever they are."""
 
     function: Callable[..., float]
     carries: tuple[bool, ...]
-    symbol: str = ""  # in Python
-    simple: bool = False  # exact but for one rounding, and quick
+    text: str = ""  # in Python, if it is no call
+    simple: bool = False  # arithmetic: quick, and each step of it rounded as it should be
 
 
 OPERATIONS: dict[str, Operation] = {  # by numpy's names
-    "add": Operation(operator.add, (True, True), "+", simple=True),
-    "subtract": Operation(operator.sub, (True, True), "-", simple=True),
-    "multiply": Operation(operator.mul, (True, True), "*", simple=True),
-    "divide": Operation(operator.truediv, (True, False), "/", simple=True),
+    "add": Operation(operator.add, (True, True), "{} + {}", simple=True),
+    "subtract": Operation(operator.sub, (True, True), "{} - {}", simple=True),
+    "multiply": Operation(operator.mul, (True, True), "{} * {}", simple=True),
+    "divide": Operation(operator.truediv, (True, False), "{} / {}", simple=True),
+    "multiply_add": Operation(lambda x, y, z: x * y + z, (True, True, True), "{} * {} + {}", simple=True),
     "maximum": Operation(max, (False, False), simple=True),
     "absolute": Operation(math.fabs, (True,), simple=True),
     "copysign": Operation(math.copysign, (True, False), simple=True),
@@ -58,24 +58,6 @@ OPERATIONS: dict[str, Operation] = {  # by numpy's names
 class Instruction(NamedTuple):
     op: str
     arguments: tuple[Argument, ...]
-
-
-class Guard(NamedTuple):
-    """low < value < high, or the tape says nothing about an input."""
-
-    value: int
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Code:
-    """What is left of a tape: inputs are the instructions 0 … inputs − 1, then those of the list."""
-
-    inputs: int
-    instructions: tuple[Instruction, ...]
-    guards: tuple[Guard, ...]
-    outputs: tuple[Argument, ...]
 
 
 class Node:
@@ -148,38 +130,6 @@ class Tape:
         elif not low < value < high:
             raise NoTape(f"the constant {value} is outside ({low}, {high})")
 
-    def code(self, outputs: Sequence[Any]) -> Code:
-        """What the outputs, which must be finite, and the guards need."""
-        for value in outputs:
-            self.guard(value)
-        ends = [a.index if isinstance(a, Node) else float(a) for a in outputs]
-        needed = {a for a in ends if isinstance(a, int)} | set(self.guards)
-        for index in range(len(self.instructions) - 1, -1, -1):
-            if index + self.inputs in needed:
-                needed.update(a for a in self.instructions[index].arguments if isinstance(a, int))
-        phases = self._phases()
-        kept = [*range(self.inputs), *sorted(needed - set(range(self.inputs)), key=lambda n: (phases[n], n))]
-        place = {index: n for n, index in enumerate(kept)}
-
-        def moved(argument: Argument) -> Argument:
-            return place[argument] if isinstance(argument, int) else argument
-
-        chosen = [self.instructions[index - self.inputs] for index in kept[self.inputs :]]
-        instructions = tuple(Instruction(op, tuple(map(moved, arguments))) for op, arguments in chosen)
-        guards = [Guard(place[index], *bounds) for index, bounds in sorted(self.guards.items())]
-        results = tuple(map(moved, ends))
-        implied = _implied(self.inputs, instructions, {guard.value for guard in guards})
-        left = (g for g in guards if g[1:] != (-math.inf, math.inf) or not implied[g.value])
-        return Code(self.inputs, instructions, tuple(left), results)
-
-    def _phases(self) -> list[tuple[int, bool]]:
-        """When instructions run: simple ones together, as far as they do not wait for others."""
-        phases = [(0, False)] * self.inputs
-        for op, arguments in self.instructions:
-            before = [phases[a] for a in arguments if isinstance(a, int)]
-            phases.append((max(phase + late for phase, late in before), not OPERATIONS[op].simple))
-        return phases
-
 
 def _constant(op: str, given: Sequence[float]) -> float:
     try:
@@ -208,15 +158,3 @@ def _simplified(op: str, given: Sequence[Argument]) -> Argument | None:
     if op == "divide" and isinstance(first, float) and first == 0.0:
         return 0.0
     return None
-
-
-def _implied(inputs: int, instructions: Sequence[Instruction], checked: set[int]) -> list[bool]:
-    """Which values are finite if later ones that are checked are."""
-    implied = [False] * (inputs + len(instructions))
-    for index in range(len(instructions) - 1, -1, -1):
-        if implied[inputs + index] or inputs + index in checked:
-            op, arguments = instructions[index]
-            for argument, carries in zip(arguments, OPERATIONS[op].carries, strict=True):
-                if carries and isinstance(argument, int):
-                    implied[argument] = True
-    return implied

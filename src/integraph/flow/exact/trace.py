@@ -7,17 +7,19 @@ their matrix products.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from integraph.flow.exact.plan import ExactPlan, PlannedBlock
-from integraph.flow.exact.tape import Code, Node, NoTape, Tape
+from integraph.flow.exact.schedule import Code, schedule
+from integraph.flow.exact.tape import Node, NoTape, Tape
 from integraph.flow.exact.tape_functions import FAR, NEAR, TAPE
 from integraph.gadgets.gadget import Gadget, arguments
 from integraph.program.views import mark
 
-SHORT = 600  # instructions
+SHORT = 400  # instructions
 NUMBERS = 1000  # that the blocks of a program read and write, beyond which it is not tried
 
 
@@ -46,7 +48,7 @@ def _trace(plan: ExactPlan) -> Code:
         registers = readout.indices[first:last]
         weights = readout.data[first:last] * (1.0 / scales[registers])
         outputs.append(sum(w * y for w, y in zip(weights.tolist(), states[registers, 0], strict=True)))
-    return tape.code(outputs)
+    return schedule(tape, outputs)
 
 
 def _advance(tape: Tape, planned: PlannedBlock, states: Any) -> None:
@@ -56,7 +58,7 @@ def _advance(tape: Tape, planned: PlannedBlock, states: Any) -> None:
     start, operands, tensors = arguments(block, states)
     from_zero = _FROM_ZERO.get(block.op.name) if planned.fresh else None
     if from_zero is not None:
-        ends = tuple(np.frompyfunc(from_zero, 2, 2)(planned.t, operands[0]))
+        ends = tuple(np.frompyfunc(partial(from_zero, tape, planned.t), 1, 2)(operands[0]))
     else:
         closed = block.op.closed(TAPE, planned.t, start, operands, tensors)
         ends = closed.ends
@@ -70,13 +72,13 @@ def _advance(tape: Tape, planned: PlannedBlock, states: Any) -> None:
                 tape.guard(value)
 
 
-def _tanh(t: float, x: Any) -> tuple[Any, Any]:
-    alpha = x.tape.push("tanh", t * x)
+def _tanh(tape: Tape, t: float, x: Any) -> tuple[Any, Any]:
+    alpha = tape.push("tanh", t * x)
     return alpha, x * alpha
 
 
-def _log_cosh(t: float, x: Any) -> tuple[Any, Any]:
-    return x * x.tape.push("tanh", t * x), TAPE.log_cosh(t * x, 0.0)
+def _log_cosh(tape: Tape, t: float, x: Any) -> tuple[Any, Any]:
+    return x * tape.push("tanh", t * x), TAPE.log_cosh(t * x, 0.0)
 
 
-_FROM_ZERO: dict[str, Callable[[float, Any], tuple[Any, Any]]] = {"tanh": _tanh, "log_cosh": _log_cosh}
+_FROM_ZERO: dict[str, Callable[[Tape, float, Any], tuple[Any, Any]]] = {"tanh": _tanh, "log_cosh": _log_cosh}
