@@ -16,7 +16,7 @@ from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.gadget import Gadget, arguments
 from integraph.numbers.arrays import Floats
-from integraph.program import Block, Index, View
+from integraph.program import Block, Index, Ref, View
 from integraph.program.views import mark
 
 Step = affine_steps.Step
@@ -107,17 +107,25 @@ def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[b
     lanes, shape = target.shape, (target.size, states.shape[1])
     k, c = (np.broadcast_to(block.tensors.get(name, default), lanes).reshape(-1) for name, default in _PLAIN.items())
     kt, c, end, scaled = t * k, c.copy(), np.empty(shape), "a" in block.tensors or "b" in block.tensors
-    ends, fixed = end.reshape(*lanes, states.shape[1]), _contiguous(block)
-    s, given = (ref.of(states).reshape(shape) for ref in (target, source))
+    ends, read, given = end.reshape(*lanes, states.shape[1]), _reader(target, states), _reader(source, states)
 
     def step() -> bool:
-        x = arguments(block, states)[1][0].reshape(shape) if scaled or not fixed else given
-        if not logistic_flow(s if fixed else target.of(states).reshape(shape), x, kt, c, end):
+        x = arguments(block, states)[1][0] if scaled else given()
+        if not logistic_flow(read().reshape(shape), x.reshape(shape), kt, c, end):
             return generic()
         mark(target, states, ends)
         return True
 
     return step
+
+
+def _reader(ref: Ref, states: Floats) -> Callable[[], Floats]:
+    """The registers of a view in place, or copied by their indices."""
+    if isinstance(ref, Index):
+        registers = ref.registers
+        return lambda: states[registers]
+    fixed = ref.of(states)
+    return lambda: fixed
 
 
 def _softmax(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:

@@ -12,6 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from integraph.flow.exact.binding import Step, bind
+from integraph.flow.exact.multiples import multiple, scaled
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Program, Ref, View
 from integraph.program.views import mark
@@ -22,14 +23,20 @@ GAP = 256  # registers between two pieces to be cleared that are cheaper cleared
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedBlock:
-    """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, and which
-    anyone will read."""
+    """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, which
+    anyone will read, and whether an earlier block has just computed them but for a factor."""
 
     segment: int
     block: Block
     t: float
     fresh: bool
     live: tuple[bool, ...]
+    multiple: tuple[Block, float] | None = None
+
+    def bind(self, states: Floats) -> Step:
+        if self.multiple is not None:
+            return scaled(self.block, self.multiple[0], states, self.multiple[1])
+        return bind(self.block, states, self.t, self.fresh, self.live)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +56,7 @@ class ExactPlan:
 
     def bind(self, count: int) -> Workspace:
         states = np.zeros((self.program.width, count))
-        steps = [bind(p.block, states, p.t, p.fresh, p.live) for p in self.planned]
+        steps = [p.bind(states) for p in self.planned]
         return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states))
 
 
@@ -73,13 +80,24 @@ def make(program: Program, everything: bool) -> ExactPlan:
     kept.reverse()
     zero = np.ones(program.width, np.bool_)
     zero[: program.inputs] = False
-    planned = []
+    planned: list[PlannedBlock] = []
     for number, block, tau, alive in sorted(kept, key=lambda plan: (plan[0], -_reads(plan[1]))):
         fresh = all(_all(ref, zero) for ref in block.targets)
         for ref in block.targets:
             _set(ref, zero, False)
-        planned.append(PlannedBlock(number, block, tau, fresh, alive))
+        factor = _multiple(number, block, planned) if fresh else None
+        planned.append(PlannedBlock(number, block, tau, fresh, alive, factor))
     return ExactPlan(program, tuple(planned), _stale(program, planned))
+
+
+def _multiple(number: int, block: Block, planned: list[PlannedBlock]) -> tuple[Block, float] | None:
+    """The block before, or the one of which that is a multiple, and the factor; nothing can have come between."""
+    last = planned[-1] if planned else None
+    if last is None or last.segment != number or not last.fresh:
+        return None
+    leader = last.block if last.multiple is None else last.multiple[0]
+    factor = multiple(block, leader)
+    return None if factor is None else (leader, factor)
 
 
 def _reads(block: Block) -> int:

@@ -78,8 +78,10 @@ class Rows:
 
 
 def _function(op: str) -> Callable[..., Any]:
-    own: dict[str, Callable[..., Any]] = {"multiply_add": _multiply_add, "erf": scipy.special.erf}
-    return own[op] if op in own else getattr(np, op)
+    if op == "multiply_add":
+        return _multiply_add
+    function: Callable[..., Any] = getattr(scipy.special if op == "erf" else np, op)
+    return function
 
 
 def _multiply_add(x: Any, y: Any, z: Any, out: Floats) -> None:
