@@ -18,7 +18,7 @@ from integraph.flow.exact.binding import advance
 from integraph.flow.exact.chunk_size import chunk, padded
 from integraph.flow.exact.plan import ExactPlan, Workspace, make
 from integraph.flow.exact.rows import Rows, columns
-from integraph.flow.exact.scalars import Scalar, scalar_function
+from integraph.flow.exact.scalars import Scalars
 from integraph.flow.exact.trace import trace
 from integraph.flow.lost_digits import with_precision_hint
 from integraph.gadgets import Gadget
@@ -73,9 +73,9 @@ class _Preparation:
             self.rows, self.columns = _Pool(partial(Rows, self.code)), columns(self.code)
 
     @cached_property
-    def scalar(self) -> Scalar | None:
+    def scalars(self) -> Scalars | None:
         """The tape for one input."""
-        return None if self.code is None else scalar_function(self.code)
+        return None if self.code is None else Scalars(self.code)
 
     def carry(self, count: int) -> None:
         """Note that so many inputs come. After MANY of them a tape is compiled, which changes no bit of a result."""
@@ -105,8 +105,11 @@ class Exact:
         prepared = self.prepare(program, options.states)
         outputs = np.empty((len(x), program.outputs))
         states = np.empty((len(x), program.width)) if options.states else None
-        if len(x) == 1 and prepared.scalar is not None and _alone(prepared.scalar, x, outputs):
-            return Flow(self.name, outputs, None, None, ())
+        if len(x) == 1 and prepared.scalars is not None:
+            values = prepared.scalars.run(x[0].tolist())
+            if values is not None:
+                outputs[0] = values
+                return Flow(self.name, outputs, None, None, ())
         work = _ExactRun(program, prepared, x, outputs, states)
         prepared.carry(len(x))
         size = prepared.columns
@@ -226,18 +229,6 @@ class _ExactRun:
                 states = workspace.states.T[: len(rows)]
                 self.states[rows] = states if self.units is None else states / self.units
         self.prepared.workspaces.give(size, workspace)
-
-
-def _alone(scalar: Scalar, x: Floats, outputs: Floats) -> bool:
-    """One input by the tape; False if it has to go another way."""
-    try:
-        values = scalar(*x[0].tolist())
-    except (ArithmeticError, ValueError):  # where numpy has ∞ or NaN
-        return False
-    if values is None:
-        return False
-    outputs[0] = values
-    return True
 
 
 def _with_others(program: Program, failures: list[Failure], suspect: Mask, first: int) -> list[Failure]:

@@ -14,7 +14,7 @@ from integraph.flow.exact.schedule import Code
 from integraph.flow.exact.tape import OPERATIONS, Argument, Instruction
 from integraph.numbers.arrays import Floats
 
-COLUMNS = 8192  # inputs at once, beyond which numpy's calls no longer cost less
+COLUMNS = 16384  # inputs at once, from which on calls cost little beside arithmetic
 MEMORY = 1 << 20  # bytes of all rows that stay in the second-level cache
 FEWEST = 256
 NO_BOUNDS = (np.nan, np.nan)

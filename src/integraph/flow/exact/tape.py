@@ -26,16 +26,15 @@ class Operation(NamedTuple):
 
     function: Callable[..., float]
     carries: tuple[bool, ...]
-    text: str = ""  # in Python, if it is no call
     simple: bool = False  # arithmetic: quick, and each step of it rounded as it should be
 
 
 OPERATIONS: dict[str, Operation] = {  # by numpy's names
-    "add": Operation(operator.add, (True, True), "{} + {}", simple=True),
-    "subtract": Operation(operator.sub, (True, True), "{} - {}", simple=True),
-    "multiply": Operation(operator.mul, (True, True), "{} * {}", simple=True),
-    "divide": Operation(operator.truediv, (True, False), "{} / {}", simple=True),
-    "multiply_add": Operation(lambda x, y, z: x * y + z, (True, True, True), "{} * {} + {}", simple=True),
+    "add": Operation(operator.add, (True, True), simple=True),
+    "subtract": Operation(operator.sub, (True, True), simple=True),
+    "multiply": Operation(operator.mul, (True, True), simple=True),
+    "divide": Operation(operator.truediv, (True, False), simple=True),
+    "multiply_add": Operation(lambda x, y, z: x * y + z, (True, True, True), simple=True),
     "maximum": Operation(max, (False, False), simple=True),
     "absolute": Operation(math.fabs, (True,), simple=True),
     "copysign": Operation(math.copysign, (True, False), simple=True),
@@ -61,7 +60,7 @@ class Instruction(NamedTuple):
 
 
 class Node:
-    """The value of one instruction. It has no truth value: a tape has no branch."""
+    """The value of one instruction. It cannot be compared and has no truth value: a tape has no branch."""
 
     __slots__ = ("index", "tape")
 
@@ -95,6 +94,11 @@ class Node:
 
     def __bool__(self) -> bool:
         raise NoTape("the value of an instruction is not known while a tape is written")
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Tape:

@@ -29,7 +29,7 @@ def trace(plan: ExactPlan) -> Code | None:
         return None
     try:
         return _trace(plan)
-    except NoTape:
+    except (NoTape, TypeError):  # a gadget of somebody else may use numpy, which does not know nodes
         return None
 
 

@@ -19,11 +19,12 @@ from integraph.flow.exact import engine
 from integraph.flow.exact.engine import EXACT
 from integraph.flow.exact.plan import make
 from integraph.flow.exact.rows import Rows
-from integraph.flow.exact.scalars import scalar_function
+from integraph.flow.exact.scalars import Scalars
 from integraph.flow.exact.schedule import Code, schedule
 from integraph.flow.exact.tape import Node, NoTape, Tape
 from integraph.flow.exact.trace import trace
 from integraph.flow.precise import PRECISE
+from integraph.gadgets.gadget import Closed, Elementwise
 from integraph.numbers.arrays import Floats
 from integraph.program import Flow, Options
 from law import examples
@@ -58,8 +59,8 @@ def test_formulas_against_mpmath(name: str) -> None:
     assert code is not None
     many = rows(code, x)
     assert many is not None
-    one = scalar_function(code)
-    single = np.array([one(*point) for point in x.tolist()])
+    one = Scalars(code)
+    single = np.array([one.run(point) for point in x.tolist()])
     assert max(error(name, x, many), error(name, x, single)) < 1e-14
     assert np.array_equal(program(x), many)
     assert np.array_equal([program(point) for point in x], single)
@@ -96,12 +97,12 @@ def test_gadgets_from_random_starts_against_balls(case: Case, t: float) -> None:
     code = trace(make(program, False))
     if code is None:
         return
-    truth, single = PRECISE.run(program, x, Options()).outputs, scalar_function(code)
+    truth, single = PRECISE.run(program, x, Options()).outputs, Scalars(code)
     scale = np.array([case.scale(program, start, end) for start, end in zip(x, truth, strict=True)])
     steps, _ = case.closed(program, x)
     allowed = 2.0 * np.abs(steps - truth) + 40 * ULP * scale + 1e-307
     for n, point in enumerate(x):
-        for ends in (rows(code, point[None]), single(*point.tolist())):
+        for ends in (rows(code, point[None]), single.run(point.tolist())):
             if ends is not None:
                 assert (np.abs(np.ravel(ends) - truth[n]) <= allowed[n]).all(), (case.name, point)
 
@@ -199,7 +200,7 @@ def test_what_nothing_needs_is_not_computed() -> None:
     tape.push("sin", x)
     code = schedule(tape, [x * 2.0, 3.0])
     assert [instruction.op for instruction in code.instructions] == ["multiply"]
-    assert scalar_function(code)(1.5) == (3.0, 3.0)
+    assert Scalars(code).run([1.5]) == [3.0, 3.0]
     assert rows(code, np.array([[1.5]])).tolist() == [[3.0, 3.0]]
 
 
@@ -215,7 +216,8 @@ def test_a_guard_that_a_later_one_implies_is_left_out() -> None:
         assert rows(code, np.array([[1e200, 1e200]]), compiled) is None
         assert rows(code, np.array([[1.0, 0.0]]), compiled) is None
         assert rows(code, np.array([[1.0, 1.0]]), compiled) is not None
-    assert scalar_function(code)(1e200, 1e200) is None
+    assert Scalars(code).run([1e200, 1e200]) is None
+    assert Scalars(code).run([1.0, 0.0]) is None
 
 
 def test_a_tape_has_no_branch_and_an_end() -> None:
@@ -223,12 +225,44 @@ def test_a_tape_has_no_branch_and_an_end() -> None:
     x = Node(tape, 0)
     with pytest.raises(NoTape, match="not known"):
         bool(x)
+    with pytest.raises(NoTape, match="not known"):
+        np.array([x], object) == 0.0  # noqa: B015
     with pytest.raises(NoTape, match="more than 2"):
         x * x + x * 3.0 + x * 4.0
     with pytest.raises(NoTape, match="outside"):
         tape.guard(-1.0, 0.0, 1.0)
     with pytest.raises(NoTape, match="log1p"):
         tape.push("log1p", -1.0)
+
+
+class Halved(Elementwise):
+    """z' = −z/2, by somebody who uses numpy and compares."""
+
+    name = "halved"
+    targets = ("z",)
+    operands = ()
+    tensors = ()
+    equations = (("z", -0.5, "z"),)
+
+    def closed(self, f, t, start, operands, tensors) -> Closed:
+        (z,) = start
+        return Closed((np.where(z == 0.0, 0.0, z) * np.exp(-0.5 * t),))
+
+
+class Numpy(Halved):
+    name = "numpy"
+
+    def closed(self, f, t, start, operands, tensors) -> Closed:
+        return Closed((np.sign(start[0]) * np.exp(np.log(np.abs(start[0])) - 0.5 * t),))
+
+
+@pytest.mark.parametrize("gadget", [Halved(), Numpy()])
+def test_gadgets_that_do_without_the_namespace_keep_their_steps(gadget: Elementwise) -> None:
+    r = Registers()
+    z = r.inputs("z", 2)
+    program = build(r, [segment("half", gadget(z))], z)
+    assert trace(make(program, False)) is None
+    assert program([1.0, -2.0]) == pytest.approx(np.array([1.0, -2.0]) * np.exp(-0.5), rel=1e-15)
 
 
 def test_long_programs_and_softmax_keep_their_steps() -> None:
