@@ -32,6 +32,7 @@ from random_programs import moderate_program
 from slow import mostly_slow
 
 ULP = np.finfo(float).eps
+RNG = np.random.default_rng(4)
 NO_TAPE = {"softmax", "shifted_softmax", "log_softmax", "log_sum_exp"}
 
 
@@ -170,8 +171,41 @@ def test_wild_starts_fail_as_without_a_tape(case: Case, monkeypatch: pytest.Monk
 )
 def test_values_beyond_a_guard_are_right(text: str, box: tuple, x: list[float], truth: float) -> None:
     program = compile(text, box=box)
-    assert program(x)[0] == pytest.approx(truth, rel=1e-11)
+    assert program(x)[0] == pytest.approx(truth, rel=1e-11, abs=0)
     assert program(np.array([x, x]))[:, 0] == pytest.approx([truth] * 2, rel=1e-11)
+
+
+def with_registers(gadget: Elementwise, **tensors: float) -> Program:
+    """One block; every register is an input, and the last target is put out."""
+    r = Registers()
+    views = [r.inputs(role, 1) for role in gadget.targets + gadget.operands]
+    return build(r, [segment(gadget.name, gadget(*views, **tensors))], views[len(gadget.targets) - 1])
+
+
+@pytest.mark.parametrize(
+    ("program", "x"),
+    [
+        (with_registers(gadgets.exp), [1e300, -720.0]),  # e^−720 has lost digits
+        (with_registers(gadgets.power, a=-12.0), [1e28, 1e300]),  # 1e28^−12 is 0
+        (with_registers(gadgets.power, a=12.0), [1e27, 1e-250]),  # and 1e27^12 is ∞
+        (with_registers(gadgets.sigmoid), [0.0, 1e-300, 705.0]),  # k = 0, and e^−705
+    ],
+    ids=lambda value: "" if isinstance(value, list) else value.segments[0].label,
+)
+def test_starts_beyond_a_guard_are_right(program: Program, x: list[float]) -> None:
+    assert trace(make(program, False)) is not None
+    truth = PRECISE.run(program, np.array([x]), Options()).outputs[0]
+    assert program(x) == pytest.approx(truth, rel=1e-13, abs=0)
+    assert program([x, x])[1] == pytest.approx(truth, rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("a", [-3.0, 2.5, 4.0, 25.0])
+def test_a_large_exponent_costs_no_digits(a: float) -> None:
+    program = with_registers(gadgets.power, a=a)
+    x = np.column_stack([RNG.uniform(-0.9, 3.0, 300), np.ones(300)])
+    truth = PRECISE.run(program, x, Options()).outputs
+    for outputs in (program(x), np.array([program(point) for point in x])):
+        assert np.abs(outputs / truth - 1).max() <= 5 * ULP
 
 
 def test_one_bad_input_does_not_spoil_the_others() -> None:
