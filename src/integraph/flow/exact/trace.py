@@ -20,12 +20,13 @@ from integraph.gadgets.gadget import Gadget, arguments
 from integraph.program.views import mark
 
 SHORT = 400  # instructions
-NUMBERS = 1000  # that the blocks of a program read and write, beyond which it is not tried
+NUMBERS = 1500  # registers and weights of the blocks of a program, beyond which it is not tried
 
 
 def trace(plan: ExactPlan) -> Code | None:
     """The outputs of a program as a tape; None where it has none."""
-    if sum(ref.size for p in plan.planned for ref in p.block.refs()) > NUMBERS:
+    blocks = [planned.block for planned in plan.planned]
+    if sum(given.size for block in blocks for given in (*block.refs(), *block.tensors.values())) > NUMBERS:
         return None
     try:
         return _trace(plan)

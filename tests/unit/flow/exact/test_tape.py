@@ -304,6 +304,10 @@ def test_long_programs_and_softmax_keep_their_steps() -> None:
     x, z = r.inputs("x", 40), r.new("z", 40)
     wide = build(r, [segment("wide", gadgets.affine(z, x, w=np.ones((40, 40))))], z)
     assert trace(make(wide, False)) is None
+    r = Registers()
+    x, z = r.inputs("x", 20), r.new("z", 20)
+    weights = build(r, [segment("weights", gadgets.bilinear(z, x, x, w=np.zeros((20, 20, 20))))], z)
+    assert trace(make(weights, False)) is None
     for case in CASES:
         if case.gadget.name in NO_TAPE:
             assert trace(make(case.program(1.0), False)) is None
