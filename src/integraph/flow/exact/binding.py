@@ -111,9 +111,13 @@ def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[b
 
     def step() -> bool:
         x = arguments(block, states)[1][0] if scaled else given()
-        if not logistic_flow(read().reshape(shape), x.reshape(shape), kt, c, end):
+        s = read()
+        if not logistic_flow(s.reshape(shape), x.reshape(shape), kt, c, end):
             return generic()
-        mark(target, states, ends)
+        if isinstance(target, Index):
+            states[target.registers] = ends
+        else:
+            s[...] = ends
         return True
 
     return step

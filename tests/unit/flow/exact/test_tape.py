@@ -51,13 +51,19 @@ def by_steps(program: Program, x: Floats, monkeypatch: pytest.MonkeyPatch) -> Fl
         return EXACT.run(replace(program), x, Options())  # another object: planned anew
 
 
+def traced(name: str, count: int) -> tuple[Program, Code, Floats]:
+    """A formula that must have a tape, and points of its box."""
+    formula = FORMULAS[name]
+    program = compile(formula.text, box=list(formula.box), variables=formula.variables)
+    code = trace(make(program, False))
+    assert code is not None
+    return program, code, formula.points(count)
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_against_mpmath(name: str) -> None:
     """Every formula has a tape; rows, compiled rows and single inputs are as accurate as the steps were."""
-    formula = FORMULAS[name]
-    program = compile(formula.text, box=list(formula.box), variables=formula.variables)
-    code, x = trace(make(program, False)), formula.points(8)
-    assert code is not None
+    program, code, x = traced(name, 8)
     many = rows(code, x)
     assert many is not None
     one = Scalars(code)
@@ -69,10 +75,7 @@ def test_formulas_against_mpmath(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Black–Scholes", "softplus", "haversine", "van der Waals", "true anomaly", "SiLU"])
 def test_compiled_rows_have_the_same_bits(name: str) -> None:
-    formula = FORMULAS[name]
-    program = compile(formula.text, box=list(formula.box), variables=formula.variables)
-    code, x = trace(make(program, False)), formula.points(700)
-    assert code is not None
+    _, code, x = traced(name, 700)
     plain = rows(code, x)
     assert plain is not None
     assert np.array_equal(plain, rows(code, x, compiled=True))
