@@ -1,7 +1,8 @@
 """Programs against what they were compiled from: formulas and nets in numpy, jax and onnxruntime, one thread.
 
-jax and onnxruntime take part where they are installed. Formulas are those of tests/support/exact_formulas.py, evaluated
-by numpy as they are written; a power in them is numpy's, which is slow for some exponents.
+Times are processor times. jax and onnxruntime take part where they are installed. Formulas are those of
+tests/support/exact_formulas.py, evaluated by numpy as they are written; a power in them is numpy's, which is slow for
+some exponents.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +28,7 @@ from networks import net
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from exact_formulas import FORMULAS, Formula
 
+CPU = time.process_time
 COUNT = 100_000
 NETS = ((2, 16, 16, 1), (4, 32, 32, 2), (8, 64, 64, 64, 1))
 ACTIVATIONS = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu", "gelu": ""}  # onnxruntime has no GELU in float64
@@ -91,9 +94,9 @@ def formula(formula: Formula) -> tuple[object, ...]:
     rivals = {"numpy": in_numpy(formula.text, formula.variables)}
     if find_spec("jax"):
         rivals["jax"] = in_jax(formula.text, formula.variables)
-    many = race({name: lambda f=f: f(x) for name, f in rivals.items()} | {"exact": lambda: program(x)}, 0.6)
+    many = race({name: lambda f=f: f(x) for name, f in rivals.items()} | {"exact": lambda: program(x)}, 0.6, timer=CPU)
     one = {"numpy": lambda: rivals["numpy"](x[:1]), "exact": lambda: program(x[0])}
-    single = race({name: lambda f=f: [f() for _ in range(20)] for name, f in one.items()}, 0.05)
+    single = race({name: lambda f=f: [f() for _ in range(20)] for name, f in one.items()}, 0.05, timer=CPU)
     ratio = many["exact"] / many["numpy"]
     jax = f"{many['exact'] / many['jax']:.2f}" if "jax" in many else "–"
     per = [f"{1e9 * many[name] / COUNT:.3g}" for name in ("numpy", "exact")]
@@ -106,7 +109,7 @@ def theorem1() -> list[tuple[object, ...]]:
     for text, d, eps in LEAN:
         program = integraph.compile(text, eps, box=[(0, 1)] * d, method="lean")
         plain, x = in_numpy(text, ("x", "y")[:d]), np.random.default_rng(0).uniform(size=(COUNT, d))
-        best = race({"numpy": lambda f=plain, x=x: f(x), "exact": lambda p=program, x=x: p(x)}, 2.0)
+        best = race({"numpy": lambda f=plain, x=x: f(x), "exact": lambda p=program, x=x: p(x)}, 2.0, timer=CPU)
         ratio = best["exact"] / best["numpy"]
         per = [f"{1e9 * best[name] / COUNT:.3g}" for name in ("numpy", "exact")]
         rows.append((text, f"{eps:g}", program.width, program.depth, *per, f"{ratio:.2f}", verdict(ratio, MANY)))
@@ -122,7 +125,9 @@ def network(sizes: tuple[int, ...], activation: str) -> list[tuple[object, ...]]
         rivals["onnxruntime"] = in_onnxruntime(source, ACTIVATIONS[activation])
     for count, calls in ((COUNT, 1), (1, 20)):
         x = np.random.default_rng(0).uniform(size=(count, sizes[0]))
-        best = race({name: lambda f=f, x=x, n=calls: [f(x) for _ in range(n)] for name, f in rivals.items()}, 2.0)
+        best = race(
+            {name: lambda f=f, x=x, n=calls: [f(x) for _ in range(n)] for name, f in rivals.items()}, 2.0, timer=CPU
+        )
         ratio, rival = best["exact"] / best["numpy"], best["exact"] / best.get("onnxruntime", np.nan)
         met = verdict(ratio, ONE) if count == 1 else "" if np.isnan(rival) else verdict(rival, RIVAL)
         per = [f"{1e6 * best[name] / count / calls:.3g}" if name in best else "–" for name in
