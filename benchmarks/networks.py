@@ -73,7 +73,7 @@ def rates() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
             seen = np.abs(tight(x) - network(x)).max()
             name = "-".join(map(str, sizes))
             rows.append((name, kind, f"{tight.rate:.1f}", verdict(tight.rate, 25), f"{paper.rate:.0f}", f"{seen:.1e}"))
-    return ("net", "weights", "tight", "target", "paper", "seen error"), rows
+    return ("net", "weights", "tight", "target", "paper", "largest difference found"), rows
 
 
 def compiling() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

@@ -20,7 +20,7 @@ NEURONS = {0: "#0b6e8a", 1: "#e07a3f", 6: "#7a4d9e", 13: "#3f8f4f", 20: "#c2385a
 SEGMENTS = {  # by the label's first word: background, equations
     "affine": ("#e9f1f8", "μ′ = ρAα + b\nα′ = −rα"),
     "tanh": ("#fdf1e2", "α′ = μ − αλ\nλ′ = μ² − λ²"),
-    "forget": ("#f3f3f3", "λ′ = −rλ\nμ′ = −rμ"),
+    "decay": ("#f3f3f3", "λ′ = −rλ\nμ′ = −rμ"),
 }
 STYLE = {
     "font.size": 9,

@@ -11,7 +11,7 @@ from integraph.gadgets import decay, drain, tanh
 Floats = NDArray[np.float64]
 Layer = tuple[Floats, Floats]  # weights A, biases b
 
-RATE = 40.0  # e^−40 = 4e−18: what is left of a forgotten register is below rounding
+RATE = 40.0  # e^−40 = 4e−18: what decay leaves of a register is below rounding
 
 
 def random_net(sizes: tuple[int, ...], seed: int) -> tuple[list[Layer], Floats]:
@@ -43,9 +43,9 @@ def compile_net(layers: list[Layer], readout: Floats) -> Program:
     source = x
     for number, (A, b) in enumerate(layers, 1):
         segments += [
-            segment(f"affine {number}", drain(mu, source, w=A, b=b, r=RATE)),  # μ = A·source + b, source forgotten
+            segment(f"affine {number}", drain(mu, source, w=A, b=b, r=RATE)),  # μ = A·source + b, source decays
             segment(f"tanh {number}", tanh(alpha, lam, mu)),  # α = tanh μ
-            segment(f"forget {number}", decay(lam, r=RATE), decay(mu, r=RATE)),
+            segment(f"decay {number}", decay(lam, r=RATE), decay(mu, r=RATE)),
         ]
         source = alpha
     sizes = "-".join(str(n) for n in (inputs, *[len(b) for _, b in layers], len(readout)))

@@ -1,4 +1,4 @@
-"""Theorem 1 in a few lines: a formula, the plan for it, the program, what it promises and what is seen.
+"""Theorem 1 in a few lines: a formula, the plan for it, the program, what it promises, and the difference found.
 
 Run it with a formula and a tolerance of your own: `python examples/theorem1.py "exp(-x^2)*cos(5*y)" 1e-4`.
 """

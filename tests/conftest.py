@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from lazy import framework
+
 pytest_plugins = ["touched"]
 
 settings.register_profile("some", max_examples=15, derandomize=True, deadline=None)  # of a hundred: support/law.py
@@ -50,7 +52,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def seeded_torch() -> Iterator[None]:
     """For tests that make modules: the same weights in any order of tests."""
-    torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'integraph[torch]'")
+    torch = framework("torch")
     with torch.random.fork_rng():
         torch.manual_seed(7)
         yield

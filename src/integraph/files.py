@@ -26,7 +26,7 @@ def atomic(path: FilePath) -> Iterator[BinaryIO]:
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            raise ValueError("something that is not a file has this name")
+            raise ValueError("the path exists and is not a file")
         temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
         try:
             with temporary.open("xb") as file:

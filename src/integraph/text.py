@@ -1,4 +1,4 @@
-"""Text from outside, made fit to be shown: names in files, labels, paths, formulas.
+"""Text that is shown: names in files, labels, paths and formulas from outside, made visible; numbers with nouns.
 
 `clean` is used where text enters (the names of registers, the labels of segments and probes, the sources of programs,
 the nodes, names and notes of targets) and where it leaves in an error; `lines` where it leaves for a screen. What has
@@ -45,6 +45,12 @@ def joined(parts: Iterable[str], by: str, most: int) -> str:
     if len(some) > most:
         some[most // 2 : -(most // 2)] = [f"… {len(some) - 2 * (most // 2)} more …"]
     return by.join(some)
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 term`, `3,080 terms`, `2 boxes`."""
+    plural = "" if n == 1 else "es" if noun.endswith("x") else "s"
+    return f"{n:,} {noun}{plural}"
 
 
 def _visible(letter: str) -> str:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
-import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +12,13 @@ import pytest
 
 from integraph.certify.problem import Box
 from integraph.certify.search import cluster
-from integraph.certify.search.branch_and_bound import SearchResult, search
+from integraph.certify.search.branch_and_bound import search
 from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from lazy import Lazy, needs
 from slow import mostly_slow
 from toy_problems import Bumpy, Faulty, Slow, Waves
+from workers import killer, same
 
 pytestmark = needs("distributed")
 distributed = Lazy("distributed")
@@ -36,10 +33,6 @@ def scheduler() -> Iterator[str]:
         n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
     ) as running:
         yield running.scheduler_address
-
-
-def same(found: SearchResult, other: SearchResult) -> bool:
-    return dataclasses.replace(found, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
 
 
 @mostly_slow(
@@ -58,21 +51,9 @@ def test_the_same_tree_as_in_one_process(scheduler: str, problem: Waves, options
 
 @pytest.mark.slow
 def test_a_killed_worker_loses_no_box(scheduler: str, tmp_path: Path) -> None:
-    log, killed = tmp_path / "log", set()
-
-    def kill() -> None:
-        last = time.monotonic() + 30
-        while not killed and time.monotonic() < last:
-            for pid in {int(line) for line in log.read_text().split()} - {os.getpid()} if log.exists() else ():
-                killed.add(pid)
-                os.kill(pid, signal.SIGKILL)
-                break
-            time.sleep(0.05)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    found = search(Slow(0.005, str(log)), UNIT, gap=1e-3, scheduler=scheduler)
-    killer.join()
+    log = tmp_path / "log"
+    with killer(log, 1) as killed:
+        found = search(Slow(0.005, str(log)), UNIT, gap=1e-3, scheduler=scheduler)
     assert len(killed) == 1
     assert same(found, search(Slow(), UNIT, gap=1e-3, workers=1))
 

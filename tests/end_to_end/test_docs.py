@@ -14,7 +14,8 @@ from scipy import special
 import integraph
 from integraph import Registers, build, gadgets, program, segment
 from integraph.gadgets import Elementwise, Gadget
-from pages import PAGES, PAPER, ROOT, RUN, blocks, label, printed, run, unprinted
+from lazy import framework
+from pages import PAGES, PAPER, ROOT, RUN, arguments, blocks, label, printed, run, unprinted
 from slow import mostly_slow
 
 KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
@@ -41,7 +42,7 @@ def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
                 used |= {"onnx", "onnxscript"}
             assert used, "a block of py needs no extra: call it python"
             for name in sorted(used):
-                pytest.importorskip(name, reason=f"{name} is not installed")
+                framework(name)
             result = run(f"```python\n{block.code}```\n", tmp_path, warnings="default")  # those of the framework
             assert result.returncode == 0, result.stderr
 
@@ -75,9 +76,22 @@ def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
     assert "line 6: exit code 1" in result.stderr
 
 
+def test_commands_run_in_the_session_unless_they_need_a_shell(tmp_path: Path) -> None:
+    assert arguments('integraph eval a.integraph 0.3,0.8 "x; y" --box=-2,2  # why') == [
+        *("integraph", "eval", "a.integraph", "0.3,0.8", "x; y", "--box=-2,2")
+    ]
+    for line in ("true", "integraph info a | cat", "integraph info a > b", "integraph info $A", "integraph info 'a"):
+        assert arguments(line) is None
+    wrong = "```sh\nintegraph --version\nintegraph info missing.integraph\nintegraph --version\n```\n"
+    both = [run(text, tmp_path) for text in (wrong, wrong.replace("\n```\n", "\ntrue\n```\n"))]
+    assert [result.returncode for result in both] == [1, 1]
+    assert both[0].stdout == both[1].stdout != ""
+    assert all("line 2: exit code 2 from" in result.stderr for result in both)
+
+
 def test_some_pages_have_code() -> None:
     names = "api certificates engines extending functions gadgets graphs index mathematics networks"
-    howto = "formula black-box proof report"
+    howto = "formula black-box proof report verification-files"
     pages = {f"docs/{name}.md" for name in names.split()} | {f"docs/howto/{name}.md" for name in howto.split()}
     assert {label(page) for page in WITH_CODE} >= pages | {"README.md"}
     assert {label(page) for page in WITH_EXTRAS} >= {"docs/graphs.md", "docs/howto/pytorch.md"}

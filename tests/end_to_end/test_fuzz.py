@@ -15,6 +15,7 @@ from fuzz.formula import KIND, Case, oracle
 from fuzz.kind import FAILS, Absent, Outcome, known, load
 from fuzz.shrink import shrink
 from integraph import compile as compiled
+from lazy import framework
 
 SEED, FOREVER = 20, 600.0
 COUNTS = {"onnx": 120, "formula": 25, "network": 25, "torch": 8, "jax": 20}  # cases that take a few seconds
@@ -150,7 +151,7 @@ def test_details_that_differ_in_numbers_are_alike() -> None:
 
 
 def test_the_command_repeats_a_case(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
+    framework("onnxruntime")
+    framework("onnx")
     assert main(["--seed", "1", "--case", "onnx:1"]) in (0, 1)
     assert "helper.make_node" in capsys.readouterr().out

@@ -9,8 +9,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx")
-ort = pytest.importorskip("onnxruntime")
+from lazy import framework
+
+onnx = framework("onnx")
+ort = framework("onnxruntime")
 
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from onnx.reference.op_run import OpRun  # noqa: E402

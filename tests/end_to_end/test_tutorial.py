@@ -49,7 +49,7 @@ def test_every_block_is_run_or_compared(done: tuple[Path, str]) -> None:
 
 def test_another_output_would_be_noticed(done: tuple[Path, str]) -> None:
     for said, wrong in (
-        ("status    proved", "status    refuted"),
+        ("status            proved", "status            refuted"),
         ("W = 36", "W = 63"),
         ("0.351971468868", "0.351981468868"),
     ):

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from lazy import framework
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SETTINGS = ("--no-sandbox", "--disable-background-networking")
 LOCAL = ("file:", "data:", "blob:")
@@ -47,7 +49,7 @@ class Visit:
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A browser, or a test that is skipped and says why."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the extra 'browser' has it")
+    api = framework("playwright.sync_api")
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("no chromium is installed")

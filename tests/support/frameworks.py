@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from integraph import Network
 from integraph.targets.activations import NAMES
+from lazy import framework
 
 OPSET = 21  # the newest that onnxruntime is sure about
 Values = Callable[[np.ndarray], np.ndarray]
@@ -20,7 +20,7 @@ Values = Callable[[np.ndarray], np.ndarray]
 
 def to_torch(network: Network, folder: Path) -> tuple[Any, Values]:
     """A module with its own forward, for torch.export to trace."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch = framework("torch")
     functional = torch.nn.functional
     known: dict[str, Callable[[Any], Any]] = {
         "identity": lambda z: z,
@@ -61,7 +61,7 @@ def to_torch(network: Network, folder: Path) -> tuple[Any, Values]:
 
 def to_onnx(network: Network, folder: Path) -> tuple[Any, Values]:
     """A file; evaluated by onnx's own reference implementation, which has every operator in float64."""
-    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    onnx = framework("onnx")
     from onnx.reference import ReferenceEvaluator
 
     from onnx_models import Builder, _gelu_tanh, gemm
@@ -93,7 +93,7 @@ def to_onnx(network: Network, folder: Path) -> tuple[Any, Values]:
 
 def to_runtime(network: Network, folder: Path) -> tuple[Any, Values]:
     """A file, evaluated by onnxruntime."""
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    runtime = framework("onnxruntime")
     path, _ = to_onnx(network, folder)
     session = runtime.InferenceSession(path)
     return path, lambda x: session.run(None, {"x": x})[0]
@@ -101,7 +101,7 @@ def to_runtime(network: Network, folder: Path) -> tuple[Any, Values]:
 
 def to_sklearn(network: Network, folder: Path) -> tuple[Any, Values]:
     """A fitted MLPRegressor with other weights."""
-    networks = pytest.importorskip("sklearn.neural_network", reason="scikit-learn is not installed")
+    networks = framework("sklearn.neural_network")
     name = network.layers[0].activation
     known = {"tanh": "tanh", "sigmoid": "logistic", "relu": "relu", "identity": "identity"}
     model = networks.MLPRegressor(
@@ -118,9 +118,9 @@ def to_sklearn(network: Network, folder: Path) -> tuple[Any, Values]:
 
 def to_keras(network: Network, folder: Path, suffix: str = ".keras") -> tuple[Any, Values]:
     """A file that Keras wrote, evaluated by Keras on its torch backend."""
-    pytest.importorskip("torch", reason="PyTorch, the backend of Keras, is not installed")
+    framework("torch")
     os.environ.setdefault("KERAS_BACKEND", "torch")
-    keras = pytest.importorskip("keras", reason="Keras is not installed")
+    keras = framework("keras")
     from keras_models import outputs, precision, save
 
     names = {"exp": "exponential", "identity": "linear"}

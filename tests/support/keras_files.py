@@ -27,7 +27,7 @@ def configuration(functional: bool = False) -> Config:
         {"class_name": "Dense", "config": {"name": "second", "units": 2, "activation": "linear", "use_bias": True}},
         {"class_name": "LeakyReLU", "config": {"name": "leak", "negative_slope": 0.1}},
         {"class_name": "Rescaling", "config": {"name": "scale", "scale": 2.0, "offset": 1.0}},
-        {"class_name": "Reshape", "config": {"name": "shape", "target_shape": [2, -1]}},
+        {"class_name": "Reshape", "config": {"name": "shape", "trainable": True, "target_shape": [2, -1]}},
         {"class_name": "Normalization", "config": {"name": "norm", "axis": [-1], "mean": [0.0], "variance": [1.0]}},
     ]
     config: Config = {"name": "net", "layers": layers}
@@ -63,4 +63,15 @@ def archive(path: Path, config: Any = None, h5: bytes | None = None, **more: Any
         file.writestr("metadata.json", "{}")
         file.writestr("config.json", text)
         file.writestr("model.weights.h5", weights() if h5 is None else h5)
+    return path
+
+
+def legacy(path: Path, change: Callable[[Any], Any] = lambda root: None, config: Any = None) -> Path:
+    """The same net as .h5 has it."""
+    with h5py.File(path, "w") as root:
+        root.attrs["model_config"] = json.dumps(config or configuration())
+        for name, shape in zip(("first", "second"), KERNELS.values(), strict=True):
+            root[f"model_weights/{name}/{name}/kernel"] = np.full(shape, 0.5)
+            root[f"model_weights/{name}/{name}/bias"] = np.arange(float(shape[1]))
+        change(root)
     return path

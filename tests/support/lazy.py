@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,14 +15,24 @@ REASONS = {  # why a test is skipped
     "keras": "needs Keras: pip install 'integraph[oracles]'",
     "onnx": "needs onnx: pip install 'integraph[onnx]'",
     "onnxruntime": "needs onnxruntime: pip install 'integraph[oracles]'",
+    "onnxscript": "needs onnxscript, torch's exporter: pip install 'integraph[oracles]'",
+    "playwright": "needs Playwright: pip install 'integraph[browser]'",
     "sklearn": "needs scikit-learn: pip install 'integraph[sklearn]'",
     "sympy": "needs sympy: pip install 'integraph[sympy]'",
     "torch": "needs PyTorch: pip install 'integraph[torch]'",
 }
 
 
+def framework(name: str) -> Any:
+    """A module of a framework, or the test is skipped."""
+    return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+
+
 class Lazy:
-    """A module by its name. The test that asks for an attribute of it is skipped where it is not installed."""
+    """A module by its name. The test that asks for an attribute of it is skipped where its framework is not installed.
+
+    What the package itself needs is no framework: without it the test fails.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -29,8 +40,8 @@ class Lazy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # pytest asks everything whether it is a test
             raise AttributeError(name)
-        module = pytest.importorskip(self._name, reason=REASONS.get(self._name.partition(".")[0]))
-        return getattr(module, name)
+        optional = self._name.partition(".")[0] in REASONS
+        return getattr(framework(self._name) if optional else import_module(self._name), name)
 
 
 def needs(name: str) -> pytest.MarkDecorator:

@@ -36,3 +36,8 @@ def points(box: Floats, count: int, seed: int = 0) -> Floats:
     low, high = box.T
     corners = np.where(rng.integers(0, 2, (min(2 ** len(box), 32), len(box))), high, low)
     return np.concatenate([low + (high - low) * rng.uniform(size=(count, len(box))), corners])
+
+
+def agree(network: Network, want: Floats, X: Floats, tolerance: float = 1e-12) -> None:
+    """The network computes these values at X, relative to the largest of them or 1."""
+    assert np.abs(network(X) - want).max() <= tolerance * max(1.0, np.abs(want).max())

@@ -12,6 +12,7 @@ from onnx import helper
 
 from integraph.frontends.onnx import read_graph
 from integraph.targets.graph import Graph
+from lazy import framework
 from onnx_models import ACTIVATIONS, Builder, reference
 
 Build = Callable[[Builder], str | tuple[str, ...]]
@@ -31,7 +32,7 @@ def model(build: Build, shape: tuple[int | str, ...] = (1, 3), opset: int = 17, 
 
 def runtime(model: Any, x: Any) -> list[Any] | None:
     """What onnxruntime says without fusing anything, or None if it has no kernel of this type."""
-    ort = pytest.importorskip("onnxruntime", reason="compares with onnxruntime")
+    ort = framework("onnxruntime")
     if x.dtype == np.float64 and any(node.op_type == "Gelu" for node in model.graph.node):
         return None  # it has it as a function with constants of float32
     ort.set_default_logger_severity(4)

@@ -1,7 +1,8 @@
 """The pages of the documentation as something that can be run: their blocks of code, in order, in one clean folder.
 
     ```python   runs; all of a page share their names, as if typed into one session
-    ```sh       runs in bash, with the installed `integraph` first on the path; must succeed
+    ```sh       runs, and must succeed: lines of plain `integraph …` in the session itself, which is quick; a block with
+                any other line in bash, with the installed `integraph` first on the path
     ```text     is what the code before it printed, or a part of that
     ```py       needs an extra: test_docs runs it where the extra is installed
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +100,38 @@ def alike(word: str, other: str) -> bool:
         return word == other
 
 
+def arguments(line: str) -> list[str] | None:
+    """The words of a plain `integraph …`; None where a shell must read the line."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)  # pipes and the like are words of their own
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError:  # a quotation that goes on
+        return None
+    needs_shell = any(set(word) <= set("();<>|&") or "$" in word for word in words)
+    return words if words[:1] == ["integraph"] and not needs_shell else None
+
+
+def shell(code: str) -> int:
+    """Runs lines up to the first that fails, and gives its exit code."""
+    calls = [arguments(line) for line in code.splitlines()]
+    if None in calls:
+        return subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=False).returncode
+    return next(filter(None, map(command, calls)), 0)
+
+
+def command(words: list[str]) -> int:
+    """Runs `integraph …` in this process and gives its exit code."""
+    from integraph.cli.app import main  # a page without commands does not import it
+
+    sys.argv = words
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
 def session(page: str) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(Path(page).read_text()):
@@ -105,9 +139,9 @@ def session(page: str) -> None:
             continue
         print(MARK, end="", flush=True)
         if block.kind == "sh":
-            done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.code], check=False)
-            if done.returncode:
-                sys.exit(f"line {block.line}: exit code {done.returncode} from\n{block.code}")
+            code = shell(block.code)
+            if code:
+                sys.exit(f"line {block.line}: exit code {code} from\n{block.code}")
         else:
             exec(compile("\n" * (block.line - 1) + block.code, page, "exec"), names)
         sys.stdout.flush()

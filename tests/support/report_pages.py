@@ -1,4 +1,4 @@
-"""Pictures of every kind, made by hand, and names that would like to be code."""
+"""Pictures of every kind, made by hand, names that would like to be code, and a program of one segment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from integraph import Program, Registers, build, segment
+from integraph.gadgets import affine
 from integraph.plot.picture import (
     DASHED,
     LINE,
@@ -27,6 +29,31 @@ HOSTILE = (
     "</script><script>window.hit = 1; alert(1)</script><img src=x onerror='window.hit = 2'>"
     "<a href='https://example.org'>&lt;b&gt;</a> %{x} $\\alpha$ \u2028\u2029 </style><!-- ]]>"
 )
+
+
+def everything(name: str = "curve") -> Picture:
+    """All marks, and two frames."""
+    x = np.linspace(0.0, 1.0, 11)
+    gap = np.where(x == 0.5, np.nan, 1 + x)
+    styles = tuple(
+        Curve(x, gap + n, f"{name} {n}", n, style) for n, style in enumerate(("line", DASHED, STEPS, POINTS))
+    )
+    z = np.add.outer(x, -2 * x)
+    z[3, 4] = np.nan
+    panels = (
+        Panel(name, name, name, styles, (Span(0.0, 0.5, name), Span(0.5, 1.0, name)), (Level(2.0, name),), log_y=True),
+        Panel(name, "x", "y", (Heat(x, x, z, name, diverging=True),)),
+        Panel(name, "", "", (Bars((name, "b", "c"), np.array([1.0, np.nan, 2.0]), name),), legend=False),
+        Panel(name, "", "", styles, matrix=True, x_ticks=((0.0, name), (1.0, "one")), y_ticks=((0.0, name), (3.0, ""))),
+    )
+    nothing = Panel("", "", "", (Curve(np.zeros(0), np.zeros(0), name),))
+    return Picture("all", name, "", (Frame("first", panels), Frame("second", (nothing,) * 4)), "frame")
+
+
+def identity(source: str = "gadgets") -> Program:
+    r = Registers()
+    x, z = r.inputs("x", 1), r.new("z", 1)
+    return build(r, [segment("copy", affine(z, x, w=1.0))], z, source=source)
 
 
 def curves(name: str = "source", label: str = "promised ≤ 1e-06") -> Picture:

@@ -8,9 +8,9 @@ import sys
 import warnings
 from pathlib import Path
 
+import pexpect
 import pytest
 
-pexpect = pytest.importorskip("pexpect", reason="needs pexpect: pip install 'integraph[dev]'")
 if not hasattr(pexpect, "spawn"):
     pytest.skip("needs a terminal as POSIX has them", allow_module_level=True)
 

@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from integraph.numbers.arb.conversion import above, box, largest, precision, sma
 Pair = tuple[float, float]
 
 
-class _Balls:
+class _Balls(ABC):
     """Values on balls; a box is enclosed as it comes, with all that this overestimates."""
 
     quantities = 1
 
+    @abstractmethod
     def values(self, x: list[arb]) -> list[arb]:
-        raise NotImplementedError
+        """Of the quantities."""
 
     def upper(self, where: Box, bits: int) -> tuple[float, ...]:
         with precision(bits):
@@ -113,14 +115,14 @@ class Pole(_Balls):
 
 
 @dataclass
-class Stated(_Balls):
+class Stated:
     """Bounds as they are given, whatever the box; values x."""
 
     said: tuple[float, ...]
     raises: str = ""
 
     @property
-    def quantities(self) -> int:  # type: ignore[override]
+    def quantities(self) -> int:
         return len(self.said)
 
     def upper(self, where: Box, bits: int) -> tuple[float, ...]:

@@ -99,7 +99,7 @@ def test_a_segment_too_short_for_the_clock() -> None:
     x, z = r.inputs("x", 1), r.new("z", 1)
     program = build(r, [segment("a", affine(z, x), duration=1e16), segment("b", affine(z, x, w=1e18))], z)
     assert program([1.0])[0] == pytest.approx(1.01e18)
-    with pytest.raises(IntegraphError, match="too short for a clock"):
+    with pytest.raises(IntegraphError, match="too short for times"):
         program.trajectory([1.0])
 
 

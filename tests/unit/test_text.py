@@ -24,9 +24,10 @@ from integraph.program import Probe, storage
 from integraph.program.schema import encode
 from integraph.targets import from_layers
 from integraph.targets.graph_builder import Builder
-from integraph.text import NAME, DistinctNames, clean, lines
+from integraph.text import NAME, DistinctNames, clean, counted, lines
 from keras_files import archive, configuration
 from law import examples
+from lazy import framework
 from slow import mostly_slow
 
 LONGEST = 1200  # characters of a line that is printed
@@ -165,7 +166,7 @@ WHOLE = [name for name in HOSTILE if "\ud800" not in name]  # no protobuf holds 
 
 @mostly_slow("name", WHOLE, quick=4, ids=range(len(WHOLE)))
 def test_onnx(tmp_path: Path, name: str) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx")
+    onnx = framework("onnx")
     helper = onnx.helper
     double = onnx.TensorProto.DOUBLE
 
@@ -198,7 +199,7 @@ def test_onnx(tmp_path: Path, name: str) -> None:
 
 
 def test_onnx_names_that_are_no_text() -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx")
+    onnx = framework("onnx")
     helper, double = onnx.helper, onnx.TensorProto.DOUBLE
     ends = [helper.make_tensor_value_info(end, double, (1, 2)) for end in ("xxxx", "yyyy")]
     for op in ("Tanh", "Oops"):
@@ -259,7 +260,7 @@ def test_a_tab_in_a_formula_is_a_space() -> None:
 
 
 def test_sympy() -> None:
-    sympy = pytest.importorskip("sympy", reason="needs sympy")
+    sympy = framework("sympy")
     for name in HOSTILE:
         try:
             program = integraph.compile(sympy.Symbol(name) * sympy.Symbol("y") + 1)
@@ -270,7 +271,7 @@ def test_sympy() -> None:
 
 
 def test_jax() -> None:
-    jnp = pytest.importorskip("jax.numpy", reason="needs jax")
+    jnp = framework("jax.numpy")
     whole = ALL.replace("\ud800", "")  # jax stumbles over halves of characters
 
     def f(x: Any) -> Any:
@@ -325,6 +326,11 @@ def test_certificates(tmp_path: Path) -> None:
     evil = replace(program, source=ALL)
     proof = integraph.certify(evil, "x*y")
     check(str(proof), repr(proof), str(proof.certificate), proof._repr_html_())
+
+
+def test_numbers_with_nouns() -> None:
+    assert [counted(n, "term") for n in (0, 1, 3080)] == ["0 terms", "1 term", "3,080 terms"]
+    assert [counted(n, "box") for n in (1, 2)] == ["1 box", "2 boxes"]
 
 
 def test_errors_keep_their_lines_and_parts() -> None:

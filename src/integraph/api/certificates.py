@@ -63,7 +63,7 @@ def certify(
     _fits(program, target)
     if workers is not None and scheduler is not None:
         raise UsageError(
-            f"they are of this machine, and the scheduler {scheduler!r} has its own: give one of them",
+            f"workers are processes of this machine, and the scheduler {scheduler!r} has its own: give one of the two",
             argument="workers",
             value=workers,
         )
@@ -117,15 +117,15 @@ def enclose(
     _whole("bits", bits, 2, 4096)
     if program.bits > DOUBLE:
         raise UsageError(
-            f"the flow needs {program.bits} bits, and float64 stores its controls to 53: certify proves such programs, "
-            "and nothing can be enclosed that is not stored"
+            f"the flow needs {program.bits} bits, but its controls are stored in 53, so nothing can be enclosed: "
+            "certify proves such programs, and method='lean' needs no more than 53"
         )
     domain = _box(program, box)
     try:
         low, high = run(program, domain.low, domain.high, engine, bits)
     except Unprovable as why:
         wide = "; divide the box" if isinstance(why, PrecisionTooLow) and domain.low != domain.high else ""
-        raise UsageError(f"the outputs are not known: {why}{wide}") from None
+        raise UsageError(f"the outputs cannot be enclosed: {why}{wide}") from None
     return np.asarray(low), np.asarray(high)
 
 
@@ -146,7 +146,7 @@ def graph_refused(name: str) -> UsageError:
     """For whoever wants a graph to be proved."""
     return UsageError(
         f"{name} is a graph, and graphs are not proved yet: formulas are, and networks compiled by Theorem 2. "
-        "integraph.enclose bounds what the program puts out"
+        "integraph.enclose bounds the outputs of the program"
     )
 
 
@@ -163,7 +163,7 @@ def _target(source: Any, program: Program) -> Network | Function:
 def _fits(program: Program, target: Network | Function) -> None:
     shapes = [f"{thing.inputs} → {thing.outputs}" for thing in (program, target)]
     if shapes[0] != shapes[1]:
-        raise UsageError(f"the program maps {shapes[0]}, the source {shapes[1]}: it was not compiled from it")
+        raise UsageError(f"the program maps {shapes[0]}, the source {shapes[1]}: give what it was compiled from")
 
 
 def _starts(program: Program, target: Network | Function, box: Box) -> list[tuple[float, ...]]:

@@ -27,6 +27,7 @@ from integraph.program.summary import above
 from integraph.targets import Function, Layer, Network
 from integraph.targets.graph import Graph
 from integraph.targets.graph_conversion import to_graph
+from integraph.text import counted
 
 MEMORY = 50_000_000  # numbers held at once: 400 MB
 EPSILON = float(np.finfo(np.float64).eps)
@@ -95,7 +96,7 @@ class Comparison:
         lines = [header, *(_cells(row) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        many = f"{self.inputs:,} input{'s' * (self.inputs != 1)}"
+        many = counted(self.inputs, "input")
         sentence = f"{many}: the largest difference is {self.largest:.3g}, at {self.worst.label}"
         usual = max(self.promised, EPSILON * max(1.0, abs(self.worst.network)) * 1e3)
         begins = "" if self.largest <= usual else f"; it grows most at {self.origin.label}"

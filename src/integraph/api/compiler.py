@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from integraph.api.graphs import as_graph
-from integraph.api.planning import as_function
+from integraph.api.planning import as_function, call_limit
 from integraph.constructions.graph.construction import exact
 from integraph.constructions.theorem1.construction import sobolev
-from integraph.constructions.theorem1.task import task
+from integraph.constructions.theorem1.task import task, with_surrogate
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import UsageError
-from integraph.frontends import ReadOptions, Target, Variables, read
+from integraph.frontends import Inputs, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.python.callables import Derivative
 from integraph.program import Domain, Program
 from integraph.program.box import interval
@@ -42,35 +40,48 @@ def compile(
     gamma: float | None = None,
     norm: float | None = None,
     variables: Variables = None,
-    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    inputs: Inputs = None,
     derivatives: Derivative | None = None,
+    max_calls: int | None = None,
 ) -> Program:
     """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input of the box.
 
-    `box` is one pair (low, high), or one for each input; [0, 1]^d unless given. `horizon` is T; it is D, one unit of
+    `box` is one pair (low, high), or one for each input; unless given, what the file of a network names (.nnet), else
+    [0, 1]^d. `horizon` is T; it is D, one unit of
     time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
 
-    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file that is no plain
-    feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only
-    with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used
-    again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs
-    the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
+    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file, a Keras file or model
+    or a PyTorch module that is no plain feedforward net (a module with `inputs`, the shape of one input without the
+    batch axis, where its weights do not tell it: `inputs=(1, 28, 28)`), a function written in jax.numpy (with `inputs`,
+    and the extra "jax"). Nothing is approximated; only with a tolerance abs, min, max, ReLU and roots of what can be 0
+    are smoothed. `free` says how registers are used again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r,
+    within the tolerance), or "auto", whatever needs the fewest. Where ln and powers get a positive argument is proved
+    on the box, or else checked at every evaluation.
 
-    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, a PyTorch module or a
-    scikit-learn MLP. `method="narrow"` has W = 3·max(W̃, d), D = 3·D̃, decay rates as small as `bound="tight"` allows or
-    as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two segments a layer, all
-    registers kept, or used again after they were cleaned (`free="clean"`) or decayed (`free="decay"`).
+    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), a file of ONNX, Keras or a verification tool
+    (.nnet, .yml, .mat, text of POLAR), a PyTorch module, a Keras model or a scikit-learn MLP. `method="narrow"` is the
+    paper's construction, which uses registers again after they decayed: W = 3·max(W̃, d), D = 3·D̃, decay rates as
+    small as `bound="tight"` allows or as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for
+    ReLU, two segments a layer, all registers kept, or used again after they were cleaned (`free="clean"`) or decayed
+    (`free="decay"`).
 
     **Functions** (Theorem 1): a Python function (with `derivatives`, if there are any), a table of derivatives, or what
-    is a graph too. `method` is "lean", "remark" or "paper". `order` is n, `width` the largest W; the planner chooses
-    what is not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only
-    seen, unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs`
-    says how many a single parameter holds.
+    is a graph too. `method` is "lean" (our construction, with far fewer registers and segments than the paper's),
+    "paper" (as printed; it runs in more bits than float64 has) or "remark" (the paper's, changed as the remark after
+    its Lemma 2 suggests, so that float64 suffices). `order` is n, `width` the largest W; the planner chooses what is
+    not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only sampled,
+    unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs` says
+    how many a single parameter holds. A Python function is called at as few points as will do, at most
+    `max_calls` (20 000 unless given, no limit with `norm`).
     """
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
-    smooth = {"order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives}
+    smooth = {
+        "order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives,
+        "max_calls": max_calls,
+    }  # fmt: skip
     target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
+    box = domain(target, box)
     chosen = method or _method(target, smooth)
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
@@ -86,15 +97,15 @@ def compile(
         if gamma is not None and chosen == "lean":
             raise UsageError("γ is for method='paper' and 'remark': leave it out", argument="gamma", value=gamma)
         f, cube = as_function(target, box)
-        program = sobolev(
-            task(
-                f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
-                gamma=0.5 if gamma is None else gamma, norm=norm,
-            )
+        asked = task(
+            f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
+            gamma=0.5 if gamma is None else gamma, norm=norm,
         )  # fmt: skip
+        with call_limit(f, max_calls):
+            program = sobolev(with_surrogate(asked))
     if program.box is None:
         made = interval(box, program.inputs)
-        program = replace(program, domain=Domain(made.low, made.high))
+        program = program.annotate(domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)
 
 

@@ -27,7 +27,7 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     if source is None:
         remembered = recalled(program)
         if remembered is None:
-            raise UsageError(f"the program does not say all of its source ({program.source!r}): give it")
+            raise UsageError(f"the program does not store its whole source ({program.source!r}): give the source too")
         return remembered
     if kind_of(source) is not SourceKind.PYTHON:
         return read(source, options)

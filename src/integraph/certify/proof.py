@@ -21,6 +21,7 @@ from integraph.program import Program
 from integraph.program.notebook import table
 from integraph.program.summary import above, named_box
 from integraph.targets import Function, Network
+from integraph.text import counted
 
 LOOKING = 0.25  # of the time that is left, to look for a large difference
 LAST = 0.1  # of the time budget, for a bound, however long float64 took to say where to look
@@ -34,8 +35,9 @@ class Proof:
     """`status` is proved, refuted or unknown: whether |target − program| ≤ eps for every x of the box.
 
     lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is the bound of
-    the construction, `proven` is upper, `seen` the largest difference found. Without a certificate nothing is
-    proved, and `reason` says why. `stopped` is how the search ended, `stopped.message` says it in a sentence.
+    the construction, `proven` is upper, `seen` is the largest difference found, by samples and a local search. Without
+    a certificate nothing is proved, and `reason` says why. `stopped` is how the search ended, and
+    `stopped.message` says it in a sentence.
     """
 
     status: str
@@ -60,7 +62,7 @@ class Proof:
         return self.upper
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<10}{text}" for name, text in self._rows())
+        return "\n".join(f"{name:<18}{text}" for name, text in self._rows())
 
     def _repr_html_(self) -> str:
         return table("Proof", self._rows())
@@ -73,17 +75,17 @@ class Proof:
             ("asked", self._asked()),
             ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
             ("proven", f"≤ {above(self.upper)}" if math.isfinite(self.upper) else "nothing"),
-            ("seen", "nothing" if self.seen is None else f"{self.seen:.4g}{_where(self.point)}"),
+            ("difference found", "none" if self.seen is None else f"{self.seen:.4g}{_where(self.point)}"),
         ]
         if self.boxes:
-            work = f"{self.boxes} box{'es' * (self.boxes != 1)}, {self.precision} bits, {self.seconds:.2g} s"
+            work = f"{counted(self.boxes, 'box')}, {self.precision} bits, {self.seconds:.2g} s"
             rows += [("work", work), *(("assumed", text) for text in self.assumed)]
         return rows
 
     def _asked(self) -> str:
         parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]
         if self.gap is not None:
-            parts.append(f"within {100 * self.gap:.3g} % of what is there")
+            parts.append(f"within {100 * self.gap:.3g} % of the difference found")
         return ", ".join(parts) or "nothing"
 
 

@@ -9,11 +9,12 @@ import typer
 
 from integraph.cli.commands import bench, certify, compare, compile, evaluate, paper, plan, report, trace
 from integraph.cli.commands import info as showing
-from integraph.cli.output import GOOD, INTERRUPTED, MISUSE, ParserError, fail, telling
+from integraph.cli.output import GOOD, INTERRUPTED, MISUSE, Group, ParserError, fail, telling
 from integraph.cli.terminal import prepare
 
 app = typer.Typer(
     name="integraph",
+    cls=Group,
     help="Compile formulas, functions and trained networks into quadratic neural ODEs, and prove their error bounds.",
     epilog='Start with: integraph compile "sin(3*x)*exp(-y)"   ·   integraph paper   ·   integraph COMMAND --help',
     invoke_without_command=True,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from integraph.cli.terminal import waiting
 from integraph.errors import FileError
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.numbers.arrays import Floats
@@ -82,8 +83,6 @@ def _separator(line: str) -> str | None:
 
 def _header(words: list[str], names: tuple[str, ...], where: str) -> tuple[list[int] | None, tuple[str, ...]]:
     """In which column each input is, if this is a header, a line of words; and a warning if it names none of them."""
-    from integraph.program.wording import counted
-
     if not words or any(not word or _value(word) is not None for word in words):
         return None, ()
     if len(words) != len(names):
@@ -116,8 +115,6 @@ def _numbers(lines: list[str], separator: str | None, names: tuple[str, ...], wh
 
 def _fault(lines: list[str], separator: str | None, names: tuple[str, ...], where: str, first: int) -> str | None:
     """The first thing that is wrong, in words."""
-    from integraph.program.wording import counted
-
     for number, line in enumerate(lines, first):
         if _empty(line):
             continue
@@ -150,6 +147,4 @@ def _value(field: str) -> float | None:
 
 
 def _inputs(names: tuple[str, ...]) -> str:
-    from integraph.program.wording import counted
-
     return f"{counted(len(names), 'input')}: {', '.join(names[:6])}{', …' * (len(names) > 6)}"

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 SOURCE = (
-    'What to compile: a formula ("sin(3*x)*exp(-y)"), an .onnx, .keras or .h5 file, or module:name, a Python function, '
-    "a torch module or an estimator in a module that can be imported from here (its code runs)."
+    'What to compile: a formula ("sin(3*x)*exp(-y)"), an .onnx, .keras, .h5, .nnet, .yml or .mat file, or module:name, '
+    "a Python function, a torch module or an estimator in a module that can be imported from here (its code runs)."
 )
 TABLE = (
     "Read points from a file: .npy, or text with one point on each line. If a header names the inputs, columns are "
@@ -57,14 +57,17 @@ Eps = Annotated[
 Box = Annotated[
     str | None,
     typer.Option(
-        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: 0,1.",
+        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: that of a .nnet "
+        "file, else 0,1.",
         metavar="BOX",
     ),
 ]
 Method = Annotated[
     str | None,
     typer.Option(
-        help="exact, lean, remark or paper for functions; narrow or wide for networks. Default: chosen by the source.",
+        help="exact, for formulas and graphs. By Theorem 1, for functions: lean (our construction, small), paper (as "
+        "printed, beyond float64) or remark (the paper's variant for float64). By Theorem 2, for networks: narrow (few "
+        "registers, used again) or wide (exact). Default: what fits the source.",
         metavar="METHOD",
         autocompletion=among("exact", "lean", "remark", "paper", "narrow", "wide"),
     ),
@@ -90,7 +93,18 @@ Free = Annotated[
 Variables = Annotated[
     str | None, typer.Option(help="Inputs of a formula, in order: x,y. Default: sorted by name.", metavar="NAMES")
 ]
-Inputs = Annotated[int | None, typer.Option(help="Number of inputs of a Python function, if it cannot be inferred.")]
+Inputs = Annotated[
+    str | None,
+    typer.Option(
+        help="Number of inputs of a Python function, if it cannot be inferred; of a torch module also the shape of one "
+        "input without the batch axis: 1,28,28, or the shapes of several: '16,32;8,32'.",
+        metavar="N",
+    ),
+]
+MaxCalls = Annotated[
+    int | None,
+    typer.Option(help="At how many points a Python function may be called. Default: 20000.", metavar="NUMBER"),
+]
 Engine = Annotated[
     str | None,
     typer.Option(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from integraph.cli.terminal import put, remark, silence
@@ -48,7 +48,24 @@ class Answer:
     hint: str = ""  # what a person may want to do next
 
 
-class Command(TyperCommand):
+class Untyped:
+    """Help without a type beside flags, which take no value, and without braces around arguments in the usage."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for flag in (param for param in params if getattr(param, "is_flag", False)):
+            flag.metavar = ""
+        return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]  # type: ignore[misc]
+
+
+class Group(Untyped, TyperGroup):
+    """The command itself."""
+
+
+class Command(Untyped, TyperCommand):
     """A command whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -65,6 +82,8 @@ def command(
     """A command with `--json` and `--debug`; its answer is printed, its errors are explained."""
 
     def register(function: Callable[..., Answer]) -> Callable[..., Answer]:
+        options = option_names(function)
+
         @functools.wraps(function)
         def run(**arguments: Any) -> None:
             as_json, debug = arguments.pop("json"), arguments.pop("debug")
@@ -78,7 +97,6 @@ def command(
         own += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False) for name in SHARED]
         typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
-        options = {parameter.name: _option(parameter) for parameter in typed}
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
         app.command(name, cls=Command, rich_help_panel=panel)(run)
         return function
@@ -86,13 +104,17 @@ def command(
     return register
 
 
-def _option(parameter: inspect.Parameter) -> str:
-    """What a parameter of a word is called at the prompt: `--eps`, or SOURCE."""
-    info = parameter.annotation.__metadata__[0]
+def option_names(function: Callable[..., Answer]) -> dict[str, str]:
+    """What the parameters of a command are called at the prompt: `--eps`, or SOURCE."""
+    hints = get_type_hints(function, include_extras=True)
+    return {name: _option(name, hints[name].__metadata__[0]) for name in inspect.signature(function).parameters}
+
+
+def _option(parameter: str, info: Any) -> str:
     if isinstance(info, ArgumentInfo):
-        return info.metavar or parameter.name.upper()
+        return info.metavar or parameter.upper()
     names = [name for name in (info.default, *(info.param_decls or ())) if isinstance(name, str) and name[:2] == "--"]
-    return names[0] if names else f"--{parameter.name}"
+    return names[0] if names else f"--{parameter.replace('_', '-')}"
 
 
 @contextmanager
@@ -140,7 +162,7 @@ def _verdict(
         broken = isinstance(why, OSError) and why.errno in MACHINE  # a full disk is nobody's misuse
         option = options.get(error.argument)
         more = {} if option is None else {"option": option}
-        return kind, _said(error, option), FAILED if broken else MISUSE, more
+        return kind, error_message(error, options), FAILED if broken else MISUSE, more
     if isinstance(error, MemoryError):
         return kind, f"there is not enough memory for this: {str(error) or 'ask for less at once'}", FAILED, {}
     if isinstance(error, OSError):
@@ -149,14 +171,15 @@ def _verdict(
     return "InternalError", f"{kind}: {error}{hint}", FAILED, {}
 
 
-def _said(error: IntegraphError, option: str | None) -> str:
-    """The message, with the name that its argument has at the prompt."""
+def error_message(error: IntegraphError, options: Mapping[str, str]) -> str:
+    """What an error says, with the name that its argument has at the prompt."""
+    option = options.get(error.argument)
     if option is None:
         return str(error)
-    message = "\n".join(error.args)
+    said = "\n".join(error.args)
     if isinstance(error, UsageError) and error.value is not None:
-        return f"{option} {error.value}: {message}"
-    return f"{message} ({option})"
+        return f"{option} {error.value}: {said}"
+    return f"{said} ({option})"
 
 
 def fail(kind: str, message: str, code: int, as_json: bool, **more: Any) -> NoReturn:

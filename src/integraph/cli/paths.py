@@ -33,7 +33,7 @@ PROGRAM = FileKind("a program", (".integraph", ".safetensors"), b'{"__metadata__
 PROOF = FileKind("a proof", (".json",), b'{"format":"integraph certificate"')
 PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
 TABLE = FileKind("a table", (".csv", ".npy"))
-NETWORKS = (".onnx", ".keras", ".h5", ".hdf5")
+NETWORKS = (".onnx", ".keras", ".h5", ".hdf5", ".nnet", ".yml", ".yaml", ".mat")
 START = 1024  # bytes of a file by which it is known
 
 
@@ -99,11 +99,11 @@ def output(path: Path, kind: FileKind, option: str, inputs: Iterable[Path | None
     if not target.is_file():
         raise UsageError(f"{option} {path}: this is a pipe or a device, name a file")
     if any(other is not None and is_there(other) and target.samefile(other) for other in inputs):
-        raise UsageError(f"{option} {path}: this is what is read, it would be lost: choose another name")
+        raise UsageError(f"{option} {path}: this is the file to read, which would be overwritten: choose another name")
     start = _start(target)
     if kind.mark and start and not kind.ours(start):
         raise UsageError(
-            f"{option} {path}: there is a file that is not {kind.name}, and it would be lost: choose another name, or "
+            f"{option} {path}: this file is not {kind.name}, and would be overwritten: choose another name, or "
             "remove it"
         )
     return target

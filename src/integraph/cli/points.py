@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from integraph.cli.paths import refuse_pipe
 from integraph.errors import FileError, IntegraphError, UsageError
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -42,8 +43,6 @@ def input_names(program: Program) -> tuple[str, ...]:
 def from_arguments(words: list[str], names: tuple[str, ...]) -> Floats:
     """`0.3 0.8` is one point of two inputs, `0.3,0.8 0.1,0.2` are two; with one input every number is a point."""
     import numpy as np
-
-    from integraph.program.wording import counted
 
     d = len(names)
     if d > 1 and not any("," in word for word in words):
@@ -84,13 +83,15 @@ def _npy(path: Path, start: bytes, names: tuple[str, ...]) -> Floats:
     from integraph.program.engine import batch_of
 
     if not start.startswith(NUMPY):
-        raise FileError(f"{path}: this is no .npy file ({'it is empty' if not start else 'it begins otherwise'})")
+        raise FileError(
+            f"{path}: this is no .npy file ({'it is empty' if not start else 'its first bytes are others'})"
+        )
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)  # a header that lies about its size is found out
     except (ValueError, OSError, EOFError, OverflowError, MemoryError) as error:
         raise FileError(f"{path}: truncated, or not an array of numbers ({error}): {WRITTEN}") from None
     if array.dtype.kind not in "biuf":
-        raise FileError(f"{path}: its elements are {array.dtype}, needed are real numbers: {WRITTEN}")
+        raise FileError(f"{path}: its elements are {array.dtype}, not real numbers: {WRITTEN}")
     try:
         table = batch_of(np.array(array, np.float64), len(names))
     except IntegraphError as error:

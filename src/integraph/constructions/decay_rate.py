@@ -12,7 +12,7 @@ from collections.abc import Callable
 from integraph.constructions.theorem2.budget import Parts
 
 LARGEST_RATE = 700.0  # e^−700 is almost nothing
-FORGET = 40.0  # e^−40 = 4e−18
+DECAY_RATE = 40.0  # leaves e^−40 = 4e−18 of a register: less than float64 resolves
 GUESSES, NEAR = 4, 2e-3  # how often, and how near to the guess it is looked
 
 
@@ -65,7 +65,7 @@ class RateSearch:
 
 def smallest(error: Callable[[float], Parts], eps: float) -> tuple[float, Parts] | None:
     """The rate, to a hundredth, and the whole budget there, which is at most ε; None if there is none."""
-    rates, low, high = RateSearch(error, eps), 0.0, FORGET
+    rates, low, high = RateSearch(error, eps), 0.0, DECAY_RATE
     while not rates.within(high):
         if high >= LARGEST_RATE:
             return None

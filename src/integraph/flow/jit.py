@@ -36,13 +36,16 @@ def cached_njit(**options: Any) -> Callable[[Function], Function]:
 
 @cache
 def fingerprint(module: str) -> str:
-    """Of the sources of a module and of all that it imports from, as far as they can be compiled."""
+    """Of the sources of a module and of all that it imports from, as far as they can be compiled.
+
+    An import inside a function does not count: whether that module is loaded depends on what ran before.
+    """
     sources: dict[str, str] = {}
     todo = [module]
     while todo:
         name = todo.pop()
         if name not in sources and name in sys.modules and name.startswith(COMPILED):
             sources[name] = inspect.getsource(sys.modules[name])
-            nodes = [node for node in ast.walk(ast.parse(sources[name])) if isinstance(node, ast.ImportFrom)]
+            nodes = [node for node in ast.parse(sources[name]).body if isinstance(node, ast.ImportFrom)]
             todo += [part for n in nodes for part in (n.module or "", *(f"{n.module}.{one.name}" for one in n.names))]
     return hashlib.sha256("".join(sources[name] for name in sorted(sources)).encode()).hexdigest()[:16]

@@ -145,7 +145,7 @@ def form(x: ElementwiseValue, where: str) -> ActivationForm:
     form_ = _direct(x) or _gaussian(x, where) or next(filter(None, (_match(x, p, where) for p in PATTERNS)), None)
     if form_ is None:
         raise SourceError(
-            f"{where}: {_words(x)} is no activation s·f(a·x + b) + t that we know. Composite ones that are recognised: "
+            f"{where}: {_words(x)} is not a known activation s·f(a·x + b) + t. Composite ones that are recognised: "
             "x·sigmoid(k·x) (SiLU), x·½·(1 + erf(x/√2)) and its tanh form (GELU), exp(−k·x²)"
         )
     if not all(np.isfinite(c).all() for c in (form_.a, form_.b, form_.s, form_.t)):
@@ -221,7 +221,7 @@ def _product(p: Floats, q: Floats, where: str) -> tuple[Floats, bool]:
     product, exact = np.zeros_like(p), True
     for i, j in ((i, j) for i in range(DEGREE + 1) for j in range(DEGREE + 1) if p[i].any() and q[j].any()):
         if i + j > DEGREE:
-            raise SourceError(f"{where} gives a power of x above {DEGREE}: activations need none")
+            raise SourceError(f"{where} gives a power of x above {DEGREE}: no known activation has one")
         term = p[i] * q[j]
         exact = exact and times(p[i], q[j]) is not None and sum_is_exact(product[i + j], term)
         product[i + j] += term

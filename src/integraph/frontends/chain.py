@@ -1,7 +1,7 @@
 """Affine maps and activations in a row, and the layers that they are: maps are joined where that is exact in float64.
 
 A map is (A, b) with A a matrix, or a vector for one factor for each unit: normalisation of 10⁵ inputs is two vectors.
-scikit-learn and Keras store such a row; `dense` and `scaling` check each step as it comes in.
+scikit-learn, Keras and verification tools store such a row; `dense`, `scaling` and `division` check each step.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _layers(stack: Sequence[Step]) -> list[Layer]:
     alone = [_units(part) for before, part in pairwise([None, *stack]) if _stands_alone(before, part)]
     if sum(n**2 for n in alone) > FULL:
         raise SourceError(
-            f"{len(alone)} elementwise maps of up to {max(alone)} units do not join their neighbours exactly, and as "
-            f"layers they would be full matrices, above {FULL} entries. Put normalisations into the weights before"
+            f"{len(alone)} elementwise maps of up to {max(alone)} units cannot join their neighbours exactly, and as "
+            f"layers of their own need matrices of more than {FULL} entries: fold normalisations into the weights first"
         )
     chain, waiting = [], None
     for part in stack:
@@ -161,10 +161,23 @@ def scaling(factor: Floats, shift: Floats, where: str) -> Map:
     return factors[0], factors[1]
 
 
+def division(mean: Floats, scale: Floats, where: str, notes: list[str]) -> Map:
+    """(z − mean) / scale, each value alone; where 1/scale or mean/scale is rounded, a note says so."""
+    mean, scale = scaling(mean, scale, where)
+    if not scale.all():
+        raise SourceError(f"{where} divides by 0")
+    with np.errstate(over="ignore"):
+        factor, shift = scaling(1.0 / scale, mean / scale, where)
+    one, back = times(scale, factor), times(scale, shift)
+    if one is None or back is None or (one != 1).any() or (back != mean).any():
+        notes.append(f"1/scale and mean/scale of {where} are rounded to float64")
+    return scaling(factor, -shift, where)
+
+
 def network(steps: Sequence[Step], inputs: int, source: str, notes: Sequence[str]) -> Network:
     """The steps as layers; a step that does not fit the one before is refused."""
     if all(isinstance(step, tuple) and step[0].ndim == 1 for step in steps):
-        raise SourceError("there is no weight matrix and no activation: nothing that is a network")
+        raise SourceError("there is no weight matrix and no activation, so this is not a network")
     width = inputs
     for step in steps:
         takes, gives = (

@@ -122,7 +122,7 @@ def _sub(x: ElementwiseValue, y: ElementwiseValue) -> ElementwiseValue:
 def _div(x: ElementwiseValue, y: ElementwiseValue) -> ElementwiseValue:
     """By a constant."""
     if y.f is not None or y.r[1:].any() or not y.r[0, 0]:
-        raise SourceError("division by what is no constant")
+        raise SourceError("division by something that is not a constant")
     with np.errstate(over="ignore"):
         return _mul(x, constant(1.0 / y.r[0]))
 

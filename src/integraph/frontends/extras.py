@@ -8,7 +8,7 @@ from types import ModuleType
 from integraph.errors import UsageError
 
 READS = {
-    "h5py": "Keras files",
+    "h5py": "Keras files and MATLAB files of version 7.3",
     "jax": "functions written in jax.numpy",
     "onnx": "ONNX",
     "sklearn": "scikit-learn estimators",

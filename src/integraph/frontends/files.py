@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from integraph.errors import FileError
+from integraph.errors import FileError, IntegraphError
 
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
 ONNX = ".onnx"
 KERAS = (".keras", ".h5", ".hdf5")
+VERIFICATION = (".nnet", ".yml", ".yaml", ".mat")
+POLAR = re.compile(rb"\d+\s*\n\d+\s*\n\d+\s*\n")  # how a text of POLAR begins, under whatever name
 TORCH = "torch.load(path, weights_only=False), and pass the module; a state_dict goes into one with load_state_dict"
 PICKLES = dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt"), TORCH) | dict.fromkeys(
     (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
@@ -41,6 +46,19 @@ def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
     return path, start
 
 
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """What goes wrong while a file is read, as an error that names it."""
+    try:
+        yield
+    except IntegraphError as error:
+        raise type(error)(f"{path.name}: {error}") from None
+    except OSError as reason:
+        raise FileError(f"cannot read {path.name}: {reason.strerror or reason}") from None
+    except MemoryError:
+        raise FileError(f"{path.name} needs more memory than this machine has") from None
+
+
 def is_keras(path: Path, start: bytes) -> bool:
     """Whether a file is one of Keras, by its name or its first bytes."""
     return path.suffix.lower() in KERAS or start.startswith((ZIP, HDF5))
@@ -49,7 +67,8 @@ def is_keras(path: Path, start: bytes) -> bool:
 def unknown_file(path: Path, start: bytes) -> FileError:
     """For a file that is of no known kind."""
     return FileError(
-        f"{path.name} is not a file we know (it starts with {start[:8]!r}): read are .onnx, .keras, .h5 and .hdf5"
+        f"{path.name} is not a known kind of file (it starts with {start[:8]!r}): give .onnx, .keras, .h5, .hdf5, "
+        ".nnet, .yml, .mat, or a text of POLAR, which begins with three lines of one whole number each"
     )
 
 

@@ -19,7 +19,7 @@ from integraph.errors import UsageError
 from integraph.frontends import files
 from integraph.frontends.formula import parser, sympy_tree
 from integraph.frontends.input_names import names
-from integraph.frontends.options import DEFAULTS, ReadOptions, Target, Variables
+from integraph.frontends.options import DEFAULTS, Inputs, ReadOptions, Target, Variables
 from integraph.frontends.python import callables, polynomials, table
 from integraph.numbers.arrays import Floats, numbers
 from integraph.program.box import count_sides, interval
@@ -27,8 +27,8 @@ from integraph.targets import Function, Network, from_layers
 from integraph.targets.graph import Graph
 
 NETWORKS = (
-    "a Network, a list of (A, b, activation), a path to an .onnx, .keras or .h5 file, an onnx.ModelProto, "
-    "a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
+    "a Network, a list of (A, b, activation), a path to an .onnx, .keras, .h5, .nnet, .yml or .mat file or a text of "
+    "POLAR, an onnx.ModelProto, a torch.nn.Module, a Keras model or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
 FUNCTIONS = (
     "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
@@ -36,7 +36,8 @@ FUNCTIONS = (
     "a table {α: array} of derivatives, or a Function"
 )
 ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
-FILE = r"\.[A-Za-z]\w*$"  # how a path ends and a formula does not
+KERAS = ("Layer", "Model")
+FILE = r"\.[A-Za-z]\w*$|^\.{0,2}/"  # how a path ends or begins and a formula does not
 
 
 class SourceKind(Enum):
@@ -67,24 +68,33 @@ def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
         return _traced(source, options) if options.into is Graph else _tried(source, options)
     if kind is SourceKind.FORMULA:
         return function(source, variables=options.variables, inputs=options.count, derivatives=options.derivatives)
-    sized = _is(source, *TORCH)
+    sized = _is_torch(source)
     options.refuse(kind.value, "variables", "derivatives", *(() if sized else ("inputs",)))
     if kind is SourceKind.GRAPH:
         assert isinstance(source, Graph)
         return source
     if kind is SourceKind.ONNX and options.into is not Network:
         return _onnx_target(source, options.into)
-    return network(source, options.count)
+    if sized and options.into is not Network:
+        return _torch_target(source, options)
+    if options.into is not Network and _is_keras(source):
+        from integraph.frontends import keras
+
+        return keras.read_either(source)
+    return network(source, options.inputs)
 
 
-def network(source: Any, inputs: int | None = None) -> Network:
+def network(source: Any, inputs: Inputs = None) -> Network:
     """The network in a file, a module, an estimator or a list of (A, b, activation).
 
-    `inputs` is how many numbers a torch module takes, where its layers do not tell.
+    `inputs` is how many numbers a torch module takes, or the shape of one input without the batch axis, where its
+    layers do not tell.
     """
-    if inputs is not None and not _is(source, *TORCH):
+    if inputs is not None and not _is_torch(source):
         raise UsageError(
-            f"this is for torch modules: a {type(source).__name__} says it by itself", argument="inputs", value=inputs
+            f"only torch modules need it, a {type(source).__name__} states it: leave it out",
+            argument="inputs",
+            value=inputs,
         )
     if isinstance(source, Network):
         return source
@@ -96,7 +106,9 @@ def network(source: Any, inputs: int | None = None) -> Network:
         if _is(source, package, classes):
             return reader(source) if inputs is None else reader(source, inputs)
     if isinstance(source, Mapping) and source:
-        raise UsageError(f"a {type(source).__name__} of weights is no network: put them into the module that has them")
+        raise UsageError(
+            f"a {type(source).__name__} of weights is not a network: load them into their module, and pass that"
+        )
     raise UsageError(f"cannot read a network from {type(source).__name__}: accepted are {NETWORKS}")
 
 
@@ -129,7 +141,7 @@ def function(
 def _formula(source: Any, variables: Variables) -> Function:
     if isinstance(source, Function):
         if variables is not None:
-            raise UsageError(f"variables are for sources: a Function has its own, {', '.join(source.variables)}")
+            raise UsageError(f"a Function names its inputs itself, {', '.join(source.variables)}: leave variables out")
         return source
     if isinstance(source, Mapping):
         return table.read_table(source, variables)
@@ -176,6 +188,12 @@ def _onnx_target(source: Any, into: type[Network] | type[Graph] | None) -> Netwo
     return onnx.read_graph(given) if into is Graph else onnx.read_either(given)
 
 
+def _torch_target(module: Any, options: ReadOptions) -> Network | Graph:
+    from integraph.frontends import torch
+
+    return (torch.read_graph if options.into is Graph else torch.read_either)(module, options.inputs)
+
+
 def _box(low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
     ends = np.atleast_1d(numbers(low, "the box")), np.atleast_1d(numbers(high, "the box"))
     if ends[0].shape != ends[1].shape or ends[0].ndim != 1 or not (ends[0] < ends[1]).all():
@@ -201,6 +219,18 @@ def _is_python(source: Any) -> bool:
     return callable(source) and not formula_like and not isinstance(source, type)
 
 
+def _is_torch(source: Any) -> bool:
+    """Whether a source is a torch module; a Keras model on the torch backend is one too, and is not meant."""
+    return _is(source, *TORCH) and not _is_keras(source)
+
+
+def _is_keras(source: Any) -> bool:
+    """Whether a source is a Keras model, or a path to the file of one."""
+    if isinstance(source, str | os.PathLike):
+        return files.is_keras(*files.model_file(source))
+    return any(_is(source, package, KERAS) for package in ("keras", "tf_keras"))
+
+
 def _is(source: Any, package: str, classes: tuple[str, ...]) -> bool:
     """Whether an object is of one of these classes, without importing the package."""
     return any(str(cls.__module__).split(".")[0] == package and cls.__name__ in classes for cls in type(source).__mro__)
@@ -214,6 +244,11 @@ def _file(source: str | os.PathLike[str]) -> Network:
         from integraph.frontends import keras
 
         return keras.read(path)
+    kind = path.suffix.lower() if path.suffix.lower() in files.VERIFICATION else None
+    if kind is not None or files.POLAR.match(start):
+        from integraph.frontends import verification
+
+        return verification.read(path, kind or verification.POLAR)
     raise files.unknown_file(path, start)
 
 
@@ -223,7 +258,7 @@ def _onnx(source: Any) -> Network:
     return onnx.read(source)
 
 
-def _torch(module: Any, inputs: int | None = None) -> Network:
+def _torch(module: Any, inputs: Inputs = None) -> Network:
     from integraph.frontends import torch
 
     return torch.read(module, inputs)
@@ -236,13 +271,15 @@ def _sklearn(estimator: Any) -> Network:
 
 
 def _keras(model: Any) -> Network:
-    raise UsageError(f"a Keras {type(model).__name__} in memory is not read: model.save('net.keras') and pass the path")
+    from integraph.frontends import keras
+
+    return keras.read(model)
 
 
 OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[..., Network]], ...] = (
     # a Keras model on the torch backend is a torch.nn.Module too, so it comes first
-    ("keras", ("Layer", "Model"), _keras),
-    ("tf_keras", ("Layer", "Model"), _keras),
+    ("keras", KERAS, _keras),
+    ("tf_keras", KERAS, _keras),
     (*ONNX, _onnx),
     (*TORCH, _torch),
     ("sklearn", ("BaseEstimator",), _sklearn),

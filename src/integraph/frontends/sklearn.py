@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.chain import ActivationLayer, Step, dense, network, scaling, times
+from integraph.frontends.chain import ActivationLayer, Step, dense, division, network, scaling
 from integraph.numbers.arrays import Floats
 from integraph.targets import Network
 
@@ -98,7 +98,7 @@ def _transform(scaler: Any, notes: list[str]) -> list[Step]:
     if name == "MinMaxScaler":
         return [scaling(_fitted(scaler, "scale_"), _fitted(scaler, "min_"), name)]
     mean, scale = SCALERS[name](scaler)
-    return [_divided(mean, scale, name, notes)]
+    return [division(mean, scale, name, notes)]
 
 
 def _inverse(scaler: Any, notes: list[str]) -> list[Step]:
@@ -106,7 +106,7 @@ def _inverse(scaler: Any, notes: list[str]) -> list[Step]:
     name = _name(scaler)
     _check(scaler, name)
     if name == "MinMaxScaler":
-        return [_divided(_fitted(scaler, "min_"), _fitted(scaler, "scale_"), name, notes)]
+        return [division(_fitted(scaler, "min_"), _fitted(scaler, "scale_"), name, notes)]
     mean, scale = SCALERS[name](scaler)
     return [scaling(scale, mean, name)]
 
@@ -121,19 +121,6 @@ def _undone(transformer: Any, notes: list[str]) -> list[Step]:
             "its regressor_ and apply inverse_func to the outputs"
         )
     return []
-
-
-def _divided(mean: Floats, scale: Floats, name: str, notes: list[str]) -> Step:
-    """(x − mean) / scale."""
-    mean, scale = scaling(mean, scale, name)
-    if not scale.all():
-        raise SourceError(f"{name} divides by 0")
-    with np.errstate(over="ignore"):
-        factor, shift = scaling(1.0 / scale, mean / scale, name)
-    one, back = times(scale, factor), times(scale, shift)
-    if one is None or back is None or (one != 1).any() or (back != mean).any():
-        notes.append(f"1/scale and mean/scale of {name} are rounded to float64")
-    return scaling(factor, -shift, name)
 
 
 def _check(scaler: Any, name: str) -> None:

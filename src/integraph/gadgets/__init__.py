@@ -1,7 +1,7 @@
 """The instruction set: one small file for each elementary flow. Call a gadget to make a block.
 
-A gadget knows its equations, its closed form from any start, where it is defined, and how to say so; it does not know
-who uses it.
+A gadget knows its equations, its closed form from any start, where it is defined, and how to describe itself; it does
+not know who uses it.
 
 Read `gadget` and `functions`, then one gadget, such as `tanh` (Lemma 1), `ln` (Lemma 2) or `monomial` (Lemma 3);
 `contraction` is what gadgets that sum over registers share, `raw` is a free-form block.

@@ -25,7 +25,9 @@ class Bilinear(Gadget):
         views = (*block.targets, *block.operands)
         shape = tuple(view.size for view in views)
         if any(len(view.shape) != 1 for view in views):
-            raise SpecError(f"bilinear: z, x and v must be one-dimensional, got {[view.shape for view in views]}")
+            raise SpecError(
+                f"bilinear: z, x and v must be one-dimensional, got shapes {[view.shape for view in views]}"
+            )
         if "w" not in block.tensors or block.tensors["w"].shape != shape:
             got = block.tensors["w"].shape if "w" in block.tensors else None
             raise SpecError(f"bilinear needs the tensor 'w' of shape (z, x, v) = {shape}, got {got}")

@@ -1,4 +1,4 @@
-"""Decay: z' = −r z, z(1) = e^{−r} z(0): how Theorem 2 forgets (steps 1 and 3)."""
+"""Decay: z' = −r z, z(1) = e^{−r} z(0): how Theorem 2 clears registers (steps 1 and 3)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from integraph.gadgets.gadget import Closed, Gadget, fits, lane_values
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class Drain(Gadget):
@@ -28,7 +28,7 @@ class Drain(Gadget):
     def check(self, block: Block) -> None:
         z, x = block.targets
         if len(x.shape) != 1:
-            raise SpecError(f"drain: x must be one-dimensional, got shape {x.shape}: give z, of any shape, its weights")
+            raise SpecError(f"drain: x must be one-dimensional, got shape {x.shape}: only z may have any shape")
         needs = (*z.shape, x.size)
         for name in ("w", "r"):
             if name not in block.tensors:

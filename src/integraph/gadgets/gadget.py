@@ -1,4 +1,7 @@
-"""A gadget: equations (→ terms), closed form from any start, domain, words.
+"""A gadget: equations (→ terms), closed form from any start, domain, description.
+
+A block applies a gadget to many registers at once; a *lane* is one register, or one set of registers, that it treats
+like all the others, as in SIMD.
 
 `Elementwise` gadgets are data: a table of equations and one closed form. In the table a row is
 `(target, number, factor, …)`: it adds number · Π factors to the derivative of `target`; a factor is a target, an
@@ -41,7 +44,7 @@ class Gadget(Op):
     exact: ClassVar[bool] = True  # has a closed form
 
     def __init_subclass__(cls) -> None:
-        """A gadget's page is its module's."""
+        """A class without a docstring takes that of its module."""
         cls.__doc__ = cls.__doc__ or sys.modules[cls.__module__].__doc__
 
     def __repr__(self) -> str:
@@ -90,7 +93,7 @@ class Elementwise(Gadget):
         for role, ref in zip(self.targets + self.operands, block.refs(), strict=True):
             if ref.shape != shape:
                 raise SpecError(
-                    f"{self.name}: {role!r} has shape {ref.shape}, {self.targets[0]!r} has {shape}: must agree"
+                    f"{self.name}: {role!r} has shape {ref.shape}, {self.targets[0]!r} has {shape}: they must agree"
                 )
         for name, tensor in block.tensors.items():
             fits(self.name, name, tensor.shape, shape)

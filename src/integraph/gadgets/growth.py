@@ -1,4 +1,4 @@
-"""What runs of fused factors share: lanes that grow at a rate g = Σ_k a_k p_k + Σ_r w_r x_r + b, while p_k' = −p_k².
+"""Shared by gadgets of fused factors: lanes that grow at a rate g = Σ_k a_k p_k + Σ_r w_r x_r + b, while p_k' = −p_k².
 
 ∫p_k = ln(1 + t p_k), so in time t a lane is multiplied by Π (1 + t p_k)^{a_k} · e^{t(w·x + b)}: a product of powers and
 an exponential in one run. A pair of lanes may turn meanwhile, at the rate θ = Σ_s c_s t_s + d: a sine or cosine too.
@@ -52,7 +52,7 @@ class Growth(Gadget):
                 f"{views['p'].shape} and {lanes}"
             )
         if "u" in views and views["u"].shape != lanes:
-            raise SpecError(f"{self.name}: u has shape {views['u'].shape}, v has {lanes}: must agree")
+            raise SpecError(f"{self.name}: u has shape {views['u'].shape}, v has {lanes}: they must agree")
         for role in self.operands:
             if views[role].shape[:-1] != lanes or len(views[role].shape) != len(lanes) + 1:
                 got = views[role].shape

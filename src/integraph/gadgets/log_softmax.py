@@ -4,7 +4,7 @@ y_j' = σ_j − m, u_j' = σ_j u_j − u_j m, m' = Σ σ_j u_j − m², with σ 
 s − ln Σ e^s. As for `shifted_softmax`, c is a register for each row, and −mean(s) serves every row.
 
 u and m are those of a softmax, so from any start y = y₀ + σt − ln N. A softmax underflows where scores lie far apart,
-and its logarithm with it; s less `log_sum_exp` has lost what the largest |s| rounds. y has lost neither.
+and its logarithm with it; s − `log_sum_exp` loses the digits that the largest |s| rounds away. y loses nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from integraph.gadgets.softmax import ShiftedSoftmax, divided, spread
 from integraph.numbers.arrays import Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class LogSoftmax(ShiftedSoftmax):

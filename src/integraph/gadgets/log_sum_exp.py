@@ -18,7 +18,7 @@ from integraph.gadgets.softmax import ShiftedSoftmax, divided, spread
 from integraph.numbers.arrays import Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class LogSumExp(ShiftedSoftmax):

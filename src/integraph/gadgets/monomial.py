@@ -18,7 +18,7 @@ class Monomial(WeightedSum):
     domain = "z must stay below 1.8e308"
 
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
-        """Those of the exponent, times z."""
+        """The terms of the exponent, times z."""
         exponent = super().lower(block, role, lanes)
         return terms(exponent.i, exponent.k, exponent.i, exponent.value)
 

@@ -23,14 +23,14 @@ from integraph.gadgets.gadget import Closed, Gadget, fits
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import concatenate, terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 EXTENDED = 160  # bits: enough to round every control of N < 2^60 correctly but for ties
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionControls:
-    """What step 2 is controlled with, fixed by N: coefficients of S^m in A and B, and b_k, κ_k; m and k are 0 … N."""
+    """The controls of step 2, fixed by N: coefficients of S^m in A and B, and b_k, κ_k; m and k are 0 … N."""
 
     A: Array
     B: Array
@@ -39,7 +39,7 @@ class PartitionControls:
 
 
 def controls(N: int, bits: int) -> PartitionControls:
-    """To `bits` bits, as object arrays of Arb balls.
+    """The controls to `bits` bits, as object arrays of Arb balls.
 
     B_m = 2I_m, I_m = ∫_0^1 x^m/(1 + x) dx = 1/m − I_{m−1}; counted from the end, b is I and κ is −2y with
     y_m + y_{m−1} = ½δ_m − I_m.
@@ -61,7 +61,7 @@ def controls(N: int, bits: int) -> PartitionControls:
 
 @lru_cache(maxsize=64)
 def rounded(N: int) -> PartitionControls:
-    """To float64: the controls that are stored in eq. (1)."""
+    """The controls in float64, as eq. (1) stores them."""
     exact = controls(N, EXTENDED)
     return PartitionControls(*(row.astype(np.float64) for row in (exact.A, exact.B, exact.b, exact.kappa)))
 
@@ -149,7 +149,7 @@ def _argument(block: Block) -> str:
 
 
 def _coefficients(t: Any, size: int) -> tuple[list[Any], list[Any]]:
-    """Of S^m in E = 2^{−t}(1 − S)^t and in G = 2(1 − E)/(1 + S)."""
+    """The coefficients of S^m in E = 2^{−t}(1 − S)^t and in G = 2(1 − E)/(1 + S)."""
     flow = [np.exp2(-t) if isinstance(t, float) else 2.0 ** (-t)]  # 2.0 ** 1024 is an exception, exp2(1024) is ∞
     rest = [2.0 - 2.0 * flow[0]]
     for m in range(1, size):

@@ -1,9 +1,10 @@
 """A product of powers and an exponential: p_k' = −p_k², z' = (Σ_k a_k p_k + Σ_r w_r x_r + b) z.
 
-From p_k = ξ_k − 1, z becomes z·Π ξ_k^{a_k}·e^{w·x + b}. p has the shape rows + (K,), z rows + (n,), x rows + (n, R):
-K = 1, ξ the variance of a row and a = −½ divide the row by its deviation. `powers(p, z, a=…)` has no exponential.
+From p_k = ξ_k − 1, z becomes z·Π ξ_k^{a_k}·e^{w·x + b}. p has the shape rows + (K,), z rows + (n,), x rows + (n, R).
+With K = 1, ξ the variance of a row and a = −½, it divides the row by its standard deviation. `powers(p, z, a=…)` has
+no exponential.
 
-As in `power`, the start rounds ξ − 1; the rest is good to a few ulp, also where a factor alone is no normal number.
+As in `power`, the start rounds ξ − 1; the rest is good to a few ulp, even where a factor alone is not a normal number.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from integraph.numbers.arrays import Indices, numbers
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import dense
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class Raw(Gadget):
@@ -41,7 +41,9 @@ class Raw(Gadget):
     def check(self, block: Block) -> None:
         y, x = block.targets[0], block.operands[0]
         if set(block.tensors) != {"index", "value"}:
-            raise SpecError("raw needs the tensors 'index' and 'value'")
+            raise SpecError(
+                "raw needs the tensors 'index' and 'value': call raw(y, x, A=…, Q=…, b=…), which makes them"
+            )
         index, value = block.tensors["index"], block.tensors["value"]
         if len(y.shape) != 1 or len(x.shape) != 1:
             raise SpecError(f"raw: y and x must be one-dimensional, got shapes {y.shape} and {x.shape}")

@@ -1,7 +1,7 @@
-"""Relaxation: z' = r(v − z), z(1) = v + e^{−r}(z(0) − v): forgets what a register held and leaves the constant v.
+"""Relaxation: z' = r(v − z), z(1) = v + e^{−r}(z(0) − v): brings a register from any value to the constant v.
 
-Where r t > 0 the end is a mean of z and v, written as one: nothing cancels. Where r t < 0 what z is off by grows, and
-z = v, an unstable rest, stays.
+Where r t > 0 the end is a mean of z and v, written as one: nothing cancels. Where r t < 0 the distance from v
+grows, but z = v, an unstable equilibrium, stays.
 """
 
 from __future__ import annotations

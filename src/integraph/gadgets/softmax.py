@@ -23,7 +23,7 @@ from integraph.gadgets.gadget import Closed, Gadget, fits
 from integraph.numbers.arrays import Floats, Indices, Int32
 from integraph.program import ONE, Block, Terms, register
 from integraph.program.terms import terms
-from integraph.program.wording import counted
+from integraph.text import counted
 
 
 class Softmax(Gadget):
@@ -40,7 +40,7 @@ class Softmax(Gadget):
             fits("softmax", "c", block.tensors["c"].shape, block.targets[2].shape)
 
     def shapes(self, block: Block) -> None:
-        """Of targets and scores."""
+        """Check the shapes of targets and scores."""
         a, u, m = block.targets
         s = block.operands[0]
         if not a.shape or not a.shape == u.shape == s.shape or a.shape[:-1] != m.shape:
@@ -99,7 +99,7 @@ class Softmax(Gadget):
 
 
 class ScoreRow(NamedTuple):
-    """What rows of scores have in common at the end."""
+    """The end of the flow, for rows of scores: what softmax and its logarithms share."""
 
     gap: Array  # σt − M
     top: Array  # M, with an axis of lanes
@@ -132,7 +132,7 @@ class ShiftedSoftmax(Softmax):
         super().check(block)
         if block.operands[1].shape != block.targets[2].shape:
             raise SpecError(
-                f"{self.name}: c has shape {block.operands[1].shape}, m has {block.targets[2].shape}: must agree"
+                f"{self.name}: c has shape {block.operands[1].shape}, m has {block.targets[2].shape}: they must agree"
             )
 
     def shift(self, operands: Arrays, tensors: Tensors) -> Array:

@@ -2,8 +2,8 @@
 
 With u = cosh v + λ₀t sinh(v)/v, v = xt: λ = u'/u and α u = α₀ + sinh v + λ₀t (cosh v − 1)/v. Everything is written in
 e = e^{−|v|}, h = (1 − e)/|v| and g = |v| + λ₀t, scaled by e: nothing overflows and nothing cancels but g itself.
-u has at most one zero, so the solution exists up to t if u(t) > 0. If λ₀ is −|x| to the last bit, an unstable rest, the
-scaled u is e^{−2|v|}; where that is no normal number the start counts as escaping, because α could not be told.
+u has at most one zero, so the solution exists up to t if u(t) > 0. If λ₀ is −|x| to the last bit, an unstable
+equilibrium, the scaled u is e^{−2|v|}; where that is not a normal number the start counts as escaping: α is unknown.
 """
 
 from __future__ import annotations

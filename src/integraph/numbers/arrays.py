@@ -34,6 +34,15 @@ def _odd(array: np.ndarray[Any, Any]) -> bool:
     return any(item is None or isinstance(item, str | bytes | complex) for item in array.flat)
 
 
+def immutable(array: Any) -> bool:
+    """Whether an array is read-only all the way down to the memory."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return array is None or isinstance(array, bytes)
+
+
 def real(given: Any, what: str, error: type[IntegraphError] = UsageError) -> float:
     """One number."""
     array = numbers(given, what, error)

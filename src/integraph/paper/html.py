@@ -74,12 +74,17 @@ def _table_1(row: PaperRow) -> list[str]:
 
 def _rows(rows: Iterable[PaperRow], caption: str) -> Html:
     """A table where there is room for one, else one item below the other."""
-    cells = [(row.item, prose(row.statement), _unbroken(row.computed), _verdict(row)) for row in rows]
+    cells = [(row.item, prose(row.statement), _typeset(row.outcome), _verdict(row)) for row in rows]
     return tag("div", table(HEAD, cells, caption), class_="rows")
 
 
+def _typeset(text: str) -> Html:
+    """Formulas between dollars; and 1e-16 stays on one line."""
+    parts = text.split("$")
+    return Html("".join(math(part) if n % 2 else _unbroken(part) for n, part in enumerate(parts)))
+
+
 def _unbroken(text: str) -> Html:
-    """1e-16 stays on one line."""
     parts = NUMBER.split(text)
     return Html("".join(tag("span", part, class_="number") if n % 2 else escaped(part) for n, part in enumerate(parts)))
 

@@ -19,9 +19,10 @@ Cells = tuple[tuple[str, ...], ...]  # a table, its head first
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a computation: in words, whether it agrees with the paper, and its numbers by name."""
+    """The result of a computation: in words, with formulas between dollars, whether it agrees with the paper, and its
+    numbers by name."""
 
-    computed: str
+    outcome: str
     good: bool
     numbers: dict[str, Number] = field(default_factory=dict)
     table: Cells = ()
@@ -29,12 +30,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class PaperRow:
-    """One line of the reproduction; `statement` is what the paper says, with formulas between dollars, and `label` that
-    of the paper's source, where it has one."""
+    """One line of the reproduction; `statement` is what the paper says and `outcome` what was computed, both with
+    formulas between dollars, and `label` that of the paper's source, where it has one."""
 
     item: str
     statement: str
-    computed: str
+    outcome: str
     verdict: str
     label: str = ""
     erratum: bool = False
@@ -45,6 +46,11 @@ class PaperRow:
     def says(self) -> str:
         """The statement as a terminal shows it."""
         return plain(self.statement)
+
+    @property
+    def computed(self) -> str:
+        """The outcome as a terminal shows it."""
+        return plain(self.outcome)
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,12 @@ class Item:
 
     def row(self) -> PaperRow:
         try:
-            outcome = self.compute()
+            finding = self.compute()
         except Exception as error:  # what cannot be computed is not reproduced
-            outcome = Finding(f"not computed: {type(error).__name__}: {error}", False)
-        verdict = (MISPRINT if self.erratum else HOLDS) if outcome.good else FAILS
+            finding = Finding(plain(f"not computed: {type(error).__name__}: {error}"), False)
+        verdict = (MISPRINT if self.erratum else HOLDS) if finding.good else FAILS
         return PaperRow(
-            self.name, self.says, outcome.computed, verdict, self.label, self.erratum, outcome.numbers, outcome.table
+            self.name, self.says, finding.outcome, verdict, self.label, self.erratum, finding.numbers, finding.table
         )
 
 

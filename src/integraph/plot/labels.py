@@ -43,7 +43,7 @@ def bounds(s: Subject) -> str:
     said = []
     if s.promised == 0:
         rounded = "the rounding of float64"
-        rest = f", but the measured error exceeds {rounded}." if s.broken else f": the measured error is {rounded}."
+        rest = f", but the difference found exceeds {rounded}." if s.broken else f": the difference found is {rounded}."
         said.append(f"The construction is exact{rest}")
     elif s.promised is not None:
         said.append(f"The promised error is at most {above(s.promised)}.")

@@ -18,6 +18,7 @@ from integraph.program.lowering import count_segment
 from integraph.program.terms import ONE, concatenate
 from integraph.program.views import mark
 from integraph.program.wording import right_side
+from integraph.text import counted
 
 TERMS = 100_000_000  # that are streamed for a picture: some seconds
 FRAMES = 24  # segments that are shown
@@ -47,7 +48,7 @@ def sparsity(s: Subject) -> Picture | str:
     frames = []
     for number, count in zip(numbers, counts, strict=True):
         panels = _dots(program, number) if dotted else _density(program, number)
-        terms = f"{count:,} term{'s' * (count != 1)}"
+        terms = counted(count, "term")
         frames.append(Frame(f"{number} {program.segments[number].label}, {terms}", panels))
     says = DOTTED if dotted else COUNTED
     if len(numbers) < program.depth:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from integraph.api.comparison import compare
 from integraph.api.origin import Values, recalled, target_of, values
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import ReadOptions, Target, Variables
+from integraph.frontends import Inputs, ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.plot.places import Slice, places
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from integraph.certify.proof import Proof
 
 WORK = 1_000_000_000  # terms times inputs of closed forms: a second or two
-COST = {"exact": 1.0, "taylor": 100.0, "oracle": 10_000.0, "precise": 10_000.0}  # of an engine, in closed forms
+COST = {"exact": 1.0, "taylor": 100.0, "oracle": 10_000.0, "precise": 3_000.0}  # of an engine, in closed forms
 SAMPLES = 1000  # points that are looked at for the largest difference
 SEED = 0
 FAR = 1e150  # of an axis, so that its ends can be subtracted, and squares of it are numbers
@@ -202,7 +202,7 @@ def subject(
     *,
     box: ArrayLike | None = None,
     variables: Variables = None,
-    inputs: int | None = None,
+    inputs: Inputs = None,
     proof: Proof | None = None,
 ) -> Subject:
     """A program with what there is to say about it. Without a source, the formula that the program names is the source;

@@ -15,7 +15,7 @@ from integraph.plot.subject import Subject
 from integraph.program.dynamics import grid, switches
 from integraph.program.engine import batch_of
 from integraph.program.summary import above
-from integraph.program.wording import counted
+from integraph.text import counted
 
 TIMES, LEAST, MOST = 400, 3, 33  # in all, at least and at most in a segment
 MEMORY = 30_000_000  # numbers of all paths: 240 MB

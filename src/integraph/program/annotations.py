@@ -1,4 +1,4 @@
-"""What a construction knows of its program besides eq. (1): where a value can be seen, and how large the error can be.
+"""What a construction knows of its program besides eq. (1): where values of the source are, and a bound of the error.
 
 What depends on the program (numbers of registers, segments and inputs) is checked by `spec`.
 """
@@ -38,7 +38,7 @@ class Probe:
         if not isinstance(self.segment, int | np.integer) or isinstance(self.segment, bool):
             raise SpecError(f"{where}: the segment is a number, counted from 0, got {self.segment!r}")
         if not isinstance(self.ref, View | Index):
-            raise SpecError(f"{where} sees registers, given by a view or Index(...), got {self.ref!r}")
+            raise SpecError(f"{where}: registers are given by a view or Index(...), got {self.ref!r}")
         object.__setattr__(self, "segment", int(self.segment))
         for name in ("scale", "shift"):
             value = real(getattr(self, name), f"the {name} of {where}", SpecError)
@@ -70,7 +70,7 @@ class Budget:
     low: Floats
     high: Floats
     approximation: float  # of functions that no flow gives exactly
-    residue: float  # of registers that were forgotten by decay
+    residue: float  # what decay leaves in registers that are used again
     rounding: float  # of controls, to float64
 
     def __post_init__(self) -> None:

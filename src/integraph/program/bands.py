@@ -40,7 +40,7 @@ _Span = tuple[_Writer, int, int]  # the registers of rank first … last − 1
 
 
 def bound(block: Block) -> int:
-    """At most so many terms."""
+    """An upper bound of the number of terms."""
     costs = [(block.op.per_lane(block, role), ref.size) for role, ref in enumerate(block.targets)]
     return sum(cost * size if isinstance(cost, int) else int(cost.sum()) for cost, size in costs)
 

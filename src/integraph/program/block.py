@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import SpecError
-from integraph.numbers.arrays import Indices, numbers
+from integraph.numbers.arrays import Indices, immutable, numbers
 from integraph.program.plugins import GADGETS, load_layer
 from integraph.program.terms import Terms
 from integraph.program.views import Ref
@@ -120,7 +120,7 @@ class Block:
 
 def tensor(array: Any, dtype: type[np.generic] = np.float64) -> Tensor:
     """A read-only array; the same object if nobody can write it any more, so that what is shared is stored once."""
-    if isinstance(array, np.ndarray) and array.dtype == dtype and _immutable(array):
+    if isinstance(array, np.ndarray) and array.dtype == dtype and immutable(array):
         return array
     given = numbers(array, "a tensor", SpecError)
     if dtype is np.int64 and (given != np.floor(given)).any():
@@ -128,12 +128,3 @@ def tensor(array: Any, dtype: type[np.generic] = np.float64) -> Tensor:
     frozen = np.array(given, dtype, order="C")
     frozen.flags.writeable = False
     return frozen
-
-
-def _immutable(array: Any) -> bool:
-    """Read-only all the way down to the memory."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        array = array.base
-    return array is None or isinstance(array, bytes)

@@ -49,7 +49,7 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
 
 
 def count_sides(box: ArrayLike | None) -> int | None:
-    """How many inputs a box speaks of; one pair speaks of any number."""
+    """How many inputs a box is for; one pair is for any number."""
     shape = () if box is None else numbers(box, "the box").shape
     if len(shape) != 2:
         return None

@@ -65,7 +65,7 @@ def decode(document: object, tensors: Mapping[str, Tensor], limits: Limits) -> P
         scales,
         checked(str, top["source"], "the source"),
         None if top["proven"] is None else _float(top["proven"], "the proven error"),
-        None if top["seen"] is None else _float(top["seen"], "the seen error"),
+        None if top["seen"] is None else _float(top["seen"], "the largest difference found, seen,"),
         budget,
         probes,
         checked(int, top.get("bits", DOUBLE), "the number of bits"),
@@ -209,7 +209,7 @@ def checked(kind: type[T], value: object, what: str) -> T:
 
 
 def _option(value: object, what: str) -> Option:
-    """A float is in a list of its own, so that no integer is taken for one."""
+    """A float is stored in a list of its own, so that an integer is not taken for one."""
     if isinstance(value, list):
         return _float(_parts(value, 1, what)[0], what)
     return value if isinstance(value, bool | int) else checked(str, value, what)

@@ -26,13 +26,15 @@ def switches(program: Program) -> Floats:
 
 
 def clock(program: Program) -> Floats:
-    """The switches, where one clock can tell all segments apart."""
+    """The switches; refuses a segment that is too short to have times of its own in float64."""
     edges = switches(program)
     durations = np.array([s.duration for s in program.segments])
     short = np.flatnonzero(np.abs(np.diff(edges) - durations) > 1e-6 * durations)
     if len(short):
         label = program.segments[short[0]].label
-        raise UsageError(f"segment {short[0]} {label!r} is too short for a clock that runs to {edges[-1]:g}: no times")
+        raise UsageError(
+            f"segment {short[0]} {label!r} is too short for times in float64, which run to {edges[-1]:g}: ask for none"
+        )
     return edges
 
 

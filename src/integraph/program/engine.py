@@ -1,4 +1,4 @@
-"""The socket for engines: one signature, one result, one way to fail. The engines themselves live in `flow/`."""
+"""The interface of engines: one signature, one result, one way to fail. The engines themselves live in `flow/`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from integraph.errors import EscapeError, FlowError, OverflowedError, PrecisionError, StepLimitError, UsageError
 from integraph.numbers.arrays import Floats, numbers
 from integraph.program.plugins import FLOW, load_layer
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -72,7 +73,7 @@ class Flow:
 
     def __repr__(self) -> str:
         count, failed = len(self.outputs), len(self.failures)
-        text = f"Flow by {self.engine}: {count} inputs, {self.outputs.shape[1]} outputs each, "
+        text = f"Flow by {self.engine}: {counted(count, 'input')}, {counted(self.outputs.shape[1], 'output')} each, "
         return text + (f"{failed} failed; {self.failures[0]}" if failed else "all reached the end")
 
     @property

@@ -35,12 +35,12 @@ RESERVED = frozenset(
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a register may be called so."""
+    """Whether a register may have this name."""
     return is_stem(name) and name.lower() not in RESERVED
 
 
 def is_stem(name: str) -> bool:
-    """Whether an array may be called so: its registers add their indices."""
+    """Whether an array may have this name: its registers add their indices."""
     return len(name) <= LONGEST and IDENTIFIER.fullmatch(name) is not None
 
 
@@ -54,8 +54,8 @@ class Identifiers:
         self._counts: dict[str, int] = {}
 
     def name(self, wish: str, array: bool, letters: str = "z") -> str:
-        """The name that is wished for if it can be had, else one like it: `x1` or, for an array, `xb`. What is no
-        identifier at all is called by the letters and a number."""
+        """The requested name if it is free, else one like it: `x1` or, for an array, `xb`. What is not an identifier
+        gets the letters and a number instead."""
         if not is_stem(wish):
             return self.numbered(letters, array)
         others = (wish + letter for letter in ascii_lowercase[1:])
@@ -63,7 +63,7 @@ class Identifiers:
         return self._take(itertools.chain(plain, [] if array else self._numbered(wish), others), array)
 
     def numbered(self, letters: str, array: bool) -> str:
-        """`u1`, `u2`, …: the next that is free; `u1` as it is if that is asked for and can be had."""
+        """`u1`, `u2`, …: the next that is free; `u1` itself if it is requested and free."""
         if letters[-1].isdigit():
             return self.name(letters, array)
         return self._take(itertools.chain(self._numbered(letters), self._numbered(letters + "z")), array)

@@ -100,7 +100,7 @@ def digest(program: Program, progress: Progress | None = None) -> str:
 
 
 def _absorb(columns: Sequence[hashlib._Hash], t: Terms) -> None:
-    """Hash terms without saying things twice: (register, terms, of them linear) for each register; j; k; values."""
+    """Hash terms compactly: (register, terms, of them linear) for each register; j; k; values."""
     starts = np.flatnonzero(np.concatenate([[True], t.i[1:] != t.i[:-1]]))
     linear = t.j == ONE
     rows = np.stack([t.i[starts], np.diff(starts, append=len(t)), np.add.reduceat(linear, starts, dtype=np.int64)], 1)

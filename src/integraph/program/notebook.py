@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from integraph.program.description import describe
 from integraph.program.engine import DOUBLE
 from integraph.program.summary import errors
-from integraph.text import lines
+from integraph.text import counted, lines
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -21,12 +21,12 @@ CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
 
 def of_program(program: Program) -> str:
     """Sizes and errors, and the equations if they are short."""
-    width = f"W = {program.width:,} register{'s' * (program.width != 1)}"
-    size = f"{width}, D = {program.depth:,} segment{'s' * (program.depth != 1)}"
+    width = f"W = {counted(program.width, 'register')}"
+    size = f"{width}, D = {counted(program.depth, 'segment')}"
     rows = [
         ("source", program.source),
         ("maps", f"{program.inputs:,} → {program.outputs:,}"),
-        ("size", f"{size}, T = {program.horizon:g}, {program.terms:,} term{'s' * (program.terms != 1)}"),
+        ("size", f"{size}, T = {program.horizon:g}, {counted(program.terms, 'term')}"),
         *([("precision", f"needs {program.bits} bits")] if program.bits > DOUBLE else []),
         *(("error", text) for text in errors(program)),
     ]

@@ -1,12 +1,11 @@
-"""What a file of version 0.1 tells of its origin: it has nothing but the text of `Program.source`.
+"""The origin of a program in a file of version 0.1, which stores only the text `Program.source`.
 
-Nothing else reads that text. Whether it names a formula is found out by whoever reads the formula.
+Nothing else reads that text. Whether it is a formula, the formula parser decides.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from integraph.program.annotations import Domain
 from integraph.program.origin import EXACT, NETWORK, THEOREM1, UNKNOWN, Option, Origin
@@ -23,7 +22,7 @@ VERSION = "0.1"
 
 
 def with_old_origin(program: Program) -> Program:
-    """The program with the origin that its text tells, if it tells one."""
+    """The program with the origin that its text states, if it states one."""
     said = next((match for pattern in HOW if (match := pattern.search(program.source))), None)
     if said is None:
         return program
@@ -39,4 +38,4 @@ def with_old_origin(program: Program) -> Program:
         source, variables = source[: inputs.start()], tuple(inputs["variables"].replace(",", " ").split())
     box = None if program.box is None else Domain(program.box.low, program.box.high)
     kind = UNKNOWN if method in (EXACT, *THEOREM1) else NETWORK
-    return replace(program, origin=Origin(source, kind, method, None, options, variables, box, VERSION))
+    return program.annotate(origin=Origin(source, kind, method, None, options, variables, box, VERSION))

@@ -1,7 +1,7 @@
 """The registers of a reference in increasing order, and the lane of each, without a list of them where strides tell.
 
-A view whose axes can be nested (each stride longer than all that lies inside it) is sorted by permuting and turning
-round its axes; every slice, transpose and reversal of a register group is one. An index array is sorted for real.
+A view whose axes can be nested (each stride longer than all that lies inside it) is sorted by permuting and reversing
+its axes; every slice, transpose and reversal of a register group is one. An index array is sorted for real.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from integraph.text import clean
 
 SOURCE = 1000  # characters that say what a program was compiled from
 TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
+ANNOTATIONS = {"proven", "seen", "budget", "probes", "domain", "origin"}  # what is known of a program
 MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
 
 
@@ -190,7 +191,7 @@ class Program:
     ) -> Flow:
         """Run `exact`, `taylor`, `oracle` or `precise` (by default the first that can) and say how each input ended.
 
-        `rtol` is relative to each register, and not finer than rounding whatever it says."""
+        `rtol` is relative to each register; below the rounding of float64 it has no effect."""
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
         dynamics.check_options(self, options)
         chosen = self._engine if engine is None else engine_named(self, engine)
@@ -263,7 +264,17 @@ class Program:
 
     def with_errors(self, *, proven: float | None = None, seen: float | None = None) -> Program:
         """The same program, knowing more about its error."""
-        return replace(self, proven=self.proven if proven is None else proven, seen=self.seen if seen is None else seen)
+        return self.annotate(proven=self.proven if proven is None else proven, seen=self.seen if seen is None else seen)
+
+    def annotate(self, **annotations: Any) -> Program:
+        """The same program with another proven, seen, budget, probes, domain or origin. Its equations are those that
+        were checked when it was built, and are not checked again."""
+        if not annotations.keys() <= ANNOTATIONS:
+            raise SpecError(f"{', '.join(annotations)}: annotations are {', '.join(sorted(ANNOTATIONS))}")
+        program = object.__new__(Program)
+        program.__dict__.update(vars(self) | annotations)
+        spec.check_annotations(program)
+        return program
 
 
 def build(
@@ -280,7 +291,7 @@ def build(
 ) -> Program:
     """A program whose output is the registers `out`, or `matrix` times them, with what is known of its error."""
     if not isinstance(registers, Registers):
-        raise SpecError(f"build(registers, segments, out): registers is {registers!r}")
+        raise SpecError(f"build(registers, segments, out): registers must be a Registers, got {registers!r}")
     if not isinstance(segments, Sequence) or not all(isinstance(s, Segment) for s in segments):
         raise SpecError(f"build(registers, segments, out): segments must be a list of segment(…), got {segments!r}")
     return Program(

@@ -52,7 +52,7 @@ class Registers:
     def inputs(self, name: str, *shape: int, label: str = "") -> View:
         """Registers that hold the input at t = 0. All inputs come before all others, as y(0) = (x, 0, …) says."""
         if self.inputs_count != self.width:
-            raise SpecError(f"inputs come first: {name!r} was asked for after other registers")
+            raise SpecError(f"inputs come first: call inputs({name!r}, …) before new(…)")
         view = self._new(name, shape, label, "x")
         self.inputs_count = self.width
         return view
@@ -68,7 +68,7 @@ class Registers:
 
     def new(self, name: str, *shape: int, label: str = "") -> View:
         """Registers that start at 0. No shape means one register of shape (1,). A name that is no short identifier, or
-        that is taken but for its case, becomes the label, and the registers get a name like it."""
+        that differs from another only in case, becomes the label, and the registers get a name like it."""
         return self._new(name, shape, label, role(name) if isinstance(name, str) else "")
 
     def _new(self, name: str, shape: tuple[int, ...], label: str, letters: str) -> View:
@@ -90,7 +90,9 @@ class Registers:
         """The next registers."""
         shape = shape or (1,)
         if self._closed:
-            raise SpecError(f"register group {name!r}: these registers belong to a program and cannot grow: copy() can")
+            raise SpecError(
+                f"register group {name!r}: these registers belong to a program and cannot grow: extend a copy()"
+            )
         if any(not isinstance(n, int | np.integer) or n < 1 for n in shape):
             raise SpecError(f"register group {name!r} has shape {shape}: every size must be an integer ≥ 1")
         view = dense(self.width, tuple(int(n) for n in shape))
@@ -105,7 +107,7 @@ class Registers:
         return view
 
     def close(self) -> None:
-        """No more registers: a program is built on these."""
+        """Accept no more registers: a program is built on these."""
         self._closed = True
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@
 4. frozen operands: what a block reads is not written in the same segment, except by the block itself as a target
 5. reachable read-out: every register read out is an input or is written by some segment
 6. annotations that speak of this program: a box of its inputs, probes of its registers after its segments
-7. a precision that can be had: 53 … 1 000 000 bits
+7. a precision that engines offer: 53 … 1 000 000 bits
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def check(program: Program) -> None:
             f"the read-out uses register {program.registers.name(int(unreached[0]))}, which is neither an input "
             "nor written by any segment: it would always be 0"
         )
-    _annotations(program)
+    check_annotations(program)
 
 
 def _segment(program: Program, number: int, segment: Segment, owners: NDArray[np.uint8]) -> None:
@@ -131,7 +131,7 @@ def _first(ref: Ref, owners: NDArray[np.uint8], allowed: int) -> int | None:
     return ref[tuple(where)].offset if isinstance(ref, View) else int(ref.registers[tuple(where)])
 
 
-def _annotations(program: Program) -> None:
+def check_annotations(program: Program) -> None:
     budget, domain = program.budget, program.domain
     if domain is not None:
         if not isinstance(domain, Domain):
@@ -150,12 +150,12 @@ def _annotations(program: Program) -> None:
             raise SpecError(f"a probe is made by Probe(label, segment, ref), got {probe!r}")
         where = f"probe {probe.label!r}"
         if not 0 <= probe.segment < program.depth:
-            raise SpecError(f"{where} looks after segment {probe.segment}: the segments are 0 … {program.depth - 1}")
+            raise SpecError(f"{where} is read after segment {probe.segment}: the segments are 0 … {program.depth - 1}")
         low, high = probe.ref.extent()
         if low < 0 or high >= program.width:
-            raise SpecError(f"{where} sees registers {low} … {high}, there are {program.width}")
+            raise SpecError(f"{where} reads registers {low} … {high}, there are {program.width}")
         if not 0 < probe.ref.size <= program.width:
-            raise SpecError(f"{where} sees {probe.ref.size} registers: needs 1 to {program.width}, each once")
+            raise SpecError(f"{where} reads {probe.ref.size} registers: needs 1 to {program.width}, each once")
 
 
 def _bounds(program: Program, where: str, block: Block) -> None:

@@ -94,7 +94,7 @@ def _check_size(path: FilePath, max_bytes: int) -> None:
         with open(path, "rb") as file:
             start = file.read(64)
     except (OSError, ValueError) as error:
-        raise FileError(f"cannot read this: {getattr(error, 'strerror', None) or error}") from None
+        raise FileError(f"cannot read the file: {getattr(error, 'strerror', None) or error}") from None
     size, header = status.st_size, int.from_bytes(start[:8], "little")
     if size > max_bytes:
         raise FileError(f"{size} bytes are more than the limit {max_bytes}: if you trust the file, raise max_bytes")
@@ -122,7 +122,7 @@ def _read(path: FilePath) -> tuple[dict[str, str], dict[str, Tensor]]:
     except (SafetensorError, OSError, ValueError, MemoryError) as error:
         raise FileError(f"the file is damaged or truncated: {error}") from None
     if metadata["seal"] != _seal(metadata["digest"], metadata["program"], tensors):
-        raise FileError("the file is damaged: its content is not what was saved")
+        raise FileError("the file is damaged: its checksum does not match its contents")
     return metadata, tensors
 
 

@@ -13,6 +13,7 @@ from integraph.numbers.arrays import Floats
 from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
 from integraph.program.terms import ONE
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.program.origin import Origin
@@ -36,9 +37,9 @@ def rate(program: Program) -> float:
 
 
 def short(program: Program) -> str:
-    width = f"W = {program.width} register{'s' * (program.width != 1)}"
-    depth = f"D = {program.depth} segment{'s' * (program.depth != 1)}"
-    terms = f"{program.terms:,} term{'s' * (program.terms != 1)}"
+    width = f"W = {counted(program.width, 'register')}"
+    depth = f"D = {counted(program.depth, 'segment')}"
+    terms = counted(program.terms, "term")
     needs = f", needs {program.bits} bits" if program.bits > DOUBLE else ""
     return (
         f"Program of {program.source}: {program.inputs} → {program.outputs}\n"
@@ -48,7 +49,7 @@ def short(program: Program) -> str:
 
 
 def errors(program: Program) -> list[str]:
-    """What is known of the error: promised, proven, measured."""
+    """What is known of the error: promised, proven, and the largest difference found."""
     budget = program.budget
     known = (
         []
@@ -56,7 +57,7 @@ def errors(program: Program) -> list[str]:
         else [f"promised error ≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
-    known += [f"measured error {program.seen:.3g}"] if program.seen is not None else []
+    known += [f"largest difference found {program.seen:.3g}"] if program.seen is not None else []
     if budget is None:
         here = "" if program.domain is None else f" for x in {named_box(program.domain.low, program.domain.high)}"
         return [", ".join(known) + here if known else f"nothing is promised of the error{here}"]
@@ -75,8 +76,8 @@ def sizes(program: Program, points: int, stiff: Stiffness | None = None) -> list
         ("source", program.source),
         *_made(program.origin),
         ("inputs → outputs", f"{program.inputs} → {program.outputs}"),
-        ("width W", f"{program.width:,} register{'s' * (program.width != 1)}"),
-        ("depth D", f"{program.depth:,} segment{'s' * (program.depth != 1)}"),
+        ("width W", counted(program.width, "register")),
+        ("depth D", counted(program.depth, "segment")),
         ("horizon T", f"{program.horizon:g}"),
         ("terms", f"{program.terms:,}"),
         ("largest rate", f"{program.rate:.4g}"),
@@ -103,7 +104,7 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
         rows.append(("promised error", f"≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"))
     rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
-    rows.append(("measured error", "not measured" if program.seen is None else f"{program.seen:.3g}"))
+    rows.append(("difference found", "not measured" if program.seen is None else f"{program.seen:.3g}"))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 
 

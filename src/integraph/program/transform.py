@@ -25,6 +25,7 @@ from integraph.program.origin import COMPOSITION, INVERSE, PROGRAM, Origin
 from integraph.program.segment import Segment
 from integraph.program.terms import positions
 from integraph.program.views import Index, Ref, View, dense
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -57,7 +58,8 @@ def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | N
 
 def then(first: Program, second: Program) -> Program:
     if first.outputs != second.inputs:
-        raise UsageError(f"the first program has {first.outputs} outputs, the second takes {second.inputs}")
+        gives, takes = counted(first.outputs, "output"), counted(second.inputs, "input")
+        raise UsageError(f"the first program has {gives}, the second takes {takes}: these numbers must agree")
     registers = first.registers.copy()
     registers.extend(second.registers)
     moved = [replace(s, blocks=tuple(_shift(b, first.width) for b in s.blocks)) for s in second.segments]
@@ -135,7 +137,7 @@ def _evenly(program: Program, horizon: float) -> list[float]:
 
 
 def _halves(horizon: float, count: int) -> list[float]:
-    """Powers of 2 that add up to the horizon, as equal as they can be; none if it has more binary digits than that."""
+    """Powers of 2 that add up to the horizon, as equal as possible; none if it has more than `count` binary digits."""
     mantissa, exponent = math.frexp(horizon)
     digits = int(math.ldexp(mantissa, 53))
     parts = [math.ldexp(1.0, exponent - 53 + n) for n in range(54) if digits >> n & 1]
@@ -147,7 +149,7 @@ def _halves(horizon: float, count: int) -> list[float]:
 
 
 def _paced(program: Program, durations: list[float]) -> Program:
-    """What is promised of the controls holds for the new ones if no rounding made them another flow."""
+    """Keep what is known of the error where the new controls are exactly the same flow: none was rounded."""
     pairs = zip(program.segments, durations, strict=True)
     segments = tuple(replace(s, duration=d, rate=s.rate * (s.duration / d) if d > 0 else s.rate) for s, d in pairs)
     paced = replace(program, segments=segments)

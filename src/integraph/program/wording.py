@@ -1,4 +1,4 @@
-"""How programs speak: numbers with nouns, equations as one writes them."""
+"""How programs speak: gadgets with numbers, equations as one writes them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from integraph.text import counted
+
 LETTER = re.compile(r"[^\W\d_][A-Za-z0-9_]*")
-
-
-def counted(n: int, noun: str) -> str:
-    """`1 term`, `3 terms`."""
-    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def times(name: str, n: int) -> str:

@@ -34,7 +34,7 @@ MEANING = (
     "A quadratic neural ODE: $b$, $A$ and $Q$ are constant in each of $D$ segments of time. The $W$ registers $y$ "
     "start with the input $x$ and zeros; the output is read from them at the end."
 )
-CARDS = {"width W": "Width W", "depth D": "Depth D", "horizon T": "Horizon T", "terms": "Terms"}
+CARDS = {"width W": "Width W", "depth D": "Depth D", "horizon T": "Horizon T", "terms": "Terms"}  # by their rows
 
 
 def contents(
@@ -53,13 +53,14 @@ def contents(
 def _compiled(subject: Subject) -> Section:
     program = subject.program
     rows = dict(sizes(program, POINTS))
-    cards = [card(title, rows.pop(name).split()[0], "") for name, title in CARDS.items()]
+    numbers = (f"{program.width:,}", f"{program.depth:,}", f"{program.horizon:g}", f"{program.terms:,}")
+    cards = [card(title, number, "") for title, number in zip(CARDS.values(), numbers, strict=True)]
     origin = "nothing: no source was given, and the program does not name a formula"
     more: list[tuple[object, object]] = [
         ("source", tag("code", rows.pop("source"))),
         ("compared with", origin if subject.target is None else repr(subject.target)),
         ("box", f"x in {named_box(subject.box.low, subject.box.high)}"),
-        *rows.items(),
+        *(row for row in rows.items() if row[0] not in CARDS),
     ]
     more += [] if program.bits > DOUBLE else [("precision", f"{DOUBLE} bits: float64")]
     more.append(("SHA-256 of the ODE", tag("code", program.digest)))

@@ -1,4 +1,4 @@
-"""What is known of the error: promised, proven and seen, side by side, each with what it means."""
+"""What is known of the error: promised, proven and found at points, side by side, each with what it means."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
 
+FOUND = "Largest difference found"
 COORDINATES = 8  # of a point that is written out
 CANNOT = "cannot: it proves formulas, and networks compiled by Theorem 2. integraph.enclose bounds the outputs."
 
@@ -89,13 +90,11 @@ def _seen(subject: Subject) -> Html:
     if subject.seen is None:
         why = "no source was given" if subject.target is None else "the source has no values to compare with"
         value = None if stored is None else f"{stored:.3g}"
-        return card("Measured error", value, f"Not measured for this report: {why}.{carried}")
+        return card(FOUND, value, f"Not measured for this report: {why}.{carried}")
     points, lost = len(subject.seen.points), subject.seen.lost
     holes = f" At {lost:,} of them the source or the flow has no value." if lost else ""
     if lost == points:
-        return card(
-            "Measured error", None, f"At none of {points:,} points do both source and flow have a value.{carried}"
-        )
+        return card(FOUND, None, f"At none of {points:,} points do both source and flow have a value.{carried}")
     bits = subject.program.bits
     how = "in float64, rounding included" if bits <= DOUBLE else f"the flow in {bits} bits, the source in float64"
     says = f"The largest difference |source − program| found at {points:,} points of the box, {how}."
@@ -107,7 +106,7 @@ def _seen(subject: Subject) -> Html:
         more += (
             "is this the source that was compiled?" if look else "the promise does not cover the rounding of float64."
         )
-    return card("Measured error", f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
+    return card(FOUND, f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
 
 
 def _proof(proof: Proof | Certificate) -> Html:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import FileError, UsageError
 from integraph.files import FilePath, atomic, check_path
-from integraph.frontends import Variables
+from integraph.frontends import Inputs, Variables
 from integraph.plot import gallery
 from integraph.plot.picture import Picture
 from integraph.plot.subject import Subject, subject
@@ -19,6 +19,7 @@ from integraph.program import Program
 from integraph.report.contents import contents
 from integraph.report.page import page
 from integraph.targets import Function, Network
+from integraph.text import counted
 
 SUFFIXES = (".html", ".htm")
 
@@ -29,7 +30,7 @@ def write(
     source: Any,
     box: ArrayLike | None,
     variables: Variables,
-    inputs: int | None,
+    inputs: Inputs,
     proof: Any,
     figures: FilePath | None,
     formats: Sequence[str],
@@ -68,7 +69,7 @@ def _page(path: FilePath) -> None:
 def _shape(program: Program) -> str:
     """How many numbers go in and come out, in words."""
     counts = {"input": program.inputs, "output": program.outputs}
-    return " and ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items())
+    return " and ".join(counted(count, name) for name, count in counts.items())
 
 
 def _folder(figures: FilePath, formats: Sequence[str]) -> Path:
@@ -77,7 +78,7 @@ def _folder(figures: FilePath, formats: Sequence[str]) -> Path:
 
     check_path(figures)
     if isinstance(formats, str):
-        raise UsageError(f"it is a list of them, [{formats!r}]", argument="formats", value=formats)
+        raise UsageError(f"give a list, [{formats!r}]", argument="formats", value=formats)
     for name in formats:
         matplotlib_renderer.format_of(f"picture.{name}")
     try:

@@ -37,7 +37,7 @@ from integraph.program.engine import batch_of
 from integraph.targets.activations import NAMES
 from integraph.targets.expression import FUNCTIONS
 from integraph.targets.graph_evaluation import compute
-from integraph.text import NAME, DistinctNames, clean
+from integraph.text import NAME, DistinctNames, clean, counted
 
 BINARY = ("add", "sub", "mul", "div", "min", "max", "matmul", "variable_power")
 ROWS = ("softmax", "log_softmax", "logsumexp")
@@ -85,7 +85,8 @@ class Graph:
 
     def __repr__(self) -> str:
         sizes = sum(self.nodes[n].size for n in self.outputs)
-        return f"graph {self.name}: {self.inputs} inputs, {len(self.nodes)} nodes, {sizes} outputs"
+        counts = {"input": self.inputs, "node": len(self.nodes), "output": sizes}
+        return f"graph {self.name}: {', '.join(counted(count, noun) for noun, count in counts.items())}"
 
     @property
     def sizes(self) -> int:

@@ -5,6 +5,7 @@ An operation on constants is computed at once; nodes that no output needs are le
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError
-from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.arrays import Floats, Indices, immutable
 from integraph.targets import folding, graph_rows
 from integraph.targets.graph import BINARY, OPERATIONS, ROUNDED, ROWS, Graph, Node
 from integraph.targets.graph_evaluation import compute
@@ -25,6 +26,7 @@ LARGEST = 1 << 27  # numbers in one array
 NODES = 200_000
 EXPONENT = 10**6
 FEW = 16  # different exponents that are worth a run each
+SAMPLE = 64  # numbers of a larger constant that are compared before all are
 
 
 class Builder:
@@ -34,7 +36,7 @@ class Builder:
         self.name = name
         self.nodes: list[Node] = []
         self._inputs = 0
-        self._variables: list[str] = []
+        self._variables: list[tuple[str, int | None]] = []  # names of inputs, and how many numbers those with axes have
         self._known: dict[Any, int] = {}
         self._exact: dict[int, folding.Digits] = {}  # constants before they were rounded
 
@@ -43,19 +45,17 @@ class Builder:
         if not node.size > 0:
             raise SourceError(f"input {name} has shape {tuple(shape)}: it needs at least one number")
         self._inputs = start + node.size
-        self._variables += [name] if shape == () else [f"{name}[{n}]" for n in range(node.size)]
+        self._variables.append((name, node.size if node.shape else None))
         return self._append(node)
 
     def constant(self, value: ArrayLike, text: str = "", data: tuple[str, ...] = ()) -> int:
+        """Numbers, or −∞ in a mask. An array that nobody can write any more is not copied."""
         try:
-            array = np.array(value, np.float64)
+            array = _contiguous(value)
         except (TypeError, ValueError):
             raise SourceError(f"{text or 'a constant'} is {value!r}: constants must be numbers") from None
-        if np.isnan(array).any() or (array == np.inf).any():
-            raise SourceError(
-                f"{text or 'a constant'} holds {'nan' if np.isnan(array).any() else 'inf'}: it is not a finite number"
-            )
-        array.flags.writeable = False
+        if not (largest := array.max(initial=-np.inf)) < np.inf:  # as nan is not
+            raise SourceError(f"{text or 'a constant'} holds {largest}: it is not a finite number")
         return self._add(Node("constant", (), array.shape, data, array, text))
 
     def apply(self, op: str, *args: int, data: tuple[Any, ...] = (), value: Any = None, text: str = "") -> int:
@@ -108,7 +108,10 @@ class Builder:
                 needed.update(self.nodes[number].args)
         place = {number: new for new, number in enumerate(sorted(needed))}
         nodes = tuple(replace(self.nodes[n], args=tuple(place[a] for a in self.nodes[n].args)) for n in place)
-        return Graph(self._inputs, nodes, tuple(place[n] for n in outputs), self.name, tuple(self._variables))
+        names = (
+            name if count is None else f"{name}[{n}]" for name, count in self._variables for n in range(count or 1)
+        )
+        return Graph(self._inputs, nodes, tuple(place[n] for n in outputs), self.name, tuple(names))
 
     def _add(self, node: Node) -> int:
         self._small(node)
@@ -116,8 +119,14 @@ class Builder:
             folded = self._folded(node)
             if folded is not None:
                 return folded
-        content = None if node.value is None else (node.value.shape, node.value.flags.fnc, node.value.tobytes("A"))
-        key = (node.op, node.args, node.shape, node.data, content)
+        key: tuple[Any, ...] = _key(node)
+        if node.value is not None and node.value.size > SAMPLE and key in self._known:
+            first = self._known[key]
+            other = self.nodes[first].value
+            if other is node.value or other is None:
+                return first
+            self._known[key, _digest(other)] = first
+            key = key, _digest(node.value)
         if key not in self._known:
             self._known[key] = self._append(node)
         return self._known[key]
@@ -155,6 +164,28 @@ class Builder:
                 f"{node.text or node.op} makes an array of shape {node.shape}, node {len(self.nodes)}: at most "
                 f"{LARGEST} numbers and {NODES} nodes are built"
             )
+
+
+def _contiguous(value: ArrayLike) -> Floats:
+    """Read-only, and the same array if it is so already."""
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.forc and immutable(value):
+        return value
+    array = np.array(value, np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def _key(node: Node) -> tuple[Any, ...]:
+    """What equal nodes have in common, and of a large constant some of its numbers: few others have the same."""
+    value = node.value
+    if value is None:
+        return node.op, node.args, node.shape, node.data, None
+    few = value if value.size <= SAMPLE else value.reshape(-1, order="A")[:: value.size // SAMPLE]
+    return node.op, node.args, node.shape, node.data, (value.shape, value.flags.fnc, few.tobytes("A"))
+
+
+def _digest(value: Floats) -> bytes:
+    return hashlib.sha256(value.tobytes("A")).digest()
 
 
 def entrywise_power(b: Builder, base: int, exponents: Floats, text: str) -> int | None:
@@ -209,7 +240,7 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
             raise ValueError("each needs two axes")
         (m, k), (l, n) = shapes[0][-2:], shapes[1][-2:]
         if k != l:
-            raise ValueError(f"{k} columns and {l} rows")
+            raise ValueError(f"{k} columns and {l} rows must agree")
         return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), m, n)
     if op == "sum":
         gone = {range(len(shapes[0]))[axis] for axis in data[0]}
@@ -223,14 +254,14 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
     if op == "slice":
         for n, (start, step, count) in zip(shapes[0], data, strict=True):
             if count < 1 or not step or not (0 <= start < n and 0 <= start + (count - 1) * step < n):
-                raise ValueError(f"entries {start}, {start + step}, … of {n}")
+                raise ValueError(f"entries {start}, {start + step}, … must lie within {n}")
         return tuple(count for _, _, count in data)
     if op == "take":
         axis, indices = data
         if not 0 <= axis < len(shapes[0]):
-            raise ValueError(f"axis {axis} of {len(shapes[0])}")
+            raise ValueError(f"there is no axis {axis} among {len(shapes[0])}")
         if not all(0 <= n < shapes[0][axis] for n in indices):
-            raise ValueError(f"indices {indices} of {shapes[0][axis]}")
+            raise ValueError(f"indices {indices} must be below {shapes[0][axis]}")
         return (*shapes[0][:axis], len(indices), *shapes[0][axis + 1 :])
     if op == "concat":
         return np.concatenate([_blank(shape) for shape in shapes], data[0]).shape

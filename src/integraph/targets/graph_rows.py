@@ -30,13 +30,13 @@ def of_rows(build: Builder, op: str, x: int, text: str) -> int:
     scores, added = _added(build, x)
     mask = added > -np.inf
     if not mask.any(-1).all():
-        raise SourceError(f"{text or op}: a row has no entry that takes part, all are −∞")
+        raise SourceError(f"{text or op}: every entry of a row is masked, −∞: keep at least one")
     if op == "logsumexp" and mask.shape[-1:] == (1,):
         return build.apply("reshape", x, data=(mask.shape[:-1],), text=text)
     if mask.all():
         return build.apply(op, x, text=text)
     if op == "log_softmax":
-        raise SourceError(f"{text or op}: the logarithm of entries that take no part in a softmax, ln 0: no number")
+        raise SourceError(f"{text or op}: takes the logarithm of masked entries of a softmax, ln 0: it has no value")
     left = np.where(mask, added, 0.0)
     if build.nodes[scores].shape != mask.shape:
         scores = build.apply("broadcast", scores, data=(mask.shape,))
@@ -103,7 +103,7 @@ def _all_take_part(node: Node, moves: Sequence[Node], text: str) -> None:
     for move in reversed(moves):
         part = STRUCTURE[move.op](part, move.data)
     if not part.all():
-        raise SourceError(f"{text or 'ln'}: the logarithm of entries that take no part in a softmax, ln 0: no number")
+        raise SourceError(f"{text or 'ln'}: takes the logarithm of masked entries of a softmax, ln 0: it has no value")
 
 
 def last(build: Builder, x: int, axes: Sequence[int], text: str) -> int:

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats, numbers
+from integraph.numbers.intervals import Interval
 from integraph.program import tensor
 from integraph.targets.activations import activation, activation_name
-from integraph.text import clean, joined
+from integraph.text import clean, counted, joined
 
 SHOWN = 24  # layers that are named one by one
 LEAK = 0.01  # of leaky_relu, where nothing is said
@@ -62,11 +63,13 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Layers in order; call it to evaluate in float64. `notes` says what was rounded or assumed when it was read."""
+    """Layers in order; call it to evaluate in float64. `notes` says what was rounded or assumed when it was read, `box`
+    is the input domain that its file names, if it names one."""
 
     layers: tuple[Layer, ...]
     source: str = "layers"
     notes: tuple[str, ...] = ()
+    box: Interval | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))
@@ -80,6 +83,11 @@ class Network:
                     f"layer {number} has {first.A.shape[0]} units, layer {number + 1} takes {second.A.shape[1]} "
                     "inputs: they must agree"
                 )
+
+        if self.box is not None and self.box.low.shape != (self.inputs,):
+            raise SourceError(
+                f"the box has {self.box.low.size} sides, the network {self.inputs} inputs: they must agree"
+            )
 
     @property
     def inputs(self) -> int:
@@ -126,7 +134,7 @@ class Network:
         same = kinds[:-1].count(kinds[0]) == len(kinds[:-1])
         how = f"{kinds[0]}, {kinds[-1]} output" if len(kinds) > 1 and same else joined(kinds, ", ", SHOWN)
         sizes = joined(map(str, self.sizes), "-", SHOWN)
-        return f"{sizes} ({how}), {self.parameters:,} parameters, from {self.source}"
+        return f"{sizes} ({how}), {counted(self.parameters, 'parameter')}, from {self.source}"
 
     def __repr__(self) -> str:
         return f"Network {self.description}"

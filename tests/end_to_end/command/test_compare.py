@@ -9,6 +9,7 @@ import pytest
 
 import integraph
 from command import WAVE, call, lean, process
+from lazy import framework
 from networks import random_network
 
 
@@ -108,7 +109,7 @@ def test_a_network_layer_by_layer(path: Path, tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_onnx_file(path: Path, tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     from onnx_models import Builder
 
     net = random_network((2, 4, 1), "tanh", seed=2)
@@ -119,7 +120,7 @@ def test_an_onnx_file(path: Path, tmp_path: Path) -> None:
     integraph.compile(net).save(path)
     said = call("compare", path, tmp_path / "net.onnx", "--json")
     assert (said.code, [row["label"] for row in said.data["rows"]]) == (0, ["layer 1", "output"])
-    runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime, another program that runs ONNX files")
+    runtime = framework("onnxruntime")
     x = np.random.default_rng(0).uniform(size=(1000, 2))
     (wanted,) = runtime.InferenceSession(tmp_path / "net.onnx").run(None, {"x": x})
     assert said.data["rows"][-1]["difference"] == pytest.approx(
@@ -131,8 +132,8 @@ def test_nothing_to_compare_with(path: Path) -> None:
     integraph.compile(random_network((1, 2, 1), "tanh")).save(path)
     said = call("compare", path)
     assert said.code == 2
-    assert "does not say all of its source" in said.err
-    assert "give it" in said.err
+    assert "does not store its whole source" in said.err
+    assert "give the source" in said.err
     assert said.out == ""
 
 

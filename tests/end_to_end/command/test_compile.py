@@ -15,6 +15,7 @@ import integraph
 from command import call
 from frameworks import to_h5, to_keras, to_onnx
 from integraph.targets import from_layers
+from lazy import framework
 from networks import random_network
 from slow import mostly_slow
 
@@ -71,7 +72,7 @@ def test_options_are_those_of_the_api(words: list[str], options: dict[str, objec
 
 
 def test_a_network(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     from onnx import helper, numpy_helper
 
     rng = np.random.default_rng(3)
@@ -99,6 +100,23 @@ def test_a_network(tmp_path: Path) -> None:
     for words in ([net, "-o", net], [net, "-o", tmp_path / "." / "net.onnx"]):
         assert call("compile", *words).code == 2
     assert net.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_a_torch_module_with_the_shape_of_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    framework("torch")
+    (tmp_path / "my_nets.py").write_text(
+        "from torch import nn\n"
+        "cnn = nn.Sequential(nn.Conv1d(2, 3, 2), nn.Tanh(), nn.Flatten(), nn.Linear(9, 2))\n"
+        "two = nn.Bilinear(3, 2, 1)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    said = call("compile", "my_nets:cnn", "--inputs", "2,4", "--json")
+    assert said.code == 0, said.out
+    assert (said.data["inputs"], said.data["outputs"]) == (8, 2)
+    assert call("compile", "my_nets:two", "--inputs", "3;2", "--json").data["inputs"] == 5
+    assert "inputs=(2, W)" in call("compile", "my_nets:cnn").err
+    assert "1,28,28" in call("compile", "my_nets:cnn", "--inputs", "2,x").err
 
 
 def test_a_python_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,14 +155,14 @@ def test_a_proof_of_a_formula(path: Path) -> None:
     assert integraph.check(proof, program, "1/(1+x*y)")
     x = np.random.default_rng(0).uniform(size=(1000, 2))
     assert np.abs(program(x)[:, 0] - 1 / (1 + x[:, 0] * x[:, 1])).max() <= program.proven
-    assert "status    proved" in said.out
+    assert "status            proved" in said.out
 
 
 def test_a_proof_of_an_exact_program(path: Path) -> None:
     said = call("compile", "exp(0.1*x)*sin(3*y)", "-o", path, "--certify")
     program = integraph.load(path)
     assert said.code == 0, said.err
-    assert "asked     ≤ 1e-12" in said.out
+    assert "asked             ≤ 1e-12" in said.out
     assert program.budget is not None
     assert program.proven is not None
     assert 0 < program.proven <= program.budget.total < 1e-12
@@ -154,7 +172,7 @@ def test_a_proof_of_an_exact_program(path: Path) -> None:
 def test_what_cannot_be_proved_says_so(path: Path) -> None:
     said = call("compile", "tanh(tanh(tanh(x)+y)+x)", "--free", "decay", "-o", path, "--certify")
     assert said.code == 1
-    assert "status    unknown: segment 'tanh(tanh(x)+y)': tanh does not start at 0" in said.out
+    assert "status            unknown: segment 'tanh(tanh(x)+y)': tanh does not start at 0" in said.out
     assert integraph.load(path).proven is None
     assert not path.with_suffix(".proof.json").exists()
 

@@ -251,7 +251,7 @@ def _bad_arrays(folder: Path) -> dict[str, str]:
         "objects.npy": "object", "complex.npy": "complex128", "words.npy": "real numbers", "wide.npy": "(batch, 2)",
         "deep.npy": "(batch, 2)", "none.npy": "no points", "nan.npy": "input 1 is not finite: component 1",
         "zip.npy.npz": "zip", "truncated.npy": "truncated", "header.npy": "truncated", "empty.npy": "it is empty",
-        "text.npy": "begins otherwise", "liar.npy": "truncated", "huge.npy": "truncated",
+        "text.npy": "its first bytes are others", "liar.npy": "truncated", "huge.npy": "truncated",
     }  # fmt: skip
 
 

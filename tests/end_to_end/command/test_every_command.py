@@ -21,7 +21,7 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "trace": (["wave.integraph", "0.3", "0.8"], "▁"),
     "compare": (["wave.integraph"], "1,000 inputs: the largest difference is"),
     "report": (["wave.integraph"], "wrote wave.html"),
-    "certify": (["wave.integraph", "-o", "new.proof.json"], "status    proved"),
+    "certify": (["wave.integraph", "-o", "new.proof.json"], "status            proved"),
     "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
     "bench": (["wave.integraph"], "Runs that would take longer than 2 s are left out"),
 }

@@ -11,6 +11,7 @@ import pytest
 import integraph
 from command import call
 from integraph.cli.commands.plan import WAYS
+from lazy import framework
 from networks import random_network
 
 WAVE = "sin(3*x)*exp(-y)"
@@ -73,6 +74,9 @@ def test_what_is_not_possible_is_said() -> None:
     assert said.data["exact"]["layouts"]
     assert "not smooth" in said.data["lean"]["impossible"]
     assert "lean: not possible" in call("plan", "abs(x)", "--box", "-1,1", "--eps", "1e-2").out
+    near = call("plan", "exp(20*x)", "--eps", "1e-14")
+    assert near.code == 0
+    assert "lean: not possible: --eps 1e-14: exp(20*x) is as large as" in near.out  # as at the prompt, not as in Python
     none = call("plan", "abs(x)", "--box", "-1,1")
     assert (none.code, none.out) == (2, "")
     assert "not analytic" in none.err
@@ -135,12 +139,12 @@ def test_a_python_function(nets: dict[str, integraph.Network]) -> None:
     assert nets
     said = call("plan", "planned_nets:f", "--eps", "1e-2", "--json").data
     assert list(said) == ["lean"]
-    assert said["lean"]["chosen"]["bound"] == "nan"  # only seen
-    assert "only seen" in call("plan", "planned_nets:f", "--eps", "1e-2").out
+    assert said["lean"]["chosen"]["bound"] == "nan"  # no bound
+    assert "only sampled" in call("plan", "planned_nets:f", "--eps", "1e-2").out
 
 
 def test_a_graph_of_onnx(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     from onnx_models import Builder
 
     b = Builder()
@@ -151,17 +155,20 @@ def test_a_graph_of_onnx(tmp_path: Path) -> None:
     assert (rows[0]["width"], rows[0]["depth"]) == (program.width, program.depth)
     said = call("plan", tmp_path / "graph.onnx", "--order", "3")
     assert said.code == 2
-    assert "--order 3 is of Theorem 1" in said.err
+    assert "--order 3: this is for Theorem 1" in said.err
 
 
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
         (["sin(x", "--json"], "parenthesis"),
-        (["x", "--method", "wide"], "--method wide: for a function it is exact or lean or remark or paper"),
-        (["planned_nets:tanh", "--method", "lean"], "--method lean: for a network it is narrow or wide"),
-        (["planned_nets:tanh", "--order", "3"], "--order 3 is of Theorem 1, and this is a network"),
-        (["x", "--method", "exact", "--width", "9"], "--width 9 is of Theorem 1"),
+        (["x", "--method", "wide"], "--method 'wide': for a function it is exact or lean or remark or paper"),
+        (["planned_nets:tanh", "--method", "lean"], "--method 'lean': for a network it is narrow or wide"),
+        (["planned_nets:tanh", "--order", "3"], "--order 3: this is for Theorem 1, and the source is a network"),
+        (
+            ["x", "--method", "exact", "--width", "9"],
+            "--width 9: this is for Theorem 1, and the source is compiled exactly",
+        ),
         (["x", "--eps", "0"], "--eps 0"),
         (["x", "--eps", "nan"], "--eps nan"),
         (["exp(20*x)", "--method", "lean", "--width", "3"], "--width 3"),

@@ -16,6 +16,7 @@ import integraph
 from command import call
 from integraph.cli.sparkline import BLOCKS, sparks
 from integraph.gadgets import affine, exp, ramp
+from integraph.plot import matplotlib_renderer
 from networks import random_network
 from slow import mostly_slow
 
@@ -126,17 +127,14 @@ def test_sparks() -> None:
 
 
 def test_a_picture_says_of_which_input_it_is(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    static = pytest.importorskip(
-        "integraph.plot.matplotlib_renderer", reason="needs matplotlib: pip install 'integraph[plot]'"
-    )
-    titles, draw = [], static.draw
+    titles, draw = [], matplotlib_renderer.draw
 
     def seen(*given: object) -> object:
         figure = draw(*given)
         titles.append(figure.get_suptitle())
         return figure
 
-    monkeypatch.setattr(static, "draw", seen)
+    monkeypatch.setattr(matplotlib_renderer, "draw", seen)
     assert call("trace", growth(path), "0.25", "-o", tmp_path / "way.png").code == 0
     (title,) = titles
     assert title.endswith("x = 0.25")
@@ -144,7 +142,6 @@ def test_a_picture_says_of_which_input_it_is(path: Path, tmp_path: Path, monkeyp
 
 @mostly_slow("suffix", [".png", ".svg", ".pdf"], quick=2)
 def test_a_picture(path: Path, tmp_path: Path, suffix: str) -> None:
-    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'integraph[plot]'")
     picture = tmp_path / f"way{suffix}"
     said = call("trace", growth(path), "0.5", "-o", picture)
     assert said.code == 0

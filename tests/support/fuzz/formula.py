@@ -12,7 +12,7 @@ import integraph
 from fuzz import formula_trees as trees
 from fuzz.formula_trees import VARIABLES, Tree
 from fuzz.formula_truth import truth
-from fuzz.judge import ENGINES, FREES, Points, crash, reason
+from fuzz.judge import ENGINES, FREES, Points, guarded, reason
 from fuzz.kind import AGREES, FAILS, REFUSED, UNDECIDED, Outcome
 from fuzz.precision import Row, Subject, judge
 from integraph.errors import IntegraphError, SpecError
@@ -53,11 +53,9 @@ class Formula:
         eps = 10.0 ** -int(rng.integers(1, 9)) if rng.random() < 0.4 else None
         return Case(found, tuple(_side(rng) for _ in range(variables)), eps, seed)
 
+    @guarded
     def check(self, case: Case) -> Outcome:
-        try:
-            return _check(case)
-        except Exception as error:  # whatever it is, it is a finding
-            return crash(error)
+        return _check(case)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         if len(case.trees) > 1:

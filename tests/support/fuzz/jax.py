@@ -36,12 +36,10 @@ class Jax:
         with jax.enable_x64(True):
             return _draw(rng)
 
+    @judge.guarded
     def check(self, case: Case) -> Outcome:
-        try:
-            with jax.enable_x64(True):
-                return _check(case)
-        except Exception as error:
-            return judge.crash(error)
+        with jax.enable_x64(True):
+            return _check(case)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         for candidate in smaller(case):

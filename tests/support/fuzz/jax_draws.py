@@ -8,27 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.straight import Shape
+from fuzz.straight import Shape, nested, numbers
 
 Rng = np.random.Generator
 Data = tuple[Any, ...]
 LARGEST = 48  # entries of an array
-NUMBERS = (0.0, 1.0, -1.0, 0.5, 2.0, -0.3, 1.7, 3.0)
 
 
 def constant(rng: Rng, shape: Shape, positive: bool = False) -> Any:
-    """Nested tuples: random numbers, or all the same, or many zeros."""
-    kind = rng.integers(4)
-    array = np.round(rng.normal(size=shape), 3)
-    if kind == 0:
-        array = np.full(shape, float(rng.choice(NUMBERS)))
-    elif kind == 1:
-        array = array * (rng.random(shape) < 0.5)
-    return _tuple(np.abs(array) + 0.5 if positive else array)
-
-
-def _tuple(array: Any) -> Any:
-    return tuple(map(_tuple, array)) if np.ndim(array) else float(array)
+    array = numbers(rng, *shape)
+    return nested(np.abs(array) + 0.5 if positive else array)
 
 
 def partner(shape: Shape, rng: Rng) -> Shape:

@@ -8,6 +8,7 @@ decided. Of the budget only what is smoothed or left behind counts: rounding of 
 
 from __future__ import annotations
 
+import functools
 import re
 import traceback
 from collections.abc import Callable, Iterable
@@ -208,6 +209,19 @@ def reason(error: IntegraphError) -> str:
     text = re.sub(r"'[^']*'|\([^)]*\)|\[[^]]*\]", "…", str(error))
     text = re.sub(r"[-−]?\d[\d.e+−-]*", "#", text)
     return f"{type(error).__name__}: {text[:70]}"
+
+
+def guarded(check: Callable[[Any, Any], Outcome]) -> Callable[[Any, Any], Outcome]:
+    """The check of a kind: whatever exception passes, it is a finding."""
+
+    @functools.wraps(check)
+    def outcome(kind: Any, case: Any) -> Outcome:
+        try:
+            return check(kind, case)
+        except Exception as error:
+            return crash(error)
+
+    return outcome
 
 
 def crash(error: BaseException) -> Outcome:

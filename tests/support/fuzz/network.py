@@ -11,7 +11,7 @@ import numpy as np
 from mpmath import mp, mpf
 
 import integraph
-from fuzz.judge import ENGINES, FREES, Points, crash, reason
+from fuzz.judge import ENGINES, FREES, Points, guarded, reason
 from fuzz.kind import FAILS, REFUSED, Outcome
 from fuzz.precision import DIGITS, LARGEST, ORACLE, Row, Subject, Undefined, Value, judge, own_rounding
 from integraph import Program
@@ -71,11 +71,9 @@ class Net:
         eps = 10.0 ** -int(rng.integers(2, 10))
         return Case(layers, box, eps, method, free, int(rng.integers(2**31)), bool(rng.random() < CERTIFIED))
 
+    @guarded
     def check(self, case: Case) -> Outcome:
-        try:
-            return _check(case)
-        except Exception as error:  # whatever it is, it is a finding
-            return crash(error)
+        return _check(case)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         if case.certified:

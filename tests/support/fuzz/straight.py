@@ -11,6 +11,7 @@ import numpy as np
 from fuzz.judge import Points
 
 Shape = tuple[int, ...]
+NUMBERS = (0.0, 1.0, -1.0, 0.5, 2.0, -0.3, 1.7, 3.0)
 ROUNDING, TRIALS, MARGIN = 2.0**-50, 4, 16.0  # how much, and how often, values on the way are moved; a safety factor
 
 
@@ -44,6 +45,20 @@ class Operation:
 
 
 Table = Mapping[str, Operation]
+
+
+def numbers(rng: np.random.Generator, *shape: int) -> Points:
+    """Random ones with three decimals, or all the same, or many zeros."""
+    kind = rng.integers(4)
+    array = np.round(rng.normal(size=shape), 3)
+    if kind == 0:
+        return np.full(shape, float(rng.choice(NUMBERS)))
+    return array * (rng.random(shape) < 0.5) if kind == 1 else array
+
+
+def nested(array: Any) -> Any:
+    """An array as tuples of tuples, the data of a step."""
+    return tuple(map(nested, array)) if np.ndim(array) else float(array)
 
 
 def nothing(rng: np.random.Generator, shapes: Sequence[Shape]) -> tuple[Any, ...]:

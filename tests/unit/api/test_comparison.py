@@ -47,7 +47,7 @@ def test_a_faithful_program() -> None:
     found = compare(program, net, points())
     assert [row.label for row in found.rows] == ["layer 1", "layer 2", "layer 3", "output"]
     assert [row.segment for row in found.rows] == [1, 4, 7, 8]
-    assert [row.segment_label for row in found.rows] == ["tanh 1", "tanh 2", "tanh 3", "forget 3"]
+    assert [row.segment_label for row in found.rows] == ["tanh 1", "tanh 2", "tanh 3", "decay 3"]
     assert 0 < found.largest < 1e-13
     assert found.notes == ()
     assert str(found) == repr(found)
@@ -97,7 +97,7 @@ def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rescaled_programs() -> None:
-    """Segments too short for a clock; probes are kept with time, lost with units; X stays the network's."""
+    """Segments too short for times in float64; probes are kept with time, lost with units; X stays the network's."""
     program, net = pair(fault=(1, 0, 0.1))
     X = points()
     known = [row.difference for row in compare(program, net, X).rows]
@@ -105,7 +105,7 @@ def test_rescaled_programs() -> None:
     assert [row.difference for row in compare(fast, net, X).rows] == pytest.approx(known, abs=1e-13)
     segments = (replace(program.segments[0], duration=1e20, rate=1e-20), *program.segments[1:])
     uneven = replace(program, segments=segments)
-    with pytest.raises(UsageError, match="too short for a clock"):
+    with pytest.raises(UsageError, match="too short for times"):
         uneven.flow(X, times=[0.0])
     assert [row.difference for row in compare(uneven, net, X).rows] == pytest.approx(known, abs=1e-13)
     scales = np.exp(RNG.normal(size=program.width))

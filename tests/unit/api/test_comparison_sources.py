@@ -11,6 +11,7 @@ import pytest
 import integraph
 from integraph.api.comparison import compare
 from integraph.errors import SourceError, UsageError
+from lazy import framework
 from networks import random_network
 
 RNG = np.random.default_rng(5)
@@ -132,7 +133,7 @@ def test_rounding_is_known_from_the_formula_of_the_program() -> None:
 
 def test_a_function_in_jax() -> None:
     """Traced, as it was compiled: in float64, whatever JAX computes in by itself."""
-    jnp = pytest.importorskip("jax.numpy", reason="needs JAX: pip install 'integraph[jax]'")
+    jnp = framework("jax.numpy")
 
     def f(x):  # type: ignore[no-untyped-def]
         return jnp.sin(3 * x[0]) * jnp.exp(-x[1])

@@ -11,6 +11,7 @@ import pytest
 import integraph
 from frameworks import FRAMEWORKS
 from integraph.errors import IntegraphError
+from lazy import framework
 from networks import EVERY, points, random_network
 from slow import mostly_slow
 
@@ -61,7 +62,7 @@ def test_large_weights_and_odd_boxes(framework: str, weight: float, box: tuple[f
 
 def test_a_trained_net_on_real_data() -> None:
     """Diabetes progression: the compiled net predicts what scikit-learn predicts, with the same R²."""
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    framework("sklearn")
     from sklearn.datasets import load_diabetes
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import r2_score
@@ -93,7 +94,7 @@ def test_a_trained_net_on_real_data() -> None:
 
 def test_digits_are_still_classified() -> None:
     """1797 images of 64 pixels: the raw outputs of a compiled classifier choose the same class."""
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    framework("sklearn")
     from sklearn.datasets import load_digits
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier

@@ -9,6 +9,7 @@ import pytest
 
 import integraph
 from integraph.errors import UsageError
+from lazy import framework
 from networks import random_network
 
 FORMULA = "sin(2*x)*exp(-y)"
@@ -29,7 +30,7 @@ def test_what_has_a_formula_is_exact(source: Any) -> None:
 
 
 def test_sympy_expressions_are_exact() -> None:
-    sympy = pytest.importorskip("sympy")
+    sympy = framework("sympy")
     tree = integraph.compile(sympy.sympify(FORMULA))
     assert tree.source.endswith(", exact")
     assert (tree.width, tree.depth) == (integraph.compile(FORMULA).width, integraph.compile(FORMULA).depth)

@@ -23,6 +23,7 @@ from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 from integraph.text import FORMULA
 from law import examples
+from lazy import framework
 from networks import random_network
 from slow import mostly_slow
 
@@ -156,14 +157,14 @@ def test_what_else_is_no_formula() -> None:
 
 def test_sympy_is_no_formula() -> None:
     """Its symbol e is no constant, and its numbers are binary."""
-    sympy = pytest.importorskip("sympy", reason="needs sympy: pip install 'integraph[sympy]'")
+    sympy = framework("sympy")
     e, t = sympy.Symbol("e"), sympy.Symbol("t")
     for expression in (e, 0.1 * t, t**2):
         assert recalled(integraph.compile(expression)) is None
 
 
 def test_jax_is_no_formula() -> None:
-    pytest.importorskip("jax", reason="needs JAX: pip install 'integraph[jax]'")
+    framework("jax")
     program = integraph.compile(named("x"), method="exact", inputs=1)
     assert is_exact(program)
     assert recalled(program) is None
@@ -192,7 +193,7 @@ def test_the_source_of_a_program() -> None:
     program = integraph.compile("x - y", variables="y x")
     assert target_of(program).variables == ("y", "x")  # type: ignore[union-attr]
     assert target_of(program, "x - y").variables == ("x", "y")  # type: ignore[union-attr]
-    with pytest.raises(UsageError, match=r"'gadgets'.*: give it"):
+    with pytest.raises(UsageError, match=r"'gadgets'.*: give the source"):
         target_of(replace(program, source="gadgets", origin=None))
 
 

@@ -11,6 +11,7 @@ import pytest
 import integraph
 from integraph.errors import UsageError
 from integraph.targets.graph_builder import Builder
+from lazy import framework
 from report_pages import read
 
 WORDS = r"graphs are not proved yet.*integraph\.enclose bounds"
@@ -37,7 +38,7 @@ def test_a_graph(tmp_path: Path) -> None:
 
 
 def test_an_onnx_graph() -> None:
-    pytest.importorskip("onnx", reason="reads ONNX")
+    framework("onnx")
     from onnx_graphs import model
 
     source = model(lambda b: b.node("LogSoftmax", "x", axis=-1), (1, 3))
@@ -46,7 +47,7 @@ def test_an_onnx_graph() -> None:
 
 
 def test_a_traced_function() -> None:
-    nn = pytest.importorskip("jax", reason="jax is not installed").nn
+    nn = framework("jax").nn
     program = integraph.compile(nn.softmax, method="exact", inputs=3)
     with pytest.raises(UsageError, match=WORDS):
         integraph.certify(program, nn.softmax)

@@ -24,6 +24,7 @@ from integraph.targets import from_layers
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from law import examples
+from lazy import framework
 from slow import mostly_slow
 
 N = 100  # nodes; so many that what is constant does not count
@@ -128,7 +129,9 @@ def test_using_is_linear(free: str, tmp_path: Any) -> None:
 
 
 def onnx_chain(n: int) -> Any:
-    models = pytest.importorskip("onnx_models", reason="needs onnx")
+    framework("onnx")
+    import onnx_models as models
+
     build, x = models.Builder(17), "x"
     for _ in range(n):
         x = build.node("Tanh", x)
@@ -136,7 +139,7 @@ def onnx_chain(n: int) -> Any:
 
 
 def jax_chain(n: int) -> Any:
-    jnp = pytest.importorskip("jax.numpy", reason="needs jax")
+    jnp = framework("jax.numpy")
 
     def f(x: Any) -> Any:
         for _ in range(n):

@@ -134,7 +134,7 @@ def test_functions_that_cannot_be_compiled(f: Callable[..., Any], more: Any, mes
 def test_what_goes_wrong_after_the_first_look() -> None:
     with pytest.raises(SourceError, match="later_nan is nan at x = 6"):
         values(function(later_nan), [[1.0], [6.0], [2.0]])
-    with pytest.raises(SourceError, match=r"changes has 1 outputs in one place and 2 in another|has other outputs"):
+    with pytest.raises(SourceError, match=r"changes has 1 output in one place and 2 in another|has other outputs"):
         values(function(changes), [[6.0], [7.0]])
     f = function(lambda x: np.where(np.max(x) > 5.0, x + 1.0, x))
     with pytest.raises(SourceError, match="it mixes points"):
@@ -207,11 +207,11 @@ def test_derivatives_of_two_inputs() -> None:
 def test_a_derivative_that_does_not_exist() -> None:
     f = function(np.sin, derivatives={1: np.cos})
     assert f.derivative is not None
-    with pytest.raises(SourceError, match="the derivative 2 of sin is not given"):
+    with pytest.raises(SourceError, match="the derivative 2 of sin is missing"):
         f.derivative((2,), X2[:, :1])
     g = function(lambda x, y: x * y, derivatives={(1, 0): lambda x, y: y})
     assert g.derivative is not None
-    with pytest.raises(SourceError, match=r"the derivative \(0, 1\) of <lambda> is not given"):
+    with pytest.raises(SourceError, match=r"the derivative \(0, 1\) of <lambda> is missing"):
         g.derivative((0, 1), X2)
 
 
@@ -296,5 +296,5 @@ def test_wrong_tables(table: Any, message: str) -> None:
 def test_a_function_stays_what_it_is() -> None:
     f = function("x*y")
     assert function(f) is f
-    with pytest.raises(UsageError, match="has its own, x, y"):
+    with pytest.raises(UsageError, match="names its inputs itself, x, y"):
         function(f, variables="a b")

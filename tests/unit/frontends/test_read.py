@@ -15,6 +15,7 @@ from integraph.frontends import ReadOptions, SourceKind, kind_of, read
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
+from lazy import framework
 
 LAYERS = [(np.eye(2), 0.0, "tanh")]
 NET = integraph.network(LAYERS)
@@ -76,7 +77,7 @@ def test_no_face_ignores_an_option(face: str, option: dict[str, Any], source: An
 
 
 def test_no_option_of_an_onnx_file_is_ignored(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="reads ONNX")
+    onnx = framework("onnx")
     from onnx_graphs import model
 
     sources = {
@@ -99,7 +100,7 @@ def test_a_traced_function_has_no_variables() -> None:
 
 
 def test_an_onnx_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    onnx = pytest.importorskip("onnx", reason="reads ONNX")
+    onnx = framework("onnx")
     from integraph.frontends import onnx as reader
     from onnx_graphs import model
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from integraph.errors import FileError, SourceError, UsageError
 from integraph.frontends import chain, extras, network
 from integraph.targets import Layer
+from lazy import framework
 
 A, b = np.array([[1.0, -2.0], [0.5, 0.25], [3.0, 0.0]]), np.array([0.1, 0.2, 0.3])
 LAST = np.array([[1.0, 1.0, -1.0]])
@@ -44,7 +44,7 @@ def test_anything_else_is_refused_with_the_list(source: Any) -> None:
 
 
 def test_weights_without_their_module() -> None:
-    with pytest.raises(UsageError, match="dict of weights is no network"):
+    with pytest.raises(UsageError, match="dict of weights is not a network"):
         network({"0.weight": A, "0.bias": b})
 
 
@@ -66,7 +66,7 @@ FILES = {
     "net": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs pointer"),
     "net.pt2": (b"PK\x03\x04", "can run code"),
     "net.safetensors": (b"\x10", "integraph.load reads a program"),
-    "net.txt": (b"hello", r"starts with b'hello'.*read are .onnx, .keras, .h5 and .hdf5"),
+    "net.txt": (b"hello", r"starts with b'hello'.*give .onnx, .keras, .h5, .hdf5, .nnet"),
     "empty": (b"", r"starts with b''"),
 }
 
@@ -111,14 +111,14 @@ def test_a_pipe_does_not_block(tmp_path: Path) -> None:
 
 
 def test_torch_modules() -> None:
-    torch = pytest.importorskip("torch", reason="needs torch: pip install 'integraph[torch]'")
+    torch = framework("torch")
     module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
     X = np.random.default_rng(0).normal(size=(9, 2))
     np.testing.assert_allclose(network(module)(X), module(torch.tensor(X)).detach().numpy(), rtol=1e-12)
 
 
 def test_onnx_models_and_files(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'integraph[onnx]'")
+    onnx = framework("onnx")
     kind, helper, tensor = onnx.TensorProto.DOUBLE, onnx.helper, onnx.numpy_helper.from_array
     graph = helper.make_graph(
         [
@@ -136,17 +136,6 @@ def test_onnx_models_and_files(tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(9, 2))
     for source in (model, tmp_path / "net.onnx", str(tmp_path / "net.onnx")):
         np.testing.assert_allclose(network(source)(X), by_hand(X), rtol=1e-14)
-
-
-def test_keras_models_in_memory_are_to_be_saved() -> None:
-    """On the torch backend they are torch modules as well."""
-    os.environ.setdefault("KERAS_BACKEND", "torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        keras = pytest.importorskip("keras", reason="needs keras: pip install 'integraph[oracles]'")
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-    with pytest.raises(UsageError, match=r"Keras Sequential in memory.*model.save\('net.keras'\)"):
-        network(model)
 
 
 def test_what_only_looks_like_a_perceptron_is_refused() -> None:

@@ -150,7 +150,7 @@ def _registers() -> dict[str, Any]:
         ),
         (lambda v: gadgets.decay(v["x"], r=[1.0, 2.0]), r"decay: tensor 'r' has shape \(2,\), .* to \(3,\): give"),
         (lambda v: gadgets.exp(v["x"], v["y"], k=1.0), r"exp takes the tensors \('a', 'b'\), not \['k'\]"),
-        (lambda v: gadgets.exp(v["x"], v["m"]), r"exp: 'x' has shape \(2, 3\), 'z' has \(3,\): must agree"),
+        (lambda v: gadgets.exp(v["x"], v["m"]), r"exp: 'x' has shape \(2, 3\), 'z' has \(3,\): they must agree"),
         (lambda v: gadgets.exp(v["x"]), r"exp\(z, x\) takes 2 register views .*, got \(View\)"),
         (lambda v: gadgets.exp(v["x"], np.zeros(3)), r"exp\(z, x\) takes 2 register views .*, got \(View, ndarray\)"),
         (lambda v: gadgets.affine(v["x"], 3.0), r"affine\(z, x\) takes 2 register views .*, got \(View, float\)"),

@@ -138,7 +138,7 @@ def test_data_is_json() -> None:
     assert data["rows"][0]["numbers"] == {"one": 1}
     assert data["rows"][0]["table"] == [["a"], ["b"]]
     assert data["rows"][1]["verdict"] == FAILS
-    assert set(data["rows"][0]) == set(PaperRow.__dataclass_fields__) - {"statement"} | {"says"}
+    assert set(data["rows"][0]) == set(PaperRow.__dataclass_fields__) - {"statement", "outcome"} | {"says", "computed"}
 
 
 class Read(HTMLParser):
@@ -176,6 +176,19 @@ def test_the_page(tmp_path: Path) -> None:
     again = tmp_path / "again.html"
     Reproduction(rows).save_html(again)
     assert again.read_bytes() == path.read_bytes()
+
+
+def test_what_was_computed_is_typeset(tmp_path: Path) -> None:
+    """Formulas between dollars: MathML in the page, the same text without dollars everywhere else."""
+    row = Item("a", "b", lambda: Finding("they are $1/(1 − ξ)$ up to 1.2e-10, not <i>", True)).row()
+    found = Reproduction((row,))
+    assert row.computed == found.data()["rows"][0]["computed"] == "they are 1/(1 − ξ) up to 1.2e-10, not <i>"
+    found.save_html(tmp_path / "paper.html")
+    page = (tmp_path / "paper.html").read_text("utf-8")
+    cell = page[page.index("they are") : page.index("not &lt;i&gt;")]
+    assert "<mfrac>" in cell
+    assert '<span class="number">1.2e-10</span>' in cell
+    assert "$" not in cell
 
 
 @mostly_slow("width", [1280, 400], quick=1)

@@ -15,44 +15,18 @@ from integraph.errors import FileError, UsageError
 from integraph.gadgets import affine, product
 from integraph.plot import matplotlib_renderer, pictures, plot, subject
 from integraph.plot.picture import (
-    DASHED,
-    POINTS,
-    STEPS,
-    Bars,
     Curve,
-    Frame,
     Heat,
-    Level,
     Panel,
-    Picture,
-    Span,
     alone,
 )
 from lazy import Lazy
+from report_pages import everything
 from slow import mostly_slow
 
 HOSTILE = "$\\frac{1}{ </script><b>&amp; \x00\x1b[31m\n ψ 中"
-X = np.linspace(0.0, 1.0, 11)
 
 image_files = Lazy("matplotlib.image")
-
-
-def everything(name: str = "curve") -> Picture:
-    """All marks, and two frames."""
-    gap = np.where(X == 0.5, np.nan, 1 + X)
-    styles = tuple(
-        Curve(X, gap + n, f"{name} {n}", n, style) for n, style in enumerate(("line", DASHED, STEPS, POINTS))
-    )
-    z = np.add.outer(X, -2 * X)
-    z[3, 4] = np.nan
-    panels = (
-        Panel(name, name, name, styles, (Span(0.0, 0.5, name), Span(0.5, 1.0, name)), (Level(2.0, name),), log_y=True),
-        Panel(name, "x", "y", (Heat(X, X, z, name, diverging=True),)),
-        Panel(name, "", "", (Bars((name, "b", "c"), np.array([1.0, np.nan, 2.0]), name),), legend=False),
-        Panel(name, "", "", styles, matrix=True, x_ticks=((0.0, name), (1.0, "one")), y_ticks=((0.0, name), (3.0, ""))),
-    )
-    nothing = Panel("", "", "", (Curve(np.zeros(0), np.zeros(0), name),))
-    return Picture("all", name, "", (Frame("first", panels), Frame("second", (nothing,) * 4)), "frame")
 
 
 def size(path: Path) -> tuple[int, ...]:
@@ -71,7 +45,8 @@ def test_png_is_an_image_with_something_on_it(tmp_path: Path, stacked: bool) -> 
 
 
 def test_curves_are_where_they_should_be(tmp_path: Path) -> None:
-    flat = alone("flat", "", "", Panel("", "", "", (Curve(X, X, "up"),), legend=False))
+    x = np.linspace(0.0, 1.0, 11)
+    flat = alone("flat", "", "", Panel("", "", "", (Curve(x, x, "up"),), legend=False))
     image = image_files.imread(matplotlib_renderer.save(flat, tmp_path / "flat.png"))[..., :3]
     blue = (image[..., 2] - image[..., 0] > 0.4).nonzero()
     assert np.corrcoef(blue[0], blue[1])[0, 1] < -0.999  # rows count from the top

@@ -158,13 +158,13 @@ def test_the_largest_difference_is_that_of_all_that_is_drawn() -> None:
 def test_what_is_not_rounding_is_not_called_so(text: str) -> None:
     """A wrong source, and a program with another weight."""
     program = integraph.compile(text)
-    excuse = "exact: the measured error is the rounding of float64"
+    excuse = "exact: the difference found is the rounding of float64"
     assert excuse in drawn(error(subject(program))).says
     weights = replace(program, readout=program.readout * 1.001)
     for one, source in ((program, f"{text} + 1e-6*x"), (weights, text)):
         says = drawn(error(subject(one, source))).says
         assert excuse not in says
-        assert "exact, but the measured error exceeds the rounding of float64" in says
+        assert "exact, but the difference found exceeds the rounding of float64" in says
     net = integraph.network([(np.eye(2), None, "tanh"), (np.ones((1, 2)), None)])
     off = integraph.network([(np.eye(2), None, "tanh"), (1.01 * np.ones((1, 2)), None)])
     assert "The promise is not kept" in drawn(gallery(subject(integraph.compile(net), off))["layers"]).says

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from integraph import Index, Program, Registers, View, build, segment
 from integraph.errors import SpecError
 from integraph.gadgets import affine, decay
-from integraph.program import Budget, Domain, Probe
+from integraph.program import Budget, Domain, Probe, spec
+from integraph.program.program import ANNOTATIONS
 
 
 def program() -> Program:
@@ -24,7 +25,7 @@ def program() -> Program:
     r = Registers()
     x, z, y = r.inputs("x", 2), r.new("z", 2), r.new("y", 2)
     first, last = segment("first", affine(z, x, w=[[1.0, 2.0], [3.0, 4.0]])), segment("last", affine(y, z))
-    return build(r, [first, segment("forget", decay(x, r=3.0)), last], y)
+    return build(r, [first, segment("decay", decay(x, r=3.0)), last], y)
 
 
 def annotated() -> Program:
@@ -78,12 +79,12 @@ def test_what_is_refused(make: Callable[[], object], match: str) -> None:
         ({"domain": Domain([0.0], [1.0])}, "the domain has 1 sides, the program 2 inputs"),
         ({"probes": Probe("p", 0, Z)}, "probes are a tuple"),
         ({"probes": ("p",)}, "a probe is made by Probe.*got 'p'"),
-        ({"probes": (Probe("p", 3, Z),)}, "probe 'p' looks after segment 3: the segments are 0 … 2"),
-        ({"probes": (Probe("p", -1, Z),)}, "looks after segment -1"),
-        ({"probes": (Probe("p", 0, View(5, (2,), (1,))),)}, "probe 'p' sees registers 5 … 6, there are 6"),
-        ({"probes": (Probe("p", 0, Index([-1])),)}, "sees registers -1 … -1"),
-        ({"probes": (Probe("p", 0, Z[:0]),)}, "sees 0 registers"),
-        ({"probes": (Probe("p", 0, View(0, (7,), (0,))),)}, "sees 7 registers: needs 1 to 6"),
+        ({"probes": (Probe("p", 3, Z),)}, "probe 'p' is read after segment 3: the segments are 0 … 2"),
+        ({"probes": (Probe("p", -1, Z),)}, "is read after segment -1"),
+        ({"probes": (Probe("p", 0, View(5, (2,), (1,))),)}, "probe 'p' reads registers 5 … 6, there are 6"),
+        ({"probes": (Probe("p", 0, Index([-1])),)}, "reads registers -1 … -1"),
+        ({"probes": (Probe("p", 0, Z[:0]),)}, "reads 0 registers"),
+        ({"probes": (Probe("p", 0, View(0, (7,), (0,))),)}, "reads 7 registers: needs 1 to 6"),
     ],
 )
 def test_what_does_not_fit_its_program(known: dict[str, object], match: str) -> None:
@@ -94,7 +95,7 @@ def test_what_does_not_fit_its_program(known: dict[str, object], match: str) -> 
 def test_a_program_without_segments_has_no_probes() -> None:
     r = Registers()
     x = r.inputs("x", 1)
-    with pytest.raises(SpecError, match="looks after segment 0"):
+    with pytest.raises(SpecError, match="is read after segment 0"):
         replace(build(r, [], x), probes=(Probe("p", 0, x),))
 
 
@@ -159,3 +160,23 @@ def test_what_is_still_true_is_kept() -> None:
         path = found.flow(x, times=ends).check().path[0]
         seen = [p.scale * path[p.segment][p.ref.indices()] + p.shift for p in found.probes]
         assert np.allclose(seen, [[1.25, 2.75], [3.5, 6.5]], rtol=1e-14)
+
+
+def test_annotations_cost_no_check_of_the_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, known = program(), annotated()
+    monkeypatch.setattr(spec, "check", lambda program: pytest.fail("checked again"))
+    told = plain.annotate(proven=1e-6, seen=1e-8, budget=known.budget, probes=known.probes)
+    assert plain.budget is None
+    for field in fields(Program):
+        assert (getattr(told, field.name) is getattr(plain, field.name)) != (
+            field.name in ANNOTATIONS - {"domain", "origin"}
+        )
+    assert told.digest == plain.digest
+    assert told([[0.5, 1.0]]) == pytest.approx(known([[0.5, 1.0]]))
+
+
+def test_annotate_checks_annotations_and_takes_nothing_else() -> None:
+    with pytest.raises(SpecError, match="the domain has 3 sides, the program 2 inputs"):
+        program().annotate(domain=Domain([0.0] * 3, [1.0] * 3))
+    with pytest.raises(SpecError, match="bits: annotations are budget, domain"):
+        program().annotate(bits=80)

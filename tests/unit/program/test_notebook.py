@@ -64,7 +64,7 @@ def test_a_program_says_what_it_is() -> None:
         assert text in page.text
     assert f"{program.terms} terms" in page.text
     assert "promised error ≤" in page.text
-    assert "measured error" in page.text
+    assert "difference found" in page.text
     assert program.describe() in page.text
 
 
@@ -93,7 +93,7 @@ def test_proofs_and_certificates() -> None:
     proof = integraph.certify(program, WAVE, progress=False)
     page = shown(proof)
     assert "proved" in page.text
-    for text in (line[10:].strip() for line in repr(proof).splitlines()):
+    for text in (line[18:].strip() for line in repr(proof).splitlines()):
         assert text in page.text
     certificate = proof.certificate
     page = shown(certificate)

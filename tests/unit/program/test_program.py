@@ -181,7 +181,7 @@ def test_then_composes(engine: str) -> None:
     assert np.allclose(both(X, engine), 2 * np.exp(true(X)), rtol=1e-11)
     scaled = program.rescale_states(2.0).then(r_exp.rescale_states(4.0))
     assert np.allclose(scaled(X / 2.0, engine), 2 * np.exp(4 * true(X)), rtol=1e-10)
-    with pytest.raises(UsageError, match="has 1 outputs, the second takes 2"):
+    with pytest.raises(UsageError, match="has 1 output, the second takes 2 inputs"):
         program.then(program)
 
 
@@ -218,7 +218,7 @@ def test_mistakes_are_named() -> None:
         (lambda: build(r, s, z), "list of segment"),
         (lambda: build(r, [affine(z, x)], z), "list of segment"),
         (lambda: build(r, [s], [z]), "view of registers"),
-        (lambda: build("r", [s], z), "registers is 'r'"),
+        (lambda: build("r", [s], z), "registers must be a Registers, got 'r'"),
         (lambda: raw(z, A=[[1.0]], q=3), r"not \['q'\]"),
         (lambda: affine(z, x, w=1j), "complex"),
         (lambda: program.then("x"), "takes a program"),
@@ -238,7 +238,7 @@ def test_what_things_say_about_themselves() -> None:
     times = np.linspace(0, 3, 7)
     flow = program.flow([0.1, 0.2], times=times)  # any array of times
     assert flow.path.shape == (1, 7, 12)
-    assert repr(flow) == "Flow by exact: 1 inputs, 1 outputs each, all reached the end"
+    assert repr(flow) == "Flow by exact: 1 input, 1 output each, all reached the end"
     assert repr(program.trajectory([0.1, 0.2])) == "Trajectory of 12 registers at 97 times, 0 … 3"
     assert repr(tanh) == "<gadget tanh(alpha, lam, x)>"
     assert "Lemma 1" in tanh.__doc__

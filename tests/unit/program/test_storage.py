@@ -231,11 +231,11 @@ def test_other_files(path: Path, content: bytes, match: str) -> None:
 
 
 def test_what_is_not_a_file(tmp_path: Path) -> None:
-    refused(tmp_path, "cannot read this: it is a directory")
-    refused(tmp_path / "missing", "cannot read this: No such file or directory")
+    refused(tmp_path, "cannot read the file: it is a directory")
+    refused(tmp_path / "missing", "cannot read the file: No such file or directory")
     os.mkfifo(tmp_path / "pipe")
-    refused(tmp_path / "pipe", "cannot read this: it is not a regular file")
-    with pytest.raises(FileError, match=r"cannot read this: .*embedded null"):
+    refused(tmp_path / "pipe", "cannot read the file: it is not a regular file")
+    with pytest.raises(FileError, match=r"cannot read the file: .*embedded null"):
         load("a\0b")
 
 

@@ -55,7 +55,8 @@ def test_rate_of_decays() -> None:
 def test_repr_shows_what_is_promised() -> None:
     assert "nothing is promised of the error" in repr(net())
     assert re.search(
-        r"promised error ≤ 1.01e-06 for x in \[.*, proven error ≤ 2e-06, measured error 3e-08$", repr(budgeted())
+        r"promised error ≤ 1.01e-06 for x in \[.*, proven error ≤ 2e-06, largest difference found 3e-08$",
+        repr(budgeted()),
     )
     assert "promised" not in repr(budgeted().rescale_time(1.0))
 
@@ -73,10 +74,10 @@ def test_the_table() -> None:
     assert "the budget's box" in found["stiffness"]
     assert found["error budget"] == "1e-07 approximation + 9e-07 residue + 1e-15 control rounding"
     assert found["promised error"] == "≤ 1.01e-06 for x in [-1, 1] × [0, 2]"
-    assert (found["proven error"], found["measured error"]) == ("≤ 2e-06", "3e-08")
+    assert (found["proven error"], found["difference found"]) == ("≤ 2e-06", "3e-08")
     bare = lines(net().summary(points=3))
     assert bare["promised error"] == "no budget: nothing is promised"
-    assert (bare["proven error"], bare["measured error"]) == ("not proven", "not measured")
+    assert (bare["proven error"], bare["difference found"]) == ("not proven", "not measured")
     assert "[0, 1]^d" in bare["stiffness"]
     assert program.summary() == program.summary()
 

@@ -9,29 +9,10 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph import Certificate, Program, Registers, build, segment
+from integraph import Certificate, Program
 from integraph.errors import FileError, UsageError
-from integraph.gadgets import affine
 from integraph.plot import subject
-from report_pages import Reader, read
-
-
-def identity(source: str = "gadgets") -> Program:
-    r = Registers()
-    x, z = r.inputs("x", 1), r.new("z", 1)
-    return build(r, [segment("copy", affine(z, x, w=1.0))], z, source=source)
-
-
-@pytest.fixture(scope="module")
-def program() -> Program:
-    return integraph.compile("exp(-x)*sin(5*x)", 1e-3, method="lean", order=3)
-
-
-@pytest.fixture(scope="module")
-def net() -> tuple[integraph.Network, Program]:
-    rng = np.random.default_rng(0)
-    source = integraph.network([(rng.normal(size=(4, 2)), rng.normal(size=4), "tanh"), (rng.normal(size=(1, 4)), None)])
-    return source, integraph.compile(source, 1e-6)
+from report_pages import Reader, identity, read
 
 
 def card(reader: Reader, name: str) -> str:
@@ -63,7 +44,7 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
 
     words = read(integraph.report(program, tmp_path / "report.html")).words
     found = re.search(
-        r"Measured error (\S+) The largest difference \|source − program\| found at ([\d,]+) points", words
+        r"Largest difference found (\S+) The largest difference \|source − program\| found at ([\d,]+) points", words
     )
     assert found is not None
     x = np.linspace(0.0, 1.0, 2001)
@@ -76,7 +57,7 @@ def test_the_error_is_seen(program: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize("off", ["0.25", "1e-11"])
 def test_another_source_is_noticed(off: str, tmp_path: Path) -> None:
     words = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", f"x^2 + {off}")).words
-    assert f"Measured error {off} " in words
+    assert f"Largest difference found {off} " in words
     assert "exceeds the promised error: is this the source that was compiled?" in words
     right = read(integraph.report(integraph.compile("x^2"), tmp_path / "report.html", "x^2")).words
     assert "is this the source" not in right
@@ -87,11 +68,11 @@ def test_without_a_source_it_says_so(tmp_path: Path) -> None:
     assert "no source was given" in words
     assert "Promised error unknown" in words
     assert "Proven error unknown" in words
-    assert "Measured error unknown Not measured" in words
+    assert "Largest difference found unknown Not measured" in words
     assert "Not shown" in words
     known = read(integraph.report(identity().with_errors(proven=1.5e-3, seen=2e-4), tmp_path / "report.html")).words
     assert "Proven error unknown The file states that ≤ 0.0015 was proved, but for a box" in known
-    assert "Measured error 0.0002 Not measured" in known
+    assert "Largest difference found 0.0002 Not measured" in known
 
 
 def test_a_source_that_does_not_fit_is_refused(tmp_path: Path) -> None:

@@ -29,26 +29,11 @@ from integraph.report.markup import Html, escaped, facts, table, tag
 from integraph.report.page import Section, data, page
 from integraph.report.plotly_renderer import frames
 from integraph.text import lines
-from report_pages import HOSTILE, Reader, all_hostile, all_kinds, read
+from lazy import Lazy
+from report_pages import HOSTILE, Reader, all_hostile, all_kinds, identity, read
 from transformers import to_graph, transformer
 
-
-def identity(source: str = "gadgets") -> Program:
-    r = Registers()
-    x, z = r.inputs("x", 1), r.new("z", 1)
-    return build(r, [segment("copy", affine(z, x, w=1.0))], z, source=source)
-
-
-@pytest.fixture(scope="module")
-def program() -> Program:
-    return integraph.compile("exp(-x)*sin(5*x)", 1e-3, method="lean", order=3)
-
-
-@pytest.fixture(scope="module")
-def net() -> tuple[integraph.Network, Program]:
-    rng = np.random.default_rng(0)
-    source = integraph.network([(rng.normal(size=(4, 2)), rng.normal(size=4), "tanh"), (rng.normal(size=(1, 4)), None)])
-    return source, integraph.compile(source, 1e-6)
+graph_objects = Lazy("plotly.graph_objects")
 
 
 @pytest.mark.slow
@@ -159,7 +144,6 @@ def test_markup() -> None:
 
 def valid(picture: Picture) -> None:
     """Plotly's own classes know every field, and its kind."""
-    graph_objects = pytest.importorskip("plotly.graph_objects", reason="plotly is not installed")
     for frame in frames(picture):
         for panel in frame["panels"]:
             graph_objects.Figure(data=panel["data"], layout=panel["layout"])
@@ -174,7 +158,6 @@ def test_plotly_takes_the_pictures(program: Program, net: tuple[integraph.Networ
 
 
 def test_a_field_that_plotly_does_not_know_is_noticed() -> None:
-    graph_objects = pytest.importorskip("plotly.graph_objects", reason="plotly is not installed")
     panel = frames(all_kinds()[0])[0]["panels"][0]
     with pytest.raises(ValueError, match="colour"):
         graph_objects.Figure(data=panel["data"], layout=panel["layout"] | {"colour": 1})

@@ -42,7 +42,9 @@ def paper(d: int, n: int, eps: float, gamma: float = 0.5) -> PaperBound:
     constant = _constant(d, n)
     cells = (gamma * eps / (2.0**d * constant)) ** (-1.0 / n)
     if not cells <= LARGEST_N:
-        raise UsageError(f"eps = {eps:g}, order {n}: Theorem 1 would need N = {cells:.3g} cells in each direction")
+        raise UsageError(
+            f"eps = {eps:g}, order {n}: Theorem 1 would need N = {cells:.3g} cells in each direction: ask for less"
+        )
     N = max(1, math.ceil(cells))
     while constant * 2.0**d * float(N) ** -n > gamma * eps:  # the root was rounded down
         N += 1

@@ -17,7 +17,7 @@ from integraph.numbers.multi_index import Alphas, below, factorials
 from integraph.targets.function import Function, finite
 
 ROUNDED = 1e-13  # more than α! and the product with it can lose
-NO_FORMULA = "there is no formula, and what is seen at points bounds nothing"
+NO_FORMULA = "there is no formula, and values at points bound nothing"
 SAMPLES = 4096  # points at which a function without a formula is looked at
 
 

@@ -25,7 +25,7 @@ from integraph.errors import FileError
 from integraph.files import FilePath, atomic, check_path
 from integraph.program.notebook import table
 from integraph.program.summary import above, named_box
-from integraph.text import clean
+from integraph.text import clean, counted
 
 FORMAT, VERSION = "integraph certificate", 1
 BITS = 24  # of a bound
@@ -76,7 +76,7 @@ class Certificate:
         rows = [
             ("status", self.status if self.eps is None else f"{self.status}: error ≤ {above(self.eps)}"),
             ("box", f"x in {box}"),
-            ("proven", f"{known}, in {leaves:,} box{'es' * (leaves != 1)}"),
+            ("proven", f"{known}, in {counted(leaves, 'box')}"),
             ("attained", "nothing" if self.point is None else f"≥ {self.lower:.4g}"),
             *(("assumed", text) for text in self.assumed),
             ("program", self.program),

@@ -22,6 +22,7 @@ from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.program import Program
 from integraph.program.summary import above, named_box
 from integraph.targets import Function, Network
+from integraph.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Checked:
 
     def __repr__(self) -> str:
         verdict = f"holds: {self.claim}" if self.holds else f"does not hold: {self.reason}"
-        return f"the certificate {verdict} ({self.boxes} box{'es' * (self.boxes != 1)}, {self.seconds:.2g} s)"
+        return f"the certificate {verdict} ({counted(self.boxes, 'box')}, {self.seconds:.2g} s)"
 
 
 class CertificateFault(Exception):

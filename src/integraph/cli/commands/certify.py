@@ -12,7 +12,7 @@ from integraph.cli.inputs import beside, box_of
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
 from integraph.cli.paths import PROOF, loaded, output, refuse_pipe
 from integraph.errors import UsageError
-from integraph.text import clean
+from integraph.text import clean, counted
 
 if TYPE_CHECKING:
     from integraph import Function, Network, Program, Proof
@@ -35,7 +35,7 @@ def certify(
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Tighten the bound until it exceeds a difference that occurs by at most this fraction: 0.1."),
+        typer.Option(help="Tighten the bound until it exceeds the difference found by at most this fraction: 0.1."),
     ] = None,
     boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Largest number of boxes.")] = 100_000,
     seconds: Annotated[float, typer.Option(help="Time limit.")] = 60.0,
@@ -94,7 +94,7 @@ def asked(program: Program, eps: float | None, gap: float | None = None) -> floa
 
 
 def _target(
-    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
+    program: Program, source: str | None, box: str | None, variables: str | None, inputs: str | None
 ) -> tuple[Network | Function, str]:
     """The source, which must be something that there are proofs of."""
     from integraph import Graph
@@ -172,6 +172,6 @@ def check(
     }
     verdict = f"the proof holds: {checked.status}" if checked.holds else f"the proof does not hold: {checked.reason}"
     claims = "what is proved" if checked.holds else "what it claims"
-    work = f"{checked.boxes} box{'es' * (checked.boxes != 1)} computed again in {checked.seconds:.2g} s"
+    work = f"{counted(checked.boxes, 'box')} computed again in {checked.seconds:.2g} s"
     text = [f"source: {origin}", verdict, f"{claims}: {checked.claim}", *(f"assumed: {one}" for one in assumed), work]
     return Answer(data, text, GOOD if checked.holds and checked.status == PROVED else FAILED)

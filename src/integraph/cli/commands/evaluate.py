@@ -12,7 +12,7 @@ from integraph.cli import options as a
 from integraph.cli.output import Answer, command, waiting
 from integraph.cli.paths import TABLE, loaded, output
 from integraph.cli.points import points_of
-from integraph.text import clean
+from integraph.text import clean, counted
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -63,7 +63,7 @@ def evaluate(
     if to is None:
         return Answer(data | {"outputs": flow.outputs}, "\n".join(_lines(flow.outputs)), warnings=warnings)
     _write(to, flow.outputs)
-    wrote = f"{len(x):,} point{'s' * (len(x) != 1)} by engine {flow.engine}, wrote {clean(str(to))}"
+    wrote = f"{counted(len(x), 'point')} by engine {flow.engine}, wrote {clean(str(to))}"
     return Answer(data | {"output": to}, wrote, warnings=warnings)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import box_of, read_source
-from integraph.cli.output import Answer, command, waiting
+from integraph.cli.inputs import box_of, read_source, waiting_unless_called
+from integraph.cli.output import Answer, command, error_message, option_names, waiting
 from integraph.errors import IntegraphError, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def plan(
     width: a.Width = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
+    max_calls: a.MaxCalls = None,
 ) -> Answer:
     """Print what a program would cost, for every way to build it.
 
@@ -61,9 +62,11 @@ def plan(
     from integraph.targets import Network
 
     cube = box_of(box)
-    smooth = {name: value for name, value in (("order", order), ("width", width)) if value is not None}
+    given = {"order": order, "width": width, "max_calls": max_calls}
+    smooth = {name: value for name, value in given.items() if value is not None}
     with waiting("planning"):
         target = read_source(source, method, box, variables, inputs)
+    with waiting_unless_called("planning", target):
         if isinstance(target, Network) and method != EXACT:
             _only(method, THEOREM_2, "a network")
             _refuse(smooth, "a network")
@@ -92,7 +95,8 @@ def _function(source: Any, eps: float | None, method: str | None, box: Any, smoo
             facts, said = _exact(source, eps, box) if one == EXACT else _plan(source, eps, one, box, smooth)
         except IntegraphError as error:
             errors.append(error)
-            facts, said = {"impossible": str(error)}, f"{one}: not possible: {error}"
+            why = error_message(error, option_names(plan))
+            facts, said = {"impossible": why}, f"{one}: not possible: {why}"
         data[one], text = facts, [*text, *([""] if text else []), said]
     if len(errors) == len(wanted):
         raise errors[0]
@@ -151,7 +155,7 @@ def _rows(net: Network, eps: float | None, box: Any, ways: list[dict[str, Any]])
         try:
             program = integraph.compile(net, eps, box=box, **way)
         except UsageError as error:
-            yield {"way": way, "impossible": str(error)}
+            yield {"way": way, "impossible": error_message(error, option_names(plan))}
             continue
         promised = None if program.budget is None else program.budget.total
         yield {
@@ -173,9 +177,9 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _only(method: str | None, known: tuple[str, ...], what: str) -> None:
     if method is not None and method not in known:
-        raise UsageError(f"--method {method}: for {what} it is {' or '.join(known)}")
+        raise UsageError(f"for {what} it is {' or '.join(known)}", argument="method", value=method)
 
 
 def _refuse(options: dict[str, Any], what: str) -> None:
     for name, value in options.items():
-        raise UsageError(f"--{name} {value} is of Theorem 1, and this is {what}: leave it out")
+        raise UsageError(f"this is for Theorem 1, and the source is {what}: leave it out", argument=name, value=value)

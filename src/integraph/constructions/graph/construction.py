@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from integraph.bounds.perturbation.activation_errors import RELU
 from integraph.bounds.ranges.propagation import ranges
-from integraph.constructions.decay_rate import FORGET, LARGEST_RATE
+from integraph.constructions.decay_rate import DECAY_RATE, LARGEST_RATE
 from integraph.constructions.graph.allocation import CLEAN, DECAY, FREES, KEEP
 from integraph.constructions.graph.error_budget import bound, residue
 from integraph.constructions.graph.layout import GraphLayout, layout, program
@@ -69,7 +69,7 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             break
     else:
         raise UsageError(
-            f"what decay leaves of {graph.name} cannot be bounded by that on the box: use free='keep' or 'clean', a "
+            f"what decay leaves of {graph.name} may exceed that on the box: use free='keep' or 'clean', a "
             "smaller box or a larger eps; without eps nothing is promised",
             argument="eps",
             value=eps,
@@ -121,7 +121,7 @@ def _lowered(graph: Graph, cube: Interval, eps: float | None) -> LoweredGraph:
     known = ranges(graph, cube.low, cube.high)
     lowered, k = lower(graph, known, None if eps is None else RELU / eps), 1.0
     while eps is not None and lowered.smoothed:
-        cost = bound(layout(lowered.tape, lowered.outputs, KEEP), lowered, cube, FORGET).approximation
+        cost = bound(layout(lowered.tape, lowered.outputs, KEEP), lowered, cube, DECAY_RATE).approximation
         if cost <= 0.5 * eps:
             break
         k *= max(2.1 * cost / eps, 1.1) if math.isfinite(cost) else 16.0
@@ -140,16 +140,16 @@ def _rate(chosen: GraphLayout, lowered: LoweredGraph, cube: Interval, eps: float
     """A rate of decay, from 40 on, that leaves at most half of the tolerance. Where there is none, nothing is promised
     without a tolerance, and the rate is one for large registers; with a tolerance there is no rate."""
     if chosen.free != DECAY:
-        return FORGET
+        return DECAY_RATE
     if not _asked(chosen, eps):
-        return _faster(chosen, FORGET, EXACT)
-    r, most = FORGET, 0.5 * (EXACT if eps is None else eps)
+        return _faster(chosen, DECAY_RATE, EXACT)
+    r, most = DECAY_RATE, 0.5 * (EXACT if eps is None else eps)
     while True:
         left = residue(chosen, lowered, cube, r)
         if left <= most:
             return r
         if r >= LARGEST_RATE:
-            return _faster(chosen, BLIND, math.exp(-FORGET)) if eps is None else None
+            return _faster(chosen, BLIND, math.exp(-DECAY_RATE)) if eps is None else None
         r = min(math.ceil(r + 1.0 + math.log(left) - math.log(most)) if math.isfinite(left) else 2.0 * r, LARGEST_RATE)
 
 

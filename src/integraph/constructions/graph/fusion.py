@@ -227,7 +227,7 @@ def run(tape: RunTape, f: FusedProduct, text: str, near: float = 0.0) -> tuple[G
     numbers = [form.ops for form in (growth, angle) if form] + [t.ops for f in (growth, angle) if f for t in f.terms]
     rounded = any(Fraction(float(power.a)) != power.a for power in f.powers)
     if f.reach > FURTHEST:
-        raise SourceError(f"{text}: its powers differ by a factor of 2^{f.reach:.0f} on the box: use a smaller one")
+        raise SourceError(f"{text}: its powers differ by a factor of 2^{f.reach:.0f} on the box: use a smaller box")
     gain = math.prod(power.s ** float(power.a) for power in f.powers)
     guard = not all(power.known[0] > 0 for power in f.powers)
     tape.add(Run(text, targets, begin, reads, (stage,), after, max(*numbers, int(rounded)), near / gain, guard))

@@ -1,4 +1,4 @@
-"""What each operation of a graph becomes: one small function for each; those of one number are in `elementary`."""
+"""What each operation of a graph becomes, a small function for each; those of one number are in `elementary_rules`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from integraph.constructions.graph.fusion import FusedProduct
 from integraph.constructions.graph.invariants import check_runs, check_value
 from integraph.constructions.graph.rounding import powers_of_two
 from integraph.constructions.graph.runs import RunTape
-from integraph.constructions.graph.translation import Reader, Rule, Value
+from integraph.constructions.graph.translation import Rule, Translator, Value
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -38,24 +38,24 @@ class LoweredGraph:
 
 def lower(graph: Graph, ranges: Sequence[Interval], steep: float | None) -> LoweredGraph:
     """`steep` is the steepness k of rectifiers; without one they are refused."""
-    reader = Reader(graph, ranges, steep)
+    translator = Translator(graph, ranges, steep)
     for number, node in enumerate(graph.nodes):
-        text, before = reader.text(number), len(reader.tape.runs)
-        reader.keep(number, RULES[node.op](reader, number, node, text), text)
-        check_runs(reader.tape, before)
-        check_value(reader.values[number], node.shape, reader.tape.atoms, text)
-    outputs = tuple(reader.output(n) for n in graph.outputs)
-    return LoweredGraph(reader.tape, outputs, tuple(reader.smoothed))
+        text, before = translator.text(number), len(translator.tape.runs)
+        translator.keep(number, RULES[node.op](translator, number, node, text), text)
+        check_runs(translator.tape, before)
+        check_value(translator.values[number], node.shape, translator.tape.atoms, text)
+    outputs = tuple(translator.output(n) for n in graph.outputs)
+    return LoweredGraph(translator.tape, outputs, tuple(translator.smoothed))
 
 
-def _input(r: Reader, n: int, node: Node, text: str) -> Value:
+def _input(r: Translator, n: int, node: Node, text: str) -> Value:
     return r.tape.input(text, node.shape)
 
 
-def _constant(r: Reader, n: int, node: Node, text: str) -> Value:
+def _constant(r: Translator, n: int, node: Node, text: str) -> Value:
     assert node.value is not None
     if not np.isfinite(node.value).all():
-        raise SourceError(f"{text} holds −∞, which only the scores of a softmax may be: it is no number")
+        raise SourceError(f"{text} contains −∞, which is allowed only among the scores of a softmax")
     return constant(node.shape, node.value, len(node.data))
 
 
@@ -67,7 +67,7 @@ def _lanes(how: Callable[[GraphForm, tuple[Any, ...]], GraphForm]) -> Rule:
     return lambda r, n, node, text: r.changed(r.form(node.args[0]), lambda form: how(form, node.data), text)
 
 
-def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
+def _reshape(r: Translator, n: int, node: Node, text: str) -> Value:
     """A product that waits goes on waiting."""
     value = r.values[node.args[0]]
     moved = (
@@ -80,7 +80,7 @@ def _reshape(r: Reader, n: int, node: Node, text: str) -> Value:
     return r.changed(r.form(node.args[0]), lambda form: forms.reshaped(form, node.shape), text)
 
 
-def _broadcast(r: Reader, n: int, node: Node, text: str) -> Value:
+def _broadcast(r: Translator, n: int, node: Node, text: str) -> Value:
     value = r.values[node.args[0]]
     if isinstance(value, FusedProduct):
         return replace(value, shape=node.shape)
@@ -93,11 +93,11 @@ def _slice(form: GraphForm, data: tuple[Any, ...]) -> GraphForm:
     return forms.sliced(form, tuple(keys))
 
 
-def _concat(r: Reader, n: int, node: Node, text: str) -> Value:
+def _concat(r: Translator, n: int, node: Node, text: str) -> Value:
     return forms.atom_form(r.tape.pieces(_parts(r, node, dense(0, node.shape)), node.shape, text), node.shape)
 
 
-def _parts(r: Reader, node: Node, whole: View) -> Iterator[tuple[View, GraphForm]]:
+def _parts(r: Translator, node: Node, whole: View) -> Iterator[tuple[View, GraphForm]]:
     """What is put side by side, and where. A concatenation that nobody else reads is no step of its own."""
     axis, start = node.data[0] % len(node.shape), 0
     for k in node.args:
@@ -110,11 +110,11 @@ def _parts(r: Reader, node: Node, whole: View) -> Iterator[tuple[View, GraphForm
             yield place, r.form(k)
 
 
-def _mul(r: Reader, n: int, node: Node, text: str) -> Value:
+def _mul(r: Translator, n: int, node: Node, text: str) -> Value:
     return r.times(r.values[node.args[0]], r.values[node.args[1]], text, r.ranges[n])
 
 
-def _div(r: Reader, n: int, node: Node, text: str) -> Value:
+def _div(r: Translator, n: int, node: Node, text: str) -> Value:
     over, under = node.args
     divisor = r.graph.nodes[under]
     if divisor.op == "constant":
@@ -127,11 +127,11 @@ def _div(r: Reader, n: int, node: Node, text: str) -> Value:
     return r.times(r.values[over], r.power_of(under, Fraction(-1), text), text)
 
 
-def _power(r: Reader, n: int, node: Node, text: str) -> Value:
+def _power(r: Translator, n: int, node: Node, text: str) -> Value:
     return r.power_of(node.args[0], node.data[0], text)
 
 
-def _variable_power(r: Reader, n: int, node: Node, text: str) -> Value:
+def _variable_power(r: Translator, n: int, node: Node, text: str) -> Value:
     base, exponent = node.args
     known, y = r.ranges[base], r.form(exponent)
     number = r.graph.nodes[base].value
@@ -147,7 +147,7 @@ def _variable_power(r: Reader, n: int, node: Node, text: str) -> Value:
     return fusion.exponential(r.multiply(y, r.logarithm(r.form(base), known, text), text))
 
 
-def _matmul(r: Reader, n: int, node: Node, text: str) -> Value:
+def _matmul(r: Translator, n: int, node: Node, text: str) -> Value:
     """Σ_k f[…, i, k] g[…, k, j]: a product of lanes (…, i, j, k), summed over the last."""
     f, g = (r.form(k) for k in node.args)
     f, g = (form if not form.terms or form.single else r.tape.sum(form, text) for form in (f, g))
@@ -156,7 +156,7 @@ def _matmul(r: Reader, n: int, node: Node, text: str) -> Value:
     return forms.summed(r.multiply(left, right, text))
 
 
-def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
+def _sum(r: Translator, n: int, node: Node, text: str) -> Value:
     form = r.form(node.args[0])
     gone = sorted(range(len(form.shape))[axis] for axis in node.data[0])
     kept = [axis for axis in range(len(form.shape)) if axis not in gone]
@@ -166,7 +166,7 @@ def _sum(r: Reader, n: int, node: Node, text: str) -> Value:
     return form
 
 
-def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
+def _softmax(r: Translator, n: int, node: Node, text: str) -> Value:
     """Where one entry of each row takes part it is 1, whatever its score is."""
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
     if (mask.sum(-1) == 1).all():
@@ -174,7 +174,7 @@ def _softmax(r: Reader, n: int, node: Node, text: str) -> Value:
     return gadget_runs.softmax(r.tape, _replaced(r, s, mask, ~mask, text), _shares(mask), text)
 
 
-def _log_softmax(r: Reader, n: int, node: Node, text: str) -> Value:
+def _log_softmax(r: Translator, n: int, node: Node, text: str) -> Value:
     """Where one entry of each row takes part it is subtracted, and cancels where it is itself."""
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
     if (mask.sum(-1) > 1).any():
@@ -183,7 +183,7 @@ def _log_softmax(r: Reader, n: int, node: Node, text: str) -> Value:
     return add(s, scaled(forms.broadcast(_first(r, s, mask, text), s.shape), -1.0))
 
 
-def _log_sum_exp(r: Reader, n: int, node: Node, text: str) -> Value:
+def _log_sum_exp(r: Translator, n: int, node: Node, text: str) -> Value:
     """Where one entry of each row takes part it is that entry."""
     s, mask = r.form(node.args[0]), _taking_part(r.ranges[node.args[0]], node.value)
     if (mask.sum(-1) > 1).any():
@@ -191,7 +191,7 @@ def _log_sum_exp(r: Reader, n: int, node: Node, text: str) -> Value:
     return r.changed(_first(r, s, mask, text), lambda form: forms.reshaped(form, node.shape), text)
 
 
-def _replaced(r: Reader, s: GraphForm, mask: Any, out: Any, text: str) -> GraphForm:
+def _replaced(r: Translator, s: GraphForm, mask: Any, out: Any, text: str) -> GraphForm:
     """Scores, with that of an entry that takes part in place of those that are out: what is left in their registers may
     not grow."""
     if not out.any():
@@ -205,7 +205,7 @@ def _shares(mask: Any) -> Floats:
     return np.full(1, 1.0 / mask.shape[-1]) if mask.all() else mask / mask.sum(-1, keepdims=True)
 
 
-def _first(r: Reader, s: GraphForm, mask: Any, text: str) -> GraphForm:
+def _first(r: Translator, s: GraphForm, mask: Any, text: str) -> GraphForm:
     """One entry of each row that takes part, the same of all rows if there is such a one."""
     column = int(np.argmax(mask.reshape(-1, s.shape[-1]).all(0)))
     if not mask[..., column].all():

@@ -37,7 +37,7 @@ PRODUCTS = 4  # the largest power of a positive base that products are shorter f
 NEAR_ONE = 2.0**-6  # a base that small is no problem for x − 1
 
 
-class Reader:
+class Translator:
     """Values by the number of their node."""
 
     def __init__(self, graph: Graph, ranges: Sequence[Interval], steep: float | None) -> None:
@@ -232,8 +232,8 @@ class Reader:
             )
         if not low + delta > 0:
             raise SourceError(
-                f"{text}: its base is only known to be between {low:g} and {high:g} on the box, and a root of what is "
-                "below 0 has no value to keep to: choose another box, or leave out eps"
+                f"{text}: its base is only known to be between {low:g} and {high:g} on the box, and the root of a "
+                "negative number cannot be smoothed: choose another box, or leave out eps"
             )
         self.smoothed.append(text)
         return self.run(fusion.power(shifted(x, delta), a, min(low, 0.0) + delta, high + delta, base), text, near)
@@ -305,4 +305,4 @@ def _whole(a: Fraction) -> bool:
     return a.denominator == 1 and a >= 0
 
 
-Rule = Callable[[Reader, int, Node, str], Value]  # a node by its number, and what the source calls it
+Rule = Callable[[Translator, int, Node, str], Value]  # a node by its number, and what the source calls it

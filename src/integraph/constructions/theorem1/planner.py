@@ -277,7 +277,7 @@ def _of_table(task: Task) -> Choice:
     assert table is not None
     d, n, N = task.function.inputs, task.order or table.order, table.N
     if n > table.order:
-        raise UsageError(f"the derivatives of the table are enough for order {table.order}", argument="order", value=n)
+        raise UsageError(f"the table has derivatives for an order up to {table.order}", argument="order", value=n)
     kappa = min(KAPPAS, key=lambda kappa: float(moments.moments(n, N, kappa, TAYLOR)[n]))
     error = math.nan
     if task.known.anything:
@@ -286,7 +286,7 @@ def _of_table(task: Task) -> Choice:
         if not error <= task.eps * ROOM:
             raise UsageError(
                 f"the table has N = {N} and order {n}: with norm = {task.known.norm:g} that bounds the error by "
-                f"{above(error)}, not by eps = {task.eps:g}: a finer table, more derivatives or a larger eps"
+                f"{above(error)}, not by eps = {task.eps:g}: give a finer table, more derivatives or a larger eps"
             )
     shapes = plans.lean(d, task.function.outputs, n, N, kappa * N, TAYLOR, task.read_in, error)
     if shapes[0].terms > TERMS:

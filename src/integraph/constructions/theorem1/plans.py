@@ -74,7 +74,7 @@ class Plan:
         mark = "→" if choice == self.chosen else ""
         steep = f"{choice.c:g}" if choice.N else ""
         numbers = (choice.order, choice.N, steep, choice.batch, choice.width, choice.depth, choice.size)
-        error = "only seen" if math.isnan(choice.bound) else above(choice.bound)
+        error = "only sampled" if math.isnan(choice.bound) else above(choice.bound)
         sizes = (choice.coefficients, choice.terms, megabytes(choice.memory))
         return (mark, *map(str, (*numbers, *sizes)), error)
 

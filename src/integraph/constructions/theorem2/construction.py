@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.bounds.paper import theorem2
-from integraph.constructions.decay_rate import FORGET, LARGEST_RATE, smallest
+from integraph.constructions.decay_rate import DECAY_RATE, LARGEST_RATE, smallest
 from integraph.constructions.graph.allocation import FREES
 from integraph.constructions.theorem2 import narrow, wide
 from integraph.constructions.theorem2.budget import Parts
@@ -48,17 +47,19 @@ def feedforward(
     if isinstance(eps, bool) or not (math.isfinite(tolerance) and tolerance > 0):
         raise UsageError("the tolerance must be finite and > 0", argument="eps", value=eps)
     if bound == "paper" and method != "narrow":
-        raise UsageError("only 'narrow' takes it: 'wide' has no rates to choose", argument="bound", value=bound)
+        raise UsageError(
+            "only method='narrow' takes a bound: 'wide' has no rates to choose", argument="bound", value=bound
+        )
     if free != "keep" and method != "wide":
-        raise UsageError("only 'wide' takes it: 'narrow' always decays", argument="free", value=free)
+        raise UsageError("only method='wide' takes this: 'narrow' always decays", argument="free", value=free)
     cube = interval(box, network.inputs)
     options: dict[str, Option] = {"free": free} if method == "wide" else {"bound": bound}
     domain = Domain(cube.low, cube.high)
     origin = Origin(network.description, NETWORK, method, tolerance, options, box=domain)
     if method == "wide":
-        return replace(_wide(network, cube, tolerance, free), origin=origin)
+        return _wide(network, cube, tolerance, free).annotate(origin=origin)
     program = _paper(network, cube, tolerance) if bound == "paper" else _narrow(network, cube, tolerance)
-    return replace(program, origin=origin)
+    return program.annotate(origin=origin)
 
 
 def _narrow(network: Network, box: Interval, eps: float) -> Program:
@@ -128,7 +129,7 @@ def _paper(network: Network, box: Interval, eps: float) -> Program:
 
 
 def _wide(network: Network, box: Interval, eps: float, free: str) -> Program:
-    r = FORGET if free == "decay" else math.inf
+    r = DECAY_RATE if free == "decay" else math.inf
     chosen = _steep(network, box, eps, lambda p: wide.error(p, r))
     parts = wide.error(chosen, math.inf)
     if not parts.total <= eps:

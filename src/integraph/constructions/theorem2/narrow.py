@@ -102,7 +102,7 @@ def construct(plan: NetworkPlan, rates: Sequence[Rate], parts: Parts) -> Program
             segments.append(segment(f"{layer.name} {layer.number}", *stage(views)))
         probes.append(layer.probe(len(segments) - 1, views[recipe.out]))
         if recipe.stages:
-            segments.append(segment(f"forget {layer.number}", *_forget(at, banks, r3, last)))
+            segments.append(segment(f"decay {layer.number}", *_decay(at, banks, r3, last)))
         filled = layer.units
     out = banks[seats[-1].out][:filled]
     return finish(plan, "narrow", registers, segments, out, _spare(seats[-1], banks), probes, parts)
@@ -145,7 +145,7 @@ def _spare(at: BankAssignment, banks: list[View]) -> View:
     return banks[bank][:1]
 
 
-def _forget(at: BankAssignment, banks: list[View], r3: float, constant: bool) -> list[Block]:
+def _decay(at: BankAssignment, banks: list[View], r3: float, constant: bool) -> list[Block]:
     """Step 3: everything but the result decays; in the last segment one register goes to 1 instead."""
     low = banks[1 if at.out == 0 else 0].offset
     high = low + (len(banks) - 1) * banks[0].size

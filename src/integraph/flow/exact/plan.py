@@ -5,6 +5,7 @@ A block whose solution may escape is never dead: where it does, the flow ends, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from integraph.flow.exact.binding import Step, bind
 from integraph.flow.exact.multiples import multiple, scaled
+from integraph.flow.exact.window_steps import alike, window_step
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Program, Ref, View
 from integraph.program.views import mark
@@ -56,7 +58,7 @@ class ExactPlan:
 
     def bind(self, count: int) -> Workspace:
         states = np.zeros((self.program.width, count))
-        steps = [p.bind(states) for p in self.planned]
+        steps = [_bound(together, states) for together in _alike(self.planned)]
         return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states))
 
 
@@ -98,6 +100,24 @@ def _multiple(number: int, block: Block, planned: list[PlannedBlock]) -> tuple[B
     leader = last.block if last.multiple is None else last.multiple[0]
     factor = multiple(block, leader)
     return None if factor is None else (leader, factor)
+
+
+def _alike(planned: Sequence[PlannedBlock]) -> list[list[PlannedBlock]]:
+    """Blocks that are one step: those of one window, or each alone."""
+    steps: list[list[PlannedBlock]] = []
+    for p in planned:
+        if steps and p.multiple is None and steps[-1][0].segment == p.segment and alike(steps[-1][0].block, p.block):
+            steps[-1].append(p)
+        else:
+            steps.append([p])
+    return steps
+
+
+def _bound(together: Sequence[PlannedBlock], states: Floats) -> Step:
+    first = together[0]
+    if len(together) > 1:
+        return window_step([p.block for p in together], states, first.t, first.fresh)
+    return first.bind(states)
 
 
 def _reads(block: Block) -> int:

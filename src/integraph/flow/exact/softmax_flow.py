@@ -161,7 +161,8 @@ def softmax_many(a: Floats, u: Floats, m: Floats, s: Floats, c: Floats, t: float
                 for i in range(inputs):
                     u[row, j, i] *= v[j, i] * grown[i]
         if rest:
-            m[row] = sum_grown
+            for i in range(inputs):  # not m[row] = …, which numba compiles for seconds
+                m[row, i] = sum_grown[i]
     return rows
 
 

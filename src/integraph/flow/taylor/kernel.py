@@ -117,8 +117,10 @@ def integrate(
     scales, slots = _aligned(count * LANES), _aligned(SLOTS)
     shrinks, component, column = np.zeros(LANES, np.int64), np.full(LANES, IDLE), np.zeros(LANES, np.int64)
     inverse = np.zeros(order + 1)
-    inverse[1:] = 1.0 / np.arange(1, order + 1)
-    jets[stride - LANES : stride] = 1.0
+    for n in range(1, order + 1):  # numba compiles loops in a fraction of the seconds that assigned slices take
+        inverse[n] = 1.0 / n
+    for l in range(LANES):
+        jets[stride - LANES + l] = 1.0
     tight = np.log2(min(rtol, FINEST))
     next_component = next_column = total = 0
     while True:

@@ -20,7 +20,7 @@ from integraph.frontends.formula.tokens import HELP, LENGTH, TOKEN, Token, mista
 from integraph.frontends.input_names import names, natural
 from integraph.targets.expression import CHOICES, CONSTANTS, FUNCTIONS, NUMBER, VARIABLE, Tape
 from integraph.targets.function import Function, from_expression
-from integraph.text import FORMULA, shortened
+from integraph.text import FORMULA, counted, shortened
 
 NO_NUMBERS = ("nan", "inf", "infinity")  # names that nobody means as an input
 STEPS = 2_000  # of a formula
@@ -175,7 +175,7 @@ class _Parser:
         if group.op:
             expected = ARGUMENTS[group.op]
             if group.arguments != expected:
-                reason = f"{group.token.name} takes {expected} argument{'s' * (expected > 1)}, not {group.arguments}"
+                reason = f"{group.token.name} takes {counted(expected, 'argument')}, not {group.arguments}"
                 fix = f"write {group.token.name}({', '.join('uv'[:expected])})"
                 raise mistake(self.text, group.token.start, token.end, reason, fix)
             self._apply(group.op, expected, group.token.start, token.end)

@@ -81,7 +81,7 @@ def _bottom_up(root: Any, known: dict[Any, int]) -> Iterator[Any]:
 def _check(node: Any) -> None:
     """Only what we know has arguments that are worth looking at."""
     if not (_ours(node) and (_name(node) in (*OPERATIONS, *CONSTANTS) or _is_number(node) or _is_symbol(node))):
-        raise SourceError(f"{_name(node)} is not one of the things we read from sympy ({node}): those are {ACCEPTED}")
+        raise SourceError(f"{_name(node)} is not read from sympy ({node}): accepted are {ACCEPTED}")
 
 
 def _ours(node: Any) -> bool:

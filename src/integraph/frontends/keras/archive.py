@@ -38,7 +38,9 @@ def _check_directory(path: Path) -> None:
         raise FileError("it is a damaged zip: it has no end, perhaps it was not copied whole")
     size = int.from_bytes(tail[at + 12 : at + 16], "little")
     if size > DIRECTORY or END64 in tail[max(0, at - 20) : at]:
-        raise FileError(f"it has a zip directory of more than {DIRECTORY} bytes, or of the 64-bit kind")
+        raise FileError(
+            f"its zip directory has more than {DIRECTORY} bytes, or is a 64-bit one (zip64): save the model again"
+        )
 
 
 def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:

@@ -11,10 +11,9 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx.arithmetic import aligned
-from integraph.frontends.onnx.builder import COMPARED, OnnxValue, Operand
 from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.structure_operators import axis_of
-from integraph.frontends.onnx.tensors import Array
+from integraph.frontends.tensor_builder import COMPARED, Array, Operand, TensorValue
 from integraph.frontends.tracer import broadcast
 
 COMPARE: dict[str, Callable[[Array, Array], Any]] = {
@@ -30,9 +29,9 @@ COMPARE: dict[str, Callable[[Array, Array], Any]] = {
 
 def compare(n: OnnxNode) -> Operand:
     a, b = n.operand(0), aligned(n)
-    if isinstance(a, OnnxValue) and isinstance(b, np.ndarray) and n.operator == "Greater":
+    if isinstance(a, TensorValue) and isinstance(b, np.ndarray) and n.operator == "Greater":
         return replace(a, shape=broadcast(a.shape, b.shape, n.where), where=n.where, limit=b)
-    if isinstance(a, OnnxValue) or isinstance(b, OnnxValue):
+    if isinstance(a, TensorValue) or isinstance(b, TensorValue):
         raise SourceError(f"{n.where} {COMPARED}")
     n.room(*broadcast(a.shape, b.shape, n.where))
     return np.asarray(COMPARE[n.operator](a, b))
@@ -66,7 +65,9 @@ def shape(n: OnnxNode) -> Operand:
 def arange(n: OnnxNode) -> Operand:
     start, limit, step = (n.constant(k, "limits") for k in range(3))
     if any(part.size != 1 for part in (start, limit, step)) or not step.all():
-        raise SourceError(f"{n.where} counts from {start} to {limit} by {step}")
+        raise SourceError(
+            f"{n.where} counts from {start} to {limit} by {step}: needs single numbers, and a step that is not 0"
+        )
     first, by = start.reshape(()), step.reshape(())
     (count,) = n.room(max(math.ceil((limit.reshape(()) - first) / by), 0))
     return n.checked(np.asarray(first + by * np.arange(count)))

@@ -16,12 +16,11 @@ def opened(source: Any, max_bytes: int) -> tuple[Any, str, int]:
     """The model in a file or an onnx.ModelProto, what it is called, and how many bytes it has."""
     onnx = need("onnx", "onnx")
     if isinstance(source, onnx.ModelProto):
-        model, name = source, "an ONNX model"
+        model, name, size = source, "an ONNX model", source.ByteSize()
     elif isinstance(source, str | os.PathLike):
-        model, name = _load(source, max_bytes)
+        model, name, size = _load(source, max_bytes)
     else:
         raise UsageError(f"an ONNX model is a path or an onnx.ModelProto, got {type(source).__name__}")
-    size = model.ByteSize()
     if size > max_bytes:
         raise FileError(f"{name} has {size} bytes, more than max_bytes = {max_bytes}")
     if not model.HasField("graph") or not model.graph.node:
@@ -29,7 +28,7 @@ def opened(source: Any, max_bytes: int) -> tuple[Any, str, int]:
     return model, name, size
 
 
-def _load(source: str | os.PathLike[str], max_bytes: int) -> tuple[Any, str]:
+def _load(source: str | os.PathLike[str], max_bytes: int) -> tuple[Any, str, int]:
     onnx = need("onnx", "onnx")
     path = Path(source)
     if path.exists() and not path.is_file():  # a pipe would wait for ever
@@ -48,7 +47,7 @@ def _load(source: str | os.PathLike[str], max_bytes: int) -> tuple[Any, str]:
         model.ParseFromString(data)
     except Exception as reason:  # whatever the parser raises, it is the file
         raise FileError(f"{path.name} is not an ONNX model, or cut off: {reason}") from None
-    return model, path.name
+    return model, path.name, len(data)
 
 
 def _recognised(data: bytes, name: str) -> None:

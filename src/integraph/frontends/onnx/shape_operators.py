@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import Operand
 from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.tensors import KINDS, type_name
+from integraph.frontends.tensor_builder import Operand
+from integraph.frontends.tensor_operations import reshaped, transposed
 
 FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64, "FLOAT16": np.float16}
 
@@ -43,21 +43,12 @@ def reshape(n: OnnxNode) -> Operand:
     return reshaped(n, x, shape)
 
 
-def reshaped(n: OnnxNode, x: Operand, shape: Sequence[int]) -> Operand:
-    if not isinstance(x, np.ndarray):
-        return n.builder.reshape(x, shape, n.where)
-    try:
-        return x.reshape(shape)
-    except (ValueError, OverflowError):
-        raise SourceError(f"{n.where} gives shape {tuple(shape)} to a constant of shape {x.shape}") from None
-
-
 def flatten(n: OnnxNode) -> Operand:
     x = n.operand(0)
     axis = n.attributes.get("axis", 1)
     axis += len(x.shape) if axis < 0 else 0
     if not 0 <= axis <= len(x.shape):
-        raise SourceError(f"{n.where}: axis {axis} of a tensor of shape {x.shape}")
+        raise SourceError(f"{n.where}: there is no axis {axis} in shape {x.shape}")
     return reshaped(n, x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
@@ -67,7 +58,7 @@ def axes_of(n: OnnxNode, rank: int) -> list[int] | None:
         return None
     positions = [a + rank if a < 0 else a for a in axes]
     if any(not 0 <= a < rank for a in positions) or len(set(positions)) < len(positions):
-        raise SourceError(f"{n.where}: axes {axes} of a tensor with {rank} axes")
+        raise SourceError(f"{n.where}: axes {axes} must be distinct axes of the {rank} there are")
     return positions
 
 
@@ -93,14 +84,6 @@ def transpose(n: OnnxNode) -> Operand:
     return transposed(n, x, n.attributes.get("perm", range(len(x.shape))[::-1]))
 
 
-def transposed(n: OnnxNode, x: Operand, perm: Sequence[int]) -> Operand:
-    if not isinstance(x, np.ndarray):
-        return n.builder.transpose(x, perm, n.where)
-    if sorted(perm) != list(range(x.ndim)):
-        raise SourceError(f"{n.where} permutes axes by {list(perm)}, the constant has shape {x.shape}")
-    return x.transpose(perm)
-
-
 def concat(n: OnnxNode) -> Operand:
     if len(n.inputs) == 1:
         return n.operand(0)
@@ -110,7 +93,9 @@ def concat(n: OnnxNode) -> Operand:
     try:
         return np.concatenate(parts, axis)
     except (ValueError, TypeError):
-        raise SourceError(f"{n.where} joins shapes {[p.shape for p in parts][:8]} along axis {axis}") from None
+        raise SourceError(
+            f"{n.where} joins shapes {[p.shape for p in parts][:8]} along axis {axis}: they do not fit"
+        ) from None
 
 
 def identity(n: OnnxNode) -> Operand:
@@ -141,7 +126,7 @@ def constant(n: OnnxNode) -> Operand:
         return n.checked(np.array(value, np.float64))
     if name in ("value_int", "value_ints"):
         return np.array(value, np.int64)
-    raise SourceError(f"{n.where} holds a {name}: numbers are supported")
+    raise SourceError(f"{n.where} holds a {name}: only numbers are supported")
 
 
 def constant_of_shape(n: OnnxNode) -> Operand:

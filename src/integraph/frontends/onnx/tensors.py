@@ -9,44 +9,46 @@ import numpy as np
 
 from integraph.errors import FileError, SourceError
 from integraph.frontends.extras import need
+from integraph.frontends.tensor_builder import Array
 
-Array = np.ndarray[Any, Any]
-
-# type → bytes of an entry in raw_data, the field that holds it otherwise, what it becomes
-KINDS = {
-    "FLOAT": (4, "float_data", np.float64),
-    "DOUBLE": (8, "double_data", np.float64),
-    "FLOAT16": (2, "int32_data", np.float64),
-    "INT32": (4, "int32_data", np.int64),
-    "INT64": (8, "int64_data", np.int64),
-    "BOOL": (1, "int32_data", np.bool_),
+# type → an entry of raw_data, the field that holds it otherwise, what it becomes
+KINDS: dict[str, tuple[np.dtype[Any], str, type[np.generic]]] = {
+    "FLOAT": (np.dtype("<f4"), "float_data", np.float64),
+    "DOUBLE": (np.dtype("<f8"), "double_data", np.float64),
+    "FLOAT16": (np.dtype("<f2"), "int32_data", np.float64),
+    "INT32": (np.dtype("<i4"), "int32_data", np.int64),
+    "INT64": (np.dtype("<i8"), "int64_data", np.int64),
+    "BOOL": (np.dtype("u1"), "int32_data", np.bool_),
 }
 MOST_AXES = 16
 
 
 def decode(tensor: Any, what: str) -> Array:
-    """The numbers of a TensorProto; `what` names it in errors. −∞ passes, as part of a mask."""
+    """The numbers of a TensorProto, read-only; `what` names it in errors. −∞ passes, as part of a mask."""
     onnx = need("onnx", "onnx")
     kind = type_name(tensor.data_type)
     if kind not in KINDS:
-        raise SourceError(f"{what} holds {kind}: read are {', '.join(KINDS)}")
+        raise SourceError(f"{what} holds {kind}: accepted are {', '.join(KINDS)}")
     whole(tensor, what)
-    width, name, dtype = KINDS[kind]
+    entry, name, dtype = KINDS[kind]
     dims = tuple(tensor.dims)
     if len(dims) > MOST_AXES or any(n < 0 for n in dims):
         raise FileError(
             f"{what} declares the shape {list(dims[: MOST_AXES + 1])}: sizes must be ≥ 0, axes at most {MOST_AXES}"
         )
     count = math.prod(dims)
-    raw = tensor.HasField("raw_data")
-    held = len(tensor.raw_data) / width if raw else len(getattr(tensor, name))
+    raw = tensor.raw_data if tensor.HasField("raw_data") else None  # a copy each time that one asks
+    held = len(getattr(tensor, name)) if raw is None else len(raw) / entry.itemsize
     if held != count:
         raise FileError(f"{what} declares {count} entries, shape {dims}, and holds {held:g}: the file is damaged")
     try:
-        array = np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(dims)
+        stored = onnx.numpy_helper.to_array(tensor) if raw is None else np.frombuffer(raw, entry)
+        stored = stored.reshape(dims)
     except Exception as reason:  # whatever the decoder raises, it is the file
         raise FileError(f"{what} cannot be decoded: {reason}") from None
-    return finite(array.astype(dtype), what, masks=True)
+    array = finite(stored, what, masks=True).astype(dtype, copy=False)
+    array.flags.writeable = False
+    return array
 
 
 def whole(tensor: Any, what: str) -> None:
@@ -61,8 +63,8 @@ def whole(tensor: Any, what: str) -> None:
 
 
 def finite(array: Array, what: str, masks: bool = False) -> Array:
-    good = np.isfinite(array) | (masks and array == -np.inf) if array.dtype.kind == "f" else np.True_
-    if not good.all():
+    good = np.isfinite(array) if array.dtype.kind == "f" else np.True_
+    if not good.all() and not (good := good | (masks and array == -np.inf)).all():
         at = [int(n) for n in np.argwhere(~good)[0]]
         raise SourceError(f"{what}: entry {at} is {array[tuple(at)]}, weights and biases must be finite")
     return array

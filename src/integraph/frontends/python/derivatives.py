@@ -12,6 +12,7 @@ from integraph.errors import SourceError, UsageError
 from integraph.frontends.python.pointwise import PointwiseFunction, interior
 from integraph.numbers.arrays import Floats
 from integraph.targets.function import Alpha, point
+from integraph.text import counted
 
 POINTS = 5  # where a derivative is compared
 STEPS = (1e-3, 1e-4)  # of the differences, as part of the box
@@ -64,7 +65,7 @@ class Derivatives:
     def _made(self, alpha: Alpha) -> PointwiseFunction:
         name = f"the derivative {alpha if self.d > 1 else alpha[0]} of {self.f.name}"
         if self.given is not None and alpha not in self.given:
-            raise SourceError(f"{name} is not given: it does not exist in derivatives; add it, or use a lower order")
+            raise SourceError(f"{name} is missing in derivatives: add it, or use a lower order")
         if self.given is not None:
             g = self.given[alpha]
             if not callable(g):
@@ -73,7 +74,7 @@ class Derivatives:
             g = self._partial(alpha)
         derivative = PointwiseFunction(g, name, self.f.variables, self.f.apart, self.f.box)
         if derivative.outputs != self.f.outputs:
-            raise SourceError(f"{name} has {derivative.outputs} outputs, {self.f.name} has {self.f.outputs}")
+            raise SourceError(f"{name} has {counted(derivative.outputs, 'output')}, {self.f.name} has {self.f.outputs}")
         return derivative
 
     def _partial(self, alpha: Alpha) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 The result holds the value at every choice of numbers from the arguments' balls. A function of several arguments takes
 its range from corners where it is monotone in each, else from ranges of its parts. Nothing overflows on the way, so one
-formula serves all cases. What cannot be told is a ball of all possibilities, or not finite.
+formula serves all cases. Where a result is uncertain, it is a ball of all possible values, or not finite.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class BallFunctions:
         return np.matmul(w[..., 0], x)
 
     def gaps(self, t: Any, s: Array, c: Array, u: Array) -> tuple[Array, Array]:
-        """With any number near the largest σt as M: what is divided by e^M is so above and below the bar."""
+        """M may be any number near the largest σt: numerator and denominator are both divided by e^M."""
         v = t * (s + c)
         top = np.max(np.frompyfunc(_above_zero, 2, 1)(v, u), axis=-2, keepdims=True)
         return v - top, top
@@ -76,7 +76,7 @@ class BallFunctions:
         return arb_normaliser.value(t, u, m, sigma, top), arb_normaliser.while_positive(t, u, m, sigma)
 
     def log_normaliser(self, t: Any, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
-        """Whatever `top` is."""
+        """ln n, whatever `top` is."""
         return self.log(n)
 
 
@@ -90,7 +90,7 @@ def _of_balls(function: Callable[..., arb], count: int) -> Callable[..., arb]:
 
 
 def _above_zero(v: arb, u: arb) -> arb:
-    """The middle of v, if it is positive and u has a part in N."""
+    """The middle of v if it is positive and the lane counts (u ≠ 0), else 0."""
     return max(v.mid(), ZERO) if v.is_finite() and not u.is_zero() else ZERO
 
 

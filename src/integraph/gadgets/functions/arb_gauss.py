@@ -39,7 +39,7 @@ def _at(a: arb, b: arb, c: arb) -> arb:
 
 
 def _falling(A: arb, B: arb) -> arb:
-    """For A ≥ 0; with E = (1 − e^{−2A})/(2A), E − B²/(4A³) ≤ I ≤ E, which is all there is to know for B ≪ A."""
+    """For A ≥ 0; with E = (1 − e^{−2A})/(2A), E − B²/(4A³) ≤ I ≤ E, which suffices for B ≪ A."""
     if A <= FLAT and B <= FLAT:
         return acb.integral(lambda s, _: (-s * (2 * A + B * B * s)).exp(), 0, 1).real
     most = ranges.expm1c(-2 * A)
@@ -59,7 +59,7 @@ def _scaled(x: arb) -> arb:
 
 
 def _magnitude(x: arb) -> int:
-    """Bits before the point."""
+    """The number of bits before the binary point."""
     if not abs(x) > 1:
         return 0
     mantissa, exponent = x.abs_upper().man_exp()

@@ -97,7 +97,7 @@ def _slope(tau: arb, u: Balls, m: arb, sigma: Balls, top: arb) -> arb:
 
 
 def _bent(tau: arb, u: arb, sigma: arb) -> arb:
-    """What u adds to the straight line."""
+    """The summand of one lane: what it adds to the straight line 1 + τm."""
     return tau * u * (ranges.expm1c(tau * sigma) - 1)
 
 

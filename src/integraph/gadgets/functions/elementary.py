@@ -100,7 +100,7 @@ def log_logistic(x: Array, k: Array) -> Array:
 
 
 def logistic(x: Array, k: Array, *z: Array) -> tuple[Array, ...]:
-    """N e^{−max(x, 0)} with N = 1 + k (e^x − 1)/x, and z e^x/N for each z; apart if k = 0: e^−x may underflow."""
+    """N e^{−max(x, 0)} with N = 1 + k (e^x − 1)/x, and z e^x/N for each z. k = 0 is apart: e^−x may underflow."""
     below = np.exp(-np.maximum(x, 0.0)) + k * expm1c(-np.abs(x))
     above = np.exp(-np.maximum(-x, 0.0))
     ends = tuple(y * above / below for y in z)
@@ -111,9 +111,9 @@ def logistic(x: Array, k: Array, *z: Array) -> tuple[Array, ...]:
 
 
 def inverse_distance(a: Array, b: Array) -> Array:
-    """∫_0^1 ds/|1 + (a + ib)s|: how long one stays near 0 on the straight way from 1 to 1 + a + ib, which has length L.
+    """∫_0^1 ds/|1 + (a + ib)s|: the mean of 1/|ζ| on the line from 1 to 1 + a + ib, of length L.
 
-    With R = |1 + a + ib| it is ln((1 + R + L)/(1 + R − L))/L; on a way that passes its point nearest to 0, where
+    With R = |1 + a + ib| it is ln((1 + R + L)/(1 + R − L))/L; where the line passes its point nearest to 0 and
     1 + R − L cancels, the sum of the areas before and after that point.
     """
     r, length = np.hypot(1.0 + a, b), np.hypot(a, b)

@@ -24,7 +24,7 @@ SHARE = 4.0  # Σ|u/σ| up to which the summands may be taken apart: no more tha
 def gaps(t: float, s: Array, c: Array, u: Array) -> tuple[Array, Array]:
     """σt − M for σ = s + c, and M: the largest σt of the lanes with u ≠ 0, or 0 if that is less than 1.
 
-    From differences of scores: σ is rounded where c is large, as it is beside a score of −1e9, and they are not.
+    Computed from differences of scores: σ is rounded where c is large, as beside a score of −1e9, differences are not.
     """
     high = np.max(s, axis=-2, keepdims=True, initial=-np.inf, where=u != 0)
     peak = t * (high + c)
@@ -57,7 +57,7 @@ def normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, grown: Ar
 
 
 def log_normaliser(t: float, u: Array, m: Array, sigma: Array, top: Array, n: Array) -> Array:
-    """ln n for n = N(t) e^{−top}; where no summand grows much, from what N is above 1."""
+    """ln n for n = N(t) e^{−top}; where no summand grows much, computed from N − 1."""
     near = top[..., 0, :] == 0
     far = np.log(np.where(near, 1.0, n))
     if not near.any():

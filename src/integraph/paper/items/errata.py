@@ -36,8 +36,8 @@ def indices() -> Finding:
     r = compiled(Lemma4(d, N, 4.0, 0.5)).registers
     named = {r.name(number - 1) for number in ours.values()}
     return Finding(
-        f"d = {d}, N = {N}: {len(pairs)} states λ have {len(set(printed.values()))} different printed numbers ((j, k) "
-        f"= {first[0]} and {first[1]} are both y_{printed[first[0]]}); ours have {len(set(ours.values()))}",
+        f"$d = {d}$, $N = {N}$: {len(pairs)} states $λ$ have {len(set(printed.values()))} different printed numbers "
+        f"($(j, k)$ = {first[0]} and {first[1]} are both $y_{printed[first[0]]}$); ours have {len(set(ours.values()))}",
         len(set(printed.values())) < len(pairs) == len(set(ours.values())) == len(named),
         {"states": len(pairs), "printed": len(set(printed.values())), "ours": len(set(ours.values()))},
     )
@@ -59,8 +59,8 @@ def step_2() -> Finding:
     wrong, right = (max(map(abs, left[which])) for which in ("printed", "corrected"))
     shown = ", ".join(f"{value:.3f}" for value in left["printed"])
     return Finding(
-        f"N = {N}, c = {c:g}, x = {x:g}, integrated: printed, μ(2) = {shown}; corrected, |μ(2)| ≤ {size(right)}; "
-        f"λ(2) = ψ up to {size(bumps)} in both",
+        f"$N = {N}$, $c = {c:g}$, $x = {x:g}$, integrated: printed, $μ(2)$ = {shown}; corrected, $|μ(2)| ≤ "
+        f"{size(right)}$; $λ(2) = ψ$ up to {size(bumps)} in both",
         wrong > 0.1 and max(right, bumps) <= INTEGRATED,
         {**{f"mu {k}": value for k, value in enumerate(left["printed"], 1)}, "corrected": right, "psi": bumps},
     )
@@ -80,8 +80,8 @@ def step_3() -> Finding:
         states = lemma.equations().path(lemma.start((x,)), steps=4)[4]
         off[which] = float(abs(states[f"mu{N},0"] - true))
     return Finding(
-        f"N = {N}, c = {c:g}, x = {x:g}, integrated: μ_N(4) should be ln ψ_N = {float(true):.3f}; printed it is off by "
-        f"{off['printed']:.3f}, corrected by {size(off['corrected'])}",
+        f"$N = {N}$, $c = {c:g}$, $x = {x:g}$, integrated: $μ_N(4)$ should be $ln ψ_N = {float(true):.3f}$; printed "
+        f"it is off by {off['printed']:.3f}, corrected by {size(off['corrected'])}",
         off["printed"] > 0.1 and off["corrected"] <= INTEGRATED,
         dict(off),
     )
@@ -102,7 +102,8 @@ def depth() -> Finding:
     differ = sum(7 + math.ceil(2 * terms / ((N + 2) * d)) != theorem1.depth(d, N, terms) for d, N, terms in cases)
     return Finding(
         f"the example of Theorem 1, {said['terms']} terms in batches of {lanes}: printed {printed}, corrected {true}, "
-        f"and the program has {program.depth}. They differ in {differ} of {len(cases)} cases d ≤ 3, n ≤ 8, N ≤ 32",
+        f"and the program has {program.depth}. They differ in {differ} of {len(cases)} cases $d ≤ 3$, $n ≤ 8$, $N ≤ "
+        f"32$",
         printed < true == program.depth,
         {"printed": printed, "corrected": true, "program": program.depth, "differ": differ, "cases": len(cases)},
     )
@@ -124,9 +125,9 @@ def increments() -> Finding:
             last, total = step, total + step
         errors[which] = float(abs(lane / coefficients[-1] - 1))
     return Finding(
-        f"a lane that is refilled with |a| = {', '.join(f'{a:g}' for a in coefficients)}, by Lemma 3, integrated: at "
-        f"the end it is wrong by a relative {errors['printed']:.3g} as printed, "
-        f"{size(errors['corrected'])} as corrected",
+        f"a lane that is refilled with $|a|$ = {', '.join(f'{a:g}' for a in coefficients)}, by Lemma 3, integrated: "
+        f"at the end it is wrong by a relative {errors['printed']:.3g} as printed, {size(errors['corrected'])} as "
+        f"corrected",
         errors["printed"] > 0.1 and errors["corrected"] <= INTEGRATED,
         errors,
     )
@@ -147,9 +148,9 @@ def supports() -> Finding:
     third = max(psi(N, c, m.mpf(k) / N)[k + 1] for k in range(1, N))
     delta = (1 - m.tanh(m.mpf(c) / (2 * N))) / 2
     return Finding(
-        f"N = {N}: {closed.count(3)} of {len(points)} points lie in 3 closed supports, {half.count(3)} in 3 half-open "
-        f"ones; with c = {c:g} the function left out there is at most {float(third / delta):.9g}·δ(c), δ(c) = "
-        f"{float(delta):.3g}",
+        f"$N = {N}$: {closed.count(3)} of {len(points)} points lie in 3 closed supports, {half.count(3)} in 3 "
+        f"half-open ones; with $c = {c:g}$ the function left out there is at most ${float(third / delta):.9g}·δ(c)$, "
+        f"$δ(c) = {float(delta):.3g}$",
         max(closed) == 3 and max(half) == 2 and closed.count(3) == N - 1 and third <= delta * (1 + m.mpf(2) ** -300),
         {"closed": max(closed), "half-open": max(half), "points": closed.count(3), "third": float(third)}
         | {"delta": float(delta)},
@@ -174,9 +175,9 @@ def numbers() -> Finding:
     N = printed_choice()["N"]
     terms, printed = MONOMIALS * (N + 2) ** D, 2**D * MONOMIALS * (N + 1) ** D
     return Finding(
-        f"N = 7, c = 28, x = {x:g}: with controls rounded to float64 the exact flow of step 4 escapes "
-        f"{size(float(early))} before it ends. {len(refused)} of 3 float64 engines refuse; with {bits} bits ln ψ is "
-        f"right up to {size(precise)}. The remark's ln(ψ + 1), integrated in float64: {size(remark)}; terms of the "
+        f"$N = 7$, $c = 28$, $x = {x:g}$: with controls rounded to float64 the exact flow of step 4 escapes "
+        f"{size(float(early))} before it ends. {len(refused)} of 3 float64 engines refuse; with {bits} bits $ln ψ$ is "
+        f"right up to {size(precise)}. The remark's $ln(ψ + 1)$, integrated in float64: {size(remark)}; terms of the "
         f"example of Theorem 1: {terms}, not {printed}",
         early > 0 and len(refused) == 3 and max(precise, remark) <= 1e-12 and terms < printed,
         {"early": float(early), "bits": bits, "precise": precise, "remark": remark, "terms": terms, "printed": printed},
@@ -218,8 +219,8 @@ def product() -> Finding:
     wanted = m.exp(B) * m.fprod(value ** m.mpf(w) for value, w in zip(xi, W, strict=True))
     holds = [n + 1 for n, value in enumerate(end) if abs(value - wanted) <= INTEGRATED]
     return Finding(
-        f"d = {d}, integrated: of {len(end)} registers, y_{', y_'.join(map(str, holds))} holds e^b Π ξ^w = "
-        f"{float(wanted):.6g}, up to {size(float(abs(end[d] - wanted)))}",
+        f"$d = {d}$, integrated: of {len(end)} registers, $y_{', y_'.join(map(str, holds))}$ holds $e^b Π ξ^w = "
+        f"{float(wanted):.6g}$, up to {size(float(abs(end[d] - wanted)))}",
         holds == [d + 1],
         {"register": holds[0] if holds else 0, "d": d, "error": float(abs(end[d] - wanted))},
     )

@@ -26,8 +26,8 @@ def small_weights() -> Finding:
     left = after_step_1(width, M, delta, r) / delta
     printed, corrected = M * (width + 1), max(M, 1.0) * (width + 1)
     return Finding(
-        f"W̃ = {width}, M = {M:g}, all starts off by δ = {delta:g}: step 1, integrated, leaves {left:.6g} δ, where the "
-        f"proof allows K δ = {printed:.3g} δ; with max(M, 1) it allows {corrected:.3g} δ",
+        f"$W̃ = {width}$, $M = {M:g}$, all starts off by $δ = {delta:g}$: step 1, integrated, leaves ${left:.6g} δ$, "
+        f"where the proof allows $K δ = {printed:.3g} δ$; with $max(M, 1)$ it allows ${corrected:.3g} δ$",
         printed < left <= corrected,
         {"left": left, "printed": printed, "corrected": corrected},
     )
@@ -59,9 +59,9 @@ def underflow() -> Finding:
     ours = theorem2.rates(M, width, depth, 1.0, norm, EPS)[0]
     off = max(abs(ours.r1 / true[0] - 1), abs(ours.r3 / true[1] - 1))
     return Finding(
-        f"W̃ = {width}, M = {M:g}, D̃ = {depth}, ‖c‖₁ = {norm:g}, ε = {EPS:g}: δ₀ = 10^{power:.1f}, in float64 "
-        f"{float(delta):g}; r₁ = {true[0]:.5g}, r₃ = {true[1]:.5g} of the first layer in many digits, in logarithms "
-        f"the same up to {size(off)}",
+        f"$W̃ = {width}$, $M = {M:g}$, $D̃ = {depth}$, $‖c‖₁ = {norm:g}$, $ε = {EPS:g}$: $δ₀$ = 10^{power:.1f}, in "
+        f"float64 {float(delta):g}; $r₁ = {true[0]:.5g}$, $r₃ = {true[1]:.5g}$ of the first layer in many digits, in "
+        f"logarithms the same up to {size(off)}",
         float(delta) == 0.0 and off <= 1e-12,
         {"power": power, "r1": ours.r1, "r3": ours.r3, "difference": off},
     )
@@ -86,8 +86,8 @@ def recurrence() -> Finding:
         last = z.get(depth)
         off[which] = math.inf if last is None else float(np.abs(last @ network.layers[-1].A.T - program).max())
     return Finding(
-        f"D̃ = {depth}: c·z(D̃) and the compiled net differ by {off['printed']:.3g} with k = 1, …, D̃ and z(1) = x, "
-        f"which is a layer less, and by {size(off['corrected'])} with k = 0, …, D̃ − 1",
+        f"$D̃ = {depth}$: $c·z(D̃)$ and the compiled net differ by {off['printed']:.3g} with $k = 1, …, D̃$ and $z(1) "
+        f"= x$, which is a layer less, and by {size(off['corrected'])} with $k = 0, …, D̃ − 1$",
         off["printed"] > 0.1 and off["corrected"] <= EPS,
         off,
     )

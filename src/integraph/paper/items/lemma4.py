@@ -63,10 +63,10 @@ def lemma_4() -> Finding:
     fixed = max(_controls(N) for N in (1, 3, 8))
     good = program.width == 2 * (LEMMA.N + 2) * LEMMA.d and program.depth == 7 and all(alike)
     return Finding(
-        f"N = {LEMMA.N}, c = {LEMMA.c:g}, d = {LEMMA.d}: W = {program.width}, D = {program.depth}; the terms of "
-        f"{sum(alike)} of 7 segments are the paper's (step 2 as corrected below) up to rounding. Integrated with "
-        f"{BITS} bits, the end is off by {size(end)}, Σψ by {size(one)}; e^A by {size(exponential)}, our A, b, B, κ by "
-        f"{size(fixed)}",
+        f"$N = {LEMMA.N}$, $c = {LEMMA.c:g}$, $d = {LEMMA.d}$: $W = {program.width}$, $D = {program.depth}$; the "
+        f"terms of {sum(alike)} of 7 segments are the paper's (step 2 as corrected below) up to rounding. Integrated "
+        f"with {BITS} bits, the end is off by {size(end)}, $Σψ$ by {size(one)}; $e^A$ by {size(exponential)}, our "
+        f"$A$, $b$, $B$, $κ$ by {size(fixed)}",
         good and max(end, one, exponential, fixed) <= INTEGRATED,
         {"W": program.width, "D": program.depth, "end": end, "sum": one, "exponential": exponential, "controls": fixed},
     )
@@ -106,9 +106,9 @@ def table_1() -> Finding:
     head = ("", *(f"step {step}" for step in range(8)))
     body = [(NAMES[row], *map(size, errors[0, n])) for n, row in enumerate(TABLE_I)]
     return Finding(
-        f"N = {LEMMA.N}, c = {LEMMA.c:g}, Δ = {LEMMA.delta:g}, {len(X) * LEMMA.d} values x: over all 8 columns the "
-        f"paper's terms, integrated with {BITS} bits, are within {size(terms)} of the table, and our compiled program "
-        f"with float64 controls within {size(program)}, relatively",
+        f"$N = {LEMMA.N}$, $c = {LEMMA.c:g}$, $Δ = {LEMMA.delta:g}$, {len(X) * LEMMA.d} values $x$: over all 8 "
+        f"columns the paper's terms, integrated with {BITS} bits, are within {size(terms)} of the table, and our "
+        f"compiled program with float64 controls within {size(program)}, relatively",
         terms <= INTEGRATED and program <= COMPILED,
         {"terms": terms, "program": program},
         (head, *body, ("largest", *map(size, errors[0].max(0)))),
@@ -137,9 +137,9 @@ def figure_1() -> Finding:
     named = largest_error([ours.delta], [delta], RELATIVE)
     good = max(off, one) <= COMPILED and outside <= delta and named <= COMPILED and middle <= 1e-2
     return Finding(
-        f"δ = {float(delta):.6f}, largest ψ_k seen outside its support {float(outside):.6f}; peaks ψ_k(k/N) = "
-        f"{', '.join(f'{v:.4f}' for v in peaks)}; ψ_k(γ_k) is ½ up to {size(middle)}. Our formula, without differences "
-        f"of tanh, agrees at {len(x)} points up to {size(off)} relatively; Σψ − 1 is at most {size(one)}",
+        f"$δ = {float(delta):.6f}$, largest $ψ_k$ found outside its support {float(outside):.6f}; peaks $ψ_k(k/N)$ = "
+        f"{', '.join(f'{v:.4f}' for v in peaks)}; $ψ_k(γ_k)$ is ½ up to {size(middle)}. Our formula, without "
+        f"differences of tanh, agrees at {len(x)} points up to {size(off)} relatively; $Σψ − 1$ is at most {size(one)}",
         good,
         {"delta": float(delta), "outside": float(outside), "formula": off, "sum": one}
         | {f"peak {k}": value for k, value in enumerate(peaks)},

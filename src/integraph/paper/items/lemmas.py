@@ -88,7 +88,7 @@ def tanh_item() -> Finding:
         z = [m.mpf(a) * x + m.mpf(b) for x in xi.tolist()]
         true = [(x, m.tanh(v), v * m.tanh(v)) for x, v in zip(xi.tolist(), z, strict=True)]
         cases.append((lemma_1(a, b), gadget, np.stack([xi, 0 * xi, 0 * xi], 1), true))
-    return finding(f"{len(SLOPES)} pairs (a, b), {len(xi)} values ξ in [−7, 7]", *engine_errors(cases))
+    return finding(f"{len(SLOPES)} pairs $(a, b)$, {len(xi)} values $ξ$ in $[−7, 7]$", *engine_errors(cases))
 
 
 def logarithm() -> Program:
@@ -104,7 +104,7 @@ def ln_item() -> Finding:
     xi = [1 + m.mpf(start) for start in starts.tolist()]
     true = [(m.log(x), (x - 1) / x) for x in xi]
     outcome = engine_errors([(LEMMA_2, logarithm(), np.stack([0 * starts, starts], 1), true)])
-    return finding(f"{len(xi)} values ξ from 2^−6 to 1000", *outcome)
+    return finding(f"{len(xi)} values $ξ$ from $2^−6$ to 1000", *outcome)
 
 
 @item(
@@ -123,10 +123,9 @@ def escape() -> Finding:
     off = max((abs(times.get(x, np.inf) * (1.0 - x) - 1.0) for x in xi.tolist()), default=np.inf)
     within = [x for x in xi.tolist() if 0 <= times.get(x, np.inf) <= 1]
     return Finding(
-        f"escape times of ξ = {', '.join(f'{x:g}' for x in xi)} by integration of the terms: "
-        f"{', '.join(f'{times[x]:.4g}' for x in xi.tolist() if x in times)}; they are 1/(1 − ξ) up to {size(off)} of "
-        f"it; up to t = 1 for "
-        f"ξ = {', '.join(f'{x:g}' for x in within) or 'none'}",
+        f"escape times of $ξ$ = {', '.join(f'{x:g}' for x in xi)} by integration of the terms: "
+        f"{', '.join(f'{times[x]:.4g}' for x in xi.tolist() if x in times)}; they are $1/(1 − ξ)$ up to {size(off)} "
+        f"of it; up to $t = 1$ for $ξ$ = {', '.join(f'{x:g}' for x in within) or 'none'}",
         off <= 1e-6 and within == [x for x in xi.tolist() if x <= 0],
         {"largest": off, **{f"xi={x:g}": t for x, t in times.items()}},
     )
@@ -155,9 +154,9 @@ def product_item() -> Finding:
     there = ends(lemma_3(W, B).program(), cases[0][2], "taylor")
     back = ends(lemma_3([-value for value in W], -B).program(), there, "taylor")
     returned = largest_error(back.ravel().tolist(), cases[0][2].ravel().tolist())
-    outcome = finding(f"d = 3, {len(xi)} points ξ, w and −w", errors, alike)
+    outcome = finding(f"$d = 3$, {len(xi)} points $ξ$, $w$ and $−w$", errors, alike)
     return Finding(
-        f"{outcome.computed}; there and back again ends {size(returned)} from where it began",
+        f"{outcome.outcome}; there and back again ends {size(returned)} from where it began",
         outcome.good and returned <= ACCURACY["taylor"],
         {**outcome.numbers, "returned": returned},
     )

@@ -35,9 +35,9 @@ def equation_1() -> Finding:
     off, sums = float(np.abs(slope - written).max()), float(np.abs(written - said).max())
     begins = float(np.abs(flow.path[:, 0] - start).max())
     return Finding(
-        f"{FORMULA}: W = {program.width}, D = {program.depth}, {program.terms} controls. The sums b + A y + Q(y, y) "
-        f"and the right-hand side differ by {size(sums)}, the sums and the slope of the closed-form flow by "
-        f"{size(off)} (by differences); y(0) and (x, 0) by {size(begins)}",
+        f"{FORMULA}: $W = {program.width}$, $D = {program.depth}$, {program.terms} controls. The sums $b + A y + Q(y, "
+        f"y)$ and the right-hand side differ by {size(sums)}, the sums and the slope of the closed-form flow by "
+        f"{size(off)} (by differences); $y(0)$ and $(x, 0)$ by {size(begins)}",
         off <= DIFFERENCE and sums <= ROUNDING and begins == 0.0,
         {"slope": off, "rhs": sums, "start": begins, "W": program.width, "D": program.depth},
     )
@@ -67,7 +67,7 @@ def horizon() -> Finding:
     before, after = program.stiffness(POINTS), one.stiffness(POINTS)
     ratio = after / before
     return Finding(
-        f"T = {program.horizon:g} → {one.horizon:g}: outputs differ by {size(off)}; stiffness {before:.4g} → "
+        f"$T = {program.horizon:g} → {one.horizon:g}$: outputs differ by {size(off)}; stiffness {before:.4g} → "
         f"{after:.4g}, {ratio:.6g} times",
         one.horizon == 1.0 and off <= ROUNDING and abs(ratio - program.horizon) <= 1e-9 * program.horizon,
         {"difference": off, "before": before, "after": after, "ratio": ratio, "T": program.horizon},

@@ -1,4 +1,4 @@
-"""Theorem 1: its numbers from the formulas and of the compiled program, its error seen and proved, beside ours."""
+"""Theorem 1: its numbers from the formulas and of the compiled program, the difference found, the error proved."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def theorem_1() -> Finding:
     assert program.origin is not None
     named = (program.origin.options["N"], program.origin.options["c"]) == (said["N"], steep)
     return Finding(
-        f"{F} with norm ≤ {size(norm)}, n = {ORDER}, ε = {EPS:g}, γ = ½: the formulas give N = {said['N']}, δ = "
-        f"{float(said['delta']):.4g}, c ≥ {float(said['c']):.4g}, {said['terms']} terms, W = {said['W']}, D = "
-        f"{said['D']} (depth as corrected below). Compiled as printed: c = {steep:g}, W = {program.width}, D = "
-        f"{program.depth}; the error measured with {program.bits} bits is {size(off)}, {proof.status} ≤ "
+        f"{F} with norm ≤ {size(norm)}, $n = {ORDER}$, $ε = {EPS:g}$, $γ = ½$: the formulas give $N = {said['N']}$, "
+        f"$δ = {float(said['delta']):.4g}$, $c ≥ {float(said['c']):.4g}$, {said['terms']} terms, $W = {said['W']}$, "
+        f"$D = {said['D']}$ (depth as corrected below). Compiled as printed: $c = {steep:g}$, $W = {program.width}$, "
+        f"$D = {program.depth}$; largest difference found, with {program.bits} bits, {size(off)}, {proof.status} ≤ "
         f"{size(proof.upper)}",
         norm <= 1
         and agrees
@@ -106,7 +106,7 @@ def growth() -> Finding:
     wanted = {name: -(1 if name[0] == "W" else int(name[7]) - 1) / int(name[-1]) for name in slopes}
     off = max(abs(slopes[name] - wanted[name]) for name in slopes)
     parts = "; ".join(f"{name}: {value + 0.0:.4f}" for name, value in slopes.items())
-    return Finding(f"exponents of ε between 1e-16 and 1e-20: {parts}", off <= 5e-3, {**slopes, "largest": off})
+    return Finding(f"exponents of $ε$ between 1e-16 and 1e-20: {parts}", off <= 5e-3, {**slopes, "largest": off})
 
 
 @item(
@@ -120,9 +120,9 @@ def remark() -> Finding:
     depth = 7 + 2 * math.ceil(terms / ((N + 2) * D))
     fits = program.bits == 53 and (program.width, program.depth) == (printed_choice()["W"], depth)
     return Finding(
-        f"Δ = 1.25, the same N: {terms} terms M(N + 2)^d, W = {program.width}, D = {program.depth}, in float64. Error "
-        f"seen {size(off)} by closed forms, {size(taylor)} by integration of the terms, {proof.status} ≤ "
-        f"{size(proof.upper)}",
+        f"$Δ = 1.25$, the same $N$: {terms} terms $M(N + 2)^d$, $W = {program.width}$, $D = {program.depth}$, in "
+        f"float64. Largest difference found {size(off)} by closed forms, {size(taylor)} by integration of the terms, "
+        f"{proof.status} ≤ {size(proof.upper)}",
         fits and max(off, taylor) <= EPS and off <= proof.upper <= EPS and proof.status == "proved",
         {"terms": terms, "D": program.depth, "W": program.width, "seen": off, "taylor": taylor, "proven": proof.upper},
     )
@@ -138,9 +138,9 @@ def horizon() -> Finding:
     for T in (1.0, 20.0):
         other = program.rescale_time(T)
         offs[T] = float(np.abs(other(POINTS) - program(POINTS)).max()) if other.horizon == T else math.inf
-    parts = ", ".join(f"T = {T:g}: {size(off)}" for T, off in offs.items())
+    parts = ", ".join(f"$T = {T:g}$: {size(off)}" for T, off in offs.items())
     return Finding(
-        f"the outputs of T = {program.horizon:g} and of others differ by: {parts}",
+        f"the outputs of $T = {program.horizon:g}$ and of others differ by: {parts}",
         max(offs.values()) <= 1e-10,
         {f"T = {T:g}": off for T, off in offs.items()},
     )
@@ -158,13 +158,13 @@ def lean() -> Finding:
         program, proof = compiled_program("lean", eps), method_proof("lean", eps)
         ratio = paper.width * paper.depth / (program.width * program.depth)
         parts.append(
-            f"within {size(eps)}: W = {program.width}, D = {program.depth}, {proof.status} ≤ {size(proof.upper)}, W·D "
-            f"{ratio:.1f} times smaller"
+            f"within {size(eps)}: $W = {program.width}$, $D = {program.depth}$, {proof.status} ≤ {size(proof.upper)}, "
+            f"W·D {ratio:.1f} times smaller"
         )
         numbers |= {f"ratio, {name}": ratio, f"proven, {name}": proof.upper}
         good = good and proof.status == "proved" and proof.upper <= eps and ratio > 1
     return Finding(
-        f"as printed W = {paper.width}, D = {paper.depth}, proved ≤ {size(method_proof('paper').upper)}. Lean "
+        f"as printed $W = {paper.width}$, $D = {paper.depth}$, proved ≤ {size(method_proof('paper').upper)}. Lean "
         + "; ".join(parts),
         good,
         numbers,

@@ -43,12 +43,14 @@ def lemma_5() -> Finding:
         a = 4 * m.mpf(K) + 2
         printed = float(a * m.exp(a) * delta / (a - 9 * (m.exp(a) - 1) * delta))
         tight = lemma5.tight(K, delta)
-        parts.append(f"δ = {delta:g}: seen {size(seen)}, tight {size(tight)}, printed {size(printed)}")
+        parts.append(
+            f"$δ = {delta:g}$: difference found {size(seen)}, tight bound {size(tight)}, printed {size(printed)}"
+        )
         numbers |= {f"seen {delta:g}": seen, f"tight {delta:g}": tight, f"printed {delta:g}": printed}
         good = good and seen <= tight <= printed and abs(lemma5.paper(K, delta) / printed - 1) <= 1e-12
     return Finding(
-        f"K = {K:g}, {len(xi)}·{len(CORNERS)} starts for each δ, integrated. {'; '.join(parts)}. The identity behind "
-        f"the tight bound, which no K enters, holds up to {size(identity)}",
+        f"$K = {K:g}$, {len(xi)}·{len(CORNERS)} starts for each $δ$, integrated. {'; '.join(parts)}. The identity "
+        f"behind the tight bound, which no $K$ enters, holds up to {size(identity)}",
         good and identity <= 1e-13,
         {**numbers, "identity": identity},
     )
@@ -92,8 +94,9 @@ def theorem_2() -> Finding:
         off = float(np.abs(program(x) - network(x)).max())
         terms = float(np.abs(program(x[:20], "taylor") - network(x[:20])).max())
         parts.append(
-            f"rates of the {'paper' if bound == 'paper' else 'tight bound'}: up to {program.rate:.4g}, seen with the "
-            f"rounding of float64 {size(off)}, by integration {size(terms)}, {proof.status} ≤ {size(proof.upper)}"
+            f"rates of the {'paper' if bound == 'paper' else 'tight bound'}: up to {program.rate:.4g}, largest "
+            f"difference found {size(off)} with the rounding of float64, {size(terms)} by integration, "
+            f"{proof.status} ≤ {size(proof.upper)}"
         )
         numbers |= {f"rate, {bound}": program.rate, f"seen, {bound}": off, f"proven, {bound}": proof.upper}
         numbers |= {f"W, {bound}": program.width, f"D, {bound}": program.depth}
@@ -103,11 +106,11 @@ def theorem_2() -> Finding:
     ours = theorem2.rates(largest(network), width, depth, 1.0, readout(network), EPS)
     off = max(largest_error([r.r1, r.r3], pair, 0.0) for r, pair in zip(ours, said, strict=True))
     return Finding(
-        f"W̃ = {width}, D̃ = {depth}, d = {SIZES[0]}, ε = {EPS:g}: W = {numbers['W, paper']}, D = "
-        f"{numbers['D, paper']}; "
+        f"$W̃ = {width}$, $D̃ = {depth}$, $d = {SIZES[0]}$, $ε = {EPS:g}$: $W = {numbers['W, paper']}$, $D = "
+        f"{numbers['D, paper']}$; "
         + "; ".join(parts)
-        + f". The printed formulas give r₁, r₃ = {'; '.join(f'{float(a):.4g}, {float(b):.4g}' for a, b in said)}, ours "
-        f"the same up to {size(off)}; they leave δ_D̃‖c‖₁ = {size(left)}",
+        + f". The printed formulas give $r₁$, $r₃$ = {'; '.join(f'{float(a):.4g}, {float(b):.4g}' for a, b in said)}, "
+        f"ours the same up to {size(off)}; they leave $δ_D̃‖c‖₁$ = {size(left)}",
         good and off <= 1e-12 and left <= EPS,
         {**numbers, "formulas": off, "left": left},
     )
@@ -156,8 +159,8 @@ def independent() -> Finding:
     same = {(W, D) for W, D, _ in sizes.values()}
     parts = ", ".join(f"{rate:.3g}" for _, _, rate in sizes.values())
     return Finding(
-        f"M = 1 and 4, ε = 1e-2, 1e-6, 1e-10: (W, D) = {', '.join(map(str, sorted(same)))} in all {len(sizes)}; only "
-        f"the rates differ: {parts}",
+        f"$M$ = 1 and 4, $ε$ = 1e-2, 1e-6, 1e-10: $(W, D)$ = {', '.join(map(str, sorted(same)))} in all {len(sizes)}; "
+        f"only the rates differ: {parts}",
         same == {(3 * max(SIZES), 3 * (len(SIZES) - 1))},
         {f"rate, M = {M:g}, eps = {eps:g}": rate for (M, eps), (_, _, rate) in sizes.items()},
     )
@@ -208,7 +211,7 @@ def activations() -> Finding:
             errors[name] = max(errors.get(name, 0.0), largest_error(values.tolist(), wanted))
     parts = ", ".join(f"{name} {size(error)}" for name, error in errors.items())
     return Finding(
-        f"{len(x)} points of [−6, 6], largest error of the closed form and of integration of the terms: {parts}",
+        f"{len(x)} points of $[−6, 6]$, largest error of the closed form and of integration of the terms: {parts}",
         max(errors.values()) <= 1e-12,
         dict(errors),
     )

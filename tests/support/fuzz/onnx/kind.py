@@ -32,12 +32,10 @@ class Onnx:
     def draw(self, rng: np.random.Generator) -> Case:
         return draw(rng, tuple(LAWS))
 
+    @judge.guarded
     def check(self, case: Case) -> Outcome:
-        try:
-            found = _check(case)
-            return found if found.status != AGREES or not case.law else _law(case)
-        except Exception as error:
-            return judge.crash(error)
+        outcome = _check(case)
+        return outcome if outcome.status != AGREES or not case.law else _law(case)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         """Those that still are graphs which the oracle can run, and have an output."""

@@ -36,8 +36,6 @@ from integraph.errors import FileError
 from law import examples
 from slow import mostly_slow
 
-pytest.importorskip("flint", reason="needs python-flint, which computes with balls")
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)

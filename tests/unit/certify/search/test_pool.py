@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -18,10 +17,11 @@ import toy_problems
 from integraph.certify.problem import Box
 from integraph.certify.search import pool
 from integraph.certify.search.bisection import BoxPart, Job, divide
-from integraph.certify.search.branch_and_bound import SearchResult, search
+from integraph.certify.search.branch_and_bound import search
 from integraph.certify.search.stop import Stop
 from slow import mostly_slow
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
+from workers import killer, pids, same
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
 SUPPORT = Path(toy_problems.__file__).parent
@@ -33,15 +33,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "PATIENCE", 0.0)
     monkeypatch.setattr(pool, "WORTH", 0.0)
     monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
-
-
-def same(found: SearchResult, other: SearchResult) -> bool:
-    """In all but the time it took."""
-    return dataclasses.replace(found, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
-
-
-def pids(log: Path) -> set[int]:
-    return {int(line) for line in log.read_text().split()} if log.exists() else set()
 
 
 def alive(pid: int) -> bool:
@@ -100,21 +91,9 @@ def test_short_searches_and_one_worker_need_no_processes(tmp_path: Path, monkeyp
 @pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_a_killed_worker_loses_no_box(tmp_path: Path) -> None:
-    log, killed = tmp_path / "log", set()
-
-    def kill() -> None:
-        last = time.monotonic() + 30
-        while len(killed) < 2 and time.monotonic() < last:
-            for pid in pids(log) - {os.getpid()} - killed:
-                killed.add(pid)
-                os.kill(pid, signal.SIGKILL)
-                break
-            time.sleep(0.1)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    found = search(Slow(0.003, str(log)), UNIT, gap=1e-4, workers=2)
-    killer.join()
+    log = tmp_path / "log"
+    with killer(log, 2) as killed:
+        found = search(Slow(0.003, str(log)), UNIT, gap=1e-4, workers=2)
     assert len(killed) == 2
     assert len(pids(log) - {os.getpid()} - killed) >= 1, "others took over"
     assert same(found, search(Slow(), UNIT, gap=1e-4, workers=1))

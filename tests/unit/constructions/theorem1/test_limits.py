@@ -26,9 +26,9 @@ def test_a_norm_up_to_the_order_says_nothing_of_higher_orders(order: int) -> Non
 
 
 def test_a_norm_that_cannot_be_right() -> None:
-    with pytest.raises(UsageError, match=r"0\.479 is seen: norm = 0\.0 is too small"):
+    with pytest.raises(UsageError, match=r"0\.479 was found: norm = 0\.0 is too small"):
         integraph.compile(lambda x: np.sin(x), 1e-2, norm=0)
-    with pytest.raises(UsageError, match=r"is seen: norm = 1\.0 is too small, or the values .* are not exact"):
+    with pytest.raises(UsageError, match=r"was found: norm = 1\.0 is too small, or the values .* are not exact"):
         integraph.compile(lambda x: ((1.5e7 + x) - 1.5e7) * 0.5, 1e-10, norm=1.0, order=4)
     with pytest.raises(UsageError, match="the derivatives of a formula are bounded automatically"):
         integraph.compile("sin(x)", 1e-2, norm=1.0)
@@ -53,12 +53,12 @@ def test_many_inputs_take_little_memory() -> None:
 @pytest.mark.parametrize("order", [41, 10**6])
 def test_orders_beyond_the_limit(order: int) -> None:
     for source in (np.sin, "sin(x)"):
-        with pytest.raises(UsageError, match=rf"order = {order}: for 1 inputs it may be at most 40"):
+        with pytest.raises(UsageError, match=rf"order = {order}: for 1 input it may be at most 40"):
             integraph.compile(source, 0.1, order=order)
 
 
 def test_the_largest_order_has_nodes_apart() -> None:
-    program = integraph.compile(np.sin, 1e-3, order=40)
+    program = integraph.compile(np.sin, 1e-3, order=40, norm=1.0)
     assert program.seen is not None
     assert program.seen < 1e-12
 
@@ -73,12 +73,11 @@ STRANGE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @mostly_slow("name", STRANGE, quick=1)
 def test_searches_end(name: str) -> None:
     start = time.process_time()
-    with pytest.raises(UsageError, match=r"not seen after \d+ values of .*; the best fit is off by about"):
+    with pytest.raises(UsageError, match=r"no fit is that close after \d+ values of .*; the best one is off by about"):
         integraph.compile(STRANGE[name], 1e-3)
     assert time.process_time() - start < 60
 
 
-@pytest.mark.slow
 def test_a_slow_function_is_not_asked_for_ever() -> None:
     asked = 0
 
@@ -87,9 +86,9 @@ def test_a_slow_function_is_not_asked_for_ever() -> None:
         asked += 1
         return abs(float(x) - 0.3)
 
-    with pytest.raises(UsageError, match=r"not seen after \d+ values"):
+    with pytest.raises(UsageError, match=r"no fit is that close after \d+ values.*it looks like a kink near x = 0\.3:"):
         integraph.compile(slow, 1e-9)
-    assert asked < 600_000
+    assert asked < 1000
 
 
 @pytest.mark.parametrize("inputs", [1.5, "a", True, 10**9, 0])
@@ -158,13 +157,12 @@ def test_a_pace_at_which_controls_underflow_promises_nothing() -> None:
     assert lost.budget is None
 
 
-@pytest.mark.slow
-def test_a_narrow_tent_is_seen() -> None:
+def test_a_tent_is_seen() -> None:
     def tent(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.maximum(0.0, 1.0 - np.hypot(x - 0.37, y - 0.61) / 0.011)
+        return np.maximum(0.0, 1.0 - np.hypot(x - 0.37, y - 0.61) / 0.2)
 
-    with pytest.raises(UsageError, match="not seen after"):
-        integraph.compile(tent, 0.05)
+    with pytest.raises(UsageError, match=r"no fit is that close after .* a kink near"):
+        integraph.compile(tent, 1e-4)
 
 
 def test_inputs_have_an_order() -> None:

@@ -39,7 +39,7 @@ def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
 @mostly_slow(
     "smooth",
     [s for s in SMOOTH if s.name in ("bump", "negative", "two outputs")],
-    quick=2,
+    quick=1,
     ids=lambda smooth: smooth.name,
 )
 def test_a_plan_is_what_is_built(method: str, smooth: Smooth) -> None:
@@ -103,7 +103,7 @@ def test_the_table() -> None:
     numbers = [str(n) for n in (chosen.order, chosen.N, *steep, *sizes)]
     assert marked.split()[1 : 1 + len(numbers)] == numbers
     assert lines[-1] == f"… and {len(plan.alternatives) - 12} more"
-    assert "only seen" in repr(integraph.plan(np.sin, 1e-3))
+    assert "only sampled" in repr(integraph.plan(np.sin, 1e-3))
     assert "smallest W·D (paper)" in repr(integraph.plan("x", 0.3, method="paper"))
 
 

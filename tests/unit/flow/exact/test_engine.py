@@ -180,13 +180,13 @@ def test_the_reverse_of_a_relaxation_rests_at_its_value() -> None:
     """e^800 times nothing is nothing; anything else is reported."""
     r = Registers()
     z = r.inputs("z", 2)
-    there = build(r, [segment("forget", relax(z, r=[800.0, 5.0], v=[0.1, 2.0]))], z)
+    there = build(r, [segment("decay", relax(z, r=[800.0, 5.0], v=[0.1, 2.0]))], z)
     back = there.reverse()
     assert there([[7.0, 3.0]]).tolist() == [[0.1, pytest.approx(2.0 + np.exp(-5.0), rel=1e-15)]]
     assert back(there([[7.0, 3.0]])).tolist() == [[0.1, pytest.approx(3.0, rel=1e-13)]]
     assert back([[0.1, 2.0]]).tolist() == [[0.1, 2.0]]
     assert [f.status for f in back.flow([[0.2, 3.0]]).failures] == [Status.OVERFLOWED]
-    slower = build(r, [segment("forget", relax(z, r=30.0, v=0.1))], z).reverse()
+    slower = build(r, [segment("decay", relax(z, r=30.0, v=0.1))], z).reverse()
     assert slower([[0.1, 0.1]]).tolist() == [[0.1, 0.1]]
 
 
@@ -304,7 +304,7 @@ def test_growth_beyond_float64_leaves_zeros_alone() -> None:
     """The reverse of a decay by e^−800: 0 stays 0, anything else is reported."""
     r = Registers()
     x, z = r.inputs("x", 1), r.new("z", 1)
-    back = build(r, [segment("forget", decay(z, r=800.0))], x).reverse()
+    back = build(r, [segment("decay", decay(z, r=800.0))], x).reverse()
     assert back([[3.0, 0.0]]).tolist() == [[3.0, 0.0]]
     assert [f.status for f in back.flow([[3.0, 1e-9]]).failures] == [Status.OVERFLOWED]
 

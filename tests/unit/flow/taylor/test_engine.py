@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from mpmath import mp, mpf
@@ -15,7 +10,6 @@ from scipy.linalg import expm
 import mp_taylor
 from integraph import Registers, Status, build, segment
 from integraph.errors import UsageError
-from integraph.flow import jit
 from integraph.flow.taylor import kernel
 from integraph.flow.taylor.components import ComponentKind, components, split
 from integraph.flow.taylor.engine import TAYLOR
@@ -277,42 +271,6 @@ def test_no_lane_depends_on_its_neighbours() -> None:
 
 
 # the compiled kernel
-
-
-@pytest.mark.parametrize(
-    ("kernel_module", "changed", "reaches"),
-    [
-        ("taylor.kernel", "flow.taylor.kernel", True),
-        ("taylor.kernel", "flow.taylor.simd", True),  # by way of series too
-        ("taylor.kernel", "flow.taylor.series", True),
-        ("taylor.kernel", "flow.taylor.components", False),
-        ("exact.riccati_flow", "flow.exact.exponential", True),
-        ("exact.growth_flow", "gadgets.functions.elementary", True),  # a constant
-    ],
-)
-def test_a_change_of_the_compiled_modules_reaches_the_cache(
-    kernel_module: str, changed: str, reaches: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """numba's cache on disk looks at the file of a kernel only, and finds it by its name."""
-    name = f"integraph.flow.{kernel_module}"
-    importlib.import_module(name)
-    before, source = jit.fingerprint(name), inspect.getsource
-
-    def edited(module: Any) -> str:
-        return source(module) + "# edited" * (module.__name__ == f"integraph.{changed}")
-
-    monkeypatch.setattr(inspect, "getsource", edited)
-    jit.fingerprint.cache_clear()
-    after = jit.fingerprint(name)
-    jit.fingerprint.cache_clear()
-    assert (before != after) == reaches
-
-
-def test_the_cache_is_found_by_the_fingerprint() -> None:
-    tanh_program(1).flow([0.5], "taylor").check()
-    print_of = jit.fingerprint(kernel.__name__)
-    assert kernel.integrate.py_func.__qualname__ == f"integrate_{print_of}"  # type: ignore[attr-defined]
-    assert list(Path(kernel.__file__).parent.glob(f"__pycache__/*integrate_{print_of}*.nbi"))
 
 
 def test_one_compiled_version_serves_all() -> None:

@@ -228,7 +228,7 @@ def test_variables() -> None:
     f = parse("y - 2*x", variables="z y, x")
     assert f.variables == ("z", "y", "x")
     assert at(f, 100.0, 5.0, 1.0) == 3.0
-    assert repr(f) == "formula y - 2*x in (z, y, x): 3 inputs (z, y, x), 1 outputs"
+    assert repr(f) == "formula y - 2*x in (z, y, x): 3 inputs (z, y, x), 1 output"
 
 
 @pytest.mark.parametrize("text", ["x*y, x + 1, 3", ["x*y", "x + 1, 3"], ("x*y", "x + 1", "3")])

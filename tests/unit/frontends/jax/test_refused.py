@@ -116,8 +116,11 @@ def _log_total(x: Any, low: np.ndarray) -> Any:
         (lambda x: jnp.where(TRI, x, -jnp.inf), "−inf may go to a softmax only, and goes to an output"),
         (lambda x: jnp.exp(jnp.where(TRI, x, -jnp.inf)), r"−inf may go to a softmax only, and goes to exp \("),
         (lambda x: nn.softmax(jnp.where(TRI & False, x, -jnp.inf)), "nan"),
-        (lambda x: nn.softmax(jnp.where(TRI & np.array([False, True, True]), x, -jnp.inf)), "no entry that takes part"),
-        (lambda x: nn.logsumexp(x, 1, where=TRI & np.array([False, True, True])), "no entry that takes part"),
+        (
+            lambda x: nn.softmax(jnp.where(TRI & np.array([False, True, True]), x, -jnp.inf)),
+            "every entry of a row",
+        ),
+        (lambda x: nn.logsumexp(x, 1, where=TRI & np.array([False, True, True])), "every entry of a row"),
         (lambda x: jnp.concatenate([x, jnp.full((1, 3), -jnp.inf)]), "−inf"),
         (lambda x: x * jnp.nan, "nan"),
         (lambda x: x + jnp.inf, "inf"),

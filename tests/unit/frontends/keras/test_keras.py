@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -13,38 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from integraph.errors import FileError, SourceError
 from integraph.frontends import network
 from integraph.targets import Network
-from keras_models import outputs, precision, save
+from keras_models import outputs, precision, save, shaken, stack
 from lazy import Lazy
 from slow import mostly_slow
 
 h5py = Lazy("h5py")
-
-
-@pytest.fixture(scope="module")
-def keras() -> Any:
-    os.environ.setdefault("KERAS_BACKEND", "torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("keras", reason="needs keras: pip install 'integraph[oracles]'")
-
-
-def shaken(model: Any, seed: int = 0, size: float = 1.0) -> Any:
-    """Every weight random, biases too; variances stay positive."""
-    rng = np.random.default_rng(seed)
-    for variable in model.weights:
-        if variable.name == "count":
-            continue
-        value = size * rng.normal(size=variable.shape) / np.sqrt(max(1, variable.shape[0]))
-        variable.assign(np.abs(value) + 0.1 if "variance" in variable.name else value)
-    for layer in model.layers:
-        if hasattr(layer, "finalize_state"):
-            layer.finalize_state()
-        if hasattr(layer, "layers"):
-            shaken(layer, seed + 1, size)
-    return model
 
 
 def check(model: Any, path: Path, tolerance: float = 1e-12) -> Network:
@@ -59,12 +33,6 @@ def check(model: Any, path: Path, tolerance: float = 1e-12) -> Network:
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
         assert net.source == f"Keras file net{suffix}"
     return net
-
-
-def stack(keras: Any, d: int, layers: list[Callable[[], Any]], dtype: str = "float64") -> Any:
-    """Layers are made by functions, so that all have the dtype."""
-    with precision(keras, dtype):
-        return shaken(keras.Sequential([keras.Input((d,)), *(make() for make in layers)]))
 
 
 ACTIVATIONS = ["linear", "relu", "silu", "swish", "sigmoid", "softplus", "exponential", "tanh", "gelu", "leaky_relu"]
@@ -311,100 +279,3 @@ def test_a_deflated_archive(keras: Any, tmp_path: Path) -> None:
         for name in old.namelist():
             new.writestr(name, old.read(name))
     np.testing.assert_array_equal(network(tmp_path / "again.keras").layers[0].A, network(path).layers[0].A)
-
-
-def two_inputs(keras: Any) -> Any:
-    a, b = keras.Input((2,)), keras.Input((2,))
-    return keras.Model([a, b], keras.layers.Dense(1)(keras.layers.Add()([a, b])))
-
-
-def two_outputs(keras: Any) -> Any:
-    a = keras.Input((2,))
-    return keras.Model(a, [keras.layers.Dense(1)(a), keras.layers.Dense(2)(a)])
-
-
-def residual(keras: Any) -> Any:
-    a = keras.Input((2,))
-    return keras.Model(a, keras.layers.Add()([a, keras.layers.Dense(2)(a)]))
-
-
-def custom_layer(keras: Any) -> Any:
-    @keras.saving.register_keras_serializable("mine")
-    class Dense(keras.layers.Dense):
-        pass
-
-    return keras.Sequential([keras.Input((2,)), Dense(3)])
-
-
-def mystery(x: Any) -> Any:
-    return x * x
-
-
-def sequential(*layers: Callable[[Any], Any], shape: tuple[int, ...] = (2,)) -> Callable[[Any], Any]:
-    return lambda keras: keras.Sequential([keras.Input(shape), *(make(keras.layers) for make in layers)])
-
-
-REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "softmax": (sequential(lambda L: L.Dense(3, activation="softmax")), "compile the raw outputs"),
-    "Softmax": (sequential(lambda L: L.Dense(3), lambda L: L.Softmax()), "compile the raw outputs"),
-    "selu": (sequential(lambda L: L.Dense(3, activation="selu")), "has the activation 'selu': known are"),
-    "ELU": (sequential(lambda L: L.ELU()), r"\(ELU\) is not one we read: read are Activation"),
-    "ReLU6": (sequential(lambda L: L.ReLU(max_value=6)), "max_value or a threshold"),
-    "convolution": (sequential(lambda L: L.Conv1D(2, 1), shape=(4, 3)), r"\(Conv1D\) is not one we read"),
-    "lambda": (sequential(lambda L: L.Lambda(lambda x: x)), r"\(Lambda\) is not one we read"),
-    "function": (sequential(lambda L: L.Dense(1, activation=mystery)), "activation 'mystery', which is not Keras' own"),
-    "dense on an axis": (sequential(lambda L: L.Dense(2), shape=(4, 3)), r"shape \(4, 3\): put Flatten before it"),
-    "axis": (sequential(lambda L: L.Normalization(axis=None)), r"has axis \[\]: only the last one"),
-    "other axis": (sequential(lambda L: L.BatchNormalization(axis=1), shape=(4, 3)), "has axis 1: only the last one"),
-    "unknown size": (
-        sequential(lambda L: L.Dense(2), shape=(None, 3)),
-        "every size but that of the batch must be known",
-    ),
-    "channels first": (sequential(lambda L: L.Flatten(data_format="channels_first"), shape=(4, 3)), "channels_first"),
-    "two inputs": (two_inputs, "the model has 2 inputs"),
-    "two outputs": (two_outputs, "the model has 2 outputs"),
-    "residual": (residual, "every layer takes one input"),
-    "custom layer": (custom_layer, "of the class"),
-    "PReLU": (sequential(lambda L: L.PReLU()), r"\(PReLU\) is not one we read"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("suffix", [".keras", ".h5"])
-def test_refused(keras: Any, tmp_path: Path, name: str, suffix: str) -> None:
-    make, message = REFUSED[name]
-    path = save(make(keras), tmp_path / f"net{suffix}")
-    with pytest.raises(SourceError, match=message) as caught:
-        network(path)
-    assert path.name in str(caught.value)
-
-
-@pytest.mark.slow
-def test_quantised_is_refused(keras: Any, tmp_path: Path) -> None:
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.quantize("int8")
-    with pytest.raises(SourceError, match="is quantised"):
-        network(save(model, tmp_path / "net.keras"))
-
-
-def test_dropout_in_training_mode_is_refused(keras: Any, tmp_path: Path) -> None:
-    x = keras.Input((2,))
-    model = keras.Model(x, keras.layers.Dropout(0.5)(keras.layers.Dense(2)(x), training=True))
-    with pytest.raises(SourceError, match=r"is called with .*training.*: True"):
-        network(save(model, tmp_path / "net.keras"))
-
-
-def test_lora_is_joined_or_refused(keras: Any, tmp_path: Path) -> None:
-    model = stack(keras, 3, [lambda: keras.layers.Dense(4, activation="tanh"), lambda: keras.layers.Dense(2)])
-    model.layers[0].enable_lora(2)
-    shaken(model, 3)
-    with pytest.raises(FileError, match="LoRA"):
-        network(save(model, tmp_path / "net.h5"))
-
-
-def test_inputs_that_are_rounded_are_refused(keras: Any, tmp_path: Path) -> None:
-    model = keras.Sequential([keras.Input((3,), dtype="int32"), keras.layers.Dense(2)])
-    with pytest.raises(SourceError, match="takes int32"):
-        network(save(model, tmp_path / "net.keras"))

@@ -8,7 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx", reason="reads ONNX")
+from lazy import framework
+
+onnx = framework("onnx")
 
 import integraph  # noqa: E402
 from integraph.errors import SourceError, UsageError  # noqa: E402

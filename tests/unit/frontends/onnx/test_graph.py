@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-onnx = pytest.importorskip("onnx", reason="reads ONNX")
+from lazy import framework
+
+onnx = framework("onnx")
 from onnx import helper  # noqa: E402
 
 import integraph  # noqa: E402

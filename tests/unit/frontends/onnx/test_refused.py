@@ -1,26 +1,22 @@
-"""ONNX that is no feedforward net, or no ONNX: one clear error each, and nothing else whatever the bytes are."""
+"""ONNX that is no feedforward net: one clear error each."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-onnx = pytest.importorskip("onnx", reason="reads ONNX")
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from lazy import framework
 
-from integraph.errors import FileError, IntegraphError, SourceError, UsageError  # noqa: E402
+onnx = framework("onnx")
+from onnx import TensorProto, helper  # noqa: E402
+
+from integraph.errors import SourceError  # noqa: E402
 from integraph.frontends.onnx import NEWEST, read  # noqa: E402
-from integraph.targets import Network  # noqa: E402
-from law import examples  # noqa: E402
-from onnx_models import LATEST, Builder, net, one  # noqa: E402
-from slow import mostly_slow  # noqa: E402
+from onnx_models import Builder, one  # noqa: E402
 
 W = np.random.default_rng(7).normal(size=(4, 3))
 BN = "BatchNormalization"
@@ -133,7 +129,10 @@ GRAPHS: dict[str, tuple[Callable[[Builder], str], str]] = {
         lambda b: b.node("Add", "x", b.node("Reshape", b.number([1.0]), b.number([2**62, 8], np.int64))),
         "gives shape",
     ),
-    "wrong axes": (lambda b: b.node("Squeeze", "x", b.number([5], np.int64)), r"axes \[5\] of a tensor with 2 axes"),
+    "wrong axes": (
+        lambda b: b.node("Squeeze", "x", b.number([5], np.int64)),
+        r"axes \[5\] must be distinct axes of the 2",
+    ),
     "squeezed features": (lambda b: b.node("Squeeze", "x", b.number([1], np.int64)), "they must be of size 1"),
     "attribute of another opset": (
         lambda b: b.node("Add", "x", b.number(1.0), broadcast=1),
@@ -184,13 +183,13 @@ def dense(b: Builder) -> str:
 
 
 SHAPES: dict[str, tuple[Callable[[Builder], str], tuple[Any, ...], str]] = {
-    "convolution": (conv((1, 1, 3, 3)), ("N", 1, 5, 5), "no part of a feedforward net"),
+    "convolution": (conv((1, 1, 3, 3)), ("N", 1, 5, 5), "takes all 9 features at once"),
     "padded": (conv((1, 1, 3, 3), pads=[1] * 4), ("N", 1, 3, 3), "no part of a feedforward net"),
     "padded by itself": (conv((1, 1, 3, 3), auto_pad="SAME_LOWER"), ("N", 1, 3, 3), "no part of a feedforward net"),
-    "grouped": (conv((2, 1, 1, 1), group=2), ("N", 2, 1, 1), "no part of a feedforward net"),
+    "grouped": (conv((2, 1, 1, 1), group=2), ("N", 2, 1, 1), "takes all 2 features at once"),
     "dilated": (conv((1, 1, 3), dilations=[2]), ("N", 1, 3), "dilation 2 does not fit an axis of 3"),
     "dilated by −1": (conv((1, 1, 1), dilations=[-1]), ("N", 1, 1), "must be positive"),
-    "1 × 1": (conv((2, 3, 1, 1)), ("N", 3, 4, 4), "no part of a feedforward net"),
+    "1 × 1": (conv((2, 3, 1, 1)), ("N", 3, 4, 4), "takes all 48 features at once"),
     "dense over positions": (dense, ("N", 5, 3), r"multiplies shapes \(1, 5, 3\) and \(3, 4\)"),
     "wrong features": (dense, (5, 2), r"multiplies shapes \(5, 2\) and \(3, 4\): 2 columns and 3 rows"),
     "two axes of features": (
@@ -274,126 +273,6 @@ def test_models_that_are_not_read(case: str) -> None:
         read(build())
 
 
-def external() -> Any:
-    tensor = numpy_helper.from_array(np.ones(3), "c")
-    onnx.external_data_helper.set_external_data(tensor, "weights.bin")
-    return tensor
-
-
-def declared(dims: list[int], **data: Any) -> Any:
-    tensor = TensorProto(name="c", data_type=TensorProto.DOUBLE, **data)
-    tensor.dims.extend(dims)
-    return tensor
-
-
-TENSORS: dict[str, tuple[Any, str]] = {
-    "external data": (external(), "initializer c is stored in another file"),
-    "huge": (declared([2**40, 2**20], raw_data=b"\0" * 8), "declares 1152921504606846976 entries"),
-    "huge, fields": (declared([2**50], double_data=[1.0]), "and holds 1: the file is damaged"),
-    "negative size": (declared([-1, -3], raw_data=b"\0" * 24), r"declares the shape \[-1, -3\]"),
-    "cut": (declared([3], raw_data=b"\0" * 23), "and holds 2.875"),
-    "many axes": (declared([1] * 80, raw_data=b"\0" * 8), "axes at most 16"),
-    "text": (helper.make_tensor("c", TensorProto.STRING, [1], [b"x"]), "initializer c holds STRING: read are FLOAT"),
-    "unknown type": (TensorProto(name="c", data_type=99), "initializer c holds type 99"),
-}
-
-
-@pytest.mark.parametrize("case", TENSORS)
-def test_tensors_that_cannot_be_trusted(case: str) -> None:
-    tensor, message = TENSORS[case]
-    with pytest.raises((FileError, SourceError), match=message):
-        read(one(lambda b: b.tensors.append(tensor) or b.node("Add", "x", "c")))
-
-
-FILES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "net.onnx is empty"),
-    "git-lfs": (
-        b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
-        "net.onnx is a git-lfs pointer, .*git lfs pull",
-    ),
-    "text": (b"<!DOCTYPE html><html>not found</html>", "net.onnx is a text file, it starts with '<!DOCTYPE"),
-    "garbage": (bytes(range(256)) * 4, "net.onnx is not an ONNX model, or cut off"),
-    "zip": (b"PK\x03\x04" + b"\0" * 60, "net.onnx is not an ONNX model"),
-    "no graph": (onnx.ModelProto(ir_version=8).SerializeToString(), "net.onnx holds no graph"),
-}
-
-
-@pytest.mark.parametrize("case", FILES)
-def test_files_that_are_no_models(tmp_path: Path, case: str) -> None:
-    data, message = FILES[case]
-    path = tmp_path / "net.onnx"
-    path.write_bytes(data)
-    with pytest.raises(FileError, match=message):
-        read(path)
-
-
-def test_paths_that_are_no_files(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="is a folder"):
-        read(tmp_path)
-    with pytest.raises(FileError, match=r"cannot open .*missing\.onnx"):
-        read(tmp_path / "missing.onnx")
-    with pytest.raises(FileError, match="cannot open"):
-        read("net\0.onnx")
-    with pytest.raises(UsageError, match=r"is a path or an onnx\.ModelProto, got int"):
-        read(3)
-
-
-def test_size_is_checked_before_reading(tmp_path: Path) -> None:
-    path = tmp_path / "net.onnx"
-    with path.open("wb") as file:
-        file.truncate(1 << 40)  # takes no room on the disk
-    with pytest.raises(FileError, match="has 1099511627776 bytes, more than max_bytes = 2147483648"):
-        read(path)
-    with pytest.raises(FileError, match="more than max_bytes = 10"):
-        read(one(lambda b: b.node("Tanh", "x")), max_bytes=10)
-
-
-@mostly_slow("way", ["Concat", "Cast", "Transpose", "Tanh"], quick=1)
-def test_small_files_that_unfold_are_refused(way: str) -> None:
-    def build(b: Builder) -> str:
-        c, x = b.number(np.ones((30_000, 3))), "x"
-        for _ in range(3000):
-            if way == "Concat":
-                c = b.node("Concat", c, c, axis=0)
-            elif way == "Cast":
-                c = b.node("Cast", c, to=11)
-            elif way == "Transpose":
-                x = b.node("Transpose", x, perm=[0, 2, 1])
-            else:
-                x = b.node("Tanh", x)
-        return x if way == "Transpose" else b.node("MatMul", x, c)
-
-    shape = {"Transpose": (1, 40, 50), "Tanh": (1, 100_000)}.get(way, ("N", 3))
-    with pytest.raises(SourceError, match="unfolds too far"):
-        read(one(build, shape))
-
-
-def test_a_cut_file_is_one_error(tmp_path: Path) -> None:
-    data = net(np.random.default_rng(0), 17, "Tanh", [3, 4, 2]).SerializeToString()
-    path = tmp_path / "net.onnx"
-    for size in range(1, len(data) - 1, 7):
-        path.write_bytes(data[:size])
-        with pytest.raises((FileError, SourceError)):
-            read(path)
-
-
-@examples(400)
-@given(st.data())
-def test_no_bytes_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    kinds = [(17, "gelu of Tanh"), (6, "LeakyRelu"), (LATEST, "Swish, alpha"), (9, "PRelu")]
-    opset, name = data.draw(st.sampled_from(kinds))
-    raw = bytearray(net(np.random.default_rng(0), opset, name, [3, 4, 2], normal=True).SerializeToString())
-    for _ in range(data.draw(st.integers(1, 4))):
-        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
-    path = tmp_path_factory.getbasetemp() / "fuzz.onnx"
-    path.write_bytes(raw)
-    try:
-        found: object = read(path)
-    except IntegraphError as error:
-        found = error
-    assert isinstance(found, Network) or len(str(found)) < 1000
-
-
 def test_normalisation_in_training_by_its_outputs() -> None:
     b = Builder(9)
     more = [b.number(np.ones(3)) for _ in range(4)]
@@ -416,13 +295,3 @@ def test_rows_of_a_fixed_batch_stay_where_they_are() -> None:
     output = b.node("MatMul", b.node("Reshape", rows, b.number([-1, 4], np.int64)), b.number(np.eye(4)))
     with pytest.raises(SourceError):
         read(b.model(output, (2, 4)))
-
-
-@pytest.mark.slow
-def test_long_graphs_do_not_carry_all_their_notes() -> None:
-    b, value = Builder(), "x"
-    for _ in range(3000):
-        value = b.node("Mul", value, b.number(0.9))
-    network = read(b.model(value, ("N", 2)))
-    assert len(network.notes) < 100
-    np.testing.assert_allclose(network([1.0, 0.0]), [0.9**3000, 0.0], rtol=1e-10)

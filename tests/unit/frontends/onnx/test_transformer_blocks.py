@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx", reason="reads ONNX")
+from lazy import framework
+
+onnx = framework("onnx")
 
 import integraph  # noqa: E402
 from integraph.frontends.onnx import read_graph  # noqa: E402
@@ -78,8 +80,8 @@ def test_tokens_without_a_batch() -> None:
 
 
 def exported(path: Path, module: Any, x: Any, dynamo: bool) -> None:
-    torch = pytest.importorskip("torch", reason="exports modules")
-    pytest.importorskip("onnxscript", reason="the exporter needs it")
+    torch = framework("torch")
+    framework("onnxscript")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         more: Any = {"external_data": False} if dynamo else {"dynamic_axes": {"x": {0: "batch"}}, "input_names": ["x"]}
@@ -88,7 +90,7 @@ def exported(path: Path, module: Any, x: Any, dynamo: bool) -> None:
 
 @mostly_slow("dynamo", [True, False], quick=1)
 def test_attention_that_torch_exports(tmp_path: Path, dynamo: bool) -> None:
-    torch = pytest.importorskip("torch", reason="exports modules")
+    torch = framework("torch")
 
     class Attention(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
@@ -113,7 +115,7 @@ def test_attention_that_torch_exports(tmp_path: Path, dynamo: bool) -> None:
 
 @pytest.mark.slow
 def test_an_encoder_layer_that_torch_exports(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="exports modules")
+    torch = framework("torch")
     torch.manual_seed(1)
     module = torch.nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", batch_first=True, norm_first=True)
     x = torch.randn(1, 5, 8, dtype=torch.float64)

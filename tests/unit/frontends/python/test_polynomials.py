@@ -12,6 +12,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 
 import integraph
 from integraph.errors import SourceError, UsageError
+from lazy import framework
 
 COEFFICIENTS = st.lists(st.floats(-9, 9, allow_subnormal=False), min_size=1, max_size=8)
 
@@ -66,7 +67,7 @@ def test_a_polynomial_has_one_input() -> None:
 
 
 def test_sympy_polynomials_and_lambdas_keep_their_order() -> None:
-    sympy = pytest.importorskip("sympy", reason="needs sympy: pip install 'integraph[sympy]'")
+    sympy = framework("sympy")
     x, y = sympy.symbols("x y")
     for source in (sympy.Poly(x - 2 * y, y, x), sympy.Lambda((y, x), x - 2 * y)):
         assert integraph.compile(source)([1.0, 5.0]) == pytest.approx([3.0], abs=1e-14), "y first"
