@@ -43,9 +43,9 @@ def program(name: str, **options: Any) -> Program:
 def by_blocks(program: Program, x: Any) -> Any:
     states = np.zeros((program.width, len(x)))
     states[: program.inputs] = x.T
-    for segment in program.segments:
-        for block in segment.blocks:
-            advance(block, states, segment.tau)
+    for part in program.segments:
+        for block in part.blocks:
+            advance(block, states, part.tau)
     return (program.readout @ states).T
 
 
