@@ -136,7 +136,7 @@ def test_a_network(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert call("certify", path, "proved_nets:bad").code == 1
     said = call("check", "net.json", path)
     assert said.code == 2
-    assert "give it" in said.err
+    assert "give the source too" in said.err
 
 
 def test_altered_files(wave: Path, tmp_path: Path) -> None:

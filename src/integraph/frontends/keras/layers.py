@@ -17,6 +17,7 @@ from integraph.frontends.keras.configuration import LayerConfig, want
 from integraph.frontends.keras.weights import WeightPlace, Weights
 from integraph.numbers.arrays import Floats, numbers
 from integraph.targets.affine_maps import Map
+from integraph.text import counted
 
 MOST = 10_000  # layers
 WIDEST = 1 << 20  # inputs
@@ -171,7 +172,7 @@ def _reshape(chain: Chain, part: LayerConfig) -> None:
     fixed = math.prod(n for n in given if n > 0)
     shape = tuple(size // fixed if n == -1 else n for n in given)
     if math.prod(shape) != size:
-        raise FileError(f"{part} reshapes {size} values to {given}: these do not fit")
+        raise FileError(f"{part} reshapes {counted(size, 'value')} to {given}: these do not fit")
     chain.shape = shape
 
 

@@ -13,6 +13,7 @@ from integraph.frontends.onnx.builder import OnnxValue, Operand
 from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.shape_operators import axes_of, reshaped, transposed
 from integraph.frontends.onnx.structure_operators import axis_of
+from integraph.text import counted
 
 EPSILON = float(np.float32(1e-5))  # LayerNormalization's default, an attribute of float32
 SUMS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare")
@@ -31,7 +32,8 @@ def _product(n: OnnxNode, a: Operand, b: Operand) -> Operand:
     columns, rows = a.shape[-1], b.shape[-2:][0]
     if columns != rows:
         raise SourceError(
-            f"{n.where} multiplies shapes {a.shape} and {b.shape}: {columns} columns and {rows} rows must agree"
+            f"{n.where} multiplies shapes {a.shape} and {b.shape}: {counted(columns, 'column')} and "
+            f"{counted(rows, 'row')} must agree"
         )
     row, column = len(a.shape) == 1, len(b.shape) == 1
     x = reshaped(n, a, (1, *a.shape)) if row else a

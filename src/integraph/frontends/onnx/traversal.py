@@ -10,6 +10,7 @@ from integraph.frontends.onnx.builder import OnnxGraphBuilder, OnnxValue, Operan
 from integraph.frontends.onnx.node import OnnxNode, attributes, show
 from integraph.frontends.onnx.operators import DOMAINS
 from integraph.frontends.onnx.tensors import decode, type_name, whole
+from integraph.text import counted
 
 OLDEST, NEWEST = 6, 28
 UNFOLD = 1 << 26  # numbers that may be made besides those of the file
@@ -62,7 +63,9 @@ class OnnxTraversal:
             if name in self.values or name in self.stored:
                 raise SourceError(f"{where} writes tensor {show(name)}, which exists already")
         if proto.op_type == "BatchNormalization" and self.opset < 14 and any(proto.output[1:]):
-            raise SourceError(f"{where} has {len(proto.output)} outputs, so it is in training mode: save for inference")
+            raise SourceError(
+                f"{where} has {counted(len(proto.output), 'output')}, so it is in training mode: save for inference"
+            )
         text, count = show(proto.name or proto.output[0]), len(proto.output)
         node = OnnxNode(proto.op_type, where, text, self.opset, inputs, count, options, self.builder, self.notes)
         produced = rules[proto.op_type](node)

@@ -54,7 +54,8 @@ class PointwiseFunction:
         rows = self._rows(returned, len(x))
         if rows is None:
             raise SourceError(
-                f"{self.name} gives shape {np.shape(returned)} for {len(x)} points: it must have as many rows"
+                f"{self.name} gives shape {np.shape(returned)} for {counted(len(x), 'point')}: "
+                "it must have as many rows"
             )
         scale = np.max(np.abs(finite(rows, x, self.name, self.variables)), 0)
         for n in {0, len(x) - 1}:
@@ -66,7 +67,8 @@ class PointwiseFunction:
             if not (np.abs(alone[0] - rows[n]) <= AGREE * scale).all():
                 raise SourceError(
                     f"{self.name} at {point(x[n], self.variables)} is {alone[0]} alone and {rows[n]} among "
-                    f"{len(x)} points: it mixes points, or is random; make each row depend on its own point only"
+                    f"{counted(len(x), 'point')}: it mixes points, or is random; make each row depend on its own point "
+                    "only"
                 )
         return rows
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from integraph.errors import SourceError
+from integraph.text import counted
 
 TRIES = 8  # sizes of parameters that the input is tried with
 STATE = ("_parameters", "_buffers", "_modules")
@@ -64,7 +65,9 @@ def _doubts(torch: Any, module: Any, shape: Shape) -> list[str]:
         _export(torch, module, (*shape[:-1], 1))
     except Exception:  # as it should be
         return []
-    return [f"taken to have {shape[-1]} inputs; one, repeated by broadcasting, fits too: if that is meant, {FIX}"]
+    return [
+        f"taken to have {counted(shape[-1], 'input')}; one, repeated by broadcasting, fits too: if that is meant, {FIX}"
+    ]
 
 
 def candidates(module: Any) -> list[int]:

@@ -11,6 +11,7 @@ from integraph.frontends.torch.call import TorchCall
 from integraph.frontends.torch.operations import RULES
 from integraph.frontends.tracer import Tracer
 from integraph.targets import Network
+from integraph.text import counted
 
 NORM = ("weight", "bias", "running_mean", "running_var", "eps")
 LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {  # of torch.nn: the rule, and the attributes that it takes
@@ -66,7 +67,9 @@ def trace(module: Any, inputs: int, source: str) -> Network:
         rule, attributes = LAYERS[name]
         takes = getattr(layer, "in_features", getattr(layer, "num_features", x.features))
         if takes != x.features:
-            raise SourceError(f"{where} takes {takes} inputs, but {x.features} values come in: they must agree")
+            raise SourceError(
+                f"{where} takes {counted(takes, 'input')}, but {counted(x.features, 'value')} come in: they must agree"
+            )
         args = {attribute: getattr(layer, attribute) for attribute in attributes}
         value = RULES[rule](TorchCall(tracer, where, {"self": x, "input": x, **args}, notes))
         x = replace(value, shape=(1, value.features))
