@@ -2,8 +2,8 @@
 
 Each picture is a function in a file of its own, from a `Subject` to a `Picture`, or to the reason why there is none.
 
-Read `subject` and `picture`; the pictures `error`, `layers`, `trajectory`, `sparsity`, `rates`, `trade_off`,
-`partition` with `places` and `labels`; and `matplotlib_renderer` with `axes`.
+Read `subject` and `picture`; the pictures `error`, `layers`, `trajectory`, `sparsity`, `rates`, `trade_off` with
+`frontier`, `partition` with `places` and `labels`; and `matplotlib_renderer` with `axes` and `colours`.
 """
 
 from __future__ import annotations

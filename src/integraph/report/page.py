@@ -13,8 +13,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from integraph.plot import colours
 from integraph.plot.picture import Picture
-from integraph.report import colours
 from integraph.report.markup import Html, escaped, joined, tag
 from integraph.report.plotly_renderer import frames
 

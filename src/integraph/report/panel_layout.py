@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from integraph.numbers.arrays import Floats
+from integraph.plot import colours
 from integraph.plot.picture import Bars, Level, Panel, Tick
-from integraph.report import colours
 
 FONT = {"family": "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif", "size": 12}
 TITLE, TICK = 44, 26  # letters of the name of an axis, and of a name on it

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from integraph.plot import colours
 from integraph.plot.picture import DASHED, LINE, POINTS, STEPS, Bars, Frame, Heat, Mark, Panel, Picture
-from integraph.report import colours
 from integraph.report.decimation import digits, stride, subsampled
 from integraph.report.panel_layout import SPAN, layout, words
 

@@ -1,4 +1,5 @@
-"""The colours of pages and pictures: one set on white, one on dark ground, told apart by people with any eyes."""
+"""The colours of pictures and pages, for every renderer: one set on white, one on dark ground, told apart by people
+with any eyes. Plus is blue and minus is orange, in dots (numbers 0 and 1 of the palette) and in maps."""
 
 from __future__ import annotations
 
