@@ -18,7 +18,7 @@ from integraph.cli.output import plain
 from integraph.text import clean, lines
 
 WORDS = [info.name or info.callback.__name__ for info in app.registered_commands]  # type: ignore[union-attr]
-SLOW = ("numpy", "scipy", "numba", "matplotlib", "plotly", "flint", "torch", "onnx", "sympy", "jax", "mpmath")
+SLOW = ("numpy", "scipy", "numba", "matplotlib", "flint", "torch", "onnx", "sympy", "jax", "mpmath")
 
 
 def test_all_words_are_there() -> None:

@@ -17,9 +17,10 @@ from integraph.plot.sparsity import sparsity
 from integraph.plot.subject import subject
 from integraph.plot.trade_off import trade_off
 from integraph.plot.trajectory import trajectory
-from integraph.report.plotly_renderer import figure
+from integraph.report.panel_data import panel_data
 
 
+@pytest.mark.slow
 def test_psi_is_seen_beside_its_reciprocal() -> None:
     """λ of Lemma 4 goes through ψ ≥ e^{−2c} and (ψ − 1)/ψ: as printed, a linear axis shows a needle and zeros."""
     program = integraph.compile("sin(3*x)", 1e-1, method="paper", order=2)
@@ -43,6 +44,7 @@ def test_values_of_one_size_stay_on_a_linear_axis() -> None:
     assert "|value|" not in picture.says
 
 
+@pytest.mark.slow
 def test_no_plan_is_below_the_frontier() -> None:
     """By brute force over all pairs of plans."""
     program = integraph.compile("sin(3*x)*exp(-y)", 1e-2, method="lean")
@@ -72,13 +74,13 @@ def test_one_plan_is_no_frontier() -> None:
 def test_plus_has_one_colour_in_all_renderers() -> None:
     z = np.array([[-1.0, 1.0], [0.5, -0.5]])
     heat = Panel("", "x", "y", (Heat(np.arange(2.0), np.arange(2.0), z, "value", True),))
-    scale = figure(heat)["data"][0]["colorscale"]
+    light = colours.scales()[panel_data(heat)["marks"][0]["scale"]][0]
     drawn = matplotlib_renderer.draw(alone("signs", "Signs", "", heat))
     mesh = next(part for part in drawn.axes[0].collections if isinstance(part, QuadMesh))
     for share in (0.0, 1.0):
-        wanted = next(light for at, light in scale if at == share)
+        wanted = light[-1] if share else light[0]
         assert "#{:02x}{:02x}{:02x}".format(*(round(255 * part) for part in mesh.get_cmap()(share)[:3])) == wanted
-    plus, minus = scale[-1][1], scale[0][1]
+    plus, minus = light[-1], light[0]
     picture = sparsity(subject(integraph.compile("x - y^2")))
     assert not isinstance(picture, str)
     dots = {mark.name: mark.colour for mark in picture.frames[0].panels[0].marks if isinstance(mark, Curve)}

@@ -14,8 +14,6 @@ from integraph.errors import UsageError
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from integraph.bounds.paper.partition_of_unity import Partition
     from integraph.numbers.arrays import Floats
 
@@ -70,7 +68,7 @@ def lemma4(
         path = program.flow([[x]], engine="precise", times=np.arange(8.0)).check().path
     assert path is not None
     states, psi = path[0], partition(x)
-    shown = np.sort(np.argsort(-psi, kind="stable")[:SHOWN])
+    shown = sorted(np.argsort(-psi, kind="stable")[:SHOWN].tolist())
     data = program_facts(program) | {
         "N": N, "c": c, "x": x, "delta": partition.delta, "psi": psi, "states": states,
         "registers": [program.registers.name(n) for n in range(program.width)], "figure": picture, "file": file,
@@ -106,7 +104,7 @@ def _difference(partition: Partition, states: Floats, psi: Floats) -> float:
     return float(np.abs(np.expm1(mu[known] - np.log(psi[known]))).max())
 
 
-def _table(N: int, states: Floats, shown: np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[str]:
+def _table(N: int, states: Floats, shown: list[int]) -> list[str]:
     """Table 1 with numbers: a row for each register, a column for each step."""
     rows = [("α", 0), *((f"λ_{k}", 1 + k) for k in shown), ("β", N + 2), *((f"μ_{k}", N + 3 + k) for k in shown)]
     head = f"{'after step':<12}" + "".join(f"{step:>11}" for step in range(8))
