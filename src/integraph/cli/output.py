@@ -64,8 +64,27 @@ class Untyped:
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]  # type: ignore[misc]
 
 
+INSTEAD = {  # what other tools call it, and what to type here
+    "run": "integraph eval FILE POINTS",
+    "plot": "integraph report FILE --figures FOLDER, or integraph trace FILE -o PICTURE.png",
+    "prove": "integraph certify FILE",
+    "verify": "integraph certify FILE",
+    "show": "integraph describe FILE",
+    "export": "integraph describe FILE for the equations; Program.stream() in Python for the terms",
+    "help": "integraph --help",
+}
+
+
 class Group(Untyped, TyperGroup):
-    """The command itself."""
+    """The command itself, which knows what other tools call things."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except ParserError as error:
+            if args[0] in INSTEAD:
+                error.message = f"There is no command {args[0]!r}: type {INSTEAD[args[0]]}"  # type: ignore[attr-defined]
+            raise
 
 
 class Command(Untyped, TyperCommand):

@@ -227,3 +227,13 @@ def test_a_page_of_the_paper_needs_no_name(tmp_path: Path, monkeypatch: pytest.M
         assert name in said.out
         assert Path(name).read_text("utf-8").startswith("<!DOCTYPE html>")
         Path(name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("word", "instead"), [("run", "integraph eval FILE"), ("plot", "--figures"), ("help", "--help")]
+)
+def test_what_other_tools_call_it(word: str, instead: str) -> None:
+    said = call(word, "wave.integraph")
+    assert said.code == 2
+    assert f"There is no command '{word}': type integraph" in said.err
+    assert instead in said.err
