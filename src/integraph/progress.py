@@ -33,32 +33,45 @@ def progress_bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
 def search_bar(wanted: bool, boxes: int, seconds: float) -> Iterator[Show]:
     """`with search_bar(True, boxes, seconds) as show: … show(upper, lower, done)`: the share spent of either budget, of
     boxes and of seconds."""
-    if not wanted or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda upper, lower, done: None
-        return
     begun = time.monotonic()
-    with ExitStack() as stack:
-        update: Callable[..., None] | None = None
+    with late_bar(wanted, "proving") as update:
 
         def show(upper: Values, lower: Values, done: int) -> None:
-            nonlocal update
-            if update is None:
-                if time.monotonic() < begun + AFTER:
-                    return
-                update = stack.enter_context(_bar())
             spent = max(done / boxes, (time.monotonic() - begun) / seconds)
-            update(completed=spent, description=f"proving: ≤ {max(upper):.3g}, ≥ {max(lower):.3g}, {done} boxes")
+            update(spent, f"proving: ≤ {max(upper):.3g}, ≥ {max(lower):.3g}, {done} boxes")
 
         yield show
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[..., None]]:
+def late_bar(wanted: bool, what: str) -> Iterator[Callable[[float, str], None]]:
+    """`with late_bar(True, "calling") as update: … update(share, text)`: a bar for work that takes more than a
+    second."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda share, text: None
+        return
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        draw: Callable[..., None] | None = None
+
+        def update(share: float, text: str) -> None:
+            nonlocal draw
+            if draw is None:
+                if time.monotonic() < begun + AFTER:
+                    return
+                draw = stack.enter_context(_bar(what))
+            draw(completed=share, description=text)
+
+        yield update
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import Progress
 
     with drawn_bar(Progress(console=Console(stderr=True), transient=True)) as bar:
-        task = bar.add_task("proving", total=1.0)
+        task = bar.add_task(what, total=1.0)
         yield lambda **changes: bar.update(task, **changes)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from integraph.api.graphs import as_graph
-from integraph.api.planning import as_function
+from integraph.api.planning import as_function, call_limit
 from integraph.constructions.graph.construction import exact
 from integraph.constructions.theorem1.construction import sobolev
-from integraph.constructions.theorem1.task import task
+from integraph.constructions.theorem1.task import task, with_surrogate
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import UsageError
 from integraph.frontends import ReadOptions, Target, Variables, domain, read
@@ -43,6 +43,7 @@ def compile(
     variables: Variables = None,
     inputs: int | Sequence[tuple[int, ...]] | None = None,
     derivatives: Derivative | None = None,
+    max_calls: int | None = None,
 ) -> Program:
     """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input of the box.
 
@@ -69,11 +70,15 @@ def compile(
     its Lemma 2 suggests, so that float64 suffices). `order` is n, `width` the largest W; the planner chooses what is
     not given. `gamma` is the paper's γ. From a formula the error is bounded; that of a Python function is only sampled,
     unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs` says
-    how many a single parameter holds.
+    how many a single parameter holds. A Python function is called at as few points as will do, at most
+    `max_calls` (20 000 unless given, no limit with `norm`).
     """
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
-    smooth = {"order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives}
+    smooth = {
+        "order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives,
+        "max_calls": max_calls,
+    }  # fmt: skip
     target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
     box = domain(target, box)
     chosen = method or _method(target, smooth)
@@ -91,12 +96,12 @@ def compile(
         if gamma is not None and chosen == "lean":
             raise UsageError("γ is for method='paper' and 'remark': leave it out", argument="gamma", value=gamma)
         f, cube = as_function(target, box)
-        program = sobolev(
-            task(
-                f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
-                gamma=0.5 if gamma is None else gamma, norm=norm,
-            )
+        asked = task(
+            f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
+            gamma=0.5 if gamma is None else gamma, norm=norm,
         )  # fmt: skip
+        with call_limit(f, max_calls):
+            program = sobolev(with_surrogate(asked))
     if program.box is None:
         made = interval(box, program.inputs)
         program = program.annotate(domain=Domain(made.low, made.high))

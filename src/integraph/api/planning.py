@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from numpy.typing import ArrayLike
 from integraph.bounds.sobolev.norm import Sobolev, derivative_bounds
 from integraph.constructions.theorem1.planner import plan as plan_task
 from integraph.constructions.theorem1.plans import Plan
-from integraph.constructions.theorem1.task import task
+from integraph.constructions.theorem1.task import task, with_surrogate
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import ReadOptions, Target, Variables, domain, function, read
 from integraph.frontends.python.callables import Derivative
 from integraph.numbers.intervals import Interval
 from integraph.program.box import interval
 from integraph.targets import Function
+from integraph.targets.function import metered
 
 
 def plan(
@@ -32,14 +34,32 @@ def plan(
     variables: Variables = None,
     inputs: int | None = None,
     derivatives: Derivative | None = None,
+    max_calls: int | None = None,
 ) -> Plan:
     """What Theorem 1 would build, by `compile` with the same arguments and this method, and what it considered: orders,
     cells, W, D, terms, memory.
 
-    Nothing of that size is allocated. Print it to see the table.
+    Nothing of that size is allocated. Print it to see the table. A Python function is called as often as by `compile`.
     """
     target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
-    return plan_task(task(target, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm))
+    asked = task(target, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm)
+    with call_limit(target, max_calls):
+        return plan_task(with_surrogate(asked))
+
+
+def call_limit(function: Function, calls: int | None) -> AbstractContextManager[None]:
+    """Inside, a function that can only be called is called at so many points at most, and a bar says at how many."""
+    if calls is not None and (isinstance(calls, bool) or not isinstance(calls, int | np.integer) or calls < 1):
+        raise UsageError("needs an integer ≥ 1", argument="max_calls", value=calls)
+    if function.meter is not None:
+        return function.meter.limited(calls)
+    if calls is not None:
+        raise UsageError(
+            f"this is for a Python function, and the source is the {function!r}: leave it out",
+            argument="max_calls",
+            value=calls,
+        )
+    return nullcontext()
 
 
 def sobolev_norm(
@@ -75,5 +95,5 @@ def as_function(target: Target, box: ArrayLike | None) -> tuple[Function, Interv
     """What Theorem 1 takes: a function on a box; a network has values, and is one too."""
     cube = interval(domain(target, box), target.inputs)
     if isinstance(target, Function):
-        return target, cube
+        return metered(target), cube
     return function(target, inputs=target.inputs, box=(cube.low, cube.high)), cube

@@ -6,10 +6,12 @@ import importlib
 import os
 import re
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from integraph.cli.paths import NETWORKS, PROGRAM, is_program, refuse_pipe
+from integraph.cli.terminal import waiting
 from integraph.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -41,6 +43,13 @@ def read_source(text: str, method: str | None, box: str | None, variables: str |
 
     options = ReadOptions(names_of(variables), inputs, box=box_of(box), into=NEEDS.get(method))
     return read(source_of(text), options)
+
+
+def waiting_unless_called(what: str, target: Target) -> AbstractContextManager[object]:
+    """A bar while a target is compiled; a Python function has one of its own, which counts calls."""
+    from integraph.targets import Function
+
+    return nullcontext() if isinstance(target, Function) and target.meter is not None else waiting(what)
 
 
 def _imported(module: str, path: str) -> Any:

@@ -94,6 +94,10 @@ Variables = Annotated[
     str | None, typer.Option(help="Inputs of a formula, in order: x,y. Default: sorted by name.", metavar="NAMES")
 ]
 Inputs = Annotated[int | None, typer.Option(help="Number of inputs of a Python function, if it cannot be inferred.")]
+MaxCalls = Annotated[
+    int | None,
+    typer.Option(help="At how many points a Python function may be called. Default: 20000.", metavar="NUMBER"),
+]
 Engine = Annotated[
     str | None,
     typer.Option(

@@ -153,7 +153,7 @@ def _option(parameter: str, info: Any) -> str:
     if isinstance(info, ArgumentInfo):
         return info.metavar or parameter.upper()
     names = [name for name in (info.default, *(info.param_decls or ())) if isinstance(name, str) and name[:2] == "--"]
-    return names[0] if names else f"--{parameter}"
+    return names[0] if names else f"--{parameter.replace('_', '-')}"
 
 
 @contextmanager

@@ -3,5 +3,5 @@
 A construction chooses registers, segments and controls, and bounds its error. It knows gadgets and bounds; it does not
 evaluate, so it never imports an engine.
 
-Read `recipes` (activations as flows) and `theorem2`, then `decay_rate`, `graph`, and `theorem1`.
+Read `recipes` (activations as flows) and `theorem2`, then `decay_rate`, `graph`, `surrogate` and `theorem1`.
 """

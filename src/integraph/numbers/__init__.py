@@ -3,6 +3,6 @@
 Every operation rounds outward, so that a result contains all values in real arithmetic. Nothing here knows programs,
 gadgets or formulas: below this layer are only errors, texts and the clock, which may end a long computation.
 
-Read `arrays`, `roundoff`, `balls` with `ball_functions`, `intervals`, `multi_index`, `power_series` with
-`series_functions`, and then `arb`, the same in as many bits as needed.
+Read `arrays`, `roundoff`, `balls` with `ball_functions`, `intervals`, `multi_index`, `low_discrepancy`,
+`power_series` with `series_functions`, and then `arb`, the same in as many bits as needed.
 """

@@ -22,6 +22,7 @@ FORMULA, NETWORK, GRAPH, FUNCTION, PROGRAM, UNKNOWN = "formula", "network", "gra
 KINDS = (FORMULA, NETWORK, GRAPH, FUNCTION, PROGRAM, UNKNOWN)
 EXACT, INVERSE, COMPOSITION = "exact", "inverse", "composition"
 THEOREM1 = ("lean", "remark", "paper")
+LOOK = "looks like"  # the option that says what a function that was called looks like, if that is not smooth
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.targets import float_arithmetic
+from integraph.targets.calls import CallMeter
 from integraph.targets.expression import Expression
 from integraph.text import DistinctNames, clean, counted
 
@@ -39,6 +40,7 @@ class Function:
     values: Callable[[Floats], Floats] | None = None  # (B, d) → (B, m); raises SourceError where it is not finite
     derivative: Callable[[Alpha, Floats], Floats] | None = None  # f^(α): (α, (B, d)) → (B, m)
     table: Table | None = None
+    meter: CallMeter | None = None  # of the calls of `values`, where they may cost much
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))
@@ -48,6 +50,14 @@ class Function:
         kind = "formula " if self.expression else "" if self.table else "function "
         inputs, outputs = counted(self.inputs, "input"), counted(self.outputs, "output")
         return f"{kind}{self.name}: {inputs} ({', '.join(self.variables)}), {outputs}"
+
+
+def metered(function: Function) -> Function:
+    """The same, with a meter if it can only be called."""
+    if function.values is None or function.expression is not None or function.meter is not None:
+        return function
+    meter = CallMeter(function.name)
+    return replace(function, values=meter.counting(function.values), meter=meter)
 
 
 def from_expression(expression: Expression, name: str) -> Function:

@@ -162,7 +162,7 @@ def test_altered_files(wave: Path, tmp_path: Path) -> None:
         (["certify", "{wave}", "x"], "the program maps 2 → 1, the source 1 → 1"),
         (["certify", "{wave}", "-o", "proof.txt"], "a proof is written as .json"),
         (["certify", "{wave}", "-o", "{wave}"], "-o"),
-        (["certify", "{wave}", "--workers", "1", "--scheduler", "tcp://127.0.0.1:1"], "give one of them"),
+        (["certify", "{wave}", "--workers", "1", "--scheduler", "tcp://127.0.0.1:1"], "give one of the two"),
         (["certify", "none.integraph"], "none.integraph"),
         (["check", "{wave}", "proof.json"], "the proof comes first"),
         (["check", "none.json", "{wave}"], "none.json"),

@@ -70,6 +70,25 @@ def test_ctrl_c_in_a_long_compile(tmp_path: Path) -> None:
     ]
 
 
+CALLED = """
+import time
+def f(x, y):
+    time.sleep(0.01)
+    return abs(float(x) - float(y))
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_a_black_box_is_called(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text(CALLED)
+    child = spawn("compile", "called:f", "--eps", "1e-4", "--max-calls", "3000", "-o", "f.integraph", cwd=tmp_path)
+    child.expect(r"calling f: \d+ points")
+    child.sendintr()
+    code, text = ended(child)
+    assert code == 130, text
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == ["called.py"]
+
+
 PROVING = """
 import sys
 from integraph import progress

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import function
+from integraph.frontends import function, network
 from integraph.targets import Function
 
 X2 = np.array([[0.25, 0.5], [0.75, -1.0], [2.0, 3.0], [0.5, 0.5]])
@@ -164,7 +164,7 @@ def test_the_exception_of_the_function_is_the_cause() -> None:
         (lambda x: x, {"derivatives": {-1: np.sin}}, "names no derivative"),
         (lambda x: x, {"derivatives": {"a": np.sin}}, "names no derivative"),
         (3, {}, "cannot read a function from int: accepted are a formula"),
-        (integraph.network([([[1.0]], [0.0], "tanh")]), {}, "this is a network: leave the method out"),
+        (network([([[1.0]], [0.0], "tanh")]), {}, "this is a network: leave the method out"),
         ([], {}, "cannot read a function from list"),
         (["x", 3], {}, "cannot read a function from list"),
         (int, {}, "cannot read a function from type"),

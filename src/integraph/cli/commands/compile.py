@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.commands.certify import PROVED, proof_facts
 from integraph.cli.facts import program_facts
-from integraph.cli.inputs import box_beside, box_of, read_source
+from integraph.cli.inputs import box_beside, box_of, read_source, waiting_unless_called
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
 from integraph.cli.spot_value import centre
@@ -50,6 +51,7 @@ def compile(
     ] = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
+    max_calls: a.MaxCalls = None,
     certify: Annotated[
         bool,
         typer.Option(
@@ -77,8 +79,6 @@ def compile(
     integraph compile mymodule:f --inputs 2 --eps 1e-3
     """
     import integraph
-    from integraph.api.origin import is_exact
-    from integraph.targets import Function
 
     read = [Path(source)]
     to = None if save is None else output(save, PROGRAM, "-o", read)
@@ -86,9 +86,10 @@ def compile(
     page = None if report is None else output(report, PAGE, "--report", read)
     with waiting("compiling"):
         target = read_source(source, method, box, variables, inputs)
+    with waiting_unless_called("compiling", target):
         program = integraph.compile(
             target, eps, box=box_of(box), method=method, order=order, width=width, bound=bound, free=free,
-            horizon=horizon,
+            horizon=horizon, max_calls=max_calls,
         )  # fmt: skip
     proof = _proof(program, target, eps) if certify else None
     if proof is not None and proof.certificate is not None:
@@ -101,8 +102,19 @@ def compile(
         text += ["", repr(proof)]
     text += [f"wrote {clean(str(path))}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
-    warnings = (NO_PROMISE,) if program.budget is None and is_exact(program) and isinstance(target, Function) else ()
-    return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
+    return Answer(data | {"files": written}, text, code, tuple(_warnings(program, target)), _next(program, to, page))
+
+
+def _warnings(program: Program, target: Target) -> Iterator[str]:
+    from integraph.api.origin import is_exact
+    from integraph.program.origin import LOOK
+    from integraph.targets import Function
+
+    if program.budget is None and is_exact(program) and isinstance(target, Function):
+        yield NO_PROMISE
+    look = None if program.origin is None else program.origin.options.get(LOOK)
+    if look is not None:
+        yield f"the function looks like {look}: between the points where it was called, the error may be much larger"
 
 
 def _proof(program: Program, target: Target, eps: float | None) -> Proof:

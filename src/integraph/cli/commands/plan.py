@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import box_of, read_source
+from integraph.cli.inputs import box_of, read_source, waiting_unless_called
 from integraph.cli.output import Answer, command, error_message, option_names, waiting
 from integraph.errors import IntegraphError, UsageError
 
@@ -43,6 +43,7 @@ def plan(
     width: a.Width = None,
     variables: a.Variables = None,
     inputs: a.Inputs = None,
+    max_calls: a.MaxCalls = None,
 ) -> Answer:
     """Print what a program would cost, for every way to build it.
 
@@ -61,9 +62,11 @@ def plan(
     from integraph.targets import Network
 
     cube = box_of(box)
-    smooth = {name: value for name, value in (("order", order), ("width", width)) if value is not None}
+    given = {"order": order, "width": width, "max_calls": max_calls}
+    smooth = {name: value for name, value in given.items() if value is not None}
     with waiting("planning"):
         target = read_source(source, method, box, variables, inputs)
+    with waiting_unless_called("planning", target):
         if isinstance(target, Network) and method != EXACT:
             _only(method, THEOREM_2, "a network")
             _refuse(smooth, "a network")

@@ -21,7 +21,7 @@ from integraph.numbers.multi_index import below, count, of_degree
 from integraph.numbers.roundoff import UP, U
 from integraph.program import Budget, Domain, Origin, Program, build
 from integraph.program.engine import DOUBLE
-from integraph.program.origin import FORMULA, FUNCTION, Option
+from integraph.program.origin import FORMULA, FUNCTION, LOOK, Option
 from integraph.program.summary import above
 
 EVALUATION = 1e-13  # of Σ|coefficients|: what evaluating a fit in float64 may add to the error that is seen
@@ -87,6 +87,8 @@ def compiled(task: Task, choice: Choice) -> Program:
         registers, segments, out, bits, controls = printed.construct(task, choice, result.local)
     cells = f"N = {choice.N}, c = {choice.c:g}" if choice.N else "N = 0"
     source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, {cells}"
+    if task.surrogate is not None and task.surrogate.note:
+        source += f"; the function looks like {task.surrogate.note}"
     program = replace(build(registers, segments, out, source=source, origin=_origin(task, choice)), bits=bits)
     if worst is not None:
         budget = _budget(task, choice, result.local, worst, controls)
@@ -107,6 +109,8 @@ def _origin(task: Task, choice: Choice) -> Origin:
     options: dict[str, Option] = {"order": choice.order, "N": choice.N}
     options |= {"c": choice.c} if choice.N else {}
     options |= {} if choice.method == "lean" else {"gamma": task.gamma}
+    options |= {} if task.function.meter is None else {"calls": task.function.meter.spent}
+    options |= {LOOK: task.surrogate.note} if task.surrogate is not None and task.surrogate.note else {}
     f, box = task.function, Domain(task.cube.box.low, task.cube.box.high)
     if f.expression is not None and f.expression.formula:
         return Origin(f.expression.source, FORMULA, choice.method, task.eps, options, f.variables, box)

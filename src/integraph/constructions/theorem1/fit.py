@@ -26,11 +26,12 @@ SAMPLES, FEWEST = 4096, 64  # points at which the error is looked at; fewer wher
 MOST_WORK = 400_000_000  # products in all
 PER_CELL = 16  # in every direction, where nothing but the error that is seen tells how good a fit is,
 AT_LEAST = {1: 1024, 2: 128, 3: 32}  # in every direction, however few cells there are,
-WORK = 20_000_000  # but no more products than that
+PER_WAVE, OF_SURROGATE = 2, 20_000  # in every direction, for each degree of a surrogate; but no more than that in all,
+WORK = 20_000_000  # products in all
 SEED = 0
 
 EVALUATIONS = 300_000  # of a function without a formula, for one fit
-ASKED, ASKED_ONE_BY_ONE = 20_000_000, 200_000  # in all, with many points at a time or with one
+ASKED = 20_000_000  # in all
 FALLING, STUCK = 0.9, 6  # an error that is not below 0.9 of the best after 6 more tries will not come down
 TRIAL = (16.0, 0.55)  # κ and spread where no bound tells
 
@@ -38,7 +39,7 @@ TRIAL = (16.0, 0.55)  # κ and spread where no bound tells
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     local: LocalPolynomials
-    seen: float  # the largest error at the sample points, NaN where f has no values
+    seen: float  # the largest error at the sample points, and that of a surrogate; NaN where f has no values
     asked: int  # values of f
 
     @property
@@ -57,6 +58,7 @@ def fit(
     reach = max(abs(centre), abs(1.0 - centre))
     polynomials = local(samples, d, N, n, spread, centre, reach)
     seen, points = _seen(task, samples, polynomials, Partition(N, c), n, centre)
+    seen += 0.0 if task.surrogate is None else task.surrogate.error
     return Fit(polynomials, seen, points + polynomials.coefficients.size // outputs)
 
 
@@ -75,16 +77,26 @@ def _seen(
     t = rng.random((size, d))
     t[half, rng.integers(0, d, len(half))] = rng.integers(0, 2, len(half))
     if not task.known.anything:
-        t = np.concatenate([t, _in_cells(rng, d, partition, near)])
+        t = np.concatenate([t, _in_cells(rng, d, _parts(task, partition.N, near))])
     x = task.cube.back(t)
     exact, _ = samples.at(x)
     at = np.clip(task.cube.forth(x), 0.0, 1.0)
     return float(np.max(np.abs(values(polynomials.coefficients, partition, n, at, centre) - exact))), len(x)
 
 
-def _in_cells(rng: np.random.Generator, d: int, partition: Partition, near: int) -> Floats:
-    """One point in every part of a grid that is finer than the cells: it finds kinks that lie between the nodes."""
-    parts = min(max(PER_CELL * partition.N, AT_LEAST.get(d, PER_CELL)), int((WORK / near) ** (1 / d)))
+def _parts(task: Task, N: int, near: int) -> int:
+    """Of a grid, in every direction: finer than the cells, to find kinks that lie between the nodes; but a polynomial
+    has none."""
+    d = task.function.inputs
+    finest = int((WORK / near) ** (1 / d))
+    if task.surrogate is not None:
+        parts = max(PER_CELL // 4 * N, int(PER_WAVE * task.surrogate.degree))
+        return min(parts, finest, int(OF_SURROGATE ** (1 / d)))
+    return min(max(PER_CELL * N, AT_LEAST.get(d, PER_CELL)), finest)
+
+
+def _in_cells(rng: np.random.Generator, d: int, parts: int) -> Floats:
+    """One point in every part of a grid."""
     corners = np.stack(np.unravel_index(np.arange(parts**d), (parts,) * d), -1)
     result: Floats = (corners + rng.random(corners.shape)) / max(parts, 1)
     return result
@@ -116,12 +128,11 @@ class TrialCounter:
 
     def __init__(self, task: Task) -> None:
         self.task, self.asked, self.reach = task, 0, math.inf
-        values = task.function.values
-        self.allowed = ASKED if getattr(values, "batched", True) else ASKED_ONE_BY_ONE
+        self.waves = 0 if task.surrogate is None else task.surrogate.degree  # fewer nodes see nothing of them
 
     def good(self, n: int, N: int) -> bool:
         """Whether the sampled error is at most ε/2; False once the function was evaluated too often."""
-        if self.asked > self.allowed:
+        if self.asked > ASKED:
             return False
         trial = fit(self.task, n, N, TRIAL[0] * max(N, 1), TRIAL[1])
         self.asked += trial.asked
@@ -135,17 +146,19 @@ class TrialCounter:
             before = self.reach
             if self.good(n, high):
                 return low, high
-            stuck = 0 if self.reach < FALLING * before else stuck + 1
-            if (stuck >= STUCK and high > STUCK) or self.asked > self.allowed:
+            stuck = 0 if self.reach < FALLING * before or n * high < self.waves else stuck + 1
+            if (stuck >= STUCK and high > STUCK) or self.asked > ASKED:
                 break
             low, high = high, max(high + 1, int(1.6 * high))
         return low, most + 1
 
 
 def _out_of_sight(task: Task, meter: TrialCounter) -> UsageError:
+    calls = meter.asked if task.function.meter is None else task.function.meter.spent
+    look = f"; it looks like {task.surrogate.note}" if task.surrogate is not None and task.surrogate.note else ""
     return UsageError(
-        f"no fit is that close after {meter.asked} values of {task.function.name}; the best one is off by about "
-        f"{meter.reach:.2g}: ask for a larger tolerance, or give a formula if there is one",
+        f"no fit is that close after {calls} values of {task.function.name}; the best one is off by about "
+        f"{meter.reach:.2g}{look}: ask for a larger tolerance, or give a formula if there is one",
         argument="eps",
         value=task.eps,
     )

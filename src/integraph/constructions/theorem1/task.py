@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from integraph.constructions.surrogate.sampling import affordable
+from integraph.constructions.surrogate.surrogate import Surrogate, surrogate
 from integraph.constructions.theorem1.derivative_bounds import DerivativeBounds, largest_order
 from integraph.constructions.theorem1.unit_cube import UnitCube, unit_cube
 from integraph.errors import UsageError
@@ -28,6 +30,7 @@ class Task:
     width: int | None  # the largest W
     gamma: float  # the paper's γ
     known: DerivativeBounds
+    surrogate: Surrogate | None = None  # which the function is, instead of one that can only be called
 
     @property
     def read_in(self) -> bool:
@@ -80,3 +83,16 @@ def task(
     cube = unit_cube(box)
     known = DerivativeBounds(function, cube, None if norm is None else real(norm, "norm"))
     return Task(function, cube, tolerance, method, order, width, share, known)
+
+
+def with_surrogate(task: Task) -> Task:
+    """The same task for a polynomial, where the function can only be called and nothing bounds its derivatives.
+
+    Else, and with more inputs than a polynomial can have, fits are made of the function itself."""
+    f = task.function
+    direct = task.known.norm is not None or (f.derivative is not None and task.method != "lean")
+    if f.meter is None or direct or not affordable(f.inputs, f.outputs):
+        return task
+    polynomial = surrogate(f, task.cube.box, task.eps)
+    smooth = replace(f, values=polynomial.values, derivative=polynomial.derivative)
+    return replace(task, function=smooth, known=DerivativeBounds(smooth, task.cube, None), surrogate=polynomial)

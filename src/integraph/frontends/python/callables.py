@@ -50,7 +50,9 @@ def read(
     apart = len(parameters) != 1
     values = PointwiseFunction(f, _name(f), called, apart, box)
     derivative = None if derivatives is None else Derivatives(derivatives, values)
-    return Function(d, values.outputs, f"{values.name}()", called, values=values, derivative=derivative)
+    return Function(
+        d, values.outputs, f"{values.name}()", called, values=values, derivative=derivative, meter=values.meter
+    )
 
 
 def inputs_of(f: Callable[..., Any], sizes: dict[str, int | None]) -> tuple[int, tuple[str, ...]]:

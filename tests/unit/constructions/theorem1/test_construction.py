@@ -189,8 +189,8 @@ def test_python_functions_with_values_only() -> None:
     promised = integraph.compile(smooth.f, 1e-3, box=smooth.box, norm=3.0**5 * math.exp(0.5), order=5)
     kept(promised, smooth, 1e-3)
     for method in ("paper", "remark"):
-        with pytest.raises(UsageError, match=r"needs the derivatives of .*give derivatives="):
-            integraph.compile(np.sin, 0.1, method=method)
+        with pytest.raises(SourceError, match=r"has no derivatives, .*: give derivatives="):
+            integraph.compile(np.sin, 0.1, method=method, norm=1.0)
 
 
 def test_tables() -> None:
