@@ -44,8 +44,10 @@ const chart = (() => {
       for (let power = first; power <= high + 1e-9; power += stride) powers.push(power);
       const digits = high - low < 2.5 ? [1, 2, 5] : [1];
       if (digits.length > 1 && powers.length) powers.unshift(powers[0] - 1);
+      const far = powers.some((n) => n < -4 || n > 4); // then all are written alike
+      const power = (v) => far && v !== 1 ? v.toExponential(0).replace("e+", "e").replace("e-", "e−") : short(v, v);
       return powers.flatMap((power) => digits.map((digit) => digit * 10 ** power))
-        .filter((v) => v >= 10 ** low * 0.999999 && v <= 10 ** high * 1.000001).map((v) => [v, short(v, v)]);
+        .filter((v) => v >= 10 ** low * 0.999999 && v <= 10 ** high * 1.000001).map((v) => [v, power(v)]);
     }
     const [a, b] = log ? [10 ** low, 10 ** high] : [low, high], raw = (b - a) / most, unit = 10 ** Math.floor(Math.log10(raw));
     const step = unit * [1, 2, 5, 10].find((digit) => digit * unit >= raw * 0.999999), marks = [];
