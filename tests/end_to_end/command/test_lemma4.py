@@ -31,7 +31,8 @@ def test_it_prints_table_1_and_writes_what_it_is_asked_for(tmp_path: Path) -> No
     assert "after step" in said.out
     assert "and the same for 13 functions that are smaller at x" in said.out
     assert "N = 20, c = 60" in (tmp_path / "p.svg").read_text("utf-8")
-    assert integraph.load(tmp_path / "l.integraph").width == 44
+    program = integraph.load(tmp_path / "l.integraph")
+    assert (program.width, program.source) == (44, "Lemma 4, N = 20, c = 60")
 
 
 @pytest.mark.parametrize(
