@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from integraph.constructions.theorem1.construction import sobolev
 from integraph.constructions.theorem1.task import task, with_surrogate
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import UsageError
-from integraph.frontends import ReadOptions, Target, Variables, domain, read
+from integraph.frontends import Inputs, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.python.callables import Derivative
 from integraph.program import Domain, Program
 from integraph.program.box import interval
@@ -41,7 +40,7 @@ def compile(
     gamma: float | None = None,
     norm: float | None = None,
     variables: Variables = None,
-    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    inputs: Inputs = None,
     derivatives: Derivative | None = None,
     max_calls: int | None = None,
 ) -> Program:
@@ -51,17 +50,19 @@ def compile(
     [0, 1]^d. `horizon` is T; it is D, one unit of
     time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
 
-    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file that is no plain
-    feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only
-    with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used
-    again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs
-    the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
+    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file, a Keras file or model
+    or a PyTorch module that is no plain feedforward net (a module with `inputs`, the shape of one input without the
+    batch axis, where its weights do not tell it: `inputs=(1, 28, 28)`), a function written in jax.numpy (with `inputs`,
+    and the extra "jax"). Nothing is approximated; only with a tolerance abs, min, max, ReLU and roots of what can be 0
+    are smoothed. `free` says how registers are used again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r,
+    within the tolerance), or "auto", whatever needs the fewest. Where ln and powers get a positive argument is proved
+    on the box, or else checked at every evaluation.
 
-    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, one of a verification
-    tool (.nnet, .yml, .mat, text of POLAR), a PyTorch module or a scikit-learn MLP. `method="narrow"` is the paper's
-    construction, which uses registers again after they decayed: W = 3·max(W̃, d), D = 3·D̃, decay rates as small as
-    `bound="tight"` allows or as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two
-    segments a layer, all registers kept, or used again after they were cleaned (`free="clean"`) or decayed
+    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), a file of ONNX, Keras or a verification tool
+    (.nnet, .yml, .mat, text of POLAR), a PyTorch module, a Keras model or a scikit-learn MLP. `method="narrow"` is the
+    paper's construction, which uses registers again after they decayed: W = 3·max(W̃, d), D = 3·D̃, decay rates as
+    small as `bound="tight"` allows or as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for
+    ReLU, two segments a layer, all registers kept, or used again after they were cleaned (`free="clean"`) or decayed
     (`free="decay"`).
 
     **Functions** (Theorem 1): a Python function (with `derivatives`, if there are any), a table of derivatives, or what

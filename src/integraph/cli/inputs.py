@@ -16,7 +16,7 @@ from integraph.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.frontends import Target
+    from integraph.frontends import Inputs, Target
     from integraph.numbers.intervals import Interval
 
 
@@ -36,12 +36,12 @@ def source_of(text: str) -> Any:
     return text if match is None else _imported(*match.groups())
 
 
-def read_source(text: str, method: str | None, box: str | None, variables: str | None, inputs: int | None) -> Target:
+def read_source(text: str, method: str | None, box: str | None, variables: str | None, inputs: str | None) -> Target:
     """The source that a text names, read as this method needs it."""
     from integraph.api.compiler import NEEDS
     from integraph.frontends import ReadOptions, read
 
-    options = ReadOptions(names_of(variables), inputs, box=box_of(box), into=NEEDS.get(method))
+    options = ReadOptions(names_of(variables), inputs_of(inputs), box=box_of(box), into=NEEDS.get(method))
     return read(source_of(text), options)
 
 
@@ -98,8 +98,23 @@ def names_of(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
+def inputs_of(text: str | None) -> Inputs:
+    """'3', '1,28,28' or '16,32;8,32' as what `inputs=` takes."""
+    if text is None:
+        return None
+    try:
+        shapes = [tuple(int(n) for n in part.split(",")) for part in text.strip().rstrip(";").split(";")]
+    except ValueError:
+        raise UsageError(
+            f"--inputs {text!r} is no number of inputs: write 3, a shape as 1,28,28, or shapes as '16,32;8,32'"
+        ) from None
+    if ";" in text:
+        return shapes
+    return shapes[0] if len(shapes[0]) > 1 else shapes[0][0]
+
+
 def beside(
-    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
+    program: Program, source: str | None, box: str | None, variables: str | None, inputs: str | None
 ) -> tuple[Target, str]:
     """The source, and where it comes from in words; without one the formula that the program was compiled from."""
     from integraph.api.origin import target_of
@@ -108,13 +123,13 @@ def beside(
 
     check_source(source, variables, inputs)
     given = None if source is None else source_of(source)
-    target = target_of(program, given, ReadOptions(names_of(variables), inputs, box=box_of(box)))
+    target = target_of(program, given, ReadOptions(names_of(variables), inputs_of(inputs), box=box_of(box)))
     if source is None and isinstance(target, Function):
         return target, f"{target.name}, which the program names"
     return target, str(source)
 
 
-def check_source(source: str | None, variables: str | None, inputs: int | None) -> None:
+def check_source(source: str | None, variables: str | None, inputs: str | None) -> None:
     """Options that say how a source is read need one."""
     for name, value in (("variables", variables), ("inputs", inputs)):
         if source is None and value is not None:

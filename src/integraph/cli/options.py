@@ -93,7 +93,14 @@ Free = Annotated[
 Variables = Annotated[
     str | None, typer.Option(help="Inputs of a formula, in order: x,y. Default: sorted by name.", metavar="NAMES")
 ]
-Inputs = Annotated[int | None, typer.Option(help="Number of inputs of a Python function, if it cannot be inferred.")]
+Inputs = Annotated[
+    str | None,
+    typer.Option(
+        help="Number of inputs of a Python function, if it cannot be inferred; of a torch module also the shape of one "
+        "input without the batch axis: 1,28,28, or the shapes of several: '16,32;8,32'.",
+        metavar="N",
+    ),
+]
 MaxCalls = Annotated[
     int | None,
     typer.Option(help="At how many points a Python function may be called. Default: 20000.", metavar="NUMBER"),

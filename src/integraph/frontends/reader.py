@@ -19,7 +19,7 @@ from integraph.errors import UsageError
 from integraph.frontends import files
 from integraph.frontends.formula import parser, sympy_tree
 from integraph.frontends.input_names import names
-from integraph.frontends.options import DEFAULTS, ReadOptions, Target, Variables
+from integraph.frontends.options import DEFAULTS, Inputs, ReadOptions, Target, Variables
 from integraph.frontends.python import callables, polynomials, table
 from integraph.numbers.arrays import Floats, numbers
 from integraph.program.box import count_sides, interval
@@ -28,7 +28,7 @@ from integraph.targets.graph import Graph
 
 NETWORKS = (
     "a Network, a list of (A, b, activation), a path to an .onnx, .keras, .h5, .nnet, .yml or .mat file or a text of "
-    "POLAR, an onnx.ModelProto, a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
+    "POLAR, an onnx.ModelProto, a torch.nn.Module, a Keras model or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
 FUNCTIONS = (
     "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
@@ -36,6 +36,7 @@ FUNCTIONS = (
     "a table {α: array} of derivatives, or a Function"
 )
 ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
+KERAS = ("Layer", "Model")
 FILE = r"\.[A-Za-z]\w*$|^\.{0,2}/"  # how a path ends or begins and a formula does not
 
 
@@ -67,22 +68,29 @@ def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
         return _traced(source, options) if options.into is Graph else _tried(source, options)
     if kind is SourceKind.FORMULA:
         return function(source, variables=options.variables, inputs=options.count, derivatives=options.derivatives)
-    sized = _is(source, *TORCH)
+    sized = _is_torch(source)
     options.refuse(kind.value, "variables", "derivatives", *(() if sized else ("inputs",)))
     if kind is SourceKind.GRAPH:
         assert isinstance(source, Graph)
         return source
     if kind is SourceKind.ONNX and options.into is not Network:
         return _onnx_target(source, options.into)
-    return network(source, options.count)
+    if sized and options.into is not Network:
+        return _torch_target(source, options)
+    if options.into is not Network and _is_keras(source):
+        from integraph.frontends import keras
+
+        return keras.read_either(source)
+    return network(source, options.inputs)
 
 
-def network(source: Any, inputs: int | None = None) -> Network:
+def network(source: Any, inputs: Inputs = None) -> Network:
     """The network in a file, a module, an estimator or a list of (A, b, activation).
 
-    `inputs` is how many numbers a torch module takes, where its layers do not tell.
+    `inputs` is how many numbers a torch module takes, or the shape of one input without the batch axis, where its
+    layers do not tell.
     """
-    if inputs is not None and not _is(source, *TORCH):
+    if inputs is not None and not _is_torch(source):
         raise UsageError(
             f"only torch modules need it, a {type(source).__name__} states it: leave it out",
             argument="inputs",
@@ -183,6 +191,12 @@ def _onnx_target(source: Any, into: type[Network] | type[Graph] | None) -> Netwo
     return onnx.read_graph(given) if into is Graph else onnx.read_either(given)
 
 
+def _torch_target(module: Any, options: ReadOptions) -> Network | Graph:
+    from integraph.frontends import torch
+
+    return (torch.read_graph if options.into is Graph else torch.read_either)(module, options.inputs)
+
+
 def _box(low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
     ends = np.atleast_1d(numbers(low, "the box")), np.atleast_1d(numbers(high, "the box"))
     if ends[0].shape != ends[1].shape or ends[0].ndim != 1 or not (ends[0] < ends[1]).all():
@@ -206,6 +220,18 @@ def _is_python(source: Any) -> bool:
     """Whether a source is a Python function, and nothing that knows its own formula."""
     formula_like = sympy_tree.is_sympy(source) or polynomials.is_polynomial(source)
     return callable(source) and not formula_like and not isinstance(source, type)
+
+
+def _is_torch(source: Any) -> bool:
+    """Whether a source is a torch module; a Keras model on the torch backend is one too, and is not meant."""
+    return _is(source, *TORCH) and not _is_keras(source)
+
+
+def _is_keras(source: Any) -> bool:
+    """Whether a source is a Keras model, or a path to the file of one."""
+    if isinstance(source, str | os.PathLike):
+        return files.is_keras(*files.model_file(source))
+    return any(_is(source, package, KERAS) for package in ("keras", "tf_keras"))
 
 
 def _is(source: Any, package: str, classes: tuple[str, ...]) -> bool:
@@ -235,7 +261,7 @@ def _onnx(source: Any) -> Network:
     return onnx.read(source)
 
 
-def _torch(module: Any, inputs: int | None = None) -> Network:
+def _torch(module: Any, inputs: Inputs = None) -> Network:
     from integraph.frontends import torch
 
     return torch.read(module, inputs)
@@ -248,13 +274,15 @@ def _sklearn(estimator: Any) -> Network:
 
 
 def _keras(model: Any) -> Network:
-    raise UsageError(f"a Keras {type(model).__name__} in memory is not read: model.save('net.keras') and pass the path")
+    from integraph.frontends import keras
+
+    return keras.read(model)
 
 
 OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[..., Network]], ...] = (
     # a Keras model on the torch backend is a torch.nn.Module too, so it comes first
-    ("keras", ("Layer", "Model"), _keras),
-    ("tf_keras", ("Layer", "Model"), _keras),
+    ("keras", KERAS, _keras),
+    ("tf_keras", KERAS, _keras),
     (*ONNX, _onnx),
     (*TORCH, _torch),
     ("sklearn", ("BaseEstimator",), _sklearn),

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from integraph.api.comparison import compare
 from integraph.api.origin import Values, recalled, target_of, values
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import ReadOptions, Target, Variables
+from integraph.frontends import Inputs, ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.plot.places import Slice, places
@@ -202,7 +202,7 @@ def subject(
     *,
     box: ArrayLike | None = None,
     variables: Variables = None,
-    inputs: int | None = None,
+    inputs: Inputs = None,
     proof: Proof | None = None,
 ) -> Subject:
     """A program with what there is to say about it. Without a source, the formula that the program names is the source;

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
     from integraph.files import FilePath
-    from integraph.frontends import Variables
+    from integraph.frontends import Inputs, Variables
     from integraph.program import Program
 
 
@@ -29,7 +29,7 @@ def report(
     *,
     box: ArrayLike | None = None,
     variables: Variables = None,
-    inputs: int | None = None,
+    inputs: Inputs = None,
     proof: Proof | Certificate | FilePath | None = None,
     figures: FilePath | None = None,
     formats: Sequence[str] = ("png",),

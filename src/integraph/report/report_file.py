@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import FileError, UsageError
 from integraph.files import FilePath, atomic, check_path
-from integraph.frontends import Variables
+from integraph.frontends import Inputs, Variables
 from integraph.plot import gallery
 from integraph.plot.picture import Picture
 from integraph.plot.subject import Subject, subject
@@ -30,7 +30,7 @@ def write(
     source: Any,
     box: ArrayLike | None,
     variables: Variables,
-    inputs: int | None,
+    inputs: Inputs,
     proof: Any,
     figures: FilePath | None,
     formats: Sequence[str],

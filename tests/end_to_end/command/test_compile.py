@@ -102,6 +102,23 @@ def test_a_network(tmp_path: Path) -> None:
     assert net.read_bytes() == before
 
 
+@pytest.mark.slow
+def test_a_torch_module_with_the_shape_of_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    framework("torch")
+    (tmp_path / "my_nets.py").write_text(
+        "from torch import nn\n"
+        "cnn = nn.Sequential(nn.Conv1d(2, 3, 2), nn.Tanh(), nn.Flatten(), nn.Linear(9, 2))\n"
+        "two = nn.Bilinear(3, 2, 1)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    said = call("compile", "my_nets:cnn", "--inputs", "2,4", "--json")
+    assert said.code == 0, said.out
+    assert (said.data["inputs"], said.data["outputs"]) == (8, 2)
+    assert call("compile", "my_nets:two", "--inputs", "3;2", "--json").data["inputs"] == 5
+    assert "inputs=(2, W)" in call("compile", "my_nets:cnn").err
+    assert "1,28,28" in call("compile", "my_nets:cnn", "--inputs", "2,x").err
+
+
 def test_a_python_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_functions.py").write_text(
         "import numpy as np\nprint('hello')\n"

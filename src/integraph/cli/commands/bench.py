@@ -100,7 +100,7 @@ class Rival:
 
 
 def _subject(
-    what: str, eps: float | None, box: str | None, method: str | None, variables: str | None, inputs: int | None
+    what: str, eps: float | None, box: str | None, method: str | None, variables: str | None, inputs: str | None
 ) -> tuple[Program, Target | None]:
     import integraph
     from integraph.api.origin import recalled

@@ -84,7 +84,7 @@ def certify(
 
 
 def _target(
-    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
+    program: Program, source: str | None, box: str | None, variables: str | None, inputs: str | None
 ) -> tuple[Network | Function, str]:
     """The source, which must be something that there are proofs of."""
     from integraph import Graph

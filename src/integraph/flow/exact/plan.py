@@ -5,6 +5,7 @@ A block whose solution may escape is never dead: where it does, the flow ends, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ import scipy
 from numpy.typing import NDArray
 
 from integraph.flow.exact.binding import Step, bind
+from integraph.flow.exact.window_steps import alike, window_step
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Program, Ref, View
 from integraph.program.views import mark
@@ -49,7 +51,7 @@ class ExactPlan:
 
     def bind(self, count: int) -> Workspace:
         states = np.zeros((self.program.width, count))
-        steps = [bind(p.block, states, p.t, p.fresh, p.live) for p in self.planned]
+        steps = [_bound(together, states) for together in _alike(self.planned)]
         return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states))
 
 
@@ -80,6 +82,24 @@ def make(program: Program, everything: bool) -> ExactPlan:
             _set(ref, zero, False)
         planned.append(PlannedBlock(number, block, tau, fresh, alive))
     return ExactPlan(program, tuple(planned), _stale(program, planned))
+
+
+def _alike(planned: Sequence[PlannedBlock]) -> list[list[PlannedBlock]]:
+    """Blocks that are one step: those of one window, or each alone."""
+    steps: list[list[PlannedBlock]] = []
+    for p in planned:
+        if steps and steps[-1][0].segment == p.segment and alike(steps[-1][0].block, p.block):
+            steps[-1].append(p)
+        else:
+            steps.append([p])
+    return steps
+
+
+def _bound(together: Sequence[PlannedBlock], states: Floats) -> Step:
+    first = together[0]
+    if len(together) > 1:
+        return window_step([p.block for p in together], states, first.t, first.fresh)
+    return bind(first.block, states, first.t, first.fresh, first.live)
 
 
 def _reads(block: Block) -> int:

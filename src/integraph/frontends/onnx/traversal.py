@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import OnnxGraphBuilder, OnnxValue, Operand
 from integraph.frontends.onnx.node import OnnxNode, attributes, show
 from integraph.frontends.onnx.operators import DOMAINS
 from integraph.frontends.onnx.tensors import decode, type_name, whole
-from integraph.text import counted
+from integraph.frontends.tensor_builder import Operand, TensorBuilder, TensorValue
 
 OLDEST, NEWEST = 6, 28
 UNFOLD = 1 << 26  # numbers that may be made besides those of the file
@@ -20,7 +19,7 @@ CONTROL = ("If", "Loop", "Scan")
 class OnnxTraversal:
     """Tensors by name, constants decoded when they are asked for."""
 
-    def __init__(self, model: Any, builder: OnnxGraphBuilder) -> None:
+    def __init__(self, model: Any, builder: TensorBuilder) -> None:
         self.graph = model.graph
         self.builder = builder
         self.opset = _opset(model)
@@ -29,7 +28,7 @@ class OnnxTraversal:
         self.notes: list[str] = []
         self.values: dict[str, Operand] = {}
 
-    def outputs(self, start: OnnxValue) -> list[Operand]:
+    def outputs(self, start: TensorValue) -> list[Operand]:
         """The outputs of the graph, whose input is `start`."""
         self.values[given(self.graph)[0].name] = start
         for index, proto in self._needed():
@@ -63,9 +62,7 @@ class OnnxTraversal:
             if name in self.values or name in self.stored:
                 raise SourceError(f"{where} writes tensor {show(name)}, which exists already")
         if proto.op_type == "BatchNormalization" and self.opset < 14 and any(proto.output[1:]):
-            raise SourceError(
-                f"{where} has {counted(len(proto.output), 'output')}, so it is in training mode: save for inference"
-            )
+            raise SourceError(f"{where} has {len(proto.output)} outputs, so it is in training mode: save for inference")
         text, count = show(proto.name or proto.output[0]), len(proto.output)
         node = OnnxNode(proto.op_type, where, text, self.opset, inputs, count, options, self.builder, self.notes)
         produced = rules[proto.op_type](node)
