@@ -3,7 +3,7 @@
 It knows gadgets and their closed forms, not what a program was compiled from. Modules that need numba are imported when
 the first block asks for them.
 
-Read `engine`, `plan` and `chunk_size`, `binding` (from a block to a step), then the steps: `affine_steps`, `window_steps`
-(several affine blocks as one), `product_steps` and `linear_steps` over `linear_kernels`; `riccati_flow`, `gauss_flow`,
-`growth_flow` and `softmax_flow` over `exponential`.
+Read `engine`, `plan` and `chunk_size`, `binding` (from a block to a step), then the steps: `affine_steps`,
+`window_steps` (several affine blocks as one), `product_steps` and `linear_steps` over `linear_kernels`; `riccati_flow`,
+`gauss_flow`, `growth_flow` and `softmax_flow` over `exponential`.
 """

@@ -11,7 +11,7 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.keras.layer_call import LayerCall
 from integraph.frontends.tensor_builder import Operand, TensorValue
-from integraph.frontends.tensor_operations import kept, root_mean_square, standardise
+from integraph.frontends.tensor_operations import kept, mean, root_mean_square, standardise
 from integraph.numbers.arrays import Floats
 
 SMALLEST = 1e-7  # Keras' own epsilon: Normalization divides by no less
@@ -109,12 +109,8 @@ def inverse_length(n: LayerCall, x: TensorValue, axes: list[int]) -> TensorValue
 def _over_deviation(n: LayerCall, x: TensorValue, axes: list[int], epsilon: float) -> TensorValue:
     """x/√(variance + ε)."""
     draw = n.builder
-    mean = draw.composer.mean
-    centre = draw.reshape(draw.lift(draw.value(mean(x.number, axes), n.where), n.where), kept(x.shape, axes), n.where)
-    centred = draw.sub(x, centre, n.where)
-    square = draw.mul(centred, centred, n.where)
-    variance = draw.lift(draw.value(mean(square.number, axes), n.where), n.where)
-    width = draw.add(draw.reshape(variance, kept(x.shape, axes), n.where), np.array(epsilon), n.where)
+    centred = draw.sub(x, mean(n, x, axes), n.where)
+    width = draw.add(mean(n, draw.mul(centred, centred, n.where), axes), np.array(epsilon), n.where)
     return draw.mul(x, draw.draw("power", width, where=n.where, data=(Fraction(-1, 2),)), n.where)
 
 
