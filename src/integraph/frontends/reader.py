@@ -152,9 +152,8 @@ def _formula(source: Any, variables: Variables) -> Function:
         return sympy_tree.read(source, variables)
     if parts and all(isinstance(part, str) for part in parts):
         return parser.parse(source if isinstance(source, str) else parts, variables)
-    if isinstance(source, Network | Graph):
-        kind = type(source).__name__.lower()
-        raise UsageError(f"Theorem 1 compiles formulas and functions, and this is a {kind}: leave the method out")
+    if isinstance(source, Graph):
+        raise UsageError("Theorem 1 compiles formulas and functions, and this is a graph: leave the method out")
     raise UsageError(f"cannot read a function from {type(source).__name__}: accepted are {FUNCTIONS}")
 
 

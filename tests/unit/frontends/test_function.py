@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from integraph.api.graphs import graph
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import function, network
+from integraph.frontends import function
 from integraph.targets import Function
 
 X2 = np.array([[0.25, 0.5], [0.75, -1.0], [2.0, 3.0], [0.5, 0.5]])
@@ -164,7 +165,7 @@ def test_the_exception_of_the_function_is_the_cause() -> None:
         (lambda x: x, {"derivatives": {-1: np.sin}}, "names no derivative"),
         (lambda x: x, {"derivatives": {"a": np.sin}}, "names no derivative"),
         (3, {}, "cannot read a function from int: accepted are a formula"),
-        (network([([[1.0]], [0.0], "tanh")]), {}, "this is a network: leave the method out"),
+        (graph("exp(x)"), {}, "this is a graph: leave the method out"),
         ([], {}, "cannot read a function from list"),
         (["x", 3], {}, "cannot read a function from list"),
         (int, {}, "cannot read a function from type"),
