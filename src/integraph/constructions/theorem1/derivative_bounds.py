@@ -98,6 +98,9 @@ class DerivativeBounds:
             if top < rung:
                 if top < done + 1 and (done == 0 or order is not None):
                     what = f"its derivatives of order {top + 1} have" if top >= 0 else "it has"
-                    raise SourceError(f"{self.function.name}: {what} no bound on the box: {why or TOO_LARGE}")
+                    raise SourceError(
+                        f"{self.function.name}: {what} no bound on the box: {why or TOO_LARGE}. Theorem 1 needs one: "
+                        "take a smaller box, or method='exact', which smooths kinks within eps"
+                    )
                 return
             done = rung
