@@ -35,6 +35,7 @@ PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generato
 PICTURE = FileKind("a picture", (".png", ".svg", ".pdf"))
 TABLE = FileKind("a table", (".csv", ".npy"))
 NETWORKS = (".onnx", ".keras", ".h5", ".hdf5", ".nnet", ".yml", ".yaml", ".mat")
+FORMULAS = (".formula", ".txt")
 START = 1024  # bytes of a file by which it is known
 
 

@@ -12,12 +12,14 @@ packages are imported (`extras`) when a source of theirs is read, and not to fin
 targets, and the box as users write it; they know nothing of constructions and proofs.
 """
 
+from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.options import DEFAULTS, Inputs, ReadOptions, Target, Variables, domain
 from integraph.frontends.reader import SourceKind, function, kind_of, network, read
 
 __all__ = [
     "DEFAULTS",
     "Inputs",
+    "Parameters",
     "ReadOptions",
     "SourceKind",
     "Target",

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
 from integraph.frontends import files
-from integraph.frontends.formula import parser, sympy_tree
+from integraph.frontends.formula import formula_file, parser, sympy_tree
+from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.input_names import names
 from integraph.frontends.options import DEFAULTS, Inputs, ReadOptions, Target, Variables
 from integraph.frontends.python import callables, polynomials, table
@@ -31,9 +32,8 @@ NETWORKS = (
     "POLAR, an onnx.ModelProto, a torch.nn.Module, a Keras model or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
 FUNCTIONS = (
-    "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
-    "function, "
-    "a table {α: array} of derivatives, or a Function"
+    "a formula or a list of formulas, a path to a .formula or .txt file of them, a sympy expression or a list or "
+    "matrix of them, a polynomial of numpy, a Python function, a table {α: array} of derivatives, or a Function"
 )
 ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
 KERAS = ("Layer", "Model")
@@ -56,6 +56,8 @@ def kind_of(source: Any) -> SourceKind:
         return SourceKind.GRAPH
     if _is(source, *ONNX) or (isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == files.ONNX):
         return SourceKind.ONNX
+    if _is_formula_file(source):
+        return SourceKind.FORMULA
     if _is_network(source):
         return SourceKind.NETWORK
     return SourceKind.PYTHON if _is_python(source) else SourceKind.FORMULA
@@ -67,9 +69,12 @@ def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
     if kind is SourceKind.PYTHON:
         return _traced(source, options) if options.into is Graph else _tried(source, options)
     if kind is SourceKind.FORMULA:
-        return function(source, variables=options.variables, inputs=options.count, derivatives=options.derivatives)
+        return function(
+            source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
+            parameters=options.parameters,
+        )  # fmt: skip
     sized = _is_torch(source)
-    options.refuse(kind.value, "variables", "derivatives", *(() if sized else ("inputs",)))
+    options.refuse(kind.value, "variables", "parameters", "derivatives", *(() if sized else ("inputs",)))
     if kind is SourceKind.GRAPH:
         assert isinstance(source, Graph)
         return source
@@ -119,18 +124,21 @@ def function(
     inputs: int | None = None,
     derivatives: callables.Derivative | None = None,
     box: tuple[ArrayLike, ArrayLike] | None = None,
+    parameters: Parameters = None,
 ) -> Function:
-    """The function in a formula, a sympy expression, a Python function or a table.
+    """The function in a formula, a file of formulas, a sympy expression, a Python function or a table.
 
-    `variables` names the inputs in order. `inputs`, `derivatives` and `box` are for Python functions: how many inputs a
-    single parameter holds, what is known of f^(α), and where f is tried (by default on the unit cube).
+    `variables` names the inputs in order. `parameters` gives names in a formula values, as {"a": 1.5}. `inputs`,
+    `derivatives` and `box` are for Python functions: how many inputs a single parameter holds, what is known of f^(α),
+    and where f is tried (by default on the unit cube).
     """
     if _is_python(source):
+        ReadOptions(parameters=parameters).refuse(SourceKind.PYTHON.value, "parameters")
         low, high = (None, None) if box is None else _box(*box)
         return callables.read(source, low, high, inputs=inputs, variables=variables, derivatives=derivatives)
     if derivatives is not None:
         raise UsageError(f"derivatives are for Python functions: a {type(source).__name__} has its own")
-    target = _formula(source, variables)
+    target = _formula(source, variables, parameters)
     if inputs is not None and inputs != target.inputs:
         raise UsageError(
             f"the source is the {target!r}: name all inputs in `variables`", argument="inputs", value=inputs
@@ -138,7 +146,13 @@ def function(
     return target
 
 
-def _formula(source: Any, variables: Variables) -> Function:
+def _formula(source: Any, variables: Variables, parameters: Parameters) -> Function:
+    if _is_formula_file(source):
+        return formula_file.read(files.model_file(source)[0], variables, parameters)
+    parts = list(source) if isinstance(source, list | tuple | np.ndarray) else [source]
+    if parts and all(isinstance(part, str) for part in parts):
+        return parser.parse(source if isinstance(source, str) else parts, variables, parameters)
+    ReadOptions(parameters=parameters).refuse(f"a {type(source).__name__}", "parameters")
     if isinstance(source, Function):
         if variables is not None:
             raise UsageError(f"a Function names its inputs itself, {', '.join(source.variables)}: leave variables out")
@@ -147,11 +161,8 @@ def _formula(source: Any, variables: Variables) -> Function:
         return table.read_table(source, variables)
     if polynomials.is_polynomial(source):
         return polynomials.read(source, variables)
-    parts = list(source) if isinstance(source, list | tuple | np.ndarray) else [source]
     if any(map(sympy_tree.is_sympy, parts)):
         return sympy_tree.read(source, variables)
-    if parts and all(isinstance(part, str) for part in parts):
-        return parser.parse(source if isinstance(source, str) else parts, variables)
     if isinstance(source, Graph):
         raise UsageError("Theorem 1 compiles formulas and functions, and this is a graph: leave the method out")
     raise UsageError(f"cannot read a function from {type(source).__name__}: accepted are {FUNCTIONS}")
@@ -167,14 +178,14 @@ def _tried(source: Any, options: ReadOptions) -> Function:
     cube = interval(options.box, callables.inputs_of(source, sizes)[0])
     return function(
         source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
-        box=(cube.low, cube.high),
+        box=(cube.low, cube.high), parameters=options.parameters,
     )  # fmt: skip
 
 
 def _traced(source: Any, options: ReadOptions) -> Graph:
     from integraph.frontends import jax
 
-    options.refuse("traced by jax", "variables", "derivatives")
+    options.refuse("traced by jax", "variables", "parameters", "derivatives")
     if options.inputs is None:
         raise UsageError(
             f"{source!r} is traced by jax: say how many inputs it has, or the shapes of its arguments",
@@ -213,6 +224,10 @@ def _is_network(source: Any) -> bool:
     if isinstance(source, list | tuple):
         return not any(isinstance(part, str) or sympy_tree.is_sympy(part) for part in source)
     return isinstance(source, Network | os.PathLike) or any(_is(source, *kind[:2]) for kind in OBJECTS)
+
+
+def _is_formula_file(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike) and files.is_formula_file(source)
 
 
 def _is_python(source: Any) -> bool:

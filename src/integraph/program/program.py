@@ -205,8 +205,7 @@ class Program:
     def __call__(self, x: ArrayLike, engine: str | None = None, *, rtol: float = 1e-12, threads: int = 1) -> Floats:
         """Outputs (B, outputs) for a batch (B, d); for one point (d,), just (outputs,). Raises if an input fails."""
         outputs = self.flow(x, engine, rtol=rtol, threads=threads).check().outputs
-        single = np.ndim(x) == 0 or (np.ndim(x) == 1 and (self.inputs > 1 or np.shape(x) == (1,)))
-        return outputs[0] if single else outputs
+        return outputs[0] if len(outputs) == 1 and np.ndim(x) < 2 else outputs
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `integraph.load` reads back, bit by bit."""

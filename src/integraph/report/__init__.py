@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
     from integraph.files import FilePath
-    from integraph.frontends import Inputs, Variables
+    from integraph.frontends import Inputs, Parameters, Variables
     from integraph.program import Program
 
 
@@ -30,6 +30,7 @@ def report(
     box: ArrayLike | None = None,
     variables: Variables = None,
     inputs: Inputs = None,
+    parameters: Parameters = None,
     proof: Proof | Certificate | FilePath | None = None,
     figures: FilePath | None = None,
     formats: Sequence[str] = ("png",),
@@ -43,4 +44,4 @@ def report(
     """
     from integraph.report.report_file import write
 
-    return write(program, path, source, box, variables, inputs, proof, figures, formats, progress)
+    return write(program, path, source, box, variables, inputs, parameters, proof, figures, formats, progress)

@@ -42,7 +42,7 @@ def test_proved_and_checked(wave: Path, tmp_path: Path) -> None:
     assert checked.code == 0
     assert "the proof holds: proved" in checked.out
     assert "what is proved: |target − program| ≤ " in checked.out
-    assert "for x in [0, 1]^2" in checked.out
+    assert "for x, y in [0, 1]^2" in checked.out
     assert checked.out.count("assumed: ") == len(integraph.Certificate.load(proof).assumed) > 0
     data = call("check", proof, wave, WAVE, "--json").data
     assert (data["holds"], data["status"]) == (True, "proved")

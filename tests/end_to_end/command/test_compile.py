@@ -56,6 +56,7 @@ def test_json_holds_the_numbers_of_the_api() -> None:
         (["exp(-x^2)", "--box", "-2,2"], {"box": (-2, 2)}),
         (["x*y", "--box", "0,1;-2,2"], {"box": [(0, 1), (-2, 2)]}),
         (["x/(1+y)", "--variables", "y,x"], {"variables": ["y", "x"]}),
+        (["a*x + b", "--set", "a=1.5", "--set", "b = pi/4"], {"parameters": {"a": 1.5, "b": "pi/4"}}),
         (["abs(x)", "--eps", "1e-3", "--box", "-1,1"], {"eps": 1e-3, "box": (-1, 1)}),
         (["sin(x)*cos(y)", "--free", "clean", "--horizon", "1"], {"free": "clean", "horizon": 1.0}),
         (["sin(x)", "--order", "5", "--width", "40", "--eps", "1e-3"], {"order": 5, "width": 40, "eps": 1e-3}),

@@ -15,7 +15,7 @@ WAVE = "sin(3*x)*exp(-y)"
 GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "compile": ([WAVE, "-o", "new"], "W = 4 registers, D = 2 segments"),
     "plan": ([WAVE, "--eps", "1e-3"], "by Theorem 1"),
-    "info": (["wave.integraph"], "promised error    ≤ 0 for x in [0, 1]^2"),
+    "info": (["wave.integraph"], "promised error    ≤ 0 for x, y in [0, 1]^2"),
     "describe": (["wave.integraph"], "−3·x·u"),
     "eval": (["wave.integraph", "0.3", "0.8"], "0.35197146886806"),
     "trace": (["wave.integraph", "0.3", "0.8"], "▁"),

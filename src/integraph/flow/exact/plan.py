@@ -13,6 +13,7 @@ import scipy
 from numpy.typing import NDArray
 
 from integraph.flow.exact.binding import Step, bind
+from integraph.flow.exact.multiples import multiple, scaled
 from integraph.flow.exact.window_steps import alike, window_step
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Program, Ref, View
@@ -24,14 +25,20 @@ GAP = 256  # registers between two pieces to be cleared that are cheaper cleared
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedBlock:
-    """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, and which
-    anyone will read."""
+    """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, which
+    anyone will read, and whether an earlier block has just computed them but for a factor."""
 
     segment: int
     block: Block
     t: float
     fresh: bool
     live: tuple[bool, ...]
+    multiple: tuple[Block, float] | None = None
+
+    def bind(self, states: Floats) -> Step:
+        if self.multiple is not None:
+            return scaled(self.block, self.multiple[0], states, self.multiple[1])
+        return bind(self.block, states, self.t, self.fresh, self.live)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,20 +82,31 @@ def make(program: Program, everything: bool) -> ExactPlan:
     kept.reverse()
     zero = np.ones(program.width, np.bool_)
     zero[: program.inputs] = False
-    planned = []
+    planned: list[PlannedBlock] = []
     for number, block, tau, alive in sorted(kept, key=lambda plan: (plan[0], -_reads(plan[1]))):
         fresh = all(_all(ref, zero) for ref in block.targets)
         for ref in block.targets:
             _set(ref, zero, False)
-        planned.append(PlannedBlock(number, block, tau, fresh, alive))
+        factor = _multiple(number, block, planned) if fresh else None
+        planned.append(PlannedBlock(number, block, tau, fresh, alive, factor))
     return ExactPlan(program, tuple(planned), _stale(program, planned))
+
+
+def _multiple(number: int, block: Block, planned: list[PlannedBlock]) -> tuple[Block, float] | None:
+    """The block before, or the one of which that is a multiple, and the factor; nothing can have come between."""
+    last = planned[-1] if planned else None
+    if last is None or last.segment != number or not last.fresh:
+        return None
+    leader = last.block if last.multiple is None else last.multiple[0]
+    factor = multiple(block, leader)
+    return None if factor is None else (leader, factor)
 
 
 def _alike(planned: Sequence[PlannedBlock]) -> list[list[PlannedBlock]]:
     """Blocks that are one step: those of one window, or each alone."""
     steps: list[list[PlannedBlock]] = []
     for p in planned:
-        if steps and steps[-1][0].segment == p.segment and alike(steps[-1][0].block, p.block):
+        if steps and p.multiple is None and steps[-1][0].segment == p.segment and alike(steps[-1][0].block, p.block):
             steps[-1].append(p)
         else:
             steps.append([p])
@@ -99,7 +117,7 @@ def _bound(together: Sequence[PlannedBlock], states: Floats) -> Step:
     first = together[0]
     if len(together) > 1:
         return window_step([p.block for p in together], states, first.t, first.fresh)
-    return bind(first.block, states, first.t, first.fresh, first.live)
+    return first.bind(states)
 
 
 def _reads(block: Block) -> int:
@@ -164,7 +182,8 @@ class Workspace:
             piece.fill(0.0)
         fine = True
         for step in self.steps:
-            fine &= step()
+            if not step():
+                fine = False
         return fine
 
 
@@ -192,9 +211,10 @@ class _Readout:
         if self.plain:
             return rows
         if rows.shape[1] == 1:
-            rows = rows[:, 0]  # a vector is faster than a column
+            column: Floats = self.matrix.dot(rows[:, 0])  # a vector is faster than a column
+            return column[:, None]
         outputs: Floats = self.matrix @ rows
-        return outputs.reshape(len(outputs), -1)
+        return outputs
 
 
 def _identity(matrix: scipy.sparse.csr_array) -> bool:

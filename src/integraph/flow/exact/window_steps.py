@@ -22,8 +22,10 @@ COPY = 1 << 16  # numbers that are copied at a time
 def matrix_axis(block: Block) -> int | None:
     """The axis of lanes along which weights vary and the same registers are read, if it is the only one of its kind
     with others after it: along these all lanes have the same weights."""
+    if block.op.name != "affine":
+        return None
     target, x = block.targets[0], block.operands[0]
-    if block.op.name != "affine" or not (isinstance(target, View) and target.contiguous and isinstance(x, View)):
+    if not (isinstance(target, View) and target.contiguous and isinstance(x, View)):
         return None
     w = block.tensors["w"]
     sizes = ((1,) * (len(x.shape) - w.ndim) + w.shape)[:-1]

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import integraph
+from integraph import Registers, build, segment
 from integraph.flow.exact.binding import advance
 from integraph.flow.exact.engine import EXACT
 from integraph.flow.exact.window_steps import COPY, alike
-from integraph.program import Program
+from integraph.gadgets import affine, ramp
+from integraph.program import Options, Program
 from integraph.targets import windows
 from integraph.targets.graph_builder import Builder
 from integraph.targets.windows import Axis
@@ -41,9 +43,9 @@ def program(name: str, **options: Any) -> Program:
 def by_blocks(program: Program, x: Any) -> Any:
     states = np.zeros((program.width, len(x)))
     states[: program.inputs] = x.T
-    for segment in program.segments:
-        for block in segment.blocks:
-            advance(block, states, segment.tau)
+    for part in program.segments:
+        for block in part.blocks:
+            advance(block, states, part.tau)
     return (program.readout @ states).T
 
 
@@ -103,3 +105,12 @@ def test_other_registers_are_no_window() -> None:
     pairs = [(one, other, alike(one, other)) for one, other in itertools.combinations(blocks, 2)]
     assert sum(same for _, _, same in pairs) == 9 * 8 // 2  # the nine places of the kernel
     assert all(one.targets == other.targets for one, other, same in pairs if same)
+
+
+def test_two_ramps_of_one_register_are_no_window() -> None:
+    """They add to the same registers, and read none."""
+    r = Registers()
+    x, z = r.inputs("x", 1), r.new("z", 2)
+    twice = build(r, [segment("twice", ramp(z, b=1.0), ramp(z, b=2.0), affine(z, x, w=np.ones((2, 1))))], z)
+    assert twice([4.0]).tolist() == [7.0, 7.0]
+    assert EXACT.run(twice, np.array([[4.0]]), Options(states=True)).outputs.tolist() == [[7.0, 7.0]]

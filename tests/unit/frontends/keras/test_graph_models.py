@@ -14,6 +14,7 @@ from integraph.errors import SourceError
 from integraph.frontends import network, read
 from integraph.targets import Network
 from integraph.targets.graph import Graph
+from keras_files import archive
 from keras_models import agree, graph_model, outputs, precision, save, shaken, stack
 from lazy import framework
 
@@ -102,6 +103,29 @@ def test_a_model_of_another_class(keras: Any) -> None:
     model(np.zeros((1, 2)))
     with pytest.raises(SourceError, match=r"the model is of class Mine: only Keras' own .* convert it to .onnx"):
         read(model)
+
+
+def test_calls_of_models_inside_in_tf_keras(tmp_path: Path) -> None:
+    """They are numbered from 1, since the model itself is its first node: f(x) − f(f(x)) of f(x) = 2x + 1."""
+    framework("h5py")
+    start = {"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 3]}}
+    scale = {"class_name": "Rescaling", "config": {"name": "scale", "scale": 2.0, "offset": 1.0}}
+    inner = {"class_name": "Sequential", "config": {"name": "f", "layers": [start, scale]}}
+    layers = [
+        {**start, "inbound_nodes": []},
+        {**inner, "name": "f", "inbound_nodes": [[["x", 0, 0, {}]], [["f", 1, 0, {}]]]},
+        {
+            "class_name": "Subtract",
+            "config": {"name": "y", "trainable": True},
+            "inbound_nodes": [[["f", 1, 0, {}], ["f", 2, 0, {}]]],
+        },
+    ]
+    ends = {"input_layers": [["x", 0, 0]], "output_layers": [["y", 0, 0], ["f", 2, 0]]}
+    path = archive(
+        tmp_path / "a.keras", {"class_name": "Functional", "config": {"name": "g", "layers": layers, **ends}}
+    )
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(integraph.graph(path).values(x)[0], [*(-2 * x - 2), *(4 * x + 3)])
 
 
 @pytest.mark.slow
