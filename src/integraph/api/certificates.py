@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
+LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
 
 
@@ -52,10 +53,10 @@ def certify(
     """Prove sup |source − program| ≤ eps over the box, for the exact flow of the stored controls.
 
     `source` is what the program was compiled from, with the values of its `parameters` if it has any. Without `eps` the
-    program's own promise is to be proved, without `box` on the promise's box. With `gap` the bound is tightened
-    further, until it is within a factor 1 + gap of a difference that is really there. `boxes` and `seconds` limit the
-    work: what is not proved by then is `unknown`. `workers` processes share it (one for each core, when it takes longer
-    than a second), or the dask cluster of a `scheduler`.
+    program's own promise is to be proved (of an exact program 1e-12, if that is larger), without `box` on the promise's
+    box. With `gap` the bound is tightened further, until it is within a factor 1 + gap of a difference that is really
+    there. `boxes` and `seconds` limit the work: what is not proved by then is `unknown`. `workers` processes share it
+    (one for each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.proof import Work, prove
 
@@ -68,7 +69,7 @@ def certify(
             argument="workers",
             value=workers,
         )
-    wanted = promised if eps is None and gap is None else eps
+    wanted = _default(program, promised) if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
     if workers is not None:
         _whole("workers", workers, 1)
@@ -148,8 +149,9 @@ def _is_program(program: object) -> None:
 def graph_refused(name: str) -> UsageError:
     """For whoever wants a graph to be proved."""
     return UsageError(
-        f"{name} is a graph, and graphs are not proved yet: formulas are, and networks compiled by Theorem 2. "
-        "integraph.enclose bounds the outputs of the program"
+        f"{name} is a graph, and graphs are not proved yet: formulas and feedforward networks are. "
+        "integraph.enclose(program, box) proves bounds of the outputs on a small box, and integraph.compare samples "
+        "the difference from the source"
     )
 
 
@@ -205,6 +207,11 @@ def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Flo
     with np.errstate(all="ignore"):
         distances: Floats = np.abs(program(x) - values(x)).max(1)
     return distances
+
+
+def _default(program: Program, promised: float | None) -> float | None:
+    """What is to be proved where nobody says: the promise; of an exact program no less than arithmetic can show."""
+    return max(LEAST, promised or 0.0) if is_exact(program) else promised
 
 
 def _promised(program: Program, box: ArrayLike | None) -> float | None:

@@ -246,7 +246,9 @@ def _probes(program: Program, net: Network) -> list[Seen]:
                 )
             probes.append((probe, layer))
         elif re.fullmatch("layer [0-9]+", probe.label):
-            raise UsageError(f"the program has a probe of {probe.label}, the network {len(net.layers)} layers: {other}")
+            raise UsageError(
+                f"the program has a probe of {probe.label}, the network {counted(len(net.layers), 'layer')}: {other}"
+            )
     return probes
 
 

@@ -70,8 +70,9 @@ class Proof:
 
     def _rows(self) -> list[tuple[str, str]]:
         low, high = np.array(self.box.low), np.array(self.box.high)
+        remarks = filter(None, (self.reason, self._beside_promise()))
         rows = [
-            ("status", self.status + (f": {self.reason}" if self.reason else "")),
+            ("status", ": ".join(filter(None, (self.status, "; ".join(remarks))))),
             ("box", inputs_in(low, high, self.names)),
             ("asked", self._asked()),
             ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
@@ -82,6 +83,13 @@ class Proof:
             work = f"{counted(self.boxes, 'box')}, {self.precision} bits, {self.seconds:.2g} s"
             rows += [("work", work), *(("assumed", text) for text in self.assumed)]
         return rows
+
+    def _beside_promise(self) -> str:
+        """Which number is proved, where it is not the promise: both stand below."""
+        if self.status != "proved" or self.eps is None or self.promised is None or self.upper <= self.promised:
+            return ""
+        asked = f"the error is at most {above(self.eps)}, which was asked for"
+        return f"{asked}; the smaller number that is promised, {above(self.promised)}, is not proved by this"
 
     def _asked(self) -> str:
         parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]

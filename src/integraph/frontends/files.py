@@ -34,7 +34,7 @@ def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
     if suffix in PICKLES:
         raise FileError(
             f"{path.name} can run code when it is opened (pickle), so it is never opened here: if you trust "
-            f"it, load it yourself with {PICKLES[suffix]}"
+            f"it, load it yourself with {PICKLES[suffix]}; the command takes it as module:name, from a module that does"
         )
     if suffix in TENSORFLOW:
         raise FileError(

@@ -163,6 +163,8 @@ def _formula(source: Any, variables: Variables, parameters: Parameters) -> Funct
         return polynomials.read(source, variables)
     if any(map(sympy_tree.is_sympy, parts)):
         return sympy_tree.read(source, variables)
+    if isinstance(source, Graph):
+        raise UsageError("Theorem 1 compiles formulas and functions, and this is a graph: leave the method out")
     raise UsageError(f"cannot read a function from {type(source).__name__}: accepted are {FUNCTIONS}")
 
 

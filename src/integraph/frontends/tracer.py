@@ -234,7 +234,7 @@ class Tracer(TraceBudget):
         if a.anchor is not b.anchor:
             raise SourceError(
                 f"{where} combines two computed tensors, from {a.where} and {b.where}: residual connections and gates "
-                "are not part of a feedforward net"
+                "are not part of a feedforward net, but of a graph: compile it with method='exact'"
             )
         shape = broadcast(a.shape, b.shape, where)
         if math.prod(shape) != a.features:

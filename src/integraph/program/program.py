@@ -24,7 +24,7 @@ from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
 from integraph.program.views import Ref
-from integraph.text import clean
+from integraph.text import clean, counted
 
 SOURCE = 1000  # characters that say what a program was compiled from
 TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
@@ -54,7 +54,8 @@ class Trajectory:
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"Trajectory of {len(self.names)} registers at {len(self.times)} times, 0 … {self.times[-1]:g}"
+        size = f"{counted(len(self.names), 'register')} at {counted(len(self.times), 'time')}"
+        return f"Trajectory of {size}, 0 … {self.times[-1]:g}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -128,7 +128,7 @@ def stiffness(program: Program, points: int) -> Stiffness:
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return None, f"not computed: {error}"
     where = "[0, 1]^d" if program.box is None else "the budget's box" if program.budget else "its domain"
-    return largest, f"{largest:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
+    return largest, f"{largest:.4g} (of {counted(len(chosen), 'input')}, the centre and corners of {where})"
 
 
 def _inputs(program: Program) -> Floats:

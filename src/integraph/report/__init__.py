@@ -3,7 +3,7 @@
 Everything that a program or a source says is escaped; the page runs only its own script, by the hash of its text.
 
 Read `contents`, the sections in order, with `error_summary`; `report_file` and `page` make the file, `markup` and
-`mathml` its HTML, `plotly_renderer`, `panel_layout`, `decimation` and `colours` its pictures.
+`mathml` its HTML, `panel_data` and `decimation` what `chart.js` and `page.js` draw.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FOUND = "Largest difference found"
 COORDINATES = 8  # of a point that is written out
-CANNOT = "cannot: it proves formulas, and networks compiled by Theorem 2. integraph.enclose bounds the outputs."
+CANNOT = "cannot: it proves formulas and feedforward networks. integraph.enclose bounds the outputs on small boxes."
 
 
 def error_section(subject: Subject, proof: Proof | Certificate | None) -> Section:

@@ -20,6 +20,7 @@ from integraph.numbers.arrays import Floats, Indices, immutable
 from integraph.targets import folding, graph_rows
 from integraph.targets.graph import BINARY, OPERATIONS, ROUNDED, ROWS, Graph, Node
 from integraph.targets.graph_evaluation import compute
+from integraph.text import counted
 
 LOGARITHMS = {"ln": 1.0, "log2": 1.4426950408889634, "log10": 0.4342944819032518}  # of ln, each rounded once
 LARGEST = 1 << 27  # numbers in one array
@@ -240,7 +241,7 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
             raise ValueError("each needs two axes")
         (m, k), (l, n) = shapes[0][-2:], shapes[1][-2:]
         if k != l:
-            raise ValueError(f"{k} columns and {l} rows must agree")
+            raise ValueError(f"{counted(k, 'column')} and {counted(l, 'row')} must agree")
         return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), m, n)
     if op == "sum":
         gone = {range(len(shapes[0]))[axis] for axis in data[0]}

@@ -12,6 +12,7 @@ import pytest
 import integraph
 from command import WAVE, call, lean
 from integraph.certify.search.stop import Stop
+from integraph.errors import UsageError
 from lazy import framework
 from networks import random_network
 
@@ -116,6 +117,9 @@ def test_a_graph_has_no_proof(path: Path, tmp_path: Path) -> None:
     said = call("certify", path, tmp_path / "graph.onnx")
     assert said.code == 2
     assert "graph.onnx is a graph, and graphs are not proved yet" in said.err
+    with pytest.raises(UsageError) as refused:  # Python says the same
+        integraph.certify(integraph.load(path), tmp_path / "graph.onnx")
+    assert str(refused.value) in said.err
 
 
 def test_a_box(wave: Path) -> None:

@@ -23,6 +23,7 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "report": (["wave.integraph"], "wrote wave.html"),
     "certify": (["wave.integraph", "-o", "new.proof.json"], "status            proved"),
     "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
+    "lemma4": (["--N", "5", "--c", "30"], "W = 14 registers, D = 7 segments"),
     "bench": (["wave.integraph"], "Runs that would take longer than 2 s are left out"),
 }
 BAD: dict[str, tuple[list[str], str]] = {
@@ -37,6 +38,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "certify": (["wave.integraph", "--eps=-1"], "it must be finite and ≥ 0"),
     "check": (["wave.integraph", "wave.integraph"], "wave.integraph"),
     "bench": (["cut.integraph"], "cut.integraph"),
+    "lemma4": (["--N", "0"], "needs an integer from 1 to 200"),
     "paper": (["--html", "nowhere/page.html"], "there is no folder nowhere"),
 }
 

@@ -15,11 +15,10 @@ from integraph.errors import UsageError
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
-    from integraph import Function, Network, Program, Proof
+    from integraph import Function, Network, Proof
     from integraph.frontends import Target
 
 PROVED = "proved"
-LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 
 
 def register(app: typer.Typer) -> None:
@@ -70,7 +69,7 @@ def certify(
     program = loaded(file)
     proof_target, origin = _provable(*beside(program, source, box, variables, inputs, parameters))
     made = integraph.certify(
-        program, proof_target, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
+        program, proof_target, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
     data, text = {"source": origin} | proof_facts(made), [f"source: {origin}", repr(made)]
@@ -84,15 +83,6 @@ def certify(
     done = made.status == PROVED and not (made.stopped.early and gap is not None)  # the gap is reached
     ended = INTERRUPTED if made.stopped is Stop.INTERRUPTED else FAILED
     return Answer(data, text, GOOD if done else ended, tuple(warnings))
-
-
-def asked(program: Program, eps: float | None, gap: float | None = None) -> float | None:
-    """What is to be proved: what is given, or else the promise; of an exact program LEAST if that is smaller."""
-    from integraph.api.origin import is_exact
-
-    if eps is not None or gap is not None or not is_exact(program):
-        return eps
-    return max(LEAST, 0.0 if program.budget is None else program.budget.total)
 
 
 def _provable(target: Target, origin: str) -> tuple[Network | Function, str]:

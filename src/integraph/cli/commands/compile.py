@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.commands.certify import PROVED, asked, proof_facts
+from integraph.cli.commands.certify import PROVED, proof_facts
 from integraph.cli.facts import program_facts
 from integraph.cli.inputs import box_beside, box_of, read_source, waiting_unless_called
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
@@ -128,7 +128,7 @@ def _warnings(program: Program, target: Target) -> Iterator[str]:
 
 
 def _proof(program: Program, target: Target, eps: float | None) -> Proof:
-    """Of what the program promises, or of `eps` if it promises nothing; see `asked` for exact ones."""
+    """Of what the program promises, or of `eps` if it promises nothing."""
     import integraph
     from integraph.certify.search.stop import Stop
     from integraph.targets import Function, Network
@@ -137,7 +137,7 @@ def _proof(program: Program, target: Target, eps: float | None) -> Proof:
         raise UsageError(
             "--certify proves formulas and feedforward networks only: leave it out; integraph compare measures"
         )
-    proof = integraph.certify(program, target, asked(program, eps if program.budget is None else None))
+    proof = integraph.certify(program, target, eps if program.budget is None else None)
     if proof.stopped is Stop.INTERRUPTED:
         raise KeyboardInterrupt
     return proof
