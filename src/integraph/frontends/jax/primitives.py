@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax import selection, stable_softmax, structure
+from integraph.frontends.jax import convolution, selection, stable_softmax, structure
 from integraph.frontends.jax.stable_softmax import ExponentialSum, RowMaximum, ShiftedRows
 from integraph.frontends.jax.values import MaskComparison, MaskedValue, PartialValue, PrimitiveCall, Value, uniform
 
@@ -21,24 +21,17 @@ UNARY = {  # primitive → operation
 }
 BINARY = {"add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
 COMPARES = ("lt", "le", "gt", "ge", "eq", "ne")
-SAME = ("stop_gradient", "copy")
-PUT = "build the array with jnp.concatenate, jnp.stack or jnp.where"
-LOOP = "write the loop in Python: jax unrolls it"
+SAME = ("stop_gradient", "copy", "copy_p", "reduce_precision", "optimization_barrier", "symbolic_zeros")
 REAL = "numbers are real"
 JUMPS = "it jumps, and no flow does"
 REFUSED = {  # primitive → why, or what to write
-    "while": LOOP,
-    "scan": LOOP,
-    "cumsum": "write jnp.tril(jnp.ones((n, n))) @ x",
     "cumprod": "write out the products",
-    "reduce_prod": "write out the product: x[0] * x[1]",
     "reduce_min": "the smallest of several numbers is not analytic; jnp.minimum of two can be smoothed",
     "sort": "the order depends on the inputs, which is not analytic",
     **dict.fromkeys(("argmax", "argmin", "sign", "floor", "ceil", "round", "rem"), JUMPS),
     "atan2": "write jnp.arctan(y / x), where x > 0",
-    **dict.fromkeys(("scatter", "scatter-add", "dynamic_update_slice", "pad"), PUT),
+    **dict.fromkeys(("select_and_scatter_add", "select_and_gather_add"), "the gradient of max pooling jumps"),
     **dict.fromkeys(("and", "or", "not"), "a choice that depends on the inputs is not analytic"),
-    "conv_general_dilated": "write it as a product with a matrix",
     "lu": "a linear system is not read; write out its solution",
     "fft": "write it as a product with a matrix",
 }
@@ -144,5 +137,15 @@ RULES: dict[str, structure.Rule] = {
     "dot_general": structure.product,
     "concatenate": structure.concatenate,
     "split": structure.split,
+    "unstack": structure.unstack,
+    "scatter": structure.place,
+    "dynamic_update_slice": structure.place,
+    "scatter-add": structure.accumulate,
+    "scatter-mul": structure.accumulate,
+    "reduce_prod": structure.multiply_up,
+    "pad": convolution.pad,
+    "conv_general_dilated": convolution.convolve,
+    "cumsum": convolution.cumulative_sum,
+    **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min"), convolution.pool),
     "stack": structure.stack,
 }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from integraph.errors import SourceError
+from integraph.frontends.extras import need
 from integraph.frontends.jax.values import Known, MaskComparison, PartialValue, PrimitiveCall, Value
 
 Rule = Callable[..., Value | list[Value]]
@@ -17,8 +18,7 @@ Rule = Callable[..., Value | list[Value]]
 
 def move(at: PrimitiveCall, x: Value, *indices: Value) -> Value:
     """A primitive of `MOVES`, on whatever x is. Indices must be known."""
-    if not all(isinstance(index, np.ndarray) for index in indices):
-        raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
+    _known(at, indices)
     if isinstance(x, PartialValue) and _has_fills(at, x, *indices):
         x = at.node(x)  # a fill is a number, and belongs to no part
     if isinstance(x, PartialValue):
@@ -120,6 +120,101 @@ def _with_fills(at: PrimitiveCall, x: int, entries: Known, filled: Known) -> int
 
 def _taken(at: PrimitiveCall, flat: int, entries: Known) -> int:
     return at.reshape(at.apply("take", flat, data=(0, tuple(entries.ravel().tolist()))), entries.shape)
+
+
+def chosen(at: PrimitiveCall, *operands: Value) -> Value:
+    """A primitive that places entries of its operands, which are nodes or numbers: scatter, dynamic_update_slice, pad.
+
+    jax computes it of the numbers of the entries. Operands of integers are indices, and known."""
+    placed = [at.node(x) for x in operands if not _is_index(x)]
+    borders = np.cumsum([0, *(math.prod(at.shape(x)) for x in placed)]).tolist()
+    tags = iter(
+        [np.arange(low, high).reshape(at.shape(x)) for x, (low, high) in zip(placed, pairwise(borders), strict=True)]
+    )
+    entries = at.compute(*(x if _is_index(x) else next(tags).astype(np.float64) for x in operands))[0]
+    if not entries.size:
+        return entries
+    flat = [at.reshape(x, (math.prod(at.shape(x)),)) for x in placed if math.prod(at.shape(x))]
+    return _taken(at, at.apply("concat", *flat, data=(0,)) if len(flat) > 1 else flat[0], entries.astype(np.int64))
+
+
+def place(at: PrimitiveCall, x: Value, *rest: Value) -> Value:
+    """scatter (x, indices, updates) and dynamic_update_slice (x, updates, indices), which set entries."""
+    indices = rest[:1] if at.name == "scatter" else rest[1:]
+    _known(at, indices)
+    return chosen(at, x, *rest)
+
+
+def _is_index(x: Value) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind in "iu"
+
+
+def _known(at: PrimitiveCall, indices: Sequence[Value]) -> None:
+    if not all(isinstance(index, np.ndarray) for index in indices):
+        raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
+
+
+def accumulate(at: PrimitiveCall, x: Value, indices: Value, updates: Value) -> int:
+    """scatter-add and scatter-mul: x with updates added to entries, or multiplied."""
+    _known(at, [indices])
+    op, neutral = {"scatter-add": ("add", 0.0), "scatter-mul": ("mul", 1.0)}[at.name]
+    x, updates = at.node(x), at.node(updates)
+    shape, size = at.shape(x), math.prod(at.shape(updates))
+    goals = _goals(at, shape, indices, at.shape(updates))
+    kept = np.flatnonzero(goals >= 0)
+    order = kept[np.argsort(goals[kept], kind="stable")]
+    own = goals[order]
+    turn = np.arange(len(own)) - np.searchsorted(own, own)  # which update of its entry it is
+    padded = at.apply("concat", at.reshape(updates, (size,)), np.array([neutral]), data=(0,))
+    for number in range(int(turn.max(initial=-1)) + 1):
+        source = np.full(math.prod(shape), size)
+        source[own[turn == number]] = order[turn == number]
+        x = at.apply(op, x, _taken(at, padded, source.reshape(shape)))
+    return x
+
+
+def _goals(at: PrimitiveCall, shape: tuple[int, ...], indices: Any, updates: tuple[int, ...]) -> Known:
+    """The number of the entry that each update goes to, −1 where jax drops it: the transposed map takes them back."""
+    lax = need("jax", "jax").lax
+    p = at.params
+
+    def spread(values: Any) -> Any:
+        return lax.scatter_add(np.zeros(shape), indices, values, p["dimension_numbers"], mode=p["mode"])
+
+    numbers = 1.0 + np.arange(math.prod(shape)).reshape(shape)
+    (back,) = need("jax", "jax").linear_transpose(spread, np.zeros(updates))(numbers)
+    return np.asarray(back).ravel().astype(np.int64) - 1
+
+
+def multiply_up(at: PrimitiveCall, x: Value) -> Value:
+    """reduce_prod, by halves."""
+    number, axes = at.node(x), tuple(map(int, at.params["axes"]))
+    shape = at.shape(number)
+    rest = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    kept = tuple(shape[axis] for axis in rest)
+    n = math.prod(shape[axis] for axis in axes)
+    number = at.reshape(at.transpose(number, (*axes, *rest)), (n, *kept))
+    while n > 1:
+        half = n // 2
+        whole = [range(m) for m in kept]
+        low, high, odd = (
+            _cut(at, number, [part, *whole]) for part in (range(half), range(half, 2 * half), range(2 * half, n))
+        )
+        product = at.apply("mul", low, high)
+        number = product if n % 2 == 0 else at.apply("concat", product, odd, data=(0,))
+        n -= half
+    return at.reshape(number, kept)
+
+
+def unstack(at: PrimitiveCall, x: Value) -> list[Value]:
+    number, axis = at.node(x), int(at.params["axis"])
+    shape = at.shape(number)
+    kept = [range(n) for n in shape]
+    left = shape[:axis] + shape[axis + 1 :]
+    return [
+        at.reshape(at.node(_cut(at, number, [*kept[:axis], range(k, k + 1), *kept[axis + 1 :]])), left)
+        for k in range(shape[axis])
+    ]
 
 
 def concatenate(at: PrimitiveCall, *parts: Value) -> Value:
