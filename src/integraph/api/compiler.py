@@ -79,7 +79,8 @@ def compile(
         "order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives,
         "max_calls": max_calls,
     }  # fmt: skip
-    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
+    tracing = method is None and all(value is None for value in smooth.values())
+    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), tracing))
     box = domain(target, box)
     chosen = method or _method(target, smooth)
     if chosen == EXACT:

@@ -23,13 +23,15 @@ class ReadOptions:
     """`variables` names the inputs in order. `inputs` is how many numbers a single parameter holds, or, for a function
     that jax traces, the shapes of all arguments. `derivatives` is what is known of f^(α). A Python function is tried on
     the `box`. `into` is what the caller needs of a source that can be read as more than one thing: an ONNX file is a
-    network where it is one, else a graph, and a Python function is a function unless it is traced into a graph."""
+    network where it is one, else a graph, and a Python function is a function unless it is traced into a graph. With
+    `tracing` it is traced if it is written in jax and can be."""
 
     variables: Variables = None
     inputs: Inputs = None
     derivatives: Derivative | None = None
     box: ArrayLike | None = None
     into: type[Network] | type[Graph] | None = None
+    tracing: bool = False
 
     def refuse(self, kind: str, *names: str) -> None:
         """A UsageError for any of these options that is given: sources of this kind have no use for it."""
@@ -44,7 +46,7 @@ class ReadOptions:
         """How many inputs there are, where shapes of arguments have no meaning."""
         if self.inputs is not None and not isinstance(self.inputs, int):
             raise UsageError(
-                "shapes of arguments are for method='exact' of a Python function; else say how many",
+                "shapes of arguments are for functions written in jax; else say how many",
                 argument="inputs",
                 value=self.inputs,
             )

@@ -3,9 +3,10 @@
 The function is traced in float64, whatever jax is set to, and runs as it is: Python loops are unrolled, numbers and
 arrays that it closes over are constants.
 
-Read `jaxpr` (equation by equation), `values` (what a variable stands for), `primitives` (one rule
-each), `structure` (moving entries, products), `selection` (choices and masks), `stable_softmax`. The graph is built by
-`frontends.composer`; jax is imported by this file alone.
+Read `recognition` (what is written in jax), `jaxpr` (equation by equation), `loops`, `values` (what a variable stands
+for), `primitives` (one rule each), `structure` (moving entries, products), `placement` (setting them), `convolution`,
+`selection` (choices and masks), `piecewise`, `stable_softmax` and its derivatives in `row_scale`. The graph is built by
+`frontends.composer`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from integraph.frontends.jax.values import PrimitiveCall
 from integraph.targets.graph import Graph
 
 Shape = tuple[int, ...]
+SIZES = ("in_size", "in_features")  # where layers and models say how many inputs they have
 
 
 def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
@@ -49,6 +51,30 @@ def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
         if node.op == "constant" and node.value is not None and np.isneginf(node.value).any():
             raise SourceError(f"{name}: −inf in {node.text or 'a constant'} may go to a softmax only")
     return graph
+
+
+def read_first(function: Callable[..., Any], choices: Sequence[Sequence[Shape]]) -> Graph:
+    """The graph for the first of several choices of shapes that fits; of the errors, the first."""
+    errors = []
+    for shapes in choices:
+        try:
+            return read(function, shapes)
+        except SourceError as error:
+            errors.append(error)
+    raise errors[0]
+
+
+def shapes_of(function: Callable[..., Any], inputs: int | None, parameters: int) -> list[list[Shape]]:
+    """The shapes that arguments of a Python function may have at one point: numbers, if it has several parameters.
+
+    A single one is a vector of so many `inputs`, or a batch of one of them; it is a number if nobody says how many.
+    """
+    if parameters != 1:
+        return [[()] * (inputs or parameters)]
+    if inputs is None:
+        inputs = next((n for name in SIZES if isinstance(n := getattr(function, name, None), int)), None)
+    number: list[list[Shape]] = [[()]]
+    return number if inputs is None else [[(inputs,)], [(1, inputs)], *(number if inputs == 1 else [])]
 
 
 def _shapes(inputs: int | Sequence[Shape]) -> list[Shape]:

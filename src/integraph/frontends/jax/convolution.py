@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax.structure import chosen
+from integraph.frontends.jax.placement import chosen
 from integraph.frontends.jax.values import PrimitiveCall, Value
 from integraph.targets import windows
 from integraph.targets.windows import PLACES, Axis

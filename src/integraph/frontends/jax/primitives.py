@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax import convolution, row_scale, selection, stable_softmax, structure
+from integraph.frontends.jax import convolution, placement, row_scale, selection, stable_softmax, structure
 from integraph.frontends.jax.row_scale import ScaledRows
 from integraph.frontends.jax.stable_softmax import ExponentialSum, RowMaximum, ShiftedRows
 from integraph.frontends.jax.values import MaskComparison, MaskedValue, PartialValue, PrimitiveCall, Value, uniform
@@ -152,11 +152,11 @@ RULES: dict[str, structure.Rule] = {
     "optimization_barrier": lambda at, *operands: list(operands),
     "split": structure.split,
     "unstack": structure.unstack,
-    "scatter": structure.place,
-    "dynamic_update_slice": structure.place,
-    "scatter-add": structure.accumulate,
-    "scatter-mul": structure.accumulate,
-    "reduce_prod": structure.multiply_up,
+    "scatter": placement.place,
+    "dynamic_update_slice": placement.place,
+    "scatter-add": placement.accumulate,
+    "scatter-mul": placement.accumulate,
+    "reduce_prod": placement.multiply_up,
     "pad": convolution.pad,
     "conv_general_dilated": convolution.convolve,
     "cumsum": convolution.cumulative_sum,

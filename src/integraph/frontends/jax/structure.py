@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.extras import need
 from integraph.frontends.jax.values import Known, MaskComparison, PartialValue, PrimitiveCall, Value
 
 Rule = Callable[..., Value | list[Value]]
@@ -18,7 +17,7 @@ Rule = Callable[..., Value | list[Value]]
 
 def move(at: PrimitiveCall, x: Value, *indices: Value) -> Value:
     """A primitive of `MOVES`, on whatever x is. Indices must be known."""
-    _known(at, indices)
+    known_indices(at, indices)
     if isinstance(x, PartialValue) and _has_fills(at, x, *indices):
         x = at.node(x)  # a fill is a number, and belongs to no part
     if isinstance(x, PartialValue):
@@ -27,6 +26,11 @@ def move(at: PrimitiveCall, x: Value, *indices: Value) -> Value:
         return at.compute(x, *indices)[0]
     rule = MOVES[at.name]
     return _gather(at, x, *indices) if rule is None else rule(at, x)
+
+
+def known_indices(at: PrimitiveCall, indices: Sequence[Value]) -> None:
+    if not all(isinstance(index, np.ndarray) for index in indices):
+        raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
 
 
 def _reshape(at: PrimitiveCall, x: int) -> int:
@@ -53,16 +57,16 @@ def _broadcast(at: PrimitiveCall, x: int) -> int:
 def _slice(at: PrimitiveCall, x: int) -> Value:
     starts, stops = at.params["start_indices"], at.params["limit_indices"]
     steps = at.params["strides"] or (1,) * len(starts)
-    return _cut(at, x, [range(*map(int, ends)) for ends in zip(starts, stops, steps, strict=True)])
+    return cut(at, x, [range(*map(int, ends)) for ends in zip(starts, stops, steps, strict=True)])
 
 
 def _reversed(at: PrimitiveCall, x: int) -> Value:
     turned = at.params["dimensions"]
     kept = [range(n) for n in at.shape(x)]
-    return _cut(at, x, [entries[::-1] if axis in turned else entries for axis, entries in enumerate(kept)])
+    return cut(at, x, [entries[::-1] if axis in turned else entries for axis, entries in enumerate(kept)])
 
 
-def _cut(at: PrimitiveCall, x: int, entries: list[range]) -> Value:
+def cut(at: PrimitiveCall, x: int, entries: list[range]) -> Value:
     """An array without entries is known."""
     if not all(entries):
         return np.zeros([len(kept) for kept in entries])
@@ -75,7 +79,7 @@ def split(at: PrimitiveCall, x: Value) -> list[Value]:
     borders = np.cumsum([0, *at.params["sizes"]]).tolist()
     kept = [range(n) for n in at.shape(number)]
     axis = int(at.params["axis"])
-    return [_cut(at, number, [*kept[:axis], range(*ends), *kept[axis + 1 :]]) for ends in pairwise(borders)]
+    return [cut(at, number, [*kept[:axis], range(*ends), *kept[axis + 1 :]]) for ends in pairwise(borders)]
 
 
 def _gather(at: PrimitiveCall, x: int, *indices: Any) -> int:
@@ -88,10 +92,10 @@ def _gather(at: PrimitiveCall, x: int, *indices: Any) -> int:
     for axis in range(len(shape) if entries.ndim == len(shape) else 0):  # along one axis, if it is so
         if entries.shape[:axis] == shape[:axis] and entries.shape[axis + 1 :] == shape[axis + 1 :]:
             first = np.moveaxis(entries, axis, 0).reshape(entries.shape[axis], -1)[:, 0]
-            taken = np.unravel_index(first, shape)[axis]
-            if np.array_equal(np.take(numbers, taken, axis), entries):
-                return at.apply("take", x, data=(axis, tuple(taken.tolist())))
-    return _taken(at, at.reshape(x, (numbers.size,)), entries)
+            along = np.unravel_index(first, shape)[axis]
+            if np.array_equal(np.take(numbers, along, axis), entries):
+                return at.apply("take", x, data=(axis, tuple(along.tolist())))
+    return taken(at, at.reshape(x, (numbers.size,)), entries)
 
 
 def _entries(at: PrimitiveCall, shape: tuple[int, ...], *indices: Any) -> tuple[Known, Known]:
@@ -115,95 +119,11 @@ def _with_fills(at: PrimitiveCall, x: int, entries: Known, filled: Known) -> int
         raise SourceError(f"{at.where}: an index is outside of an array of shape {at.shape(x)}, and is given {fill:g}")
     size = math.prod(at.shape(x))
     parts = at.reshape(x, (size,)), np.array([fill])
-    return _taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, entries))
+    return taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, entries))
 
 
-def _taken(at: PrimitiveCall, flat: int, entries: Known) -> int:
+def taken(at: PrimitiveCall, flat: int, entries: Known) -> int:
     return at.reshape(at.apply("take", flat, data=(0, tuple(entries.ravel().tolist()))), entries.shape)
-
-
-def chosen(at: PrimitiveCall, *operands: Value) -> Value:
-    """A primitive that places entries of its operands, which are nodes or numbers: scatter, dynamic_update_slice, pad.
-
-    jax computes it of the numbers of the entries. Operands of integers are indices, and known."""
-    placed = [at.node(x) for x in operands if not _is_index(x)]
-    borders = np.cumsum([0, *(math.prod(at.shape(x)) for x in placed)]).tolist()
-    tags = iter(
-        [np.arange(low, high).reshape(at.shape(x)) for x, (low, high) in zip(placed, pairwise(borders), strict=True)]
-    )
-    entries = at.compute(*(x if _is_index(x) else next(tags).astype(np.float64) for x in operands))[0]
-    if not entries.size:
-        return entries
-    flat = [at.reshape(x, (math.prod(at.shape(x)),)) for x in placed if math.prod(at.shape(x))]
-    return _taken(at, at.apply("concat", *flat, data=(0,)) if len(flat) > 1 else flat[0], entries.astype(np.int64))
-
-
-def place(at: PrimitiveCall, x: Value, *rest: Value) -> Value:
-    """scatter (x, indices, updates) and dynamic_update_slice (x, updates, indices), which set entries."""
-    indices = rest[:1] if at.name == "scatter" else rest[1:]
-    _known(at, indices)
-    return chosen(at, x, *rest)
-
-
-def _is_index(x: Value) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype.kind in "iu"
-
-
-def _known(at: PrimitiveCall, indices: Sequence[Value]) -> None:
-    if not all(isinstance(index, np.ndarray) for index in indices):
-        raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
-
-
-def accumulate(at: PrimitiveCall, x: Value, indices: Value, updates: Value) -> int:
-    """scatter-add and scatter-mul: x with updates added to entries, or multiplied."""
-    _known(at, [indices])
-    op, neutral = {"scatter-add": ("add", 0.0), "scatter-mul": ("mul", 1.0)}[at.name]
-    x, updates = at.node(x), at.node(updates)
-    shape, size = at.shape(x), math.prod(at.shape(updates))
-    goals = _goals(at, shape, indices, at.shape(updates))
-    kept = np.flatnonzero(goals >= 0)
-    order = kept[np.argsort(goals[kept], kind="stable")]
-    own = goals[order]
-    turn = np.arange(len(own)) - np.searchsorted(own, own)  # which update of its entry it is
-    padded = at.apply("concat", at.reshape(updates, (size,)), np.array([neutral]), data=(0,))
-    for number in range(int(turn.max(initial=-1)) + 1):
-        source = np.full(math.prod(shape), size)
-        source[own[turn == number]] = order[turn == number]
-        x = at.apply(op, x, _taken(at, padded, source.reshape(shape)))
-    return x
-
-
-def _goals(at: PrimitiveCall, shape: tuple[int, ...], indices: Any, updates: tuple[int, ...]) -> Known:
-    """The number of the entry that each update goes to, −1 where jax drops it: the transposed map takes them back."""
-    lax = need("jax", "jax").lax
-    p = at.params
-
-    def spread(values: Any) -> Any:
-        return lax.scatter_add(np.zeros(shape), indices, values, p["dimension_numbers"], mode=p["mode"])
-
-    numbers = 1.0 + np.arange(math.prod(shape)).reshape(shape)
-    (back,) = need("jax", "jax").linear_transpose(spread, np.zeros(updates))(numbers)
-    return np.asarray(back).ravel().astype(np.int64) - 1
-
-
-def multiply_up(at: PrimitiveCall, x: Value) -> Value:
-    """reduce_prod, by halves."""
-    number, axes = at.node(x), tuple(map(int, at.params["axes"]))
-    shape = at.shape(number)
-    rest = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    kept = tuple(shape[axis] for axis in rest)
-    n = math.prod(shape[axis] for axis in axes)
-    number = at.reshape(at.transpose(number, (*axes, *rest)), (n, *kept))
-    while n > 1:
-        half = n // 2
-        whole = [range(m) for m in kept]
-        low, high, odd = (
-            _cut(at, number, [part, *whole]) for part in (range(half), range(half, 2 * half), range(2 * half, n))
-        )
-        product = at.apply("mul", low, high)
-        number = product if n % 2 == 0 else at.apply("concat", product, odd, data=(0,))
-        n -= half
-    return at.reshape(number, kept)
 
 
 def unstack(at: PrimitiveCall, x: Value) -> list[Value]:
@@ -212,7 +132,7 @@ def unstack(at: PrimitiveCall, x: Value) -> list[Value]:
     kept = [range(n) for n in shape]
     left = shape[:axis] + shape[axis + 1 :]
     return [
-        at.reshape(at.node(_cut(at, number, [*kept[:axis], range(k, k + 1), *kept[axis + 1 :]])), left)
+        at.reshape(at.node(cut(at, number, [*kept[:axis], range(k, k + 1), *kept[axis + 1 :]])), left)
         for k in range(shape[axis])
     ]
 
