@@ -40,7 +40,7 @@ class JaxprTraversal:
         self, jaxpr: Any, constants: Sequence[Any], args: Sequence[Value], wanted: Sequence[bool], line: str = ""
     ) -> list[Any]:
         """The outputs, None for some that are not wanted; `line` is where it was called."""
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
+        known: dict[Any, Any] = dict(zip(jaxpr.constvars, map(_array, constants), strict=True))
         known.update(zip(jaxpr.invars, args, strict=True))
 
         def value(atom: Any) -> Any:
@@ -85,6 +85,16 @@ class JaxprTraversal:
 
     def _call(self, body: Any, args: list[Any], used: list[bool], line: str) -> list[Any]:
         return self.run(getattr(body, "jaxpr", body), getattr(body, "consts", ()), args, used, line)
+
+
+def _array(constant: Any) -> np.ndarray[Any, Any]:
+    """A constant of a jaxpr; some, such as keys of jax.random, are no numbers."""
+    try:
+        return np.asarray(constant)
+    except TypeError as reason:
+        raise SourceError(
+            f"a constant of the function is no array of numbers: {said(reason)}. Draw random numbers outside of it"
+        ) from None
 
 
 def said(reason: Exception) -> str:

@@ -25,6 +25,7 @@ from integraph.frontends.jax.values import (
     same,
     uniform,
 )
+from integraph.frontends.jax.variance import variance
 
 
 def extreme(at: PrimitiveCall, op: str, x: Value, y: Value) -> Value:
@@ -33,7 +34,8 @@ def extreme(at: PrimitiveCall, op: str, x: Value, y: Value) -> Value:
         if uniform(other) == (-math.inf if op == "max" else math.inf):
             return at.spread(one, at.joint(x, y))
         if op == "max" and uniform(other) == 0.0 and at.joint(x, y) == at.shape(one):
-            return at.apply("relu", one)
+            spread = variance(at, one) if isinstance(one, int) else None
+            return at.apply("relu", one) if spread is None else spread
     return at.apply(op, x, y)
 
 
