@@ -52,10 +52,11 @@ def compile(
     time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
 
     **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file that is no plain
-    feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only
-    with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used
-    again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs
-    the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
+    feedforward net, a function written in jax.numpy or a model of equinox, flax or haiku (the extra "jax"), where
+    `inputs` is a number or the shapes of all arguments. Nothing is approximated; only with a tolerance abs, min, max,
+    ReLU and roots of what can be 0 are smoothed. `free` says how registers are used again: "keep" (not at all), "clean"
+    (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs the fewest. Where ln and powers get
+    a positive argument is proved on the box, or else checked at every evaluation.
 
     **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, one of a verification
     tool (.nnet, .yml, .mat, text of POLAR), a PyTorch module or a scikit-learn MLP. `method="narrow"` is the paper's
