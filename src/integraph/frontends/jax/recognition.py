@@ -24,6 +24,7 @@ from integraph.errors import UsageError
 PACKAGES = ("jax", "jaxlib", "equinox", "flax", "haiku")
 DEPTH = 6  # functions that functions call, containers inside containers
 ENTRIES = 256  # of a container, or attributes of an object
+VALUES = 10_000  # in all
 
 
 def is_jax(source: Any) -> bool:
@@ -52,7 +53,7 @@ def check_parameters(source: Any) -> None:
 
 
 def _uses(value: Any, depth: int, seen: set[int]) -> bool:
-    if id(value) in seen or depth == 0:
+    if id(value) in seen or depth == 0 or len(seen) > VALUES:
         return False
     seen.add(id(value))
     if isinstance(value, ModuleType):

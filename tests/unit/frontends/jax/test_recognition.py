@@ -97,7 +97,7 @@ def test_arguments(jnp: Any) -> None:
     named = integraph.compile(lambda x, y: jnp.sin(x) * y, variables="u v").registers
     assert (named.name(0), named.name(1)) == ("u", "v")
     np.testing.assert_allclose(integraph.compile(jnp.sin)([0.3])[0], np.sin(0.3), rtol=1e-15)
-    with pytest.raises(SourceError, match="too many indices"):
+    with pytest.raises(SourceError, match="Too many indices"):
         integraph.compile(lambda x: jnp.sin(x[1]), method="exact", inputs=[()])
 
 
