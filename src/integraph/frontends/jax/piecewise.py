@@ -56,6 +56,8 @@ def _vanishes(at: PrimitiveCall, n: int, t: int) -> bool:
         return True
     if node.op not in FACTORS or (node.op == "power" and node.data[0] <= 0):
         return False
+    if node.op == "div" and at.build.nodes[node.args[1]].op != "constant":  # which may vanish, too
+        return False
     factors = node.args if node.op == "mul" else node.args[:1]
     return any(at.shape(one) == node.shape and _vanishes(at, one, t) for one in factors)
 

@@ -129,6 +129,7 @@ def test_choices(name: str, scale: float) -> None:
         lambda x: jnp.where(x > 0, jnp.sin(x), nn.softmax(x)),
         lambda x: jnp.where(x > 0, 1 / x, 0.0),
         lambda x: jnp.where(x > 0, nn.relu(x[::-1]) + nn.relu(x), 0.0),
+        lambda x: jnp.where(x > 0, nn.relu(x) * jnp.sin(x[::-1]) / nn.relu(x) ** 2, 0.0),
     ],
 )
 def test_choices_that_jump_or_mix_entries(f: Callable[[Any], Any]) -> None:
@@ -138,7 +139,10 @@ def test_choices_that_jump_or_mix_entries(f: Callable[[Any], Any]) -> None:
 
 def test_a_variance_has_no_kink() -> None:
     assert "relu" not in ops(check(CHOICES["variance"], X))
-    assert "relu" in ops(check(lambda x: jnp.maximum(0.0, jnp.mean(x * x, 1) - jnp.mean(x, 0)[0] ** 2), X))
+    square = 3 * X[:3]
+    assert "relu" in ops(check(lambda x: jnp.maximum(0.0, jnp.mean(x * x, 1) - jnp.mean(x, 0) ** 2), square))
+    assert "relu" in ops(check(lambda x: jnp.maximum(0.0, jnp.mean(x * x, 1) - jnp.mean(x + 1, 1) ** 2), square))
+    assert "relu" in ops(check(lambda x: jnp.maximum(0.0, jnp.mean(x * x, 1) - jnp.sum(x, 1) ** 2), square))
 
 
 def test_many_windows_and_a_loop_compile() -> None:

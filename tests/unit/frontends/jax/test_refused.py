@@ -98,6 +98,12 @@ LARGEST: dict[str, Callable[[Any], Any]] = {
     "more than a mask": lambda x: _with(lambda x, c, e: jnp.where(TRI, e, 0.5) / e.sum(1, keepdims=True))(
         jnp.where(TRI, x, -jnp.inf)
     ),
+    "one over the sums of others": _with(lambda x, c, e: e * (1 / e.sum(1, keepdims=True))[::-1]),
+    "one over other sums of others": _with(lambda x, c, e: e[:3].T * (1 / e[:3].sum(1, keepdims=True))),
+    "divided twice": _with(lambda x, c, e: e / e.sum(1, keepdims=True) ** 2),
+    "multiplied": _with(lambda x, c, e: e * e),
+    "added to its square": _with(lambda x, c, e: (2 * e + e * e) / e.sum(1, keepdims=True)),
+    "one shift, its sum over rows": _with(lambda x, c, e: 2 * e * (1 / e.sum(1, keepdims=True)), None),
     "less of it": _with(lambda x, c, e: jnp.where(TRI, e, 0.0) / e.sum(1, keepdims=True)),
 }
 
