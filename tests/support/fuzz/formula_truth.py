@@ -23,6 +23,7 @@ from fuzz.precision import DIGITS, LARGEST, ROUND, Undefined, Value
 OWN = 16  # roundings of an operation
 SCALE = 2**-24  # where the range of a base may reach 0, it is rounded relative to this part of its largest value
 TRIED = 32  # values of an operand
+EXACT, SUMS = ("neg", "*", "abs", "min", "max"), ("+", "-")  # operations whose result is exact if it is a float64
 ROOTS = ("sqrt", "cbrt", "asin", "acos", "acosh")  # infinitely steep at the edge of their domain
 SINGULAR = (*ROOTS, "ln", "log2", "log10", "log1p", "atanh", "tan")
 BINARY: dict[str, Callable[[mpf, mpf], Any]] = {
@@ -67,8 +68,9 @@ class _Values:
         meaning = _meaning(str(op), args)
         first = [_value(meaning, row) for row in operands]
         largest, bases = self._size(tree), [self._size(arg) for arg in args]
+        short = all(isinstance(arg, str) for arg in args)
         return [
-            value if isinstance(value, Undefined) else self._noisy(str(op), meaning, row, value, largest, bases)
+            value if isinstance(value, Undefined) else self._noisy(str(op), meaning, row, value, largest, bases, short)
             for row, value in zip(operands, first, strict=True)
         ]
 
@@ -102,14 +104,16 @@ class _Values:
         value: mpf,
         largest: mpf,
         bases: Sequence[mpf],
+        short: bool,
     ) -> Value:
+        """`short` sums have two terms; those of others may be added in another order."""
         args, off = zip(*row, strict=True)
         if op in ("/", "^") or op in SINGULAR:
             which = 1 if op == "/" else 0
             base, scale = args[which], SCALE * max(1, bases[which])
             rounded = self.unit * (scale + scale**2 / abs(base)) if base else mpf(0)
             off = [e + rounded if n == which else e for n, e in enumerate(off)]
-        if not any(off) and _stored(value) and op in ("neg", "+", "-", "*", "abs", "min", "max"):
+        if not any(off) and _stored(value) and (op in EXACT or (op in SUMS and short)):
             return value, mpf(0)
         moved = _moved(meaning, args, off)
         if None in moved or not all(map(mp.isfinite, off)) or _steep(op, args) or _crossed(op, args, off):

@@ -113,6 +113,8 @@ class Tape:
         given = [a.index if isinstance(a, Node) else float(a) for a in arguments]
         if all(isinstance(a, float) for a in given):
             return _constant(op, given)
+        if not all(map(math.isfinite, given)):
+            raise NoTape(f"{op} of {given}: a constant that is not finite")
         simple = _simplified(op, given)
         if simple is not None:
             return Node(self, simple) if isinstance(simple, int) else simple

@@ -30,7 +30,7 @@ def trace(plan: ExactPlan) -> Code | None:
         return None
     try:
         return _trace(plan)
-    except (NoTape, TypeError):  # a gadget of somebody else may use numpy, which does not know nodes
+    except (NoTape, ArithmeticError, ValueError, TypeError):  # floats that have no result, or numpy in foreign gadgets
         return None
 
 

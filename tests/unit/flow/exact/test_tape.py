@@ -320,3 +320,13 @@ def test_long_programs_and_softmax_keep_their_steps() -> None:
     for case in CASES:
         if case.gadget.name in NO_TAPE:
             assert trace(make(case.program(1.0), False)) is None
+
+
+def test_constants_that_have_no_result_are_left_to_the_steps() -> None:
+    """1 + p = 0 for a constant p: the flow fails as ever, and nothing is raised."""
+    r = Registers()
+    x, p, z = r.inputs("x", 1), r.new("p", 1), r.new("z", 1)
+    start = segment("start", gadgets.ramp(p, b=-1.0), gadgets.affine(z, x[..., None], w=1.0))
+    program = build(r, [start, segment("power", gadgets.powers(p, z, a=-1.0))], z)
+    assert EXACT.prepare(program, False).code is None
+    assert [failure.input for failure in program.flow(np.ones((2, 1)), "exact").failures] == [0, 1]
