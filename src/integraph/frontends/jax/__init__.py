@@ -23,6 +23,7 @@ from integraph.frontends.composer import ExactComposer
 from integraph.frontends.extras import need
 from integraph.frontends.jax.jaxpr import JaxprTraversal, said
 from integraph.frontends.jax.values import PrimitiveCall
+from integraph.frontends.options import Inputs
 from integraph.targets.graph import Graph
 
 Shape = tuple[int, ...]
@@ -30,7 +31,7 @@ ROUNDED_TO = "traced with arguments in float32, because not in float64: numbers 
 SIZES = ("in_size", "in_features")  # where layers and models say how many inputs they have
 
 
-def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
+def read(function: Callable[..., Any], inputs: Inputs) -> Graph:
     """The graph of a function of one vector with so many `inputs`, or of arrays of these shapes, as ((16, 32), ()).
 
     The inputs are its arguments one after the other, flat, and so are the outputs: all arrays that it returns.
@@ -83,7 +84,18 @@ def shapes_of(function: Callable[..., Any], inputs: int | None, parameters: int)
     return vectors + apart if parameters == 1 else apart + vectors
 
 
-def _shapes(inputs: int | Sequence[Shape]) -> list[Shape]:
+def named(graph: Graph, variables: tuple[str, ...]) -> Graph:
+    """With other names of its inputs; an argument that is an array keeps its own."""
+    if len(variables) != graph.inputs:
+        raise UsageError(f"{graph.name} has {graph.inputs} inputs: name each", argument="variables", value=variables)
+    nodes = tuple(
+        replace(node, text=variables[node.data[0]]) if node.op == "input" and node.size == 1 else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes, variables=variables)
+
+
+def _shapes(inputs: Inputs) -> list[Shape]:
     shapes: Any = [(inputs,)] if isinstance(inputs, int | np.integer) else inputs
     if not isinstance(shapes, list | tuple) or not shapes or not all(map(_is_shape, shapes)):
         raise UsageError(
