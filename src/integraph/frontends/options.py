@@ -26,8 +26,8 @@ class ReadOptions:
     many numbers it takes, the shape of one input without the batch axis, or the shapes of all. `derivatives` is what is
     known of f^(α). A Python function is tried on the `box`. `into` is what the caller needs of a source that can be
     read as more than one thing: an ONNX file, a Keras model or a torch module is a network where it is one, else a
-    graph, and a Python function is a function unless it is traced into a graph. With
-    `tracing` it is traced if it is written in jax and can be."""
+    graph, and a Python function is a function unless it is traced into a graph. With `tracing` it is traced if it is
+    written in jax and can be."""
 
     variables: Variables = None
     inputs: Inputs = None

@@ -9,7 +9,6 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -209,16 +208,7 @@ def _traced(source: Any, options: ReadOptions) -> Graph:
                 argument="inputs",
             )
         graph = jax.read_first(source, choices)
-    return graph if options.variables is None else _named(graph, tuple(names(options.variables)))
-
-
-def _named(graph: Graph, variables: tuple[str, ...]) -> Graph:
-    """With other names of its inputs; an argument that is an array keeps its own."""
-    nodes = tuple(
-        replace(node, text=variables[node.data[0]]) if node.op == "input" and node.size == 1 else node
-        for node in graph.nodes
-    )
-    return replace(graph, nodes=nodes, variables=variables)
+    return graph if options.variables is None else jax.named(graph, tuple(names(options.variables)))
 
 
 def _traced_or_tried(source: Any, options: ReadOptions) -> Graph | Function:

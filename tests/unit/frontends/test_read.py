@@ -99,6 +99,8 @@ def test_variables_of_a_traced_function() -> None:
     assert integraph.graph(lambda x: jnp.sin(x), inputs=2, variables="u v").variables == ("u", "v")
     with pytest.raises(UsageError, match="different numbers of inputs"):
         integraph.graph(lambda x: jnp.sin(x), inputs=2, variables="u")
+    with pytest.raises(UsageError, match=r"has 2 inputs: name each"):
+        integraph.graph(lambda x: jnp.sin(x), inputs=[(2,)], variables="u")
 
 
 def test_an_onnx_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

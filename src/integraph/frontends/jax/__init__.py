@@ -84,6 +84,17 @@ def shapes_of(function: Callable[..., Any], inputs: int | None, parameters: int)
     return vectors + apart if parameters == 1 else apart + vectors
 
 
+def named(graph: Graph, variables: tuple[str, ...]) -> Graph:
+    """With other names of its inputs; an argument that is an array keeps its own."""
+    if len(variables) != graph.inputs:
+        raise UsageError(f"{graph.name} has {graph.inputs} inputs: name each", argument="variables", value=variables)
+    nodes = tuple(
+        replace(node, text=variables[node.data[0]]) if node.op == "input" and node.size == 1 else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes, variables=variables)
+
+
 def _shapes(inputs: Inputs) -> list[Shape]:
     shapes: Any = [(inputs,)] if isinstance(inputs, int | np.integer) else inputs
     if not isinstance(shapes, list | tuple) or not shapes or not all(map(_is_shape, shapes)):
