@@ -51,7 +51,7 @@ def bench(
         ),
     ] = None,
     eps: a.Eps = None,
-    box: a.Box = None,
+    box: a.EitherBox = None,
     method: a.Method = None,
     seconds: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Time to spend on each batch size.")] = 1.0,
     threads: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Number of threads to use.")] = 1,
