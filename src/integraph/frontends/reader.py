@@ -167,7 +167,8 @@ def _traced(source: Any, options: ReadOptions) -> Graph:
     options.refuse("traced by jax", "variables", "derivatives")
     if options.inputs is None:
         raise UsageError(
-            f"{source!r} is traced by jax: say how many inputs it has, or the shapes of its arguments",
+            f"{getattr(source, '__name__', type(source).__name__)} is a Python function, which method='exact' traces "
+            "with jax: say how many inputs it has, or the shapes of its arguments",
             argument="inputs",
         )
     return jax.read(source, options.inputs)

@@ -155,7 +155,7 @@ def test_a_picture(path: Path, tmp_path: Path, suffix: str) -> None:
     ("words", "code", "wanted"),
     [
         (["0.5", "0.2"], 2, "2 points: trace follows one"),
-        (["a"], 2, "is no number"),
+        (["a"], 2, "is not a number"),
         (["nan"], 2, "is not finite"),
         (["0.5,0.5"], 2, "a point has 1"),
         (["0.5", "-o", "way.html"], 2, ".png or .svg or .pdf"),

@@ -12,6 +12,7 @@ from integraph.cli import options as a
 from integraph.cli.commands.certify import PROVED, asked, proof_facts
 from integraph.cli.facts import program_facts
 from integraph.cli.inputs import box_beside, box_of, read_source, waiting_unless_called
+from integraph.cli.namesakes import namesake
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
 from integraph.cli.spot_value import centre
@@ -102,14 +103,18 @@ def compile(
         text += ["", repr(proof)]
     text += [f"wrote {clean(str(path))}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
-    return Answer(data | {"files": written}, text, code, tuple(_warnings(program, target)), _next(program, to, page))
+    warnings = tuple(_warnings(program, target, source))
+    return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
 
 
-def _warnings(program: Program, target: Target) -> Iterator[str]:
+def _warnings(program: Program, target: Target, source: str) -> Iterator[str]:
     from integraph.api.origin import is_exact
     from integraph.program.origin import LOOK
     from integraph.targets import Function
 
+    other = namesake(source)
+    if other is not None:
+        yield other
     if program.budget is None and is_exact(program) and isinstance(target, Function):
         yield NO_PROMISE
     look = None if program.origin is None else program.origin.options.get(LOOK)
@@ -125,7 +130,8 @@ def _proof(program: Program, target: Target, eps: float | None) -> Proof:
 
     if not isinstance(target, Function | Network):
         raise UsageError(
-            "--certify proves formulas and feedforward networks only: leave it out; integraph compare measures"
+            "--certify proves formulas and feedforward networks only: leave it out; integraph compare measures the "
+            "difference at sample points"
         )
     proof = integraph.certify(program, target, asked(program, eps if program.budget is None else None))
     if proof.stopped is Stop.INTERRUPTED:

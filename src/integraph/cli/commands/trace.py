@@ -166,5 +166,5 @@ def _interesting(program: Program, way: Trajectory) -> tuple[list[int], str]:
     chosen = sorted(order[:ROWS])
     which = f"{len(chosen)} of the {len(moving):,} registers that move" if len(moving) > ROWS else "registers that move"
     still = program.width - len(moving)
-    rest = f"{still:,} {'does' if still == 1 else 'do'} not"
-    return chosen, f"{which} ({rest}), from t = 0 to {way.times[-1]:g}, lowest … highest:"
+    rest = f" ({still:,} {'does' if still == 1 else 'do'} not)" if still else ""
+    return chosen, f"{which}{rest}, from t = 0 to {way.times[-1]:g}, lowest … highest:"
