@@ -147,10 +147,10 @@ def test_mistakes_are_shown(text: str, marked: str, message: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:20]))
 def test_hostile_text(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SourceError) as caught:
         parse(text)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     message = str(caught.value)
     assert len(message) < 600
     assert message.replace("\n", "").isprintable()
