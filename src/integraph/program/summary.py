@@ -60,7 +60,7 @@ def errors(program: Program) -> list[str]:
     known += [f"largest difference found {program.seen:.3g}"] if program.seen is not None else []
     if budget is None:
         here = "" if program.domain is None else f" for x in {named_box(program.domain.low, program.domain.high)}"
-        return [", ".join(known) + here if known else f"nothing is promised of the error{here}"]
+        return [", ".join(known) + here if known else f"no error bound is promised{here}"]
     return known
 
 
@@ -96,7 +96,7 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
     budget = program.budget
     rows = sizes(program, points, stiff)
     if budget is None:
-        rows.append(("promised error", "no budget: nothing is promised"))
+        rows.append(("promised error", "no bound is promised"))
         if program.domain is not None:
             rows.append(("made for", f"x in {named_box(program.domain.low, program.domain.high)}"))
     else:

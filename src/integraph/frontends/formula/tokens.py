@@ -29,7 +29,7 @@ HINTS = {  # character → what to write
     "=": "a formula is only the right side of an equation", ";": "outputs are separated by commas",
     "\n": "a formula is one line; outputs are separated by commas", "%": "there is no remainder in a formula",
     '"': "there are no strings in a formula", "'": "there are no strings in a formula",
-    ".": "write sin(x), not np.sin(x): a formula has no attributes; a decimal number has digits, as 0.5",
+    ".": "write sin(x), not np.sin(x): a formula has no attributes; a decimal number needs digits, as in 0.5",
 }  # fmt: skip
 
 
