@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def paper(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the table as an HTML page.")] = None,
 ) -> Answer:
-    """Reproduce the paper: every lemma, remark, theorem, table and figure, and every known misprint.
+    """Reproduce the paper: every lemma, remark, theorem, table and figure, and every known erratum.
 
     Each row is computed, not quoted. Exits with 1 if a row fails.
 
