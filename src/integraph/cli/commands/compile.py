@@ -147,7 +147,7 @@ def _written(
     proof_to: Path | None,
     page: Path | None,
 ) -> dict[str, Path]:
-    """What is where. The report takes longest and can fail, so it comes first: until then nothing is written."""
+    """Write the files, and return their paths. The report takes longest and can fail, so it comes first."""
     paths = {}
     if page is not None:
         from integraph.report import report
@@ -164,7 +164,7 @@ def _written(
 
 
 def _described(program: Program) -> list[str]:
-    """All segments, if that is not much to read."""
+    """All segments, if they are short."""
     if program.depth <= SHORT:
         lines = program.describe().splitlines()
         if len(lines) <= SHORT:

@@ -156,7 +156,7 @@ def _changed(way: Trajectory, number: int) -> str:
 
 
 def _interesting(program: Program, way: Trajectory) -> tuple[list[int], str]:
-    """Registers whose way is worth a line: those that are put out, then those that move most."""
+    """Registers that get a line: those that are read out, then those that move most."""
     import numpy as np
 
     spread = np.ptp(way.states, axis=0)
