@@ -1,8 +1,8 @@
 """`make bench`: every number the project promises, measured.
 
 Each table also comes alone, from the root of the project: `PYTHONPATH=examples .venv/bin/python benchmarks/exact.py`,
-and likewise networks.py, functions.py, formulas.py, transformer.py, certificates.py, taylor.py, terms.py, scaling.py,
-imports.py;
+and likewise evaluation.py, networks.py, functions.py, formulas.py, transformer.py, convolution.py, certificates.py,
+taylor.py, terms.py, scaling.py, imports.py;
 `benchmarks/terms.py long` adds a program of 1e9 terms, which takes a minute or two. A target that reads MISSED does not
 change the exit code: machines are noisy, and a person should look.
 """
@@ -10,6 +10,8 @@ change the exit code: machines are noisy, and a person should look.
 from __future__ import annotations
 
 import certificates
+import convolution
+import evaluation
 import exact
 import formulas
 import functions
@@ -24,7 +26,8 @@ from measure import CONSOLE
 
 def main() -> None:
     for module in (
-        exact, networks, functions, formulas, transformer, certificates, taylor, terms, scaling, imports,
+        exact, evaluation, networks, functions, formulas, transformer, convolution, certificates, taylor, terms,
+        scaling, imports,
     ):  # fmt: skip
         CONSOLE.rule((module.__doc__ or "").strip().splitlines()[0])
         module.main()

@@ -25,20 +25,20 @@ def shown(*words: str) -> str:
 
 def options(text: str) -> set[str]:
     """Those that have a line of their own: long names, and the short ones behind them."""
-    lines = re.findall(r"^\W*(--[a-z-]+)[, ]*(-[a-z]\b)?", text, re.MULTILINE)
+    lines = re.findall(r"^\W*(--[A-Za-z-]+)[, ]*(-[a-z]\b)?", text, re.MULTILINE)
     return {name for pair in lines for name in pair if name}
 
 
 def written(section: str) -> set[str]:
     """The options of a section: the first cells of its table."""
     cells = re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE)
-    return {name for cell in cells for name in re.findall(r"`(--?[a-z-]+)`", cell)}
+    return {name for cell in cells for name in re.findall(r"`(--?[A-Za-z-]+)`", cell)}
 
 
 def test_the_words_are_those_of_the_command() -> None:
-    listed = re.findall(r"^\W*([a-z]+) {2,}[A-Z]", shown().partition("Make")[2], re.MULTILINE)
+    listed = re.findall(r"^\W*([a-z0-9]+) {2,}[A-Z]", shown().partition("Make")[2], re.MULTILINE)
     assert sorted(listed) == sorted(WORDS)
-    assert len(WORDS) == 12
+    assert len(WORDS) == 13
     assert all(f"[`{word}`](#{word})" in TEXT for word in WORDS)
 
 

@@ -75,7 +75,6 @@ HEAVY = (
     "flint",
     "distributed",
     "dask",
-    "plotly",
     "typer",
 )  # must not be imported by `import integraph`
 

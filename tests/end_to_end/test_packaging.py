@@ -44,7 +44,12 @@ def test_the_wheel_has_every_file(dist: Path) -> None:
         names = set(wheel.namelist())
         licence = wheel.read(f"integraph-{VERSION}.dist-info/licenses/LICENSE")
     assert {name for name in names if name.startswith("integraph/")} == ours(ROOT / "src" / "integraph")
-    assert {"integraph/py.typed", "integraph/report/page.css", "integraph/report/page.js"} <= names
+    assert {
+        "integraph/py.typed",
+        "integraph/report/page.css",
+        "integraph/report/page.js",
+        "integraph/report/chart.js",
+    } <= names
     assert licence == (ROOT / "LICENSE").read_bytes()
 
 

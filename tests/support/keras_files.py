@@ -27,7 +27,7 @@ def configuration(functional: bool = False) -> Config:
         {"class_name": "Dense", "config": {"name": "second", "units": 2, "activation": "linear", "use_bias": True}},
         {"class_name": "LeakyReLU", "config": {"name": "leak", "negative_slope": 0.1}},
         {"class_name": "Rescaling", "config": {"name": "scale", "scale": 2.0, "offset": 1.0}},
-        {"class_name": "Reshape", "config": {"name": "shape", "target_shape": [2, -1]}},
+        {"class_name": "Reshape", "config": {"name": "shape", "trainable": True, "target_shape": [2, -1]}},
         {"class_name": "Normalization", "config": {"name": "norm", "axis": [-1], "mean": [0.0], "variance": [1.0]}},
     ]
     config: Config = {"name": "net", "layers": layers}

@@ -47,7 +47,7 @@ def shaken(model: Any, seed: int = 0, size: float = 1.0) -> Any:
     for variable in model.weights:
         if variable.name == "count":
             continue
-        value = size * rng.normal(size=variable.shape) / np.sqrt(max(1, variable.shape[0]))
+        value = size * rng.normal(size=variable.shape) / np.sqrt(max((1, *variable.shape[:1])))
         variable.assign(np.abs(value) + 0.1 if "variance" in variable.name else value)
     for layer in model.layers:
         if hasattr(layer, "finalize_state"):
@@ -61,3 +61,29 @@ def stack(keras: Any, d: int, layers: list[Callable[[], Any]], dtype: str = "flo
     """Layers are made by functions, so that all have the dtype."""
     with precision(keras, dtype):
         return shaken(keras.Sequential([keras.Input((d,)), *(make() for make in layers)]))
+
+
+def graph_model(keras: Any, shapes: list[tuple[int, ...]], make: Callable[..., Any]) -> Any:
+    """A Functional model with random weights, in float64, of inputs with these shapes."""
+    with precision(keras), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        inputs = [keras.Input(shape) for shape in shapes]
+        return shaken(keras.Model(inputs if len(inputs) > 1 else inputs[0], make(*inputs)))
+
+
+def agree(model: Any, folder: Path, tolerance: float = 1e-12) -> Any:
+    """The graph of a model: of both kinds of file, and of the model itself, the same as Keras computes."""
+    keras = importlib.import_module("keras")
+    integraph = importlib.import_module("integraph")
+    rng = np.random.default_rng(1)
+    X = [rng.normal(size=(5, *tensor.shape[1:])) for tensor in model.inputs]
+    with warnings.catch_warnings(), precision(keras):
+        warnings.simplefilter("ignore")
+        values = model(X if len(X) > 1 else X[0], training=False)
+    parts = values if isinstance(values, list | tuple) else [values]
+    expected = np.concatenate([part.detach().double().numpy().reshape(5, -1) for part in parts], axis=1)
+    flat = np.concatenate([x.reshape(5, -1) for x in X], axis=1)
+    for source in (save(model, folder / "net.keras"), save(model, folder / "net.h5"), model):
+        graph = integraph.graph(source)
+        np.testing.assert_allclose(graph.values(flat), expected, rtol=tolerance, atol=tolerance)
+    return graph

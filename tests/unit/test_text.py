@@ -63,7 +63,7 @@ def everything(program: integraph.Program, folder: Path) -> None:
     program.plot("trajectory", folder / "way.svg", x=np.full(program.inputs, 0.5))
     check((folder / "way.svg").read_text("utf-8"))
     page = program.report(folder / "page.html").read_text("utf-8")
-    own = re.sub(r"<script(?! type=.application/json)[^>]*>.*?</script>", "", page, flags=re.DOTALL)  # plotly's own
+    own = re.sub(r"<script(?! type=.application/json)[^>]*>.*?</script>", "", page, flags=re.DOTALL)  # the page's own
     check(own)
     assert "alert(1)" not in re.sub(r"&lt;.*?&gt;|\\u003c.*?\\u003e|\\[ux]\w+", "", own) or "<script>alert" not in own
 

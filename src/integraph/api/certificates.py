@@ -17,7 +17,7 @@ from integraph.certify.problem import Box, Unprovable  # and the package, before
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath
-from integraph.frontends import SourceKind, kind_of
+from integraph.frontends import Parameters, ReadOptions, SourceKind, kind_of
 from integraph.numbers.arrays import Floats, real
 from integraph.program import Program
 from integraph.program.box import where
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
+LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
 
 
@@ -47,19 +48,20 @@ def certify(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: bool = True,
+    parameters: Parameters = None,
 ) -> Proof:
     """Prove sup |source − program| ≤ eps over the box, for the exact flow of the stored controls.
 
-    `source` is what the program was compiled from. Without `eps` the program's own promise is to be proved, without
-    `box` on the promise's box. With `gap` the bound is tightened further, until it is within a factor 1 + gap of a
-    difference that is really there. `boxes` and `seconds` limit the work: what is not proved by then is `unknown`.
-    `workers` processes share it (one for each core, when it takes longer than a second), or the dask cluster of a
-    `scheduler`.
+    `source` is what the program was compiled from, with the values of its `parameters` if it has any. Without `eps` the
+    program's own promise is to be proved (of an exact program 1e-12, if that is larger), without `box` on the promise's
+    box. With `gap` the bound is tightened further, until it is within a factor 1 + gap of a difference that is really
+    there. `boxes` and `seconds` limit the work: what is not proved by then is `unknown`. `workers` processes share it
+    (one for each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.proof import Work, prove
 
     _is_program(program)
-    target, domain, promised = _target(source, program), _box(program, box), _promised(program, box)
+    target, domain, promised = _target(source, program, parameters), _box(program, box), _promised(program, box)
     _fits(program, target)
     if workers is not None and scheduler is not None:
         raise UsageError(
@@ -67,7 +69,7 @@ def certify(
             argument="workers",
             value=workers,
         )
-    wanted = promised if eps is None and gap is None else eps
+    wanted = _default(program, promised) if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
     if workers is not None:
         _whole("workers", workers, 1)
@@ -82,7 +84,9 @@ def certify(
     )  # fmt: skip
 
 
-def check(certificate: Certificate | Proof | FilePath, program: Program, target: Any) -> Checked:
+def check(
+    certificate: Certificate | Proof | FilePath, program: Program, target: Any, *, parameters: Parameters = None
+) -> Checked:
     """Whether a certificate, or the file of one, holds for this program and this target; `status` is what it shows.
 
     Everything it claims is computed again, by a module that shares nothing with the search.
@@ -97,7 +101,7 @@ def check(certificate: Certificate | Proof | FilePath, program: Program, target:
             raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
         certificate = certificate.certificate
     parsed = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-    return replay(parsed, program, _target(target, program))
+    return replay(parsed, program, _target(target, program, parameters))
 
 
 def enclose(
@@ -145,16 +149,17 @@ def _is_program(program: object) -> None:
 def graph_refused(name: str) -> UsageError:
     """For whoever wants a graph to be proved."""
     return UsageError(
-        f"{name} is a graph, and graphs are not proved yet: formulas are, and networks compiled by Theorem 2. "
-        "integraph.enclose bounds the outputs of the program"
+        f"{name} is a graph, and graphs are not proved yet: formulas and feedforward networks are. "
+        "integraph.enclose(program, box) proves bounds of the outputs on a small box, and integraph.compare samples "
+        "the difference from the source"
     )
 
 
-def _target(source: Any, program: Program) -> Network | Function:
+def _target(source: Any, program: Program, parameters: Parameters) -> Network | Function:
     """What there are proofs of: a network or a function."""
     if kind_of(source) is SourceKind.PYTHON and is_exact(program):  # it was traced
         raise graph_refused(getattr(source, "__name__", type(source).__name__))
-    target = target_of(program, source)
+    target = target_of(program, source, ReadOptions(parameters=parameters))
     if isinstance(target, Graph):
         raise graph_refused(target.name)
     return target
@@ -202,6 +207,11 @@ def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Flo
     with np.errstate(all="ignore"):
         distances: Floats = np.abs(program(x) - values(x)).max(1)
     return distances
+
+
+def _default(program: Program, promised: float | None) -> float | None:
+    """What is to be proved where nobody says: the promise; of an exact program no less than arithmetic can show."""
+    return max(LEAST, promised or 0.0) if is_exact(program) else promised
 
 
 def _promised(program: Program, box: ArrayLike | None) -> float | None:

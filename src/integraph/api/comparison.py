@@ -17,8 +17,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from integraph.api.origin import outputs, recalled, target_of, values
+from integraph.bounds.conditions import conditions
 from integraph.errors import UsageError
-from integraph.frontends import Target
+from integraph.frontends import Parameters, ReadOptions, Target
 from integraph.numbers.arrays import Floats
 from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches
@@ -109,16 +110,18 @@ def _cells(row: ComparisonRow) -> tuple[str, ...]:
     return (row.label, where, f"{row.difference:.3g}", str(row.input), str(row.neuron), *values)
 
 
-def compare(program: Program, source: Any, X: ArrayLike, engine: str | None = None) -> Comparison:
+def compare(
+    program: Program, source: Any, X: ArrayLike, engine: str | None = None, *, parameters: Parameters = None
+) -> Comparison:
     """The largest difference between a program and its source at the inputs X, for a network also layer by layer.
 
-    `source` is anything that `compile` takes: a network, a formula, a Python function, a `Graph`. X is what the source
-    takes; a program in other units of state (`rescale_states`) is given X in its own. Neurons, outputs, inputs and
-    segments count from 0, layers from 1.
+    `source` is anything that `compile` takes: a network, a formula (with its `parameters`), a Python function, a
+    `Graph`. X is what the source takes; a program in other units of state (`rescale_states`) is given X in its own.
+    Neurons, outputs, inputs and segments count from 0, layers from 1.
     """
     if not isinstance(program, Program):
         raise UsageError(f"compare(program, source, X) takes a program, got {type(program).__name__}: compile it first")
-    target = target_of(program, source)
+    target = target_of(program, source, ReadOptions(parameters=parameters))
     kind = NETWORK if isinstance(target, Network) else SOURCE
     if (program.inputs, program.outputs) != (target.inputs, outputs(target)):
         raise UsageError(
@@ -189,7 +192,7 @@ def _way(program: Program, target: Target) -> Target:
 
 def _parts(target: Target, x: Floats, size: float) -> float:
     """The largest number on the way to the outputs at x, as far as the way is known."""
-    if isinstance(target, Function) and target.expression is not None:
+    if isinstance(target, Function) and target.expression is not None and not conditions(target.expression):
         target = to_graph(target.expression, target.name)
     sizes = [1.0, size]
     if isinstance(target, Graph):
@@ -243,7 +246,9 @@ def _probes(program: Program, net: Network) -> list[Seen]:
                 )
             probes.append((probe, layer))
         elif re.fullmatch("layer [0-9]+", probe.label):
-            raise UsageError(f"the program has a probe of {probe.label}, the network {len(net.layers)} layers: {other}")
+            raise UsageError(
+                f"the program has a probe of {probe.label}, the network {counted(len(net.layers), 'layer')}: {other}"
+            )
     return probes
 
 

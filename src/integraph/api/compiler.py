@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.api.graphs import as_graph
 from integraph.api.planning import as_function, call_limit
-from integraph.constructions.graph.construction import exact
+from integraph.constructions.graph.construction import exact, tolerance
+from integraph.constructions.graph.piecewise import SHARE, settled
 from integraph.constructions.theorem1.construction import sobolev
 from integraph.constructions.theorem1.task import task, with_surrogate
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import UsageError
-from integraph.frontends import ReadOptions, Target, Variables, domain, read
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.python.callables import Derivative
 from integraph.program import Domain, Program
 from integraph.program.box import interval
@@ -41,9 +43,10 @@ def compile(
     gamma: float | None = None,
     norm: float | None = None,
     variables: Variables = None,
-    inputs: int | Sequence[tuple[int, ...]] | None = None,
+    inputs: Inputs = None,
     derivatives: Derivative | None = None,
     max_calls: int | None = None,
+    parameters: Parameters = None,
 ) -> Program:
     """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input in the box.
 
@@ -51,17 +54,19 @@ def compile(
     `horizon` is T; by default it is D, one unit of time for each segment. `eps` is the tolerance; by default it is
     1e-6, and `method="exact"` has none.
 
-    **Graphs** (`method="exact"`): a formula or a list of them, sympy expressions, an ONNX file that is no plain
-    feedforward net, a function written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only
-    with a tolerance abs, min, max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used
-    again: "keep" (not at all), "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs
-    the fewest. Where ln and powers get a positive argument is proved on the box, or else checked at every evaluation.
+    **Graphs** (`method="exact"`): a formula or a list of them, a file of them (.formula, .txt), sympy expressions, an
+    ONNX file, a Keras file or model or a PyTorch module that is no plain feedforward net (a module with `inputs`, the
+    shape of one input without the batch axis, where its weights do not tell it: `inputs=(1, 28, 28)`), a function
+    written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only with a tolerance abs, min,
+    max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used again: "keep" (not at all),
+    "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs the fewest. Where ln and
+    powers get a positive argument is proved on the box, or else checked at every evaluation.
 
-    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), an ONNX or Keras file, one of a verification
-    tool (.nnet, .yml, .mat, text of POLAR), a PyTorch module or a scikit-learn MLP. `method="narrow"` is the paper's
-    construction, which uses registers again after they decayed: W = 3·max(W̃, d), D = 3·D̃, decay rates as small as
-    `bound="tight"` allows or as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for ReLU, two
-    segments a layer, all registers kept, or used again after they were cleaned (`free="clean"`) or decayed
+    **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), a file of ONNX, Keras or a verification tool
+    (.nnet, .yml, .mat, text of POLAR), a PyTorch module, a Keras model or a scikit-learn MLP. `method="narrow"` is the
+    paper's construction, which uses registers again after they decayed: W = 3·max(W̃, d), D = 3·D̃, decay rates as
+    small as `bound="tight"` allows or as the paper chooses them (`bound="paper"`). `method="wide"` is exact but for
+    ReLU, two segments a layer, all registers kept, or used again after they were cleaned (`free="clean"`) or decayed
     (`free="decay"`).
 
     **Functions** (Theorem 1): a Python function (with `derivatives`, if there are any), a table of derivatives, or what
@@ -72,6 +77,9 @@ def compile(
     unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs` says
     how many a single parameter holds. A Python function is called at as few points as will do, at most
     `max_calls` (20 000 unless given, no limit with `norm`).
+
+    `parameters` gives names in a formula values: {"a": 1.5, "b": "pi/4"}. Where a condition, as in if(x < 0, a, b),
+    changes on the box, the formula is smoothed within the tolerance, and its error measured, not promised.
     """
     if isinstance(source, Program):
         raise UsageError("this is a program already: call it, save it, or rescale_time for another horizon")
@@ -79,12 +87,12 @@ def compile(
         "order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives,
         "max_calls": max_calls,
     }  # fmt: skip
-    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method)))
+    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), parameters))
     box = domain(target, box)
     chosen = method or _method(target, smooth)
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
-        program = exact(as_graph(target), eps, free=free or "keep", box=box)
+        program = _exact(target, eps, free or "keep", box)
     elif isinstance(target, Network):
         _refuse(smooth, "a function", "the source is a network")
         program = feedforward(
@@ -106,6 +114,26 @@ def compile(
         made = interval(box, program.inputs)
         program = program.annotate(domain=Domain(made.low, made.high))
     return program if horizon is None else with_horizon(program, horizon)
+
+
+def _exact(target: Target, eps: float | None, free: str, box: ArrayLike | None) -> Program:
+    """Conditions of a formula are decided, or smoothed with a share of the tolerance and without a promise."""
+    ready = settled(target, interval(box, target.inputs), tolerance(eps))
+    if eps is None or ready.points is None:
+        return exact(as_graph(ready.target), eps, free=free, box=box)
+    program = exact(as_graph(ready.target), (1 - SHARE) * eps, free=free, box=box, smoothed=True)
+    assert isinstance(target, Function)
+    assert target.values is not None
+    assert program.origin is not None
+    largest = float(np.max(np.abs(program.flow(ready.points).outputs - target.values(ready.points))))
+    if not largest <= eps:
+        raise UsageError(
+            f"conditions of {target.name} cannot be smoothed so well, the flow is off by {largest:.2g}: ask for a "
+            "larger eps",
+            argument="eps",
+            value=eps,
+        )
+    return program.annotate(origin=replace(program.origin, eps=float(eps))).with_errors(seen=largest)
 
 
 def _method(target: Target, smooth: dict[str, Any]) -> str:

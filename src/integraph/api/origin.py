@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, function, kind_of, read
+from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, kind_of, read
+from integraph.frontends.formula.parser import parse
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
 from integraph.program.origin import EXACT, FORMULA, UNKNOWN
@@ -34,6 +35,7 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
         return remembered
     if kind_of(source) is not SourceKind.PYTHON:
         return read(source, options)
+    options.refuse(SourceKind.PYTHON.value, "parameters")
     if is_exact(program):
         inputs = program.inputs if options.inputs is None else options.inputs
         with suppress(SourceError, UsageError):  # what cannot be traced, or without jax, has values still
@@ -69,7 +71,7 @@ def recalled(program: Program) -> Function | None:
     if origin is None or origin.kind not in (FORMULA, UNKNOWN):
         return None
     try:
-        target = function(origin.source, variables=origin.variables or None)
+        target = parse(origin.source, origin.variables or None)  # a formula: never a path that a file names
     except (SourceError, UsageError):  # a file says anything; one of version 0.1 cuts long formulas, and names graphs
         return None
     return target if (target.inputs, target.outputs) == (program.inputs, program.outputs) else None

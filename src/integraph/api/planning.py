@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.bounds.sobolev.norm import Sobolev, derivative_bounds
+from integraph.constructions.graph.piecewise import settled
 from integraph.constructions.theorem1.planner import plan as plan_task
 from integraph.constructions.theorem1.plans import Plan
 from integraph.constructions.theorem1.task import task, with_surrogate
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import ReadOptions, Target, Variables, domain, function, read
+from integraph.frontends import Parameters, ReadOptions, Target, Variables, domain, function, read
 from integraph.frontends.python.callables import Derivative
 from integraph.numbers.intervals import Interval
 from integraph.program.box import interval
@@ -35,13 +36,14 @@ def plan(
     inputs: int | None = None,
     derivatives: Derivative | None = None,
     max_calls: int | None = None,
+    parameters: Parameters = None,
 ) -> Plan:
     """What Theorem 1 would build, by `compile` with the same arguments and this method, and what it considered: orders,
     cells, W, D, terms, memory.
 
     Nothing of that size is allocated. Print it to see the table. A Python function is called as often as by `compile`.
     """
-    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
+    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box, parameters=parameters))
     asked = task(target, cube, eps, method=method, order=order, width=width, gamma=gamma, norm=norm)
     with call_limit(target, max_calls):
         return plan_task(with_surrogate(asked))
@@ -70,6 +72,7 @@ def sobolev_norm(
     variables: Variables = None,
     inputs: int | None = None,
     derivatives: Derivative | None = None,
+    parameters: Parameters = None,
 ) -> Sobolev:
     """Bounds of sup |f^(α)| over the box for all |α| ≤ n, from below and from above; `.norm` is that of W^{n,∞}.
 
@@ -78,7 +81,7 @@ def sobolev_norm(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= 40:
         raise UsageError("the order of a Sobolev norm is an integer from 0 to 40", argument="n", value=n)
-    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box))
+    target, cube = on_box(source, ReadOptions(variables, inputs, derivatives, box, parameters=parameters))
     bounds = derivative_bounds(target, int(n), cube.low, cube.high)
     if target.expression is not None and not np.isfinite(bounds.upper).all():
         why = bounds.why or "larger than float64 holds"
@@ -95,5 +98,7 @@ def as_function(target: Target, box: ArrayLike | None) -> tuple[Function, Interv
     """What Theorem 1 takes: a function on a box; a network has values, and is one too."""
     cube = interval(domain(target, box), target.inputs)
     if isinstance(target, Function):
-        return metered(target), cube
+        ready = settled(target, cube, None).target
+        assert isinstance(ready, Function)
+        return metered(ready), cube
     return function(target, inputs=target.inputs, box=(cube.low, cube.high)), cube

@@ -19,7 +19,7 @@ from integraph.certify.statement import assumptions, digests, problem
 from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
 from integraph.program.notebook import table
-from integraph.program.summary import above, named_box
+from integraph.program.summary import above, inputs_in
 from integraph.targets import Function, Network
 from integraph.text import counted
 
@@ -56,6 +56,7 @@ class Proof:
     reason: str
     stopped: Stop
     certificate: Certificate | None = field(repr=False, default=None)
+    names: tuple[str, ...] = ()  # of the inputs of a formula
 
     @property
     def proven(self) -> float:
@@ -69,9 +70,10 @@ class Proof:
 
     def _rows(self) -> list[tuple[str, str]]:
         low, high = np.array(self.box.low), np.array(self.box.high)
+        remarks = filter(None, (self.reason, self._beside_promise()))
         rows = [
-            ("status", self.status + (f": {self.reason}" if self.reason else "")),
-            ("box", f"x in {named_box(low, high)}"),
+            ("status", ": ".join(filter(None, (self.status, "; ".join(remarks))))),
+            ("box", inputs_in(low, high, self.names)),
             ("asked", self._asked()),
             ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
             ("proven", f"≤ {above(self.upper)}" if math.isfinite(self.upper) else "nothing"),
@@ -81,6 +83,13 @@ class Proof:
             work = f"{counted(self.boxes, 'box')}, {self.precision} bits, {self.seconds:.2g} s"
             rows += [("work", work), *(("assumed", text) for text in self.assumed)]
         return rows
+
+    def _beside_promise(self) -> str:
+        """Which number is proved, where it is not the promise: both stand below."""
+        if self.status != "proved" or self.eps is None or self.promised is None or self.upper <= self.promised:
+            return ""
+        asked = f"the error is at most {above(self.eps)}, which was asked for"
+        return f"{asked}; the smaller number that is promised, {above(self.promised)}, is not proved by this"
 
     def _asked(self) -> str:
         parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]
@@ -119,10 +128,28 @@ def prove(
 ) -> Proof:
     """Bound the difference, and search for the largest one, at `starts` first. Ctrl-C keeps what has been proved."""
     granted, begun = assumptions(program, target), clock.now()
+    names = target.variables if isinstance(target, Function) else ()
 
     def nothing(stopped: Stop, reason: str = "") -> Proof:
         said = reason or stopped.message
-        return Proof("unknown", box, eps, gap, math.inf, 0.0, None, promised, None, 0, 0, 0.0, granted, said, stopped)
+        return Proof(
+            "unknown",
+            box,
+            eps,
+            gap,
+            math.inf,
+            0.0,
+            None,
+            promised,
+            None,
+            0,
+            0,
+            0.0,
+            granted,
+            said,
+            stopped,
+            names=names,
+        )
 
     try:
         with clock.deadline(LOOKING * work.seconds):
@@ -150,6 +177,7 @@ def prove(
     return Proof(
         certificate.status, box, eps, gap, upper, lower, point, promised, lower, result.boxes, result.bits,
         clock.now() - begun, granted, reason, result.stopped, certificate if upper < math.inf or lower > 0 else None,
+        names,
     )  # fmt: skip
 
 

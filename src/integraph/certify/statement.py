@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from integraph.bounds.conditions import conditions, decided
 from integraph.certify.formula.difference import FormulaDifference
 from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.problem import Box, Problem, Unprovable
@@ -30,7 +31,10 @@ def problem(program: Program, target: Network | Function, box: Box) -> Problem:
     if target.expression is None:
         kind = "a table" if target.table is not None else "a Python function"
         raise Unprovable(f"{target.name} is {kind}, which is known only at points: give a formula")
-    return _of_formula(program, target.expression, box)
+    expression = decided(target.expression, np.array(box.low), np.array(box.high))
+    if conditions(expression):
+        raise Unprovable("a condition of the formula changes on the box, and is smoothed: prove parts of the box")
+    return _of_formula(program, expression, box)
 
 
 def _of_formula(program: Program, expression: Expression, box: Box) -> Problem:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from integraph.cli.namesakes import refuse_python_file
-from integraph.cli.paths import NETWORKS, PROGRAM, is_program, refuse_pipe
+from integraph.cli.paths import FORMULAS, NETWORKS, PROGRAM, is_program, refuse_pipe
 from integraph.cli.terminal import waiting
 from integraph.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
-    from integraph.frontends import Target
+    from integraph.frontends import Inputs, Target
     from integraph.numbers.intervals import Interval
 
 
@@ -29,7 +29,7 @@ def source_of(text: str) -> Any:
     text = text.strip()
     if not text:
         raise UsageError("SOURCE is empty: give a formula, the file of a network, or module:callable")
-    if Path(text).suffix.lower() in (*NETWORKS, *PROGRAM.suffixes):  # anything else may be a formula as well
+    if Path(text).suffix.lower() in (*NETWORKS, *FORMULAS, *PROGRAM.suffixes):  # anything else may be a formula as well
         refuse_pipe(Path(text))
     if is_program(Path(text)):
         raise UsageError(f"{text} is a program already: integraph info {text} shows it")
@@ -40,12 +40,22 @@ def source_of(text: str) -> Any:
     return _imported(*match.groups())
 
 
-def read_source(text: str, method: str | None, box: str | None, variables: str | None, inputs: int | None) -> Target:
+def read_source(
+    text: str,
+    method: str | None,
+    box: str | None,
+    variables: str | None,
+    inputs: str | None,
+    parameters: list[str] | None,
+) -> Target:
     """The source that a text names, read as this method needs it."""
     from integraph.api.compiler import NEEDS
     from integraph.frontends import ReadOptions, read
 
-    options = ReadOptions(names_of(variables), inputs, box=box_of(box), into=NEEDS.get(method))
+    values = values_of(parameters)
+    options = ReadOptions(
+        names_of(variables), inputs_of(inputs), box=box_of(box), into=NEEDS.get(method), parameters=values
+    )
     return read(source_of(text), options)
 
 
@@ -107,25 +117,60 @@ def names_of(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
+def inputs_of(text: str | None) -> Inputs:
+    """'3', '1,28,28' or '16,32;8,32' as what `inputs=` takes."""
+    if text is None:
+        return None
+    try:
+        shapes = [tuple(int(n) for n in part.split(",")) for part in text.strip().rstrip(";").split(";")]
+    except ValueError:
+        raise UsageError(
+            f"--inputs {text!r} is not a number of inputs: write 3, a shape as 1,28,28, or shapes as '16,32;8,32'"
+        ) from None
+    if ";" in text:
+        return shapes
+    return shapes[0] if len(shapes[0]) > 1 else shapes[0][0]
+
+
+def values_of(words: list[str] | None) -> dict[str, str] | None:
+    """Words such as 'a=1.5' as what `parameters=` takes."""
+    values: dict[str, str] = {}
+    for word in words or ():
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not (name and equals and value):
+            raise UsageError(f"--set {word!r}: write a name and its value, as in --set a=1.5")
+        if name in values:
+            raise UsageError(f"--set {word!r}: {name} has the value {values[name]} already, set it once")
+        values[name] = value
+    return values or None
+
+
 def beside(
-    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
+    program: Program,
+    source: str | None,
+    box: str | None,
+    variables: str | None,
+    inputs: str | None,
+    parameters: list[str] | None,
 ) -> tuple[Target, str]:
     """The source, and where it comes from in words; without one the formula that the program was compiled from."""
     from integraph.api.origin import target_of
     from integraph.frontends import ReadOptions
     from integraph.targets import Function
 
-    check_source(source, variables, inputs)
+    check_source(source, variables, inputs, parameters)
     given = None if source is None else source_of(source)
-    target = target_of(program, given, ReadOptions(names_of(variables), inputs, box=box_of(box)))
+    options = ReadOptions(names_of(variables), inputs_of(inputs), box=box_of(box), parameters=values_of(parameters))
+    target = target_of(program, given, options)
     if source is None and isinstance(target, Function):
         return target, f"{target.name}, which the program names"
     return target, str(source)
 
 
-def check_source(source: str | None, variables: str | None, inputs: int | None) -> None:
+def check_source(source: str | None, variables: str | None, inputs: str | None, parameters: list[str] | None) -> None:
     """Options that say how a source is read need one."""
-    for name, value in (("variables", variables), ("inputs", inputs)):
+    given = (("variables", variables), ("inputs", inputs), ("set", " ".join(parameters or ()) or None))
+    for name, value in given:
         if source is None and value is not None:
             raise UsageError(
                 f"--{name} {value} says how to read SOURCE, but there is none: give a SOURCE, or leave this out"

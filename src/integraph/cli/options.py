@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 SOURCE = (
-    'What to compile: a formula ("sin(3*x)*exp(-y)"), an .onnx, .keras, .h5, .nnet, .yml or .mat file, or module:name, '
+    'What to compile: a formula ("sin(3*x)*exp(-y)"), a .formula or .txt file with a formula on each line, an .onnx, '
+    ".keras, .h5, .nnet, .yml or .mat file, or module:name, "
     "a Python function, a torch module or an estimator in a module that can be imported from here (its code runs)."
 )
 TABLE = (
@@ -91,7 +92,20 @@ Free = Annotated[
 Variables = Annotated[
     str | None, typer.Option(help="Inputs of a formula, in order: x,y. Default: sorted by name.", metavar="NAMES")
 ]
-Inputs = Annotated[int | None, typer.Option(help="Number of inputs of a Python function, if it cannot be inferred.")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Value of a parameter of a formula: a=1.5 or a=pi/4. Repeat it for others.", metavar="NAME=VALUE"
+    ),
+]
+Inputs = Annotated[
+    str | None,
+    typer.Option(
+        help="Number of inputs of a Python function, if it cannot be inferred; of a torch module also the shape of one "
+        "input without the batch axis: 1,28,28, or the shapes of several: '16,32;8,32'.",
+        metavar="N",
+    ),
+]
 MaxCalls = Annotated[
     int | None,
     typer.Option(help="At how many points a Python function may be called. Default: 20000.", metavar="NUMBER"),

@@ -11,6 +11,7 @@ import functools
 import inspect
 import json
 import math
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,8 @@ GOOD, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
 MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, None)
 # what typer's parser raises: it has no name that lasts
 ParserError = cast(type[Exception], typer.BadParameter.__mro__[1])
+
+FILE = re.compile(r"\.[A-Za-z]+$")  # how a text ends that names a file, and no formula
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -61,25 +64,60 @@ class Untyped:
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]  # type: ignore[misc]
 
 
+INSTEAD = {  # what other tools call it, and what to type here
+    "run": "integraph eval FILE POINTS",
+    "plot": "integraph report FILE --figures FOLDER, or integraph trace FILE -o PICTURE.png",
+    "prove": "integraph certify FILE",
+    "verify": "integraph certify FILE",
+    "show": "integraph describe FILE",
+    "export": "integraph describe FILE for the equations; Program.stream() in Python for the terms",
+    "help": "integraph --help",
+}
+
+
 class Group(Untyped, TyperGroup):
-    """The command itself."""
+    """The command itself, which knows what other tools call things."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except ParserError as error:
+            if args[0] in INSTEAD:
+                error.message = f"There is no command {args[0]!r}: type {INSTEAD[args[0]]}"  # type: ignore[attr-defined]
+            raise
 
 
 class Command(Untyped, TyperCommand):
-    """A command whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option."""
+    """A command whose arguments may begin with a minus sign: -0.3 is a number, -cos(x) a formula, and -o an option,
+    also in -oFILE where the file has a suffix: -omega is a formula."""
+
+    bare: Mapping[str, str] = {}  # options whose value may be left out, and what it is then
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
         end = args.index("--") if "--" in args else len(args)
-        # a space before it says to the parser that this is no option, and nothing to whoever reads numbers or formulas
-        meant = [f" {arg}" if arg[:1] == "-" != arg[1:2] and arg not in known | {"-"} else arg for arg in args[:end]]
-        return super().parse_args(ctx, meant + args[end:])
+        meant: list[str] = []
+        for arg, following in zip(args[:end], [*args[1:end], "-"], strict=False):
+            if arg[:1] != "-" or arg[1:2] == "-" or arg in known | {"-"}:
+                meant.append(arg)
+            elif arg[:2] in known and FILE.search(arg):
+                meant += [arg[:2], arg[2:]]
+            else:  # a space says to the parser that this is no option, and nothing to readers of numbers and formulas
+                meant.append(f" {arg}")
+            if arg in self.bare and following[:1] == "-":
+                meant.append(self.bare[arg])
+        try:
+            return super().parse_args(ctx, meant + args[end:])
+        except ParserError as error:
+            for name, value in ((arg[1:3], arg[3:]) for arg in meant if arg[:1] == " " and arg[1:3] in known):
+                error.message += f" Is {name}{value} a formula, or do you mean {name} {value}?"  # type: ignore[attr-defined]
+            raise
 
 
 def command(
-    app: typer.Typer, panel: str, name: str | None = None
+    app: typer.Typer, panel: str, name: str | None = None, bare: Mapping[str, str] | None = None
 ) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """A command with `--json` and `--debug`; its answer is printed, its errors are explained."""
+    """A command with `--json` and `--debug`; its answer is printed, its errors are explained. `bare`: see `Command`."""
 
     def register(function: Callable[..., Answer]) -> Callable[..., Answer]:
         options = option_names(function)
@@ -98,7 +136,8 @@ def command(
         typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
-        app.command(name, cls=Command, rich_help_panel=panel)(run)
+        own_class = type("Command", (Command,), {"bare": bare or {}})
+        app.command(name, cls=own_class, rich_help_panel=panel)(run)
         return function
 
     return register

@@ -32,8 +32,10 @@ class FileKind:
 PROGRAM = FileKind("a program", (".integraph", ".safetensors"), b'{"__metadata__":{"format":"integraph program"', 8)
 PROOF = FileKind("a proof", (".json",), b'{"format":"integraph certificate"')
 PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
+PICTURE = FileKind("a picture", (".png", ".svg", ".pdf"))
 TABLE = FileKind("a table", (".csv", ".npy"))
 NETWORKS = (".onnx", ".keras", ".h5", ".hdf5", ".nnet", ".yml", ".yaml", ".mat")
+FORMULAS = (".formula", ".txt")
 START = 1024  # bytes of a file by which it is known
 
 

@@ -16,6 +16,7 @@ from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats, numbers
 from integraph.targets import Layer, Network, merge
 from integraph.targets.affine_maps import Map
+from integraph.text import counted
 
 TINY = 2.0**-960  # products below could lose bits
 FULL = 1 << 26  # entries of all elementwise maps that have to be stored as layers of their own, full matrices
@@ -184,6 +185,6 @@ def network(steps: Sequence[Step], inputs: int, source: str, notes: Sequence[str
             (step.units, step.units) if isinstance(step, ActivationLayer) else (step[0].shape[-1], len(step[0]))
         )
         if takes != width:
-            raise SourceError(f"a layer takes {takes} values, but {width} come in: they must agree")
+            raise SourceError(f"a layer takes {counted(takes, 'value')}, but {width} come in: they must agree")
         width = gives
     return Network(tuple(layers(steps, inputs)), source, tuple(dict.fromkeys(notes)))

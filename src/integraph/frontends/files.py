@@ -13,6 +13,7 @@ from integraph.errors import FileError, IntegraphError
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
 ONNX = ".onnx"
 KERAS = (".keras", ".h5", ".hdf5")
+FORMULAS, TEXT = ".formula", ".txt"
 VERIFICATION = (".nnet", ".yml", ".yaml", ".mat")
 POLAR = re.compile(rb"\d+\s*\n\d+\s*\n\d+\s*\n")  # how a text of POLAR begins, under whatever name
 TORCH = "torch.load(path, weights_only=False), and pass the module; a state_dict goes into one with load_state_dict"
@@ -33,7 +34,7 @@ def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
     if suffix in PICKLES:
         raise FileError(
             f"{path.name} can run code when it is opened (pickle), so it is never opened here: if you trust "
-            f"it, load it yourself with {PICKLES[suffix]}"
+            f"it, load it yourself with {PICKLES[suffix]}; the command takes it as module:name, from a module that does"
         )
     if suffix in TENSORFLOW:
         raise FileError(
@@ -44,6 +45,17 @@ def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
     if start.startswith(LFS):
         raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
     return path, start
+
+
+def is_formula_file(source: str | os.PathLike[str]) -> bool:
+    """Whether a path names formulas: by its suffix, or as a text that is none of POLAR."""
+    suffix = Path(source).suffix.lower()
+    if suffix != TEXT:
+        return suffix == FORMULAS
+    try:
+        return not POLAR.match(_start(Path(source)))
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -68,7 +80,7 @@ def unknown_file(path: Path, start: bytes) -> FileError:
     """For a file that is of no known kind."""
     return FileError(
         f"{path.name} is not a known kind of file (it starts with {start[:8]!r}): give .onnx, .keras, .h5, .hdf5, "
-        ".nnet, .yml, .mat, or a text of POLAR, which begins with three lines of one whole number each"
+        ".nnet, .yml, .mat, .formula, or a text of POLAR, which begins with three lines of one whole number each"
     )
 
 

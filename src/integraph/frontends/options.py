@@ -9,34 +9,39 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
+from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.python.callables import Derivative
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
 Target = Network | Graph | Function
 Variables = str | Sequence[object] | None
-Inputs = int | Sequence[tuple[int, ...]] | None
+Inputs = int | Sequence[int] | Sequence[Sequence[int]] | None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`variables` names the inputs in order. `inputs` is how many numbers a single parameter holds, or, for a function
-    that jax traces, the shapes of all arguments. `derivatives` is what is known of f^(α). A Python function is tried on
-    the `box`. `into` is what the caller needs of a source that can be read as more than one thing: an ONNX file is a
-    network where it is one, else a graph, and a Python function is a function unless it is traced into a graph."""
+    """`variables` names the inputs in order. `parameters` gives names in a formula values. `inputs` is how many numbers
+    a single parameter holds, or, for a function that jax traces, the shapes of all arguments; for a torch module how
+    many numbers it takes, the shape of one input without the batch axis, or the shapes of all. `derivatives` is what is
+    known of f^(α). A Python function is tried on the `box`. `into` is what the caller needs of a source that can be
+    read as more than one thing: an ONNX file, a Keras model or a torch module is a network where it is one, else a
+    graph, and a Python function is a function unless it is traced into a graph."""
 
     variables: Variables = None
     inputs: Inputs = None
     derivatives: Derivative | None = None
     box: ArrayLike | None = None
     into: type[Network] | type[Graph] | None = None
+    parameters: Parameters = None
 
     def refuse(self, kind: str, *names: str) -> None:
         """A UsageError for any of these options that is given: sources of this kind have no use for it."""
         for name in names:
             value: Any = getattr(self, name)
             if value is not None:
-                said = f"this is for a function, and the source is {kind}: leave it out"
+                whose = "a formula as text" if name == "parameters" else "a function"
+                said = f"this is for {whose}, and the source is {kind}: leave it out"
                 raise UsageError(said, argument=name, value=value)
 
     @property
@@ -44,7 +49,7 @@ class ReadOptions:
         """How many inputs there are, where shapes of arguments have no meaning."""
         if self.inputs is not None and not isinstance(self.inputs, int):
             raise UsageError(
-                "shapes of arguments are for method='exact' of a Python function; else say how many",
+                "shapes of arguments are for torch modules and method='exact' of a Python function; else say how many",
                 argument="inputs",
                 value=self.inputs,
             )

@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
 from integraph.frontends import files
-from integraph.frontends.formula import parser, sympy_tree
+from integraph.frontends.formula import formula_file, parser, sympy_tree
+from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.input_names import names
-from integraph.frontends.options import DEFAULTS, ReadOptions, Target, Variables
+from integraph.frontends.options import DEFAULTS, Inputs, ReadOptions, Target, Variables
 from integraph.frontends.python import callables, polynomials, table
 from integraph.numbers.arrays import Floats, numbers
 from integraph.program.box import count_sides, interval
@@ -28,14 +29,14 @@ from integraph.targets.graph import Graph
 
 NETWORKS = (
     "a Network, a list of (A, b, activation), a path to an .onnx, .keras, .h5, .nnet, .yml or .mat file or a text of "
-    "POLAR, an onnx.ModelProto, a torch.nn.Module or a fitted scikit-learn MLPRegressor or MLPClassifier"
+    "POLAR, an onnx.ModelProto, a torch.nn.Module, a Keras model or a fitted scikit-learn MLPRegressor or MLPClassifier"
 )
 FUNCTIONS = (
-    "a formula or a list of formulas, a sympy expression or a list or matrix of them, a polynomial of numpy, a Python "
-    "function, "
-    "a table {α: array} of derivatives, or a Function"
+    "a formula or a list of formulas, a path to a .formula or .txt file of them, a sympy expression or a list or "
+    "matrix of them, a polynomial of numpy, a Python function, a table {α: array} of derivatives, or a Function"
 )
 ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
+KERAS = ("Layer", "Model")
 FILE = r"\.[A-Za-z]\w*$|^\.{0,2}/"  # how a path ends or begins and a formula does not
 
 
@@ -55,6 +56,8 @@ def kind_of(source: Any) -> SourceKind:
         return SourceKind.GRAPH
     if _is(source, *ONNX) or (isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == files.ONNX):
         return SourceKind.ONNX
+    if _is_formula_file(source):
+        return SourceKind.FORMULA
     if _is_network(source):
         return SourceKind.NETWORK
     return SourceKind.PYTHON if _is_python(source) else SourceKind.FORMULA
@@ -66,23 +69,33 @@ def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
     if kind is SourceKind.PYTHON:
         return _traced(source, options) if options.into is Graph else _tried(source, options)
     if kind is SourceKind.FORMULA:
-        return function(source, variables=options.variables, inputs=options.count, derivatives=options.derivatives)
-    sized = _is(source, *TORCH)
-    options.refuse(kind.value, "variables", "derivatives", *(() if sized else ("inputs",)))
+        return function(
+            source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
+            parameters=options.parameters,
+        )  # fmt: skip
+    sized = _is_torch(source)
+    options.refuse(kind.value, "variables", "parameters", "derivatives", *(() if sized else ("inputs",)))
     if kind is SourceKind.GRAPH:
         assert isinstance(source, Graph)
         return source
     if kind is SourceKind.ONNX and options.into is not Network:
         return _onnx_target(source, options.into)
-    return network(source, options.count)
+    if sized and options.into is not Network:
+        return _torch_target(source, options)
+    if options.into is not Network and _is_keras(source):
+        from integraph.frontends import keras
+
+        return keras.read_either(source)
+    return network(source, options.inputs)
 
 
-def network(source: Any, inputs: int | None = None) -> Network:
+def network(source: Any, inputs: Inputs = None) -> Network:
     """The network in a file, a module, an estimator or a list of (A, b, activation).
 
-    `inputs` is how many numbers a torch module takes, where its layers do not tell.
+    `inputs` is how many numbers a torch module takes, or the shape of one input without the batch axis, where its
+    layers do not tell.
     """
-    if inputs is not None and not _is(source, *TORCH):
+    if inputs is not None and not _is_torch(source):
         raise UsageError(
             f"only torch modules need it, a {type(source).__name__} states it: leave it out",
             argument="inputs",
@@ -111,18 +124,21 @@ def function(
     inputs: int | None = None,
     derivatives: callables.Derivative | None = None,
     box: tuple[ArrayLike, ArrayLike] | None = None,
+    parameters: Parameters = None,
 ) -> Function:
-    """The function in a formula, a sympy expression, a Python function or a table.
+    """The function in a formula, a file of formulas, a sympy expression, a Python function or a table.
 
-    `variables` names the inputs in order. `inputs`, `derivatives` and `box` are for Python functions: how many inputs a
-    single parameter holds, what is known of f^(α), and where f is tried (by default on the unit cube).
+    `variables` names the inputs in order. `parameters` gives names in a formula values, as {"a": 1.5}. `inputs`,
+    `derivatives` and `box` are for Python functions: how many inputs a single parameter holds, what is known of f^(α),
+    and where f is tried (by default on the unit cube).
     """
     if _is_python(source):
+        ReadOptions(parameters=parameters).refuse(SourceKind.PYTHON.value, "parameters")
         low, high = (None, None) if box is None else _box(*box)
         return callables.read(source, low, high, inputs=inputs, variables=variables, derivatives=derivatives)
     if derivatives is not None:
         raise UsageError(f"derivatives are for Python functions: a {type(source).__name__} has its own")
-    target = _formula(source, variables)
+    target = _formula(source, variables, parameters)
     if inputs is not None and inputs != target.inputs:
         raise UsageError(
             f"the source is the {target!r}: name all inputs in `variables`", argument="inputs", value=inputs
@@ -130,7 +146,13 @@ def function(
     return target
 
 
-def _formula(source: Any, variables: Variables) -> Function:
+def _formula(source: Any, variables: Variables, parameters: Parameters) -> Function:
+    if _is_formula_file(source):
+        return formula_file.read(files.model_file(source)[0], variables, parameters)
+    parts = list(source) if isinstance(source, list | tuple | np.ndarray) else [source]
+    if parts and all(isinstance(part, str) for part in parts):
+        return parser.parse(source if isinstance(source, str) else parts, variables, parameters)
+    ReadOptions(parameters=parameters).refuse(f"a {type(source).__name__}", "parameters")
     if isinstance(source, Function):
         if variables is not None:
             raise UsageError(f"a Function names its inputs itself, {', '.join(source.variables)}: leave variables out")
@@ -139,11 +161,10 @@ def _formula(source: Any, variables: Variables) -> Function:
         return table.read_table(source, variables)
     if polynomials.is_polynomial(source):
         return polynomials.read(source, variables)
-    parts = list(source) if isinstance(source, list | tuple | np.ndarray) else [source]
     if any(map(sympy_tree.is_sympy, parts)):
         return sympy_tree.read(source, variables)
-    if parts and all(isinstance(part, str) for part in parts):
-        return parser.parse(source if isinstance(source, str) else parts, variables)
+    if isinstance(source, Graph):
+        raise UsageError("Theorem 1 compiles formulas and functions, and this is a graph: leave the method out")
     raise UsageError(f"cannot read a function from {type(source).__name__}: accepted are {FUNCTIONS}")
 
 
@@ -157,14 +178,14 @@ def _tried(source: Any, options: ReadOptions) -> Function:
     cube = interval(options.box, callables.inputs_of(source, sizes)[0])
     return function(
         source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
-        box=(cube.low, cube.high),
+        box=(cube.low, cube.high), parameters=options.parameters,
     )  # fmt: skip
 
 
 def _traced(source: Any, options: ReadOptions) -> Graph:
     from integraph.frontends import jax
 
-    options.refuse("traced by jax", "variables", "derivatives")
+    options.refuse("traced by jax", "variables", "parameters", "derivatives")
     if options.inputs is None:
         raise UsageError(
             f"{getattr(source, '__name__', type(source).__name__)} is a Python function, which method='exact' traces "
@@ -179,6 +200,12 @@ def _onnx_target(source: Any, into: type[Network] | type[Graph] | None) -> Netwo
 
     given = files.model_file(source)[0] if isinstance(source, str | os.PathLike) else source
     return onnx.read_graph(given) if into is Graph else onnx.read_either(given)
+
+
+def _torch_target(module: Any, options: ReadOptions) -> Network | Graph:
+    from integraph.frontends import torch
+
+    return (torch.read_graph if options.into is Graph else torch.read_either)(module, options.inputs)
 
 
 def _box(low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
@@ -200,10 +227,26 @@ def _is_network(source: Any) -> bool:
     return isinstance(source, Network | os.PathLike) or any(_is(source, *kind[:2]) for kind in OBJECTS)
 
 
+def _is_formula_file(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike) and files.is_formula_file(source)
+
+
 def _is_python(source: Any) -> bool:
     """Whether a source is a Python function, and nothing that knows its own formula."""
     formula_like = sympy_tree.is_sympy(source) or polynomials.is_polynomial(source)
     return callable(source) and not formula_like and not isinstance(source, type)
+
+
+def _is_torch(source: Any) -> bool:
+    """Whether a source is a torch module; a Keras model on the torch backend is one too, and is not meant."""
+    return _is(source, *TORCH) and not _is_keras(source)
+
+
+def _is_keras(source: Any) -> bool:
+    """Whether a source is a Keras model, or a path to the file of one."""
+    if isinstance(source, str | os.PathLike):
+        return files.is_keras(*files.model_file(source))
+    return any(_is(source, package, KERAS) for package in ("keras", "tf_keras"))
 
 
 def _is(source: Any, package: str, classes: tuple[str, ...]) -> bool:
@@ -233,7 +276,7 @@ def _onnx(source: Any) -> Network:
     return onnx.read(source)
 
 
-def _torch(module: Any, inputs: int | None = None) -> Network:
+def _torch(module: Any, inputs: Inputs = None) -> Network:
     from integraph.frontends import torch
 
     return torch.read(module, inputs)
@@ -246,13 +289,15 @@ def _sklearn(estimator: Any) -> Network:
 
 
 def _keras(model: Any) -> Network:
-    raise UsageError(f"a Keras {type(model).__name__} in memory is not read: model.save('net.keras') and pass the path")
+    from integraph.frontends import keras
+
+    return keras.read(model)
 
 
 OBJECTS: tuple[tuple[str, tuple[str, ...], Callable[..., Network]], ...] = (
     # a Keras model on the torch backend is a torch.nn.Module too, so it comes first
-    ("keras", ("Layer", "Model"), _keras),
-    ("tf_keras", ("Layer", "Model"), _keras),
+    ("keras", KERAS, _keras),
+    ("tf_keras", KERAS, _keras),
     (*ONNX, _onnx),
     (*TORCH, _torch),
     ("sklearn", ("BaseEstimator",), _sklearn),

@@ -19,12 +19,13 @@ from integraph.errors import SourceError
 from integraph.frontends import activation_patterns
 from integraph.frontends.activation_patterns import ActivationForm, ElementwiseValue
 from integraph.frontends.chain import ActivationLayer, layers, times
-from integraph.numbers.arrays import Floats, numbers
+from integraph.numbers.arrays import Floats, Indices, numbers
 from integraph.targets import Network
 from integraph.targets.affine_maps import Map
 
 BUDGET = 1 << 28  # numbers that may be held while a graph is read
 MOST = 1 << 20  # inputs of a network
+LARGEST = 50_000_000  # entries of a matrix of zeros and ones that puts features into another order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +105,12 @@ class Tracer(TraceBudget):
         anchor = _anchor(x, A, np.broadcast_to(bias.ravel(), (len(A),)))
         return TracedValue(anchor, activation_patterns.argument(len(A)), (*lead, len(A)), where)
 
+    def scale(self, x: TracedValue, factor: Any, shift: Any, where: str) -> TracedValue:
+        """factor·x + shift, each feature alone, as one map: it joins its neighbours where that is exact."""
+        A, b = (self._with_constant(x, _finite(c, "constants", where), where)[1] for c in (factor, shift))
+        self.spend(2 * x.features, where)
+        return replace(x, anchor=_anchor(x, A, b), value=activation_patterns.argument(x.features), where=where)
+
     def add(self, a: Operand, b: Operand, where: str) -> TracedValue:
         if isinstance(a, TracedValue) and isinstance(b, TracedValue):
             a, b = self._together(a, b, where)
@@ -172,19 +179,21 @@ class Tracer(TraceBudget):
             )
         return replace(a, shape=tuple(wanted), where=where)
 
-    def transpose(self, a: TracedValue, perm: Sequence[int], where: str) -> TracedValue:
-        """Axes in another order. If that changes the order of the features it is a matrix, 0 and 1, exact."""
-        order = [int(n) for n in perm]
-        if sorted(order) != list(range(len(a.shape))):
-            raise SourceError(f"{where} permutes axes by {order}, the tensor has shape {a.shape}")
-        shape = tuple(a.shape[n] for n in order)
-        index = np.arange(a.features).reshape(a.shape).transpose(order).ravel()
-        if (index[1:] > index[:-1]).all():
-            return replace(a, shape=shape, where=where)
-        self.spend(a.features**2, where)
-        matrix = np.zeros((a.features, a.features))
-        matrix[np.arange(a.features), index] = 1.0
-        return replace(self.dense(a, matrix, None, where), shape=shape)
+    def arrange(self, a: TracedValue, order: Indices, where: str) -> TracedValue:
+        """The features with these numbers, in the shape of `order`. If that changes more than the shape it is a matrix
+        of 0 and 1, exact."""
+        numbers = order.ravel()
+        if np.array_equal(numbers, np.arange(a.features)):
+            return replace(a, shape=order.shape, where=where)
+        if numbers.size * a.features > LARGEST:
+            raise SourceError(
+                f"{where} takes {numbers.size} of {a.features} features in another order: as a matrix that is more "
+                f"than {LARGEST} entries; arrange the weights instead"
+            )
+        self.spend(numbers.size * a.features, where)
+        matrix = np.zeros((numbers.size, a.features))
+        matrix[np.arange(numbers.size), numbers] = 1.0
+        return replace(self.dense(a, matrix, None, where), shape=order.shape)
 
     def network(self, output: TracedValue) -> Network:
         """The layers from the input to that value."""
@@ -225,7 +234,7 @@ class Tracer(TraceBudget):
         if a.anchor is not b.anchor:
             raise SourceError(
                 f"{where} combines two computed tensors, from {a.where} and {b.where}: residual connections and gates "
-                "are not part of a feedforward net"
+                "are not part of a feedforward net, but of a graph: compile it with method='exact'"
             )
         shape = broadcast(a.shape, b.shape, where)
         if math.prod(shape) != a.features:

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.numbers.ball_functions import FUNCTIONS, fractional_power, integer_power, maximum, minimum, sech2
-from integraph.numbers.balls import Ball, of_fraction, quiet, reciprocal
+from integraph.numbers.balls import Ball, hull, of_fraction, quiet, reciprocal
 from integraph.numbers.power_series import Series, assign_rows, convolved, degrees, pairs, square, theta
 from integraph.numbers.roundoff import U
 
@@ -170,6 +170,19 @@ def minimum_of(u: Series, v: Series) -> Series:
 
 def maximum_of(u: Series, v: Series) -> Series:
     return _chosen(u, v, (u - v).value, maximum(u.value, v.value))
+
+
+def condition(g: Series, u: Series, v: Series) -> Series:
+    """u where g < 0, v where it is not; where both are possible the value alone is known."""
+    low, high = g.value.ends
+    lows, highs = zip(u.value.ends, v.value.ends, strict=True)
+    either = hull(np.minimum(*lows), np.maximum(*highs))
+    one, other = (high < 0), (low >= 0)
+    mid, rad = (
+        np.where(one, a, np.where(other, b, c))
+        for a, b, c in zip(*((x.mid, x.rad) for x in (u.value, v.value, either)), strict=True)
+    )
+    return _chosen(v, u, g.value, Ball(mid, rad))
 
 
 RECURRENCES: dict[str, Callable[[Series], Series]] = {

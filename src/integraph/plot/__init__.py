@@ -2,8 +2,8 @@
 
 Each picture is a function in a file of its own, from a `Subject` to a `Picture`, or to the reason why there is none.
 
-Read `subject` and `picture`; the pictures `error`, `layers`, `trajectory`, `sparsity`, `rates`, `trade_off`,
-`partition` with `places` and `labels`; and `matplotlib_renderer` with `axes`.
+Read `subject` and `picture`; the pictures `error`, `layers`, `trajectory`, `sparsity`, `rates`, `trade_off` with
+`frontier`, `partition` with `places` and `labels`; and `matplotlib_renderer` with `axes` and `colours`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.errors import UsageError
 from integraph.plot.error import error
 from integraph.plot.layers import layers
+from integraph.plot.partition import figure as partition_figure
 from integraph.plot.partition import partition
 from integraph.plot.picture import Picture
 from integraph.plot.rates import rates
@@ -59,31 +61,52 @@ def pictures(subject: Subject, progress: Callable[[str], None] | None = None) ->
 
 
 def plot(
-    program: Program,
+    program: Program | str,
     what: str = "trajectory",
     path: str | os.PathLike[str] | None = None,
     *,
     source: Any = None,
     x: ArrayLike | None = None,
     box: ArrayLike | None = None,
+    N: int | None = None,
+    c: float | None = None,
 ) -> Figure:
     """One picture as a matplotlib figure, and as a PNG, SVG or PDF file if there is a path.
 
-    `source` is what was compiled; a program of a formula knows it. `x` is the input of a trajectory."""
+    `source` is what was compiled; a program of a formula knows it. `x` is the input of a trajectory. The partition of
+    unity of Lemma 4 needs no program: `plot("partition", N=5, c=30)`."""
     from integraph.plot import matplotlib_renderer  # matplotlib is slow to import
 
+    kind = None if path is None else matplotlib_renderer.format_of(path)
+    if isinstance(program, str):
+        figure = matplotlib_renderer.draw(_without_program(program, N, c))
+    elif N is not None or c is not None:
+        raise UsageError("N and c describe a partition without a program: leave them out, or plot('partition', N=, c=)")
+    else:
+        figure = matplotlib_renderer.draw(_of_program(program, what, source, x, box))
+    if path is not None and kind is not None:
+        matplotlib_renderer.write(figure, path, kind)
+    return figure
+
+
+def _without_program(name: str, N: int | None, c: float | None) -> Picture:
+    """The one picture that there is without a program."""
+    if name != "partition":
+        raise UsageError(f"a program is needed, got {name!r}: without one there is only plot('partition', N=5, c=30)")
+    if N is None or c is None:
+        raise UsageError("without a program, a partition of unity needs N and c: plot('partition', N=5, c=30)")
+    return partition_figure(Partition(N, c))
+
+
+def _of_program(program: Program, what: str, source: Any, x: ArrayLike | None, box: ArrayLike | None) -> Picture:
     if what not in PICTURES:
         raise UsageError(f"the pictures are {', '.join(map(repr, PICTURES))}", argument="what", value=what)
     if x is not None and what != "trajectory":
         raise UsageError(f"x is the input of a trajectory, and this is what = {what!r}: leave it out")
-    kind = None if path is None else matplotlib_renderer.format_of(path)
     seen = subject(program, source, box=box)
     if what == "error" and seen.values is None:
         raise UsageError("the error is the difference from the source: give what was compiled", argument="source")
     picture = (PICTURES[what] if x is None else partial(trajectory, x=x))(seen)
     if isinstance(picture, str):
         raise UsageError(f"there is no picture {what!r} of this program: {picture}")
-    figure = matplotlib_renderer.draw(picture)
-    if path is not None and kind is not None:
-        matplotlib_renderer.write(figure, path, kind)
-    return figure
+    return picture

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from integraph.plot import colours
 from integraph.plot.labels import shortened_label
 from integraph.plot.picture import DASHED, POINTS, STEPS, Bars, Curve, Heat, Mark, Panel, Span, Tick
 from integraph.text import clean
 
-COLOURS = (  # told apart by colour-blind people too: Okabe and Ito's, dark enough for lines
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#b8860b",
-    "#56b4e9",
-    "#7a4d9e",
-    "#4d4d4d",
+SEQUENTIAL, DIVERGING = (
+    LinearSegmentedColormap.from_list("integraph", [light for light, _ in scale])
+    for scale in (colours.SEQUENTIAL, colours.DIVERGING)
 )
-SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 BANDS = ("#f2f5f9", "#ffffff")  # segments, alternating
 MISSING = "#d9d9d9"
 PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}  # behind names that curves may cross
@@ -69,6 +65,8 @@ def draw_panel(panel: Panel, axes: Axes, *, names: bool, below: bool) -> None:
         x, side = ((1.0, "right"), (0.0, "left"))[n % 2]  # so that names of levels close to each other do not collide
         look: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "bottom", "fontsize": 7.5, "bbox": PAPER}
         plain(axes.text(x, level.y, clean(level.label), color="#444444", ha=side, **look))
+    if not panel.log_y:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value, axes.get_ylim())))
     _ticks(axes.xaxis, panel.x_ticks)
     _ticks(axes.yaxis, panel.y_ticks)
     if panel.matrix:
@@ -87,6 +85,14 @@ def draw_panel(panel: Panel, axes: Axes, *, names: bool, below: bool) -> None:
     plain(axes.set_ylabel(clean(panel.y)))
     if panel.legend:
         _legend(panel, axes)
+
+
+def _number(value: float, ends: tuple[float, float]) -> str:
+    """With its power of ten, where matplotlib would write that above the axis, over the names of spans."""
+    apart = abs(ends[1] - ends[0])
+    if not apart or abs(value) < 1e-9 * apart:
+        return "0" if abs(value) < apart else f"{value:g}"
+    return f"{value:.{max(math.ceil(math.log10(abs(value) / apart)), 0) + 3}g}"
 
 
 def _square(panel: Panel, axes: Axes) -> None:
@@ -194,4 +200,4 @@ def plain(text: Text) -> Text:
 
 
 def colour(number: int) -> str:
-    return COLOURS[number % len(COLOURS)]
+    return colours.PALETTE[number % len(colours.PALETTE)][0]

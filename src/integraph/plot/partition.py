@@ -35,7 +35,7 @@ def read_back(program: Program) -> Partition | str:
                     return bumps
     if program.origin is not None and program.origin.method in THEOREM1:
         return "Theorem 1 with one cell (N = 0) needs no partition of unity"
-    return "the program is not built on a partition of unity: that is Theorem 1"
+    return "the program is not built on a partition of unity, as those of Theorem 1 are (method='lean')"
 
 
 def _partition_of(N: int, block: Block) -> Partition | None:

@@ -1,5 +1,5 @@
 """A picture as data: what is drawn, not how. `plot.matplotlib_renderer` draws it with matplotlib,
-`report.plotly_renderer` with plotly.
+`report.panel_data` hands it to the script of a page.
 
 A picture has one or more frames; with more than one a slider chooses the frame. A frame is a row of panels, or a stack
 of them, a panel is a pair of axes with marks in it.

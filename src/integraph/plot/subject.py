@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from integraph.api.comparison import compare
 from integraph.api.origin import Values, recalled, target_of, values
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import ReadOptions, Target, Variables
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.plot.places import Slice, places
@@ -24,6 +24,8 @@ from integraph.program import Program
 from integraph.program.box import where
 from integraph.program.engine import first_able
 from integraph.program.identifiers import is_identifier
+from integraph.program.summary import input_names
+from integraph.targets import Function
 from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
@@ -90,10 +92,17 @@ class Subject:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """What the inputs are called: as in the source if these are identifiers, else as the registers are."""
+        """What the inputs are called: as in a formula, or in another source if these are identifiers, else as the
+        registers are."""
         named = getattr(self.target, "variables", ())
-        good = len(named) == self.program.inputs and all(map(is_identifier, named))
+        good = len(named) == self.program.inputs and (bool(self.input_names) or all(map(is_identifier, named)))
         return named if good else tuple(map(self.program.registers.name, self._inputs))
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """What the inputs are called in the formula; none where there is no formula."""
+        own = self.target.expression if isinstance(self.target, Function) else None
+        return own.variables if own is not None and own.formula else input_names(self.program)
 
     @property
     def _inputs(self) -> range:
@@ -202,8 +211,9 @@ def subject(
     *,
     box: ArrayLike | None = None,
     variables: Variables = None,
-    inputs: int | None = None,
+    inputs: Inputs = None,
     proof: Proof | None = None,
+    parameters: Parameters = None,
 ) -> Subject:
     """A program with what there is to say about it. Without a source, the formula that the program names is the source;
     without a box, the one that it was made for."""
@@ -216,10 +226,12 @@ def subject(
                 f"side {n} of the box is [{low:g}, {high:g}]: pictures end at {FAR:g}, give a smaller box",
                 argument="box",
             )
+    if source is None and parameters is not None:
+        raise UsageError("there is no source to read with them: give the source too", argument="parameters")
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None
-    target = target_of(program, source, ReadOptions(variables, inputs, box=sides))
+    target = target_of(program, source, ReadOptions(variables, inputs, box=sides, parameters=parameters))
     outputs = target.sizes if isinstance(target, Graph) else target.outputs
     if (target.inputs, outputs) != (program.inputs, program.outputs):
         raise UsageError(

@@ -20,6 +20,7 @@ from integraph.constructions.theorem1.planner import plan
 from integraph.constructions.theorem1.task import Task, task
 from integraph.constructions.theorem2.construction import feedforward
 from integraph.errors import IntegraphError
+from integraph.plot.frontier import frontier, spans_decades
 from integraph.plot.picture import POINTS, Bars, Curve, Panel, Picture, alone
 from integraph.plot.subject import Subject
 from integraph.program import Program
@@ -30,8 +31,6 @@ EPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 PARAMETERS = 100_000  # of a network that is compiled again and again
 NODES = 20_000  # of a graph that is laid out again
 SMALLEST = {1: 1e-12, 2: 1e-6}  # ε that is planned for so many inputs in less than a second; for more inputs none is
-FAR = 30.0  # times as much needs a logarithmic axis
-LEAST = 2  # plans to choose from: one says nothing
 THIS = "this program"
 OURS, PAPER, HERE = 0, 1, 3  # colours
 NETS = "Narrow programs clear registers by decay, faster for smaller ε; wide ones have more registers, fewer segments."
@@ -92,36 +91,30 @@ def _theorem1(s: Subject, function: Function, method: str, order: int) -> Pictur
         curves += [_curve(paper, column, printed, PAPER)] if paper else []
         if s.promised:
             curves.append(_here(s.promised, here))
-        panels.append(Panel(title, "ε", title, tuple(curves), log_x=True, log_y=True))
+        far = spans_decades(*(curve.y for curve in curves))
+        panels.append(Panel(title, "ε", title, tuple(curves), log_x=True, log_y=far))
     own_order = " with its own order" if free else f", order {order}"
     says = f"How width and depth grow as ε shrinks: {name}, and the construction of the paper{own_order}."
     if not rows:
         says = f"How width and depth grow as ε shrinks in the construction of the paper{own_order}, and this program."
     says += " Plans are those of real arithmetic: float64 may refuse the smallest ε."
-    others = _alternatives(s, own, name)
+    others = _frontier(s, own, theirs, order)
     if others is not None:
         panels.append(others)
-        says += " Right, width against depth for the ε of this program."
+        says += " Right, every plan for one ε: the frontier is what no other plan is both narrower and less deep than."
     return alone("trade-off", "Width against depth against ε", says, *panels)
 
 
-def _alternatives(s: Subject, own: Task, name: str) -> Panel | None:
-    """All plans of this order for the power of ten above what this program promises, if there are any."""
+def _frontier(s: Subject, own: Task, theirs: Task, order: int) -> Panel | None:
+    """All plans for the power of ten above what this program promises, of every order where that is quick."""
     if not s.promised:
         return None
     eps = _power_of_ten(s.promised)
-    try:
-        alternatives = plan(replace(own, eps=eps)).alternatives
-    except IntegraphError:
-        return None
-    if len(alternatives) < LEAST:
-        return None
-    width, depth = (np.array([float(getattr(one, of)) for one in alternatives]) for of in ("width", "depth"))
-    text = tuple(f"N = {one.N}, c = {one.c:g}, P = {one.batch}" for one in alternatives)
-    others = Curve(width, depth, f"{name}, ε = {eps:g}", OURS, POINTS, text)
-    marks = (others, _here(s.program.width, s.program.depth))
-    wide, deep = (bool(sizes.max() > FAR * sizes.min()) for sizes in (width, depth))
-    return Panel("width against depth", "width W", "depth D", marks, log_x=wide, log_y=deep)
+    every = eps >= SMALLEST.get(own.function.inputs, math.inf)
+    wanted = [(own.method if every else f"{own.method}, order {order}", own, OURS)]
+    wanted += [("the paper's", theirs, PAPER)] if own.method != theirs.method else []
+    tasks = [(name, replace(of, eps=eps, order=None if every else order), colour) for name, of, colour in wanted]
+    return frontier(tasks, _here(s.program.width, s.program.depth))
 
 
 def _power_of_ten(bound: float) -> float:

@@ -23,6 +23,7 @@ REGISTERS, OUTPUTS = 40, 8  # that are drawn; of them read out
 OWN_COLOUR = 8  # registers that can be told apart by colour
 APART = 8.0  # registers so many times smaller than others have their own panel
 PANELS = 3
+FAR = 1e4  # times the median of a panel: such a value needs a logarithmic axis
 STILL = 1e-3  # of the most that an output moves on any way: less is not seen
 
 
@@ -125,17 +126,23 @@ def _picture(s: Subject, times: Floats, ways: list[_Path], failures: list[str]) 
     for way in ways:
         panels = []
         for largest, members in parts:
+            inside = [n for n, group in enumerate(groups) if group in members]
+            far = _far(np.stack([other.states[:, chosen[inside]] for other in ways]))
             curves = tuple(
-                Curve(times, way.states[:, register], name, n if own else colours[group], group="" if own else group)
-                for n, (register, name, group) in enumerate(zip(chosen.tolist(), names, groups, strict=True))
-                if group in members
-            )
-            of_size = f"value, |y| ≤ {above(largest)}" if len(parts) > 1 else "value"
-            panels.append(Panel("", "time", of_size, curves, spans))
+                Curve(
+                    times, _sizes(way.states[:, chosen[n]]) if far else way.states[:, chosen[n]], names[n],
+                    n if own else colours[groups[n]], group="" if own else groups[n],
+                )
+                for n in inside
+            )  # fmt: skip
+            of_size = f"{'|value|' if far else 'value'}, at most {above(largest)}" if len(parts) > 1 or far else "value"
+            panels.append(Panel("", "time", of_size, curves, spans, log_y=far))
         frames.append(Frame(way.label, tuple(panels)))
     shown = part_of(len(chosen), s.program.width, "register")
     which = ": those that are read out, and of each group those that move most" if len(chosen) < len(kind) else ""
     says = f"{shown[0].upper()}{shown[1:]}{which}, through {counted(len(spans), 'segment')}."
+    if any(panel.log_y for panel in frames[0].panels):
+        says += " Where values span decades the axis is logarithmic and shows |value|; zeros are gaps."
     if failures:
         says += f" Some inputs do not reach the end: {'; '.join(failures)}."
     slider = "input" if len(frames) > 1 else ""
@@ -143,6 +150,17 @@ def _picture(s: Subject, times: Floats, ways: list[_Path], failures: list[str]) 
     if len(ways) == 1 and ways[0].label:
         title += f": {ways[0].label}"
     return Picture("trajectory", title, says, tuple(frames), slider, True, _liveliest(s, ways, chosen))
+
+
+def _far(states: Floats) -> bool:
+    """Whether the largest value is so far above most others that a linear axis would show nothing but it."""
+    sizes = np.abs(states[states != 0])
+    return bool(sizes.size and sizes.max() > FAR * np.median(sizes))
+
+
+def _sizes(values: Floats) -> Floats:
+    """|y| for a logarithmic axis, which has no 0: gaps."""
+    return np.where(values == 0, np.nan, np.abs(values))
 
 
 def _liveliest(s: Subject, ways: list[_Path], chosen: Indices) -> int:

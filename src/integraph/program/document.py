@@ -25,6 +25,7 @@ from integraph.program.program import Program
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.views import Index, Ref, View
+from integraph.text import counted
 
 KEYS = ("registers", "inputs", "segments", "readout", "scales", "source", "proven", "seen", "budget", "probes")
 OPTIONAL = {"bits", "domain", "origin"}
@@ -145,7 +146,7 @@ class _Decoder:
         good = starts.ndim == columns.ndim == 1 and columns.shape == values.shape and len(starts) > 1
         good = good and starts[0] == 0 and starts[-1] == len(columns) and bool((starts[1:] >= starts[:-1]).all())
         if not good or (len(columns) and not 0 <= columns.min() <= columns.max() < self.width):
-            raise FileError(f"the read-out is not a matrix with {self.width} columns in compressed rows")
+            raise FileError(f"the read-out is not a matrix with {counted(self.width, 'column')} in compressed rows")
         return scipy.sparse.csr_array((values, columns, starts), shape=(len(starts) - 1, self.width))
 
     def budget(self, part: object) -> Budget:

@@ -61,10 +61,10 @@ def moments(times: ArrayLike) -> tuple[float, ...]:
 
 
 def check_options(program: Program, options: Options) -> None:
-    if not isinstance(options.rtol, float | int | np.number) or not 0 < options.rtol < 1:
+    if not isinstance(options.rtol, (float, int, np.number)) or not 0 < options.rtol < 1:
         raise UsageError("needs 0 < rtol < 1", argument="rtol", value=options.rtol)
     for name, value in (("max_steps", options.max_steps), ("threads", options.threads)):
-        if not isinstance(value, int | np.integer) or value < 1:
+        if not isinstance(value, (int, np.integer)) or value < 1:
             raise UsageError("needs an integer ≥ 1", argument=name, value=value)
     if options.times:
         end = clock(program)[-1]

@@ -24,7 +24,7 @@ from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
 from integraph.program.views import Ref
-from integraph.text import clean
+from integraph.text import clean, counted
 
 SOURCE = 1000  # characters that say what a program was compiled from
 TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
@@ -54,7 +54,8 @@ class Trajectory:
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"Trajectory of {len(self.names)} registers at {len(self.times)} times, 0 … {self.times[-1]:g}"
+        size = f"{counted(len(self.names), 'register')} at {counted(len(self.times), 'time')}"
+        return f"Trajectory of {size}, 0 … {self.times[-1]:g}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -204,8 +205,7 @@ class Program:
     def __call__(self, x: ArrayLike, engine: str | None = None, *, rtol: float = 1e-12, threads: int = 1) -> Floats:
         """Outputs (B, outputs) for a batch (B, d); for one point (d,), just (outputs,). Raises if an input fails."""
         outputs = self.flow(x, engine, rtol=rtol, threads=threads).check().outputs
-        single = np.ndim(x) == 0 or (np.ndim(x) == 1 and (self.inputs > 1 or np.shape(x) == (1,)))
-        return outputs[0] if single else outputs
+        return outputs[0] if len(outputs) == 1 and np.ndim(x) < 2 else outputs
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `integraph.load` reads back, bit by bit."""

@@ -14,7 +14,7 @@ import numpy as np
 from integraph.errors import SpecError
 from integraph.program.identifiers import Identifiers, role
 from integraph.program.views import Ref, View, dense
-from integraph.text import NAME, clean, joined
+from integraph.text import NAME, clean, counted, joined
 
 SHOWN = 100  # groups that a message names
 LISTED = 3  # registers that are named one by one
@@ -112,7 +112,7 @@ class Registers:
 
     def __repr__(self) -> str:
         groups = joined((f"{g.name} {list(g.view.shape)}" for g in self._groups), ", ", SHOWN)
-        return f"Registers: W = {self.width}, of them {self.inputs_count} inputs: {groups}"
+        return f"Registers: W = {self.width}, of them {counted(self.inputs_count, 'input')}: {groups}"
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups)

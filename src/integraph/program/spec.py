@@ -25,6 +25,7 @@ from integraph.program.lowering import stream_segment
 from integraph.program.order import distinct
 from integraph.program.segment import Segment
 from integraph.program.views import Ref, View, mark
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -38,7 +39,7 @@ SAFE = math.log(1e300)  # of a control; leaves room for small factors and sums
 def check(program: Program) -> None:
     """Raise SpecError, naming the rule, the place and the value, unless the program is sound."""
     if not 0 <= program.inputs <= program.width:
-        raise SpecError(f"{program.inputs} inputs do not fit in {program.width} registers")
+        raise SpecError(f"{counted(program.inputs, 'input')} do not fit in {counted(program.width, 'register')}")
     if program.readout.shape != (program.outputs, program.width) or program.outputs < 1:
         raise SpecError(f"read-out has shape {program.readout.shape}: needs (outputs ≥ 1, {program.width})")
     bits = program.bits
@@ -137,12 +138,17 @@ def check_annotations(program: Program) -> None:
         if not isinstance(domain, Domain):
             raise SpecError(f"the domain is a Domain(low, high) or None, got {domain!r}")
         if domain.low.shape != (program.inputs,):
-            raise SpecError(f"the domain has {len(domain.low)} sides, the program {program.inputs} inputs")
+            raise SpecError(
+                f"the domain has {counted(len(domain.low), 'side')}, the program {counted(program.inputs, 'input')}"
+            )
     if budget is not None:
         if not isinstance(budget, Budget):
             raise SpecError(f"the budget is a Budget(low, high, …) or None, got {budget!r}")
         if budget.low.shape != (program.inputs,):
-            raise SpecError(f"the box of the budget has {len(budget.low)} sides, the program {program.inputs} inputs")
+            raise SpecError(
+                f"the box of the budget has {counted(len(budget.low), 'side')}, the program "
+                f"{counted(program.inputs, 'input')}"
+            )
     if not isinstance(program.probes, tuple):
         raise SpecError(f"probes are a tuple of Probe(label, segment, ref), got {program.probes!r}")
     for probe in program.probes:
@@ -155,7 +161,9 @@ def check_annotations(program: Program) -> None:
         if low < 0 or high >= program.width:
             raise SpecError(f"{where} reads registers {low} … {high}, there are {program.width}")
         if not 0 < probe.ref.size <= program.width:
-            raise SpecError(f"{where} reads {probe.ref.size} registers: needs 1 to {program.width}, each once")
+            raise SpecError(
+                f"{where} reads {counted(probe.ref.size, 'register')}: needs 1 to {program.width}, each once"
+            )
 
 
 def _bounds(program: Program, where: str, block: Block) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from integraph.numbers.arrays import Floats
 from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
 from integraph.program.terms import ONE
-from integraph.text import counted
+from integraph.text import counted, joined
 
 if TYPE_CHECKING:
     from integraph.program.origin import Origin
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MANY_TERMS = 2_000_000  # above, a table should not wait for eigenvalues
 MAX_PATH = 50_000_000  # numbers of a trajectory that a table may hold: 400 MB
 SIDES = 3  # intervals of a box that are written out
+NAMES = 6  # and names of inputs
 SEED = 0
 
 
@@ -54,12 +56,13 @@ def errors(program: Program) -> list[str]:
     known = (
         []
         if budget is None
-        else [f"promised error ≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"]
+        else [f"promised error ≤ {above(budget.total)} for {inputs_in(budget.low, budget.high, input_names(program))}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
     known += [f"largest difference found {program.seen:.3g}"] if program.seen is not None else []
     if budget is None:
-        here = "" if program.domain is None else f" for x in {named_box(program.domain.low, program.domain.high)}"
+        domain = program.domain
+        here = "" if domain is None else f" for {inputs_in(domain.low, domain.high, input_names(program))}"
         return [", ".join(known) + here if known else f"no error bound is promised{here}"]
     return known
 
@@ -98,11 +101,12 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
     if budget is None:
         rows.append(("promised error", "no bound is promised"))
         if program.domain is not None:
-            rows.append(("made for", f"x in {named_box(program.domain.low, program.domain.high)}"))
+            rows.append(("made for", inputs_in(program.domain.low, program.domain.high, input_names(program))))
     else:
         parts = f"{budget.approximation:.3g} approximation + {budget.residue:.3g} residue"
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
-        rows.append(("promised error", f"≤ {above(budget.total)} for x in {named_box(budget.low, budget.high)}"))
+        where = inputs_in(budget.low, budget.high, input_names(program))
+        rows.append(("promised error", f"≤ {above(budget.total)} for {where}"))
     rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
     rows.append(("difference found", "not measured" if program.seen is None else f"{program.seen:.3g}"))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
@@ -124,7 +128,7 @@ def stiffness(program: Program, points: int) -> Stiffness:
     except (UsageError, FlowError, np.linalg.LinAlgError) as error:
         return None, f"not computed: {error}"
     where = "[0, 1]^d" if program.box is None else "the budget's box" if program.budget else "its domain"
-    return largest, f"{largest:.4g} (of {len(chosen)} inputs, the centre and corners of {where})"
+    return largest, f"{largest:.4g} (of {counted(len(chosen), 'input')}, the centre and corners of {where})"
 
 
 def _inputs(program: Program) -> Floats:
@@ -150,6 +154,17 @@ def above(bound: float) -> str:
 def _exactly(x: float) -> str:
     short = f"{x:g}"
     return short if float(short) == x else repr(x)
+
+
+def input_names(program: Program) -> tuple[str, ...]:
+    """The names that the inputs have in the formula that a program was compiled from; none if it was something else."""
+    named = () if program.origin is None else program.origin.variables
+    return named if len(named) == program.inputs else ()
+
+
+def inputs_in(low: Floats, high: Floats, names: Sequence[str] = ()) -> str:
+    """`T, E in [0, 1]^2`, or `x in [0, 1]^2` for inputs without names."""
+    return f"{joined(names, ', ', NAMES) or 'x'} in {named_box(low, high)}"
 
 
 def named_box(low: Floats, high: Floats) -> str:

@@ -3,7 +3,7 @@
 Everything that a program or a source says is escaped; the page runs only its own script, by the hash of its text.
 
 Read `contents`, the sections in order, with `error_summary`; `report_file` and `page` make the file, `markup` and
-`mathml` its HTML, `plotly_renderer`, `panel_layout`, `decimation` and `colours` its pictures.
+`mathml` its HTML, `panel_data` and `decimation` what `chart.js` and `page.js` draw.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
     from integraph.files import FilePath
-    from integraph.frontends import Variables
+    from integraph.frontends import Inputs, Parameters, Variables
     from integraph.program import Program
 
 
@@ -29,7 +29,8 @@ def report(
     *,
     box: ArrayLike | None = None,
     variables: Variables = None,
-    inputs: int | None = None,
+    inputs: Inputs = None,
+    parameters: Parameters = None,
     proof: Proof | Certificate | FilePath | None = None,
     figures: FilePath | None = None,
     formats: Sequence[str] = ("png",),
@@ -43,4 +44,4 @@ def report(
     """
     from integraph.report.report_file import write
 
-    return write(program, path, source, box, variables, inputs, proof, figures, formats, progress)
+    return write(program, path, source, box, variables, inputs, parameters, proof, figures, formats, progress)

@@ -13,7 +13,7 @@ from integraph.plot.subject import Subject
 from integraph.program.box import where
 from integraph.program.description import SegmentDescription, described, legend, outputs
 from integraph.program.engine import DOUBLE
-from integraph.program.summary import named_box, sizes
+from integraph.program.summary import inputs_in, sizes
 from integraph.report.error_summary import card, error_section
 from integraph.report.markup import Html, code, details, escaped, facts, table, tag
 from integraph.report.mathml import equations, math, prose
@@ -59,7 +59,7 @@ def _compiled(subject: Subject) -> Section:
     more: list[tuple[object, object]] = [
         ("source", tag("code", rows.pop("source"))),
         ("compared with", origin if subject.target is None else repr(subject.target)),
-        ("box", f"x in {named_box(subject.box.low, subject.box.high)}"),
+        ("box", inputs_in(subject.box.low, subject.box.high, subject.input_names)),
         *(row for row in rows.items() if row[0] not in CARDS),
     ]
     more += [] if program.bits > DOUBLE else [("precision", f"{DOUBLE} bits: float64")]

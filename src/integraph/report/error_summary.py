@@ -11,7 +11,7 @@ import numpy as np
 from integraph.api.origin import is_exact
 from integraph.plot.subject import Subject
 from integraph.program.engine import DOUBLE
-from integraph.program.summary import above, named_box
+from integraph.program.summary import above, inputs_in
 from integraph.report.markup import Html, facts, tag
 from integraph.report.page import Section
 from integraph.targets import Function
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 FOUND = "Largest difference found"
 COORDINATES = 8  # of a point that is written out
-CANNOT = "cannot: it proves formulas, and networks compiled by Theorem 2. integraph.enclose bounds the outputs."
+CANNOT = "cannot: it proves formulas and feedforward networks. integraph.enclose bounds the outputs on small boxes."
 
 
 def error_section(subject: Subject, proof: Proof | Certificate | None) -> Section:
     """Three cards, and the proof if there is one."""
     cards = tag("div", _promised(subject), _proven(subject, proof), _seen(subject), class_="cards wide")
-    return Section("Error bounds", [cards] if proof is None else [cards, _proof(proof)])
+    return Section("Error bounds", [cards] if proof is None else [cards, _proof(proof, subject.input_names)])
 
 
 def card(name: str, value: str | None, says: str, look: str = "") -> Html:
@@ -43,13 +43,13 @@ def _promised(subject: Subject) -> Html:
     budget = subject.program.budget
     if budget is None:
         return card("Promised error", None, "The construction gives no error bound.")
-    where = named_box(budget.low, budget.high)
+    where = inputs_in(budget.low, budget.high, subject.input_names)
     if subject.promised is None:
-        return card("Promised error", None, f"The promise, ≤ {above(budget.total)}, is for x in {where} only.")
+        return card("Promised error", None, f"The promise, ≤ {above(budget.total)}, is for {where} only.")
     parts = {"approximation": budget.approximation, "residue": budget.residue, "rounding of controls": budget.rounding}
     summands = " + ".join(f"{above(part)} {name}" for name, part in parts.items() if part) or "nothing approximated"
     bound = f"≤ {above(budget.total)}"
-    return card("Promised error", bound, f"The construction guarantees this for every x in {where}: {summands}.")
+    return card("Promised error", bound, f"The construction guarantees this for all {where}: {summands}.")
 
 
 def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
@@ -60,15 +60,17 @@ def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
             return card("Proven error", None, says + ("can." if _provable(subject) else CANNOT))
         if subject.proven is None:
             box = subject.program.box
-            only = "a box that it does not name" if box is None else f"x in {named_box(box.low, box.high)} only"
-            says = f"The file states that ≤ {above(stored)} was proved, but for {only}."
+            where = "a box that it does not name"
+            if box is not None:
+                where = f"{inputs_in(box.low, box.high, subject.input_names)} only"
+            says = f"The file states that ≤ {above(stored)} was proved, but for {where}."
             return card("Proven error", None, says)
         says = "The file states that this bound was proved. The proof is not part of this report."
         return card("Proven error", f"≤ {above(stored)}", says)
-    where = named_box(np.array(proof.box.low), np.array(proof.box.high))
-    means = f"Computed with ball arithmetic for every x in {where}, for the exact flow of the stored controls."
+    where = inputs_in(np.array(proof.box.low), np.array(proof.box.high), subject.input_names)
+    means = f"Computed with ball arithmetic for all {where}, for the exact flow of the stored controls."
     if math.isfinite(proof.upper) and subject.proven is None:
-        return card("Proven error", None, f"The proof, ≤ {above(proof.upper)}, is for x in {where} only.")
+        return card("Proven error", None, f"The proof, ≤ {above(proof.upper)}, is for {where} only.")
     value = f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else None
     if proof.status == "refuted":
         means += f" More than the {above(proof.eps or 0.0)} that was asked for."
@@ -109,11 +111,11 @@ def _seen(subject: Subject) -> Html:
     return card(FOUND, f"{largest:.3g}", f"{says}{more}{holes}{carried}", look)
 
 
-def _proof(proof: Proof | Certificate) -> Html:
+def _proof(proof: Proof | Certificate, names: tuple[str, ...]) -> Html:
     certificate: Any = getattr(proof, "certificate", proof)
     rows: list[tuple[object, object]] = [
         ("status of the proof", proof.status),
-        ("box", f"x in {named_box(np.array(proof.box.low), np.array(proof.box.high))}"),
+        ("box", inputs_in(np.array(proof.box.low), np.array(proof.box.high), names)),
         ("asked", "a bound" if proof.eps is None else f"≤ {above(proof.eps)}"),
         ("proven upper bound", f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else "nothing"),
         ("proven lower bound", f"≥ {below(proof.lower)}{_where(proof.point)}"),

@@ -13,10 +13,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from integraph.plot import colours
 from integraph.plot.picture import Picture
-from integraph.report import colours
 from integraph.report.markup import Html, escaped, joined, tag
-from integraph.report.plotly_renderer import frames
+from integraph.report.panel_data import frames
 
 GENERATOR = '<meta name="generator" content="integraph">'  # near the top: by it a page is known as one of these
 UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -37,7 +37,7 @@ def page(title: str, sections: Iterable[Section], lead: str = "") -> str:
     """
     pieces = list(sections)
     drawn = any(isinstance(part, Picture) for section in pieces for part in section.parts)
-    scripts = [_plotly(), _own("page.js")] if drawn else []
+    scripts = [_own("chart.js"), _own("page.js")] if drawn else []
     bodies, number = [], 0
     for n, section in enumerate(pieces, 1):
         parts: list[Html] = []
@@ -62,7 +62,7 @@ def page(title: str, sections: Iterable[Section], lead: str = "") -> str:
         tag("style", Html(_variables() + _own("page.css"))),
     ]
     need = [tag("noscript", tag("p", "The pictures of this page are drawn by its own JavaScript, which is off."))]
-    end = [*need, data(colours.on_dark(), id="on-dark"), *(tag("script", Html(text)) for text in scripts)]
+    end = [*need, data(colours.scales(), id="scales"), *(tag("script", Html(text)) for text in scripts)]
     body = tag("body", top, tag("main", joined(bodies)), joined(end if drawn else []))
     return f'<!DOCTYPE html>\n<html lang="en">\n{tag("head", joined(head))}\n{body}\n</html>\n'
 
@@ -94,21 +94,16 @@ def _figure(picture: Picture, name: str) -> Html:
     return tag("figure", title, slider, grid, data(drawn, class_="frames"), id=name, aria_labelledby=f"{name}-title")
 
 
-def _plotly() -> str:
-    """plotly.js as the installed plotly brings it."""
-    return importlib.resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8")
-
-
 def _own(name: str) -> str:
     return importlib.resources.files("integraph.report").joinpath(name).read_text("utf-8")
 
 
 def _policy(scripts: list[str]) -> str:
-    """Only these scripts, nothing from outside. Plotly sets styles itself and paints heat maps into data: images."""
+    """Only these scripts, nothing from outside. Styles are set by the script, and heat maps are data: images."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     allowed = " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -117,6 +112,7 @@ def _variables() -> str:
     """The colours of the page, light and dark."""
     named = {"text": colours.TEXT, "muted": colours.MUTED, "grid": colours.GRID, "level": colours.LEVEL,
              "ground": colours.GROUND, "band": colours.BANDS[0], "accent": colours.PALETTE[0],
-             "good": colours.PALETTE[2]}  # fmt: skip
+             "good": colours.PALETTE[2], "band2": colours.BANDS[1]}  # fmt: skip
+    named |= {f"c{number}": pair for number, pair in enumerate(colours.PALETTE)}
     light, dark = ("".join(f"--{key}:{pair[side]};" for key, pair in named.items()) for side in (0, 1))
     return f":root{{{light}}}\n@media (prefers-color-scheme: dark){{@media screen{{:root{{{dark}}}}}}}\n"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import FileError, UsageError
 from integraph.files import FilePath, atomic, check_path
-from integraph.frontends import Variables
+from integraph.frontends import Inputs, Parameters, Variables
 from integraph.plot import gallery
 from integraph.plot.picture import Picture
 from integraph.plot.subject import Subject, subject
@@ -30,7 +30,8 @@ def write(
     source: Any,
     box: ArrayLike | None,
     variables: Variables,
-    inputs: int | None,
+    inputs: Inputs,
+    parameters: Parameters,
     proof: Any,
     figures: FilePath | None,
     formats: Sequence[str],
@@ -41,7 +42,9 @@ def write(
     _page(path)
     folder = None if figures is None else _folder(figures, formats)
     say("reading the source")
-    shown = subject(program, source, box=box, variables=variables, inputs=inputs, proof=_read(proof))
+    shown = subject(
+        program, source, box=box, variables=variables, inputs=inputs, proof=_read(proof), parameters=parameters
+    )
     _fits(shown)
     drawn = gallery(shown, say)
     if folder is not None:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from integraph.errors import SourceError
-from integraph.targets.expression import CONSTANTS, NUMBER, Expression, Step
+from integraph.targets.expression import CONDITION, CONSTANTS, NUMBER, Expression, Step
 from integraph.targets.float_arithmetic import VALUES
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def constants(expression: Expression) -> dict[int, tuple[float, bool]]:
     steps = expression.steps
     fixed: list[int] = []
     for number, step in enumerate(steps):
-        if step.op == NUMBER or (step.args and all(n in fixed for n in step.args)):
+        if step.op == NUMBER or (step.args and step.op != CONDITION and all(n in fixed for n in step.args)):
             fixed.append(number)
     fractions: dict[int, Fraction] = {}
     for number in fixed:

@@ -20,6 +20,7 @@ FUNCTIONS = (  # of one argument
     "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus", "abs",
 )  # fmt: skip
 CHOICES = ("min", "max")  # of two arguments
+CONDITION = "if"  # of three, g, a and b: a where g < 0, b elsewhere; where g keeps its sign on a box, one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Expression:
     """`outputs` are numbers of steps; `variables` are the inputs, in order; `source` is the text for people, and where
-    `formula` says so the formula itself: reading it again gives the same steps."""
+    `formula` says so the formula itself: reading it again gives the same steps, before conditions were decided."""
 
     variables: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -67,13 +68,18 @@ class Tape:
 
     def expression(self, outputs: Sequence[int], source: str = "") -> Expression:
         """The expression of these outputs, without steps they do not need."""
-        needed = set(outputs)
-        for number in range(len(self.steps) - 1, -1, -1):
-            if number in needed:
-                needed.update(self.steps[number].args)
-        place = {number: new for new, number in enumerate(sorted(needed))}
-        steps = [replace(self.steps[n], args=tuple(place[a] for a in self.steps[n].args)) for n in place]
-        return Expression(self.variables, tuple(steps), tuple(place[n] for n in outputs), source)
+        return pruned(Expression(self.variables, tuple(self.steps), tuple(outputs), source))
+
+
+def pruned(expression: Expression) -> Expression:
+    """The same expression without steps that no output needs."""
+    steps, needed = expression.steps, set(expression.outputs)
+    for number in range(len(steps) - 1, -1, -1):
+        if number in needed:
+            needed.update(steps[number].args)
+    place = {number: new for new, number in enumerate(sorted(needed))}
+    kept = tuple(replace(steps[n], args=tuple(place[a] for a in steps[n].args)) for n in place)
+    return replace(expression, steps=kept, outputs=tuple(place[n] for n in expression.outputs))
 
 
 def evaluate(expression: Expression, arithmetic: Arithmetic, inputs: Sequence[Any]) -> list[Any]:

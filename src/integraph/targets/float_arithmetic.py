@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # its submodules load when they are first used
 
 from integraph.numbers.arrays import Floats
-from integraph.targets.expression import CONSTANTS, Expression, Step, evaluate
+from integraph.targets.expression import CONDITION, CONSTANTS, Expression, Step, evaluate
 
 VALUES = dict(zip(CONSTANTS, (math.pi, math.e), strict=True))
 
@@ -24,6 +24,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "min": np.minimum,
     "max": np.maximum,
     "abs": np.abs,
+    CONDITION: lambda g, a, b: np.where(np.isnan(g), np.nan, np.where(g < 0, a, b)),
     "ln": np.log,
     "asin": np.arcsin,
     "acos": np.arccos,

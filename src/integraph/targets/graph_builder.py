@@ -20,6 +20,7 @@ from integraph.numbers.arrays import Floats, Indices, immutable
 from integraph.targets import folding, graph_rows
 from integraph.targets.graph import BINARY, OPERATIONS, ROUNDED, ROWS, Graph, Node
 from integraph.targets.graph_evaluation import compute
+from integraph.text import counted
 
 LOGARITHMS = {"ln": 1.0, "log2": 1.4426950408889634, "log10": 0.4342944819032518}  # of ln, each rounded once
 LARGEST = 1 << 27  # numbers in one array
@@ -36,7 +37,7 @@ class Builder:
         self.name = name
         self.nodes: list[Node] = []
         self._inputs = 0
-        self._variables: list[str] = []
+        self._variables: list[tuple[str, int | None]] = []  # names of inputs, and how many numbers those with axes have
         self._known: dict[Any, int] = {}
         self._exact: dict[int, folding.Digits] = {}  # constants before they were rounded
 
@@ -45,7 +46,7 @@ class Builder:
         if not node.size > 0:
             raise SourceError(f"input {name} has shape {tuple(shape)}: it needs at least one number")
         self._inputs = start + node.size
-        self._variables += [name] if shape == () else [f"{name}[{n}]" for n in range(node.size)]
+        self._variables.append((name, node.size if node.shape else None))
         return self._append(node)
 
     def constant(self, value: ArrayLike, text: str = "", data: tuple[str, ...] = ()) -> int:
@@ -108,7 +109,10 @@ class Builder:
                 needed.update(self.nodes[number].args)
         place = {number: new for new, number in enumerate(sorted(needed))}
         nodes = tuple(replace(self.nodes[n], args=tuple(place[a] for a in self.nodes[n].args)) for n in place)
-        return Graph(self._inputs, nodes, tuple(place[n] for n in outputs), self.name, tuple(self._variables))
+        names = (
+            name if count is None else f"{name}[{n}]" for name, count in self._variables for n in range(count or 1)
+        )
+        return Graph(self._inputs, nodes, tuple(place[n] for n in outputs), self.name, tuple(names))
 
     def _add(self, node: Node) -> int:
         self._small(node)
@@ -237,7 +241,7 @@ def _result(op: str, shapes: Sequence[tuple[int, ...]], data: tuple[Any, ...]) -
             raise ValueError("each needs two axes")
         (m, k), (l, n) = shapes[0][-2:], shapes[1][-2:]
         if k != l:
-            raise ValueError(f"{k} columns and {l} rows must agree")
+            raise ValueError(f"{counted(k, 'column')} and {counted(l, 'row')} must agree")
         return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), m, n)
     if op == "sum":
         gone = {range(len(shapes[0]))[axis] for axis in data[0]}

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from integraph.errors import SourceError
 from integraph.targets.constants import constants
-from integraph.targets.expression import VARIABLE, Expression
+from integraph.targets.expression import CONDITION, VARIABLE, Expression
 from integraph.targets.graph import ROUNDED, Graph
 from integraph.targets.graph_builder import Builder
 from integraph.targets.network import Layer, Network
@@ -31,6 +32,8 @@ def to_graph(expression: Expression, name: str) -> Graph:
             numbers.append(builder.constant(value, text, () if exact else ROUNDED))
         elif step.op == VARIABLE:
             numbers.append(variables[step.text])
+        elif step.op == CONDITION:
+            raise SourceError(f"{text} depends on the box, and a graph has none: compile the formula on a box")
         elif step.op == "power" and step.text:
             numbers.append(builder.power(args[0], Fraction(step.text), text))
         else:

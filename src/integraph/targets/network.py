@@ -86,7 +86,8 @@ class Network:
 
         if self.box is not None and self.box.low.shape != (self.inputs,):
             raise SourceError(
-                f"the box has {self.box.low.size} sides, the network {self.inputs} inputs: they must agree"
+                f"the box has {counted(self.box.low.size, 'side')}, the network {counted(self.inputs, 'input')}: "
+                "they must agree"
             )
 
     @property

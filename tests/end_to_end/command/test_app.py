@@ -18,7 +18,7 @@ from integraph.cli.output import plain
 from integraph.text import clean, lines
 
 WORDS = [info.name or info.callback.__name__ for info in app.registered_commands]  # type: ignore[union-attr]
-SLOW = ("numpy", "scipy", "numba", "matplotlib", "plotly", "flint", "torch", "onnx", "sympy", "jax", "mpmath")
+SLOW = ("numpy", "scipy", "numba", "matplotlib", "flint", "torch", "onnx", "sympy", "jax", "mpmath")
 
 
 def test_all_words_are_there() -> None:
@@ -200,3 +200,40 @@ def test_completion_script() -> None:
     assert said.code == 0
     assert "integraph" in said.out
     assert "complete -o default" in said.out
+
+
+def test_the_value_of_an_option_may_be_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call("compile", "x*y", "-oproduct.integraph").code == 0
+    assert integraph.load("product.integraph").inputs == 2
+    assert call("compile", "-omega*y", "--json").data["source"].startswith("-omega*y")  # a formula as before
+    said = call("compile", "x", "-oproduct")
+    assert said.code == 2
+    assert "Is -oproduct a formula, or do you mean -o product?" in said.err
+
+
+def test_a_page_of_the_paper_needs_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from integraph import paper
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paper, "reproduce", lambda say: paper.Reproduction(()))
+    for words, name in (
+        (["--html"], "paper.html"),
+        (["--html", "--json"], "paper.html"),
+        (["--html", "a.html"], "a.html"),
+    ):
+        said = call("paper", *words)
+        assert said.code == 0
+        assert name in said.out
+        assert Path(name).read_text("utf-8").startswith("<!DOCTYPE html>")
+        Path(name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("word", "instead"), [("run", "integraph eval FILE"), ("plot", "--figures"), ("help", "--help")]
+)
+def test_what_other_tools_call_it(word: str, instead: str) -> None:
+    said = call(word, "wave.integraph")
+    assert said.code == 2
+    assert f"There is no command '{word}': type integraph" in said.err
+    assert instead in said.err

@@ -12,6 +12,7 @@ import pytest
 import integraph
 from command import WAVE, call, lean
 from integraph.certify.search.stop import Stop
+from integraph.errors import UsageError
 from lazy import framework
 from networks import random_network
 
@@ -41,7 +42,7 @@ def test_proved_and_checked(wave: Path, tmp_path: Path) -> None:
     assert checked.code == 0
     assert "the proof holds: proved" in checked.out
     assert "what is proved: |target − program| ≤ " in checked.out
-    assert "for x in [0, 1]^2" in checked.out
+    assert "for x, y in [0, 1]^2" in checked.out
     assert checked.out.count("assumed: ") == len(integraph.Certificate.load(proof).assumed) > 0
     data = call("check", proof, wave, WAVE, "--json").data
     assert (data["holds"], data["status"]) == (True, "proved")
@@ -116,6 +117,9 @@ def test_a_graph_has_no_proof(path: Path, tmp_path: Path) -> None:
     said = call("certify", path, tmp_path / "graph.onnx")
     assert said.code == 2
     assert "graph.onnx is a graph, and graphs are not proved yet" in said.err
+    with pytest.raises(UsageError) as refused:  # Python says the same
+        integraph.certify(integraph.load(path), tmp_path / "graph.onnx")
+    assert str(refused.value) in said.err
 
 
 def test_a_box(wave: Path) -> None:

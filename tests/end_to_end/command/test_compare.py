@@ -132,7 +132,7 @@ def test_nothing_to_compare_with(path: Path) -> None:
     integraph.compile(random_network((1, 2, 1), "tanh")).save(path)
     said = call("compare", path)
     assert said.code == 2
-    assert "does not store its whole source" in said.err
+    assert "stores only the name of its source" in said.err
     assert "give the source" in said.err
     assert said.out == ""
 

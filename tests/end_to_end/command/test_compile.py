@@ -56,6 +56,7 @@ def test_json_holds_the_numbers_of_the_api() -> None:
         (["exp(-x^2)", "--box", "-2,2"], {"box": (-2, 2)}),
         (["x*y", "--box", "0,1;-2,2"], {"box": [(0, 1), (-2, 2)]}),
         (["x/(1+y)", "--variables", "y,x"], {"variables": ["y", "x"]}),
+        (["a*x + b", "--set", "a=1.5", "--set", "b = pi/4"], {"parameters": {"a": 1.5, "b": "pi/4"}}),
         (["abs(x)", "--eps", "1e-3", "--box", "-1,1"], {"eps": 1e-3, "box": (-1, 1)}),
         (["sin(x)*cos(y)", "--free", "clean", "--horizon", "1"], {"free": "clean", "horizon": 1.0}),
         (["sin(x)", "--order", "5", "--width", "40", "--eps", "1e-3"], {"order": 5, "width": 40, "eps": 1e-3}),
@@ -100,6 +101,23 @@ def test_a_network(tmp_path: Path) -> None:
     for words in ([net, "-o", net], [net, "-o", tmp_path / "." / "net.onnx"]):
         assert call("compile", *words).code == 2
     assert net.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_a_torch_module_with_the_shape_of_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    framework("torch")
+    (tmp_path / "my_nets.py").write_text(
+        "from torch import nn\n"
+        "cnn = nn.Sequential(nn.Conv1d(2, 3, 2), nn.Tanh(), nn.Flatten(), nn.Linear(9, 2))\n"
+        "two = nn.Bilinear(3, 2, 1)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    said = call("compile", "my_nets:cnn", "--inputs", "2,4", "--json")
+    assert said.code == 0, said.out
+    assert (said.data["inputs"], said.data["outputs"]) == (8, 2)
+    assert call("compile", "my_nets:two", "--inputs", "3;2", "--json").data["inputs"] == 5
+    assert "inputs=(2, W)" in call("compile", "my_nets:cnn").err
+    assert "1,28,28" in call("compile", "my_nets:cnn", "--inputs", "2,x").err
 
 
 def test_a_python_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

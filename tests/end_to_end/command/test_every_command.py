@@ -15,7 +15,7 @@ WAVE = "sin(3*x)*exp(-y)"
 GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "compile": ([WAVE, "-o", "new"], "W = 4 registers, D = 2 segments"),
     "plan": ([WAVE, "--eps", "1e-3"], "by Theorem 1"),
-    "info": (["wave.integraph"], "promised error    ≤ 0 for x in [0, 1]^2"),
+    "info": (["wave.integraph"], "promised error    ≤ 0 for x, y in [0, 1]^2"),
     "describe": (["wave.integraph"], "−3·x·u"),
     "eval": (["wave.integraph", "0.3", "0.8"], "0.35197146886806"),
     "trace": (["wave.integraph", "0.3", "0.8"], "▁"),
@@ -23,6 +23,7 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "report": (["wave.integraph"], "wrote wave.html"),
     "certify": (["wave.integraph", "-o", "new.proof.json"], "status            proved"),
     "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
+    "lemma4": (["--N", "5", "--c", "30"], "W = 14 registers, D = 7 segments"),
     "bench": (["wave.integraph"], "Runs that would take longer than 2 s are left out"),
 }
 BAD: dict[str, tuple[list[str], str]] = {
@@ -37,6 +38,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "certify": (["wave.integraph", "--eps=-1"], "it must be finite and ≥ 0"),
     "check": (["wave.integraph", "wave.integraph"], "wave.integraph"),
     "bench": (["cut.integraph"], "cut.integraph"),
+    "lemma4": (["--N", "0"], "needs an integer from 1 to 200"),
     "paper": (["--html", "nowhere/page.html"], "there is no folder nowhere"),
 }
 

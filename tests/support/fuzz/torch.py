@@ -1,4 +1,4 @@
-"""PyTorch modules that are feedforward nets, however they are written, against their own values in float64."""
+"""PyTorch modules, feedforward nets and graphs, however they are written, against their own values in float64."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from fuzz.judge import Points
 from fuzz.kind import FAILS, REFUSED, Outcome
 from fuzz.straight import Case, Shape, Step, needed, show, slack, smaller
 from fuzz.torch_operations import OPERATIONS, layer
+from integraph.api.origin import outputs
 from integraph.errors import IntegraphError
+from integraph.frontends import ReadOptions, read
 
 BOXES = ((0.0, 1.0), (-1.0, 1.0), (-2.0, 2.0), (0.5, 2.0))
 STEPS, POINTS, TRIES, LARGEST = 8, 3, 30, 24
@@ -131,19 +133,19 @@ def _check(case: Case) -> Outcome:
     double = copy.deepcopy(made).double()
     size = case.inputs[0][1]
     try:
-        net = integraph.network(made, inputs=size)
+        target = read(made, ReadOptions(inputs=size))  # a net, or else a graph
     except IntegraphError as error:
         said = str(error)
         return Outcome(FAILS, f"value: misread, {said}") if MISREAD in said else Outcome(REFUSED, judge.reason(error))
-    wanted = double(torch.zeros(case.inputs[0], dtype=torch.float64)).numel()
-    if net.outputs != wanted:
-        return Outcome(FAILS, f"shape: the network has {net.outputs} outputs, the module {wanted}")
+    wanted, given = double(torch.zeros(case.inputs[0], dtype=torch.float64)).numel(), outputs(target)
+    if given != wanted:
+        return Outcome(FAILS, f"shape: {given} outputs were read, the module has {wanted}")
 
     def truth(x: Points) -> Points:
         return np.stack([double(torch.tensor(row).reshape(case.inputs[0])).reshape(-1).numpy() for row in x])
 
     subject = judge.Subject(
-        lambda **options: integraph.compile(net, method="exact", box=np.stack([low, high], 1), **options),
+        lambda **options: integraph.compile(target, method="exact", box=np.stack([low, high], 1), **options),
         truth,
         lambda x: _slack(case, x),
         low,

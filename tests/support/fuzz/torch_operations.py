@@ -91,6 +91,29 @@ def _one(*choices: Any) -> Any:
     return lambda rng, shapes: (choices[int(rng.integers(len(choices)))],)
 
 
+def _last(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
+    """Weights for each entry of the last axis, if there are several."""
+    n = shapes[0][-1]
+    return (numbers(rng, n), numbers(rng, n)) if n > 1 else None
+
+
+def _kernel(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
+    """A kernel over series, a stride and zeros around."""
+    if len(shapes[0]) != 3:
+        return None
+    size = int(rng.integers(1, 4))
+    kernel = numbers(rng, int(rng.integers(1, 3)), shapes[0][1], size)
+    return (kernel, int(rng.integers(1, 3)), int(rng.integers(0, 2)))
+
+
+def _series(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
+    return () if len(shapes[0]) == 3 and shapes[0][2] > 1 else None
+
+
+def _rows(rng: Rng, shapes: Sequence[Shape]) -> tuple[Any, ...] | None:
+    return () if len(shapes[0]) == 3 else None
+
+
 def _unary(f: Any, text: str) -> Operation:
     return Operation(1, nothing, f, text)
 
@@ -182,6 +205,57 @@ OPERATIONS: dict[str, Operation] = {
         lambda x, n: x.expand(*x.shape[:-1], n),
         "{0}.expand(*{0}.shape[:-1], {d[0]})",
     ),
+    "cos": _unary(torch.cos, "torch.cos({0})"),
+    "sqrt": _unary(lambda x: torch.sqrt(x * x + 1), "torch.sqrt({0} * {0} + 1)"),
+    "inverse": _unary(lambda x: 1 / (x * x + 1), "1 / ({0} * {0} + 1)"),
+    "elu": _unary(F.elu, "F.elu({0})"),
+    "mish": _unary(F.mish, "F.mish({0})"),
+    "softsign": _unary(F.softsign, "F.softsign({0})"),
+    "logsigmoid": _unary(F.logsigmoid, "F.logsigmoid({0})"),
+    "clamp": Operation(1, _one(0.5, 1.0), lambda x, c: x.clamp(-c, c), "{0}.clamp(-{d[0]}, {d[0]})"),
+    "softmax": _unary(lambda x: F.softmax(x, -1), "F.softmax({0}, -1)"),
+    "softmax of channels": _unary(lambda x: F.softmax(x, 1), "F.softmax({0}, 1)"),
+    "log_softmax": _unary(lambda x: F.log_softmax(x, -1), "F.log_softmax({0}, -1)"),
+    "logsumexp": _unary(lambda x: torch.logsumexp(x, -1, True), "torch.logsumexp({0}, -1, True)"),
+    "layer_norm": Operation(
+        1,
+        _last,
+        lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b),
+        "F.layer_norm({0}, {0}.shape[-1:], {d[0]}, {d[1]})",
+    ),
+    "rms_norm": Operation(
+        1,
+        _last,
+        lambda x, w, b: F.rms_norm(x, x.shape[-1:], w, 0.1) + b,
+        "F.rms_norm({0}, {0}.shape[-1:], {d[0]}, 0.1) + {d[1]}",
+    ),
+    "total": _unary(lambda x: x.sum(-1, keepdim=True), "{0}.sum(-1, keepdim=True)"),
+    "mean": _unary(lambda x: x.mean(1, keepdim=True), "{0}.mean(1, keepdim=True)"),
+    "variance": _unary(lambda x: x.var(-1, correction=0, keepdim=True), "{0}.var(-1, correction=0, keepdim=True)"),
+    "cumsum": _unary(lambda x: x.cumsum(-1), "{0}.cumsum(-1)"),
+    "flip": _unary(lambda x: x.flip(-1), "{0}.flip(-1)"),
+    "roll": _unary(lambda x: x.roll(1, -1), "{0}.roll(1, -1)"),
+    "halves": _unary(lambda x: torch.cat(x.chunk(2, -1)[::-1], -1), "torch.cat({0}.chunk(2, -1)[::-1], -1)"),
+    "gram": Operation(1, _rows, lambda x: x @ x.mT, "{0} @ {0}.mT"),
+    "attention": Operation(
+        1,
+        _rows,
+        lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
+        "F.scaled_dot_product_attention({0}, {0}, {0}, is_causal=True)",
+    ),
+    "conv1d": Operation(
+        1, _kernel, lambda x, w, s, p: F.conv1d(x, w, None, s, p), "F.conv1d({0}, {d[0]}, None, {d[1]}, {d[2]})"
+    ),
+    "avg_pool1d": Operation(1, _series, lambda x: F.avg_pool1d(x, 2, 1), "F.avg_pool1d({0}, 2, 1)"),
+    "max_pool1d": Operation(1, _series, lambda x: F.max_pool1d(x, 2), "F.max_pool1d({0}, 2)"),
+    "pad": _unary(lambda x: F.pad(x, (1, 0), value=0.5), "F.pad({0}, (1, 0), value=0.5)"),
+    "join": Operation(
+        2,
+        lambda rng, s: () if s[0][:-1] == s[1][:-1] else None,
+        lambda x, y: torch.cat([x, y], -1),
+        "torch.cat([{0}, {1}], -1)",
+    ),
+    "larger": Operation(2, lambda rng, s: () if s[0] == s[1] else None, torch.maximum, "torch.maximum({0}, {1})"),
     "dropout": _unary(lambda x: F.dropout(x, 0.5, training=False), "F.dropout({0}, 0.5, training=False)"),
 }
 

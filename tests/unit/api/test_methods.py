@@ -66,7 +66,7 @@ def test_networks_are_narrow() -> None:
         (FORMULA, {"free": "burn"}, r"free = 'burn': needs 'keep', 'clean', 'decay' or 'auto'"),
         (FORMULA, {"eps": 0.0}, r"eps = 0\.0: the tolerance must be finite and > 0"),
         (FORMULA, {"eps": float("nan")}, r"eps = nan"),
-        (FORMULA, {"method": "lean", "inputs": [(2, 3)]}, r"shapes of arguments are for method='exact'"),
+        (FORMULA, {"method": "lean", "inputs": [(2, 3)]}, r"shapes of arguments are for torch modules"),
         (FORMULA, {"method": "best"}, r"method = 'best'"),
         (np.sin, {"method": "exact"}, r"say how many inputs it has"),
         (TABLE, {"method": "exact"}, r"has no formula: a graph needs one; use method='lean'"),

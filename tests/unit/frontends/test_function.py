@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from integraph.api.graphs import graph
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import function
 from integraph.targets import Function
@@ -164,6 +165,7 @@ def test_the_exception_of_the_function_is_the_cause() -> None:
         (lambda x: x, {"derivatives": {-1: np.sin}}, "names no derivative"),
         (lambda x: x, {"derivatives": {"a": np.sin}}, "names no derivative"),
         (3, {}, "cannot read a function from int: accepted are a formula"),
+        (graph("exp(x)"), {}, "this is a graph: leave the method out"),
         ([], {}, "cannot read a function from list"),
         (["x", 3], {}, "cannot read a function from list"),
         (int, {}, "cannot read a function from type"),

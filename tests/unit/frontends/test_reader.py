@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -137,17 +136,6 @@ def test_onnx_models_and_files(tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(9, 2))
     for source in (model, tmp_path / "net.onnx", str(tmp_path / "net.onnx")):
         np.testing.assert_allclose(network(source)(X), by_hand(X), rtol=1e-14)
-
-
-def test_keras_models_in_memory_are_to_be_saved() -> None:
-    """On the torch backend they are torch modules as well."""
-    os.environ.setdefault("KERAS_BACKEND", "torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        keras = framework("keras")
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-    with pytest.raises(UsageError, match=r"Keras Sequential in memory.*model.save\('net.keras'\)"):
-        network(model)
 
 
 def test_what_only_looks_like_a_perceptron_is_refused() -> None:

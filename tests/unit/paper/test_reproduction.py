@@ -203,7 +203,7 @@ def test_the_page_in_a_browser(tmp_path: Path, width: int) -> None:
     path = tmp_path / "paper.html"
     Reproduction((*rows, quick(table=table).row(), quick(good=False, erratum=True).row())).save_html(path)
     with chromium() as browser, visit(browser, path, width=width, scheme="dark") as seen:
-        assert seen.run("document.querySelectorAll('figure svg.main-svg').length") >= 2
+        assert seen.run("document.querySelectorAll('figure .plot svg').length") >= 2
         assert seen.run("document.documentElement.scrollWidth <= window.innerWidth")
         cells = "[...document.querySelector('.rows tbody tr').children].map(cell => cell.getBoundingClientRect().left)"
         assert len(set(seen.run(cells))) == (4 if width == 1280 else 1)

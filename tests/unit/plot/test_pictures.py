@@ -209,7 +209,7 @@ def test_one_cell_needs_no_partition() -> None:
     program = integraph.compile("exp(x)*y", 1e-1, method="lean")
     assert "N = 0" in program.source
     assert partition(subject(program)) == "Theorem 1 with one cell (N = 0) needs no partition of unity"
-    assert "that is Theorem 1" in partition(subject(integraph.compile("x^2")))
+    assert "as those of Theorem 1 are" in partition(subject(integraph.compile("x^2")))
 
 
 def test_curves_of_nothing_have_no_name() -> None:

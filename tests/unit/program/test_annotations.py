@@ -74,9 +74,9 @@ def test_what_is_refused(make: Callable[[], object], match: str) -> None:
     ("known", "match"),
     [
         ({"budget": 1e-6}, "the budget is a Budget"),
-        ({"budget": Budget([0.0], [1.0], 0, 0, 0)}, "has 1 sides, the program 2 inputs"),
+        ({"budget": Budget([0.0], [1.0], 0, 0, 0)}, "has 1 side, the program 2 inputs"),
         ({"domain": (0.0, 1.0)}, "the domain is a Domain"),
-        ({"domain": Domain([0.0], [1.0])}, "the domain has 1 sides, the program 2 inputs"),
+        ({"domain": Domain([0.0], [1.0])}, "the domain has 1 side, the program 2 inputs"),
         ({"probes": Probe("p", 0, Z)}, "probes are a tuple"),
         ({"probes": ("p",)}, "a probe is made by Probe.*got 'p'"),
         ({"probes": (Probe("p", 3, Z),)}, "probe 'p' is read after segment 3: the segments are 0 … 2"),

@@ -37,7 +37,9 @@ MADE: dict[str, tuple[Any, dict[str, Any], tuple[Any, ...]]] = {  # source, opti
         "x/4", {"eps": 0.2, "method": "remark", "order": 1, "gamma": 0.25},
         ("x/4", "formula", "remark", 0.2, {"order": 1, "N": None, "c": None, "gamma": 0.25}, ("x",)),
     ),
-    "function": (np.cos, {"eps": 0.1}, ("cos()", "function", "lean", 0.1, {"order": None, "N": None}, ())),
+    "function": (
+        np.cos, {"eps": 0.1}, ("cos()", "function", "lean", 0.1, {"order": None, "N": None, "calls": None}, ()),
+    ),
     "narrow": (NET, {"eps": 1e-3}, (NET.description, "network", "narrow", 1e-3, {"bound": "tight"}, ())),
     "wide": (
         NET, {"eps": 1e-3, "method": "wide", "free": "decay"},

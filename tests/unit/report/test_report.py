@@ -21,19 +21,16 @@ from integraph import Program, Registers, build, segment
 from integraph.errors import FileError, UsageError
 from integraph.gadgets import affine
 from integraph.plot import pictures, subject
-from integraph.plot.picture import Picture
+from integraph.plot.picture import Curve, Heat
 from integraph.report import page as page_module
 from integraph.report.decimation import POINTS, digits, subsampled
 from integraph.report.error_summary import below
 from integraph.report.markup import Html, escaped, facts, table, tag
 from integraph.report.page import Section, data, page
-from integraph.report.plotly_renderer import frames
+from integraph.report.panel_data import frames
 from integraph.text import lines
-from lazy import Lazy
-from report_pages import HOSTILE, Reader, all_hostile, all_kinds, identity, read
+from report_pages import HOSTILE, Reader, all_hostile, all_kinds, everything, identity, read
 from transformers import to_graph, transformer
-
-graph_objects = Lazy("plotly.graph_objects")
 
 
 @pytest.mark.slow
@@ -94,8 +91,7 @@ def test_a_report_needs_nothing_else(program: Program, tmp_path: Path) -> None:
     assert style is not None
     assert "url(" not in style[1]
     assert "@import" not in style[1]
-    own = path.stat().st_size - len(page_module._plotly().encode())
-    assert 20_000 < own < 1_000_000
+    assert 20_000 < path.stat().st_size < 1_000_000
 
 
 def test_a_page_without_pictures_has_no_script() -> None:
@@ -118,7 +114,7 @@ def test_hostile_names_stay_names() -> None:
     assert len([kind for kind, _ in reader.scripts if kind is None]) == 2
     assert reader.words.count(" ".join(lines(HOSTILE).split())) > 8
     found = [json.loads(text) for kind, text in reader.scripts if kind is not None]
-    assert found[0][0]["panels"][0]["data"][0]["meta"] == HOSTILE
+    assert found[0][0]["panels"][0]["marks"][0]["entry"] == HOSTILE
 
 
 def test_hostile_names_of_a_program(tmp_path: Path) -> None:
@@ -142,25 +138,27 @@ def test_markup() -> None:
         data(float("nan"))
 
 
-def valid(picture: Picture) -> None:
-    """Plotly's own classes know every field, and its kind."""
-    for frame in frames(picture):
-        for panel in frame["panels"]:
-            graph_objects.Figure(data=panel["data"], layout=panel["layout"])
+def test_panels_are_what_the_script_reads() -> None:
+    """Every field of a panel and of its marks is named in chart.js or page.js, and the other way round."""
+    folder = Path(page_module.__file__).parent
+    script = (folder / "chart.js").read_text("utf-8") + (folder / "page.js").read_text("utf-8")
+    drawn = [*all_kinds(), everything()]
+    panels = [panel for picture in drawn for frame in frames(picture) for panel in frame["panels"]]
+    fields = {key for panel in panels for key in panel} | {key for panel in panels for m in panel["marks"] for key in m}
+    assert not {name for name in fields if not re.search(rf"[.{{, ]{name}\b", script)}
+    assert set(re.findall(r"\bpanel\.([a-z]+)", script)) <= fields
+    assert set(re.findall(r"\bmark\.([a-z]+)", script)) <= fields
 
 
-@pytest.mark.slow
-def test_plotly_takes_the_pictures(program: Program, net: tuple[integraph.Network, Program]) -> None:
-    drawn = [*all_kinds(), *all_hostile(), *pictures(subject(program)), *pictures(subject(net[1], net[0]))]
-    assert len(drawn) > 12
-    for picture in drawn:
-        valid(picture)
-
-
-def test_a_field_that_plotly_does_not_know_is_noticed() -> None:
-    panel = frames(all_kinds()[0])[0]["panels"][0]
-    with pytest.raises(ValueError, match="colour"):
-        graph_objects.Figure(data=panel["data"], layout=panel["layout"] | {"colour": 1})
+def test_numbers_reach_the_page_as_they_are() -> None:
+    picture = everything()
+    curve, drawn = picture.frames[0].panels[0].marks[0], frames(picture)[0]["panels"][0]["marks"][0]
+    assert isinstance(curve, Curve)
+    assert [np.nan if y is None else y for y in drawn["y"]] == pytest.approx(curve.y.tolist(), nan_ok=True)
+    heat, sent = picture.frames[0].panels[1].marks[0], frames(picture)[0]["panels"][1]["marks"][0]
+    assert isinstance(heat, Heat)
+    assert np.allclose(np.array(sent["z"], float), heat.z, rtol=1e-5, equal_nan=True)
+    assert sent["scale"] == "diverging"
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e6, -3e9])
@@ -280,7 +278,7 @@ def test_a_large_program_makes_no_large_page(tmp_path: Path) -> None:
     assert program.width > 2000
     path = integraph.report(program, tmp_path / "report.html", graph)
     checked(read(path))
-    assert path.stat().st_size - len(page_module._plotly().encode()) < 3_000_000
+    assert path.stat().st_size < 2_000_000
 
 
 def test_a_program_without_segments(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import Ball, hull, number
 from integraph.numbers.multi_index import count
 from integraph.numbers.power_series import Series, constant, variable
-from integraph.numbers.series_functions import divided, function, maximum_of, minimum_of, power
-from integraph.targets.expression import Expression, Step, evaluate
+from integraph.numbers.series_functions import condition, divided, function, maximum_of, minimum_of, power
+from integraph.targets.expression import CONDITION, Expression, Step, evaluate
 
 AT_ONCE = 2**19  # products of a block of boxes: what is gathered for them stays in the cache
 
@@ -29,6 +29,7 @@ OPERATIONS: dict[str, Callable[..., Series]] = {
     "div": divided,
     "min": minimum_of,
     "max": maximum_of,
+    CONDITION: condition,
 }
 
 

@@ -24,7 +24,7 @@ from integraph.certify.problem import Box, Point
 from integraph.errors import FileError
 from integraph.files import FilePath, atomic, check_path
 from integraph.program.notebook import table
-from integraph.program.summary import above, named_box
+from integraph.program.summary import above, inputs_in
 from integraph.text import clean, counted
 
 FORMAT, VERSION = "integraph certificate", 1
@@ -70,12 +70,12 @@ class Certificate:
     def _repr_html_(self) -> str:
         if wrong := fault(self):
             return table("Certificate", [("status", f"unknown: {wrong}")])
-        box = named_box(np.array(self.box.low), np.array(self.box.high))
+        box = inputs_in(np.array(self.box.low), np.array(self.box.high))
         leaves = sum(isinstance(part, Leaf) for part in self.tree)
         known = f"≤ {above(self.upper)}" if self.upper < math.inf else "nothing"
         rows = [
             ("status", self.status if self.eps is None else f"{self.status}: error ≤ {above(self.eps)}"),
-            ("box", f"x in {box}"),
+            ("box", box),
             ("proven", f"{known}, in {counted(leaves, 'box')}"),
             ("attained", "nothing" if self.point is None else f"≥ {self.lower:.4g}"),
             *(("assumed", text) for text in self.assumed),

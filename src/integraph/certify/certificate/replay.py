@@ -20,7 +20,7 @@ from integraph.certify.problem import Problem, Unprovable
 from integraph.certify.statement import assumptions, current_wording, digests, problem
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.program import Program
-from integraph.program.summary import above, named_box
+from integraph.program.summary import above, inputs_in
 from integraph.targets import Function, Network
 from integraph.text import counted
 
@@ -64,13 +64,14 @@ def check(certificate: Certificate, program: Program, target: Network | Function
     except (CertificateFault, Unprovable, ArithmeticError, MemoryError) as broken:
         reason = str(broken) or type(broken).__name__
     status = "unknown" if reason else certificate.status
-    return Checked(not reason, status, claim(certificate), reason, count[0], time.monotonic() - begun)
+    return Checked(not reason, status, claim(certificate, target), reason, count[0], time.monotonic() - begun)
 
 
-def claim(certificate: Certificate) -> str:
+def claim(certificate: Certificate, target: Network | Function) -> str:
     """What is proved, in words."""
     low, high = (np.array(ends) for ends in (certificate.box.low, certificate.box.high))
-    sentence = f"|target − program| ≤ {above(certificate.upper)} for x in {named_box(low, high)}"
+    where = inputs_in(low, high, target.variables if isinstance(target, Function) else ())
+    sentence = f"|target − program| ≤ {above(certificate.upper)} for {where}"
     if certificate.eps is None or certificate.status == "proved":
         return sentence
     asked = f"{certificate.eps:.3g} was asked for"

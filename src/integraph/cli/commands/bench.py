@@ -56,6 +56,7 @@ def bench(
     seconds: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Time to spend on each batch size.")] = 1.0,
     threads: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Number of threads to use.")] = 1,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
 ) -> Answer:
     """Measure how fast a program runs on this machine.
@@ -73,8 +74,8 @@ def bench(
     """
     if what is None:
         why = "without WHAT, programs are timed that are always the same"
-        _refuse(why, eps=eps, box=box, method=method, variables=variables, inputs=inputs)
-    subjects = _built_in() if what is None else [_subject(what, eps, box, method, variables, inputs)]
+        _refuse(why, eps=eps, box=box, method=method, variables=variables, inputs=inputs, set=_joined(parameters))
+    subjects = _built_in() if what is None else [_subject(what, eps, box, method, variables, inputs, parameters)]
     data: list[dict[str, Any]] = []
     text: list[Any] = []
     for program, target in subjects:
@@ -101,18 +102,29 @@ class Rival:
 
 
 def _subject(
-    what: str, eps: float | None, box: str | None, method: str | None, variables: str | None, inputs: int | None
+    what: str,
+    eps: float | None,
+    box: str | None,
+    method: str | None,
+    variables: str | None,
+    inputs: str | None,
+    parameters: list[str] | None,
 ) -> tuple[Program, Target | None]:
     import integraph
     from integraph.api.origin import recalled
 
     if is_program(Path(what)):
-        _refuse(f"{what} is a program already", eps=eps, method=method, variables=variables, inputs=inputs)
+        why = f"{what} is a program already"
+        _refuse(why, eps=eps, method=method, variables=variables, inputs=inputs, set=_joined(parameters))
         program = loaded(Path(what))
         return program, recalled(program)
-    target = read_source(what, method, box, variables, inputs)
+    target = read_source(what, method, box, variables, inputs, parameters)
     with waiting("compiling"):
         return integraph.compile(target, eps, box=box_of(box), method=method), target
+
+
+def _joined(parameters: list[str] | None) -> str | None:
+    return " ".join(parameters or ()) or None
 
 
 def _refuse(why: str, **options: object) -> None:

@@ -15,10 +15,10 @@ from integraph.errors import UsageError
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
-    from integraph import Function, Network, Program, Proof
+    from integraph import Function, Network, Proof
+    from integraph.frontends import Target
 
 PROVED = "proved"
-LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +45,7 @@ def certify(
     ] = None,
     proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof to this .json file.")] = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
 ) -> Answer:
     """Prove an error bound: how far a program can be from its source anywhere in a box.
@@ -66,9 +67,9 @@ def certify(
 
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
-    proof_target, origin = _target(program, source, box, variables, inputs)
+    proof_target, origin = _provable(*beside(program, source, box, variables, inputs, parameters))
     made = integraph.certify(
-        program, proof_target, asked(program, eps, gap), box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
+        program, proof_target, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
     data, text = {"source": origin} | proof_facts(made), [f"source: {origin}", repr(made)]
@@ -84,23 +85,11 @@ def certify(
     return Answer(data, text, GOOD if done else ended, tuple(warnings))
 
 
-def asked(program: Program, eps: float | None, gap: float | None = None) -> float | None:
-    """What is to be proved: what is given, or else the promise; of an exact program LEAST if that is smaller."""
-    from integraph.api.origin import is_exact
-
-    if eps is not None or gap is not None or not is_exact(program):
-        return eps
-    return max(LEAST, 0.0 if program.budget is None else program.budget.total)
-
-
-def _target(
-    program: Program, source: str | None, box: str | None, variables: str | None, inputs: int | None
-) -> tuple[Network | Function, str]:
+def _provable(target: Target, origin: str) -> tuple[Network | Function, str]:
     """The source, which must be something that there are proofs of."""
     from integraph import Graph
     from integraph.api.certificates import graph_refused
 
-    target, origin = beside(program, source, box, variables, inputs)
     if isinstance(target, Graph):
         raise graph_refused(target.name)
     return target, origin
@@ -135,6 +124,7 @@ def check(
     file: a.ProgramFile,
     source: a.MaybeSource = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
 ) -> Answer:
     """Check a proof by computing everything that it claims again.
@@ -156,7 +146,7 @@ def check(
         raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
     certificate = integraph.Certificate.load(proof)
     program = loaded(file)
-    target, origin = _target(program, source, None, variables, inputs)
+    target, origin = _provable(*beside(program, source, None, variables, inputs, parameters))
     with waiting("checking"):
         checked = integraph.check(certificate, program, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text

@@ -48,6 +48,7 @@ def compare(
     ] = None,
     engine: a.Engine = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
 ) -> Answer:
     """Compare a program with its source: print the largest difference found, for a network layer by layer.
@@ -69,7 +70,7 @@ def compare(
         if table is not None and value is not None:
             raise UsageError(f"--points and --{name} both say where to compare: give one of them")
     program = loaded(file)
-    target, origin = beside(program, source, box, variables, inputs)
+    target, origin = beside(program, source, box, variables, inputs, parameters)
     count = samples or (SAMPLES if program.bits <= DOUBLE else FEW)
     warnings: tuple[str, ...] = ()
     if table is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.commands.certify import PROVED, asked, proof_facts
+from integraph.cli.commands.certify import PROVED, proof_facts
 from integraph.cli.facts import program_facts
 from integraph.cli.inputs import box_beside, box_of, read_source, waiting_unless_called
 from integraph.cli.namesakes import namesake
@@ -27,6 +27,10 @@ SHORT = 40  # lines of a description that are printed unasked
 NO_PROMISE = (
     "no error is promised: it is not proved that every root, power, quotient and logarithm of the formula exists on "
     "the whole box (evaluation checks it at every point); give the input domain with --box"
+)
+SMOOTHED = (
+    "no error is promised: a condition of the formula changes on the box, and is smoothed; the difference found is the "
+    "largest at many points"
 )
 
 
@@ -51,6 +55,7 @@ def compile(
         float | None, typer.Option(help="Horizon T. Default: one unit of time for each segment.")
     ] = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
     max_calls: a.MaxCalls = None,
     certify: Annotated[
@@ -71,6 +76,10 @@ def compile(
 
     integraph compile "sin(3*x)*exp(-y)"
 
+    integraph compile "a*sin(x)" --set a=pi/4
+
+    integraph compile model.formula
+
     integraph compile "exp(-x^2)" --box=-2,2 -o bell.integraph --report bell.html
 
     integraph compile net.onnx --eps 1e-8 -o net.integraph --certify
@@ -86,7 +95,7 @@ def compile(
     proof_to = output(proof_beside(to), PROOF, "--certify", read) if certify and to is not None else None
     page = None if report is None else output(report, PAGE, "--report", read)
     with waiting("compiling"):
-        target = read_source(source, method, box, variables, inputs)
+        target = read_source(source, method, box, variables, inputs, parameters)
     with waiting_unless_called("compiling", target):
         program = integraph.compile(
             target, eps, box=box_of(box), method=method, order=order, width=width, bound=bound, free=free,
@@ -116,14 +125,15 @@ def _warnings(program: Program, target: Target, source: str) -> Iterator[str]:
     if other is not None:
         yield other
     if program.budget is None and is_exact(program) and isinstance(target, Function):
-        yield NO_PROMISE
+        smoothed = program.origin is not None and program.origin.options.get("smoothed") is True
+        yield SMOOTHED if smoothed else NO_PROMISE
     look = None if program.origin is None else program.origin.options.get(LOOK)
     if look is not None:
         yield f"the function looks like {look}: between the points where it was called, the error may be much larger"
 
 
 def _proof(program: Program, target: Target, eps: float | None) -> Proof:
-    """Of what the program promises, or of `eps` if it promises nothing; see `asked` for exact ones."""
+    """Of what the program promises, or of `eps` if it promises nothing."""
     import integraph
     from integraph.certify.search.stop import Stop
     from integraph.targets import Function, Network
@@ -133,7 +143,7 @@ def _proof(program: Program, target: Target, eps: float | None) -> Proof:
             "--certify proves formulas and feedforward networks only: leave it out; integraph compare measures the "
             "difference at sample points"
         )
-    proof = integraph.certify(program, target, asked(program, eps if program.budget is None else None))
+    proof = integraph.certify(program, target, eps if program.budget is None else None)
     if proof.stopped is Stop.INTERRUPTED:
         raise KeyboardInterrupt
     return proof

@@ -11,13 +11,18 @@ from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, output
 from integraph.text import clean
 
+UNNAMED = "paper.html"  # the page, if --html names no file
+
 
 def register(app: typer.Typer) -> None:
-    command(app, "Prove")(paper)
+    command(app, "Prove", bare={"--html": UNNAMED})(paper)
 
 
 def paper(
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the table as an HTML page.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"Also write the table as an HTML page: {UNNAMED}, if you name no file."),
+    ] = None,
 ) -> Answer:
     """Reproduce the paper: every lemma, remark, theorem, table and figure, and every known erratum.
 
@@ -27,7 +32,9 @@ def paper(
 
     integraph paper
 
-    integraph paper --html paper.html
+    integraph paper --html
+
+    integraph paper --html reproduction.html
     """
     from integraph.paper import ITEMS, reproduce
 

@@ -42,6 +42,7 @@ def plan(
     order: a.Order = None,
     width: a.Width = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
     max_calls: a.MaxCalls = None,
 ) -> Answer:
@@ -65,7 +66,7 @@ def plan(
     given = {"order": order, "width": width, "max_calls": max_calls}
     smooth = {name: value for name, value in given.items() if value is not None}
     with waiting("planning"):
-        target = read_source(source, method, box, variables, inputs)
+        target = read_source(source, method, box, variables, inputs, parameters)
     with waiting_unless_called("planning", target):
         if isinstance(target, Network) and method != EXACT:
             _only(method, THEOREM_2, "a network")

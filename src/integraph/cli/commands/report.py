@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import box_of, check_source, names_of, source_of
+from integraph.cli.inputs import box_of, check_source, inputs_of, names_of, source_of, values_of
 from integraph.cli.output import Answer, command, waiting
 from integraph.cli.paths import PAGE, loaded, output, refuse_pipe
 from integraph.errors import UsageError
@@ -42,6 +42,7 @@ def report(
         Path | None, typer.Option(metavar="PROOF", help="Show this proof, as certify -o writes it.")
     ] = None,
     variables: a.Variables = None,
+    parameters: a.Parameters = None,
     inputs: a.Inputs = None,
 ) -> Answer:
     """Write a report: one self-contained HTML page with all pictures, error bounds and equations.
@@ -64,15 +65,15 @@ def report(
         raise UsageError(
             f"--format {formats} is for the files that --figures DIR writes: add --figures DIR, or leave it out"
         )
-    check_source(source, variables, inputs)
+    check_source(source, variables, inputs, parameters)
     if certificate is not None:
         refuse_pipe(certificate)
     program = loaded(file)
     given = None if source is None else source_of(source)
     with waiting("reporting") as bar:
         written = write(
-            program, page, given, box=box_of(box), variables=names_of(variables), inputs=inputs, proof=certificate,
-            figures=figures, formats=wanted, progress=bar.say,
+            program, page, given, box=box_of(box), variables=names_of(variables), inputs=inputs_of(inputs),
+            parameters=values_of(parameters), proof=certificate, figures=figures, formats=wanted, progress=bar.say,
         )  # fmt: skip
     text = [f"wrote {clean(str(written))}"] + ([] if figures is None else [f"pictures are in {clean(str(figures))}"])
     data = {"report": written, "figures": figures, "formats": None if figures is None else wanted}

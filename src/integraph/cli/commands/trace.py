@@ -10,7 +10,7 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.inputs import box_beside
 from integraph.cli.output import Answer, command, waiting
-from integraph.cli.paths import FileKind, loaded, output
+from integraph.cli.paths import PICTURE, loaded, output
 from integraph.cli.points import from_arguments, input_names
 from integraph.cli.terminal import console
 from integraph.errors import UsageError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from integraph.numbers.arrays import Floats
     from integraph.program.program import Trajectory
 
-PICTURE = FileKind("a picture", (".png", ".svg", ".pdf"))
 NUMBERS = 10_000_000  # registers times moments
 THIRD = 1 / 3
 MOMENTS = 33  # of a segment, if there is room

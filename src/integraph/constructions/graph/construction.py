@@ -54,8 +54,16 @@ def layouts(graph: Graph, eps: float | None = None, *, box: ArrayLike | None = N
     return Layouts(graph.name, tuple(layout(lowered.tape, lowered.outputs, free) for free in FREES))
 
 
-def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: ArrayLike | None = None) -> Program:
-    """The program of a graph, within `eps` of it on the box. Without a tolerance nothing is smoothed, and of a
+def exact(
+    graph: Graph,
+    eps: float | None = None,
+    *,
+    free: str = KEEP,
+    box: ArrayLike | None = None,
+    smoothed: bool = False,
+) -> Program:
+    """The program of a graph, within `eps` of it on the box. If the graph itself is `smoothed`, nothing is promised of
+    what it was before. Without a tolerance nothing is smoothed, and of a
     small program what decay leaves is at most 1e-12, if that can be promised at all."""
     if not isinstance(free, str) or free not in (*FREES, AUTO):
         raise UsageError(f"needs {', '.join(map(repr, FREES))} or {AUTO!r}", argument="free", value=free)
@@ -84,7 +92,8 @@ def exact(graph: Graph, eps: float | None = None, *, free: str = KEEP, box: Arra
             argument="eps",
             value=eps,
         )
-    known, smoothed, domain = math.isfinite(parts.total), bool(lowered.smoothed), Domain(cube.low, cube.high)
+    known, domain = math.isfinite(parts.total) and not smoothed, Domain(cube.low, cube.high)
+    smoothed = smoothed or bool(lowered.smoothed)
     return program(
         chosen,
         rate,

@@ -22,6 +22,7 @@ LADDER = {
 }
 FURTHER = {1: 4, 2: 3, 3: 2}  # orders beyond n that help to judge a fit of order n
 TOO_LARGE = "larger than float64 holds"
+WITHOUT_DERIVATIVES = "take a smaller box, or method='exact', which smooths kinks within eps"
 LOOSE = 1.3  # a bound of a derivative, against what is seen: N grows only with its n-th root
 LARGEST = {1: 40, 2: 24, 3: 14, 4: 10}  # the highest order a user may ask for
 
@@ -98,6 +99,7 @@ class DerivativeBounds:
             if top < rung:
                 if top < done + 1 and (done == 0 or order is not None):
                     what = f"its derivatives of order {top + 1} have" if top >= 0 else "it has"
-                    raise SourceError(f"{self.function.name}: {what} no bound on the box: {why or TOO_LARGE}")
+                    way_out = f"; {WITHOUT_DERIVATIVES}" if top >= 0 else ""
+                    raise SourceError(f"{self.function.name}: {what} no bound on the box: {why or TOO_LARGE}{way_out}")
                 return
             done = rung

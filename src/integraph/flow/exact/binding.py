@@ -16,7 +16,7 @@ from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.gadget import Gadget, arguments
 from integraph.numbers.arrays import Floats
-from integraph.program import Block, Index, View
+from integraph.program import Block, Index, Ref, View
 from integraph.program.views import mark
 
 Step = affine_steps.Step
@@ -99,24 +99,37 @@ def _tanh(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool,
 def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
     """SiLU, ReLU and leaky ReLU: one flow, with k = 1 or c = 0 where a gadget has none. A lane that starts where the
     kernel's factors might underflow sends the chunk to the closed form."""
-    if not compiles() or not _contiguous(block):
+    if not compiles():
         return None
     from integraph.flow.exact.riccati_flow import logistic_flow
 
-    refs = block.refs()
-    lanes, generic = refs[0].shape, _generic(block, states, t)
+    (target, source), generic = block.refs(), _generic(block, states, t)
+    lanes, shape = target.shape, (target.size, states.shape[1])
     k, c = (np.broadcast_to(block.tensors.get(name, default), lanes).reshape(-1) for name, default in _PLAIN.items())
-    s, source = (ref.of(states).reshape(len(k), states.shape[1]) for ref in refs)
-    kt, c, end, scaled = t * k, c.copy(), np.empty_like(s), "a" in block.tensors or "b" in block.tensors
+    kt, c, end, scaled = t * k, c.copy(), np.empty(shape), "a" in block.tensors or "b" in block.tensors
+    ends, read, given = end.reshape(*lanes, states.shape[1]), _reader(target, states), _reader(source, states)
 
     def step() -> bool:
-        x = arguments(block, states)[1][0].reshape(s.shape) if scaled else source
-        if not logistic_flow(s, x, kt, c, end):
+        x = arguments(block, states)[1][0] if scaled else given()
+        s = read()
+        if not logistic_flow(s.reshape(shape), x.reshape(shape), kt, c, end):
             return generic()
-        s[...] = end
+        if isinstance(target, Index):
+            states[target.registers] = ends
+        else:
+            s[...] = ends
         return True
 
     return step
+
+
+def _reader(ref: Ref, states: Floats) -> Callable[[], Floats]:
+    """The registers of a view in place, or copied by their indices."""
+    if isinstance(ref, Index):
+        registers = ref.registers
+        return lambda: states[registers]
+    fixed = ref.of(states)
+    return lambda: fixed
 
 
 def _softmax(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:

@@ -8,6 +8,7 @@ at a time, in rows, which are faster in BLAS than a few columns.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from integraph.flow.exact.plan import ExactPlan, once
 from integraph.program import Block
@@ -30,6 +31,7 @@ def chunk(plan: ExactPlan) -> int:
     return min(size, CHUNK, _power_of_two(MEMORY // (8 * width)))
 
 
+@lru_cache(maxsize=4096)
 def padded(count: int) -> int:
     """Columns of the workspace for so many inputs: few sizes, little waste."""
     step = max((1 << (count - 1).bit_length()) // 16, 1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property, partial
 from itertools import chain
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,9 +13,13 @@ from numpy.typing import NDArray
 
 from integraph.flow.chunks import over_chunks
 from integraph.flow.diagnosis import Diagnosis, diagnose, start
+from integraph.flow.exact.affine_steps import compiles
 from integraph.flow.exact.binding import advance
 from integraph.flow.exact.chunk_size import chunk, padded
 from integraph.flow.exact.plan import ExactPlan, Workspace, make
+from integraph.flow.exact.rows import Rows, columns
+from integraph.flow.exact.scalars import Scalars
+from integraph.flow.exact.trace import trace
 from integraph.flow.lost_digits import with_precision_hint
 from integraph.gadgets import Gadget
 from integraph.numbers.arrays import Floats
@@ -21,24 +28,27 @@ from integraph.program.dynamics import switches
 from integraph.program.engine import finite
 
 Mask = NDArray[np.bool_]
+MANY = 1 << 22  # inputs of a small program from which on a compiled loop is worth half a second of loading numba
 IDLE = 1 << 27  # bytes of workspaces that may wait for the next call, besides one
 
 
-class _Preparation:
-    """The plan of a program and idle workspaces by size; lists make taking and giving back atomic."""
+Bound = TypeVar("Bound", Workspace, Rows)
 
-    def __init__(self, program: Program, everything: bool) -> None:
-        self.plan: ExactPlan = make(program, everything)
-        self.chunk = chunk(self.plan)
-        self.idle: dict[int, list[Workspace]] = {}
 
-    def take(self, size: int) -> Workspace:
+class _Pool(Generic[Bound]):
+    """Idle workspaces by size; lists make taking and giving back atomic."""
+
+    def __init__(self, bind: Callable[[int], Bound]) -> None:
+        self.bind: Callable[[int], Bound] = bind
+        self.idle: dict[int, list[Bound]] = {}
+
+    def take(self, size: int) -> Bound:
         try:
             return self.idle[size].pop()
         except (KeyError, IndexError):
-            return self.plan.bind(size)
+            return self.bind(size)
 
-    def give(self, size: int, workspace: Workspace) -> None:
+    def give(self, size: int, workspace: Bound) -> None:
         waiting = self.idle.get(size)
         if waiting is not None and not waiting:  # it was taken from there
             waiting.append(workspace)
@@ -47,6 +57,31 @@ class _Preparation:
         if 8 * columns * len(workspace.states) > IDLE:
             self.idle = {}
         self.idle.setdefault(size, []).append(workspace)
+
+
+class _Preparation:
+    """The plan of a program, its tape if it has one, and workspaces for both."""
+
+    def __init__(self, program: Program, everything: bool) -> None:
+        self.plan: ExactPlan = make(program, everything)
+        self.workspaces = _Pool(self.plan.bind)
+        self.chunk = self.columns = chunk(self.plan)
+        self.code = None if everything else trace(self.plan)
+        self.rows: _Pool[Rows] | None = None
+        self.carried = 0
+        if self.code is not None:
+            self.rows, self.columns = _Pool(partial(Rows, self.code)), columns(self.code)
+
+    @cached_property
+    def scalars(self) -> Scalars | None:
+        """The tape for one input."""
+        return None if self.code is None else Scalars(self.code)
+
+    def carry(self, count: int) -> None:
+        """Note that so many inputs come. After MANY of them a tape is compiled, which changes no bit of a result."""
+        before, self.carried = self.carried, self.carried + count
+        if self.code is not None and before < MANY <= self.carried and compiles():
+            self.rows = _Pool(partial(Rows, self.code, compiled=True))
 
 
 class Exact:
@@ -70,12 +105,19 @@ class Exact:
         prepared = self.prepare(program, options.states)
         outputs = np.empty((len(x), program.outputs))
         states = np.empty((len(x), program.width)) if options.states else None
+        if len(x) == 1 and prepared.scalars is not None:
+            values = prepared.scalars.run(x[0].tolist())
+            if values is not None:
+                outputs[0] = values
+                return Flow(self.name, outputs, None, None, ())
         work = _ExactRun(program, prepared, x, outputs, states)
-        size = prepared.chunk
+        prepared.carry(len(x))
+        size = prepared.columns
         if 0 < len(x) <= size:  # a single input should cost microseconds
-            return Flow(self.name, outputs, states, None, with_precision_hint(program, x, work.chunk((0, len(x)))))
-        failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
-        return Flow(self.name, outputs, states, None, with_precision_hint(program, x, failures))
+            failures = work.chunk((0, len(x)))
+        else:
+            failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
+        return Flow(self.name, outputs, states, None, with_precision_hint(program, x, failures) if failures else ())
 
     def prepare(self, program: Program, everything: bool) -> _Preparation:
         """The preparation is stored in the program: a plan refers to its program, so a table here would keep programs
@@ -120,27 +162,40 @@ class _ExactRun:
         self, program: Program, prepared: _Preparation, x: Floats, outputs: Floats, states: Floats | None
     ) -> None:
         self.program, self.prepared, self.x, self.outputs, self.states = program, prepared, x, outputs, states
-        self.units = None if program.scales is None else program.scales
+        self.units = program.scales
 
     def chunk(self, piece: tuple[int, int]) -> list[Failure]:
         a, b = piece
+        pool, size = self.prepared.rows, padded(b - a)
+        if pool is None:
+            return self._by_steps(a, b)
+        rows = pool.take(size)
+        with np.errstate(all="ignore"):
+            fine = rows.run(self.x[a:b], self.outputs[a:b])
+        pool.give(size, rows)
+        if fine:
+            return []
+        step = self.prepared.chunk
+        return list(chain.from_iterable(self._by_steps(first, min(first + step, b)) for first in range(a, b, step)))
+
+    def _by_steps(self, a: int, b: int) -> list[Failure]:
         count = b - a
         size = padded(count)
         with np.errstate(all="ignore"):
             inputs = self.x[a:b]
             if self.units is not None:
                 inputs = inputs * self.units[: self.program.inputs]
-            workspace = self.prepared.take(size)
+            workspace = self.prepared.workspaces.take(size)
             fine = workspace.run(inputs) and (self.units is None or finite(inputs))
-            outputs = workspace.readout().T[:count]
-        self.outputs[a:b] = outputs
+            outputs = workspace.readout()[:, :count]
+        self.outputs[a:b] = outputs.T
         fine = fine and finite(outputs)
         if self.states is not None:
             states = workspace.states.T[:count]
             with np.errstate(all="ignore"):
                 self.states[a:b] = states if self.units is None else states / self.units
             fine = fine and finite(self.states[a:b])
-        self.prepared.give(size, workspace)
+        self.prepared.workspaces.give(size, workspace)
         return [] if fine else self._failed(a, b)
 
     def _failed(self, a: int, b: int) -> list[Failure]:
@@ -166,14 +221,14 @@ class _ExactRun:
         with np.errstate(all="ignore"):
             inputs = self.x[rows] if self.units is None else self.x[rows] * self.units[: self.program.inputs]
             size = padded(len(rows))
-            workspace = self.prepared.take(size)
+            workspace = self.prepared.workspaces.take(size)
             if not workspace.run(inputs):
                 workspace.states[:, : len(rows)] = diagnosis.states
             self.outputs[rows] = workspace.readout().T[: len(rows)]
             if self.states is not None:
                 states = workspace.states.T[: len(rows)]
                 self.states[rows] = states if self.units is None else states / self.units
-        self.prepared.give(size, workspace)
+        self.prepared.workspaces.give(size, workspace)
 
 
 def _with_others(program: Program, failures: list[Failure], suspect: Mask, first: int) -> list[Failure]:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from integraph import gadgets
-from integraph.flow.exact.affine_steps import Step, compiles, matrix_product
+from integraph.flow.exact.affine_steps import Step, all_finite, compiles, matrix_product
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Index, View
@@ -83,12 +83,12 @@ def decay(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool,
         return shrink
     if (rate < 0).any():  # away from v; the closed form lets v itself stay
         return None
-    shift = -np.expm1(-rate) * block.tensors["v"][..., None]
+    shift, fine = -np.expm1(-rate) * block.tensors["v"][..., None], all_finite(target)
 
     def step() -> bool:
         shrink()
         np.add(target, shift, out=target)
-        return math.isfinite(np.add.reduce(target, axis=None))
+        return fine()
 
     return step
 

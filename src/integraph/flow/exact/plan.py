@@ -5,6 +5,7 @@ A block whose solution may escape is never dead: where it does, the flow ends, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ import scipy
 from numpy.typing import NDArray
 
 from integraph.flow.exact.binding import Step, bind
+from integraph.flow.exact.multiples import multiple, scaled
+from integraph.flow.exact.window_steps import alike, window_step
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Program, Ref, View
 from integraph.program.views import mark
@@ -22,14 +25,20 @@ GAP = 256  # registers between two pieces to be cleared that are cheaper cleared
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedBlock:
-    """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, and which
-    anyone will read."""
+    """A block that runs: its segment, its time, and what is known about its targets: whether all are still 0, which
+    anyone will read, and whether an earlier block has just computed them but for a factor."""
 
     segment: int
     block: Block
     t: float
     fresh: bool
     live: tuple[bool, ...]
+    multiple: tuple[Block, float] | None = None
+
+    def bind(self, states: Floats) -> Step:
+        if self.multiple is not None:
+            return scaled(self.block, self.multiple[0], states, self.multiple[1])
+        return bind(self.block, states, self.t, self.fresh, self.live)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +58,7 @@ class ExactPlan:
 
     def bind(self, count: int) -> Workspace:
         states = np.zeros((self.program.width, count))
-        steps = [bind(p.block, states, p.t, p.fresh, p.live) for p in self.planned]
+        steps = [_bound(together, states) for together in _alike(self.planned)]
         return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states))
 
 
@@ -73,13 +82,42 @@ def make(program: Program, everything: bool) -> ExactPlan:
     kept.reverse()
     zero = np.ones(program.width, np.bool_)
     zero[: program.inputs] = False
-    planned = []
+    planned: list[PlannedBlock] = []
     for number, block, tau, alive in sorted(kept, key=lambda plan: (plan[0], -_reads(plan[1]))):
         fresh = all(_all(ref, zero) for ref in block.targets)
         for ref in block.targets:
             _set(ref, zero, False)
-        planned.append(PlannedBlock(number, block, tau, fresh, alive))
+        factor = _multiple(number, block, planned) if fresh else None
+        planned.append(PlannedBlock(number, block, tau, fresh, alive, factor))
     return ExactPlan(program, tuple(planned), _stale(program, planned))
+
+
+def _multiple(number: int, block: Block, planned: list[PlannedBlock]) -> tuple[Block, float] | None:
+    """The block before, or the one of which that is a multiple, and the factor; nothing can have come between."""
+    last = planned[-1] if planned else None
+    if last is None or last.segment != number or not last.fresh:
+        return None
+    leader = last.block if last.multiple is None else last.multiple[0]
+    factor = multiple(block, leader)
+    return None if factor is None else (leader, factor)
+
+
+def _alike(planned: Sequence[PlannedBlock]) -> list[list[PlannedBlock]]:
+    """Blocks that are one step: those of one window, or each alone."""
+    steps: list[list[PlannedBlock]] = []
+    for p in planned:
+        if steps and p.multiple is None and steps[-1][0].segment == p.segment and alike(steps[-1][0].block, p.block):
+            steps[-1].append(p)
+        else:
+            steps.append([p])
+    return steps
+
+
+def _bound(together: Sequence[PlannedBlock], states: Floats) -> Step:
+    first = together[0]
+    if len(together) > 1:
+        return window_step([p.block for p in together], states, first.t, first.fresh)
+    return first.bind(states)
 
 
 def _reads(block: Block) -> int:
@@ -144,7 +182,8 @@ class Workspace:
             piece.fill(0.0)
         fine = True
         for step in self.steps:
-            fine &= step()
+            if not step():
+                fine = False
         return fine
 
 
@@ -172,9 +211,10 @@ class _Readout:
         if self.plain:
             return rows
         if rows.shape[1] == 1:
-            rows = rows[:, 0]  # a vector is faster than a column
+            column: Floats = self.matrix.dot(rows[:, 0])  # a vector is faster than a column
+            return column[:, None]
         outputs: Floats = self.matrix @ rows
-        return outputs.reshape(len(outputs), -1)
+        return outputs
 
 
 def _identity(matrix: scipy.sparse.csr_array) -> bool:

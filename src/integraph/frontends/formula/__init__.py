@@ -1,5 +1,8 @@
-"""Formulas → functions: text, and expressions of sympy. Both end on a tape (`targets.expression`), nothing is executed.
+"""Formulas → functions: text, files of text, and expressions of sympy. All end on a tape (`targets.expression`), and
+nothing is executed.
 
-Read `tokens` (words, and how a mistake is shown), `parser` (words → tape), `rationals` (exact values
-of constant parts), `sympy_tree`. Only the last knows sympy, and imports it for trees of sympy alone.
+Read `tokens` (the words of a line, and how a mistake is shown), `vocabulary` (the names that they know), `statements`
+(lines → one closed text: definitions, and values for `parameters`), `sums` (sums written out), `shunting_yard` (words →
+tape), `parser`, which joins them, and `formula_file`. `rationals` are exact values of constant parts. Only `sympy_tree`
+knows sympy, and imports it for trees of sympy alone.
 """

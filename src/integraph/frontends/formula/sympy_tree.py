@@ -8,8 +8,9 @@ from typing import Any
 
 from integraph.errors import SourceError
 from integraph.frontends.extras import need
-from integraph.frontends.formula.parser import SEPARATOR, STEPS
 from integraph.frontends.formula.rationals import POWER, exact_number
+from integraph.frontends.formula.shunting_yard import STEPS
+from integraph.frontends.formula.statements import COMMA
 from integraph.frontends.formula.tokens import DIGITS
 from integraph.frontends.input_names import names, natural
 from integraph.targets.expression import CHOICES, FUNCTIONS, NUMBER, VARIABLE, Tape
@@ -168,6 +169,6 @@ def _inputs(known: dict[Any, int], given: tuple[str, ...] | None) -> tuple[str, 
 
 def _text(outputs: list[Any]) -> str:
     try:
-        return SEPARATOR.join(map(str, outputs))
+        return COMMA.join(map(str, outputs))
     except RecursionError:  # sympy's printer is recursive
         return "a deep sympy expression"

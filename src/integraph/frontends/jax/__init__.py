@@ -11,7 +11,7 @@ each), `structure` (moving entries, products), `selection` (choices and masks), 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,13 @@ from integraph.frontends.composer import ExactComposer
 from integraph.frontends.extras import need
 from integraph.frontends.jax.jaxpr import JaxprTraversal, said
 from integraph.frontends.jax.values import PrimitiveCall
+from integraph.frontends.options import Inputs
 from integraph.targets.graph import Graph
 
 Shape = tuple[int, ...]
 
 
-def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
+def read(function: Callable[..., Any], inputs: Inputs) -> Graph:
     """The graph of a function of one vector with so many `inputs`, or of arrays of these shapes, as ((16, 32), ()).
 
     The inputs are its arguments one after the other, flat, and so are the outputs: all arrays that it returns.
@@ -51,7 +52,7 @@ def read(function: Callable[..., Any], inputs: int | Sequence[Shape]) -> Graph:
     return graph
 
 
-def _shapes(inputs: int | Sequence[Shape]) -> list[Shape]:
+def _shapes(inputs: Inputs) -> list[Shape]:
     shapes: Any = [(inputs,)] if isinstance(inputs, int | np.integer) else inputs
     if not isinstance(shapes, list | tuple) or not shapes or not all(map(_is_shape, shapes)):
         raise UsageError(

@@ -4,8 +4,8 @@ fetched.
 A file is read as a graph, by one table of operators; whether that is a feedforward net, `frontends.feedforward` says.
 Read `loader` (bytes → model), `traversal` (node by node, from the input to the outputs), `node` (what
 an operator is given), `operators` (the table), then the operators by subject: `arithmetic`, `reductions`,
-`structure_operators`, `shape_operators`, `constant_operators`. They draw on `builder`; `tensors` decodes what is
-stored.
+`structure_operators`, `shape_operators`, `constant_operators`. They draw on `frontends.tensor_builder`, by what
+`frontends.tensor_operations` has for all frameworks; `tensors` decodes what is stored.
 Only this folder knows ONNX; it knows nothing of programs or constructions.
 """
 
@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from integraph.errors import SourceError
+from integraph.frontends.composer import Composer
 from integraph.frontends.feedforward import feedforward
-from integraph.frontends.onnx.builder import OnnxGraphBuilder
 from integraph.frontends.onnx.loader import opened
 from integraph.frontends.onnx.node import show
 from integraph.frontends.onnx.traversal import NEWEST, OLDEST, UNFOLD, OnnxTraversal, checked, given
+from integraph.frontends.tensor_builder import TensorBuilder
 from integraph.targets import Network
 from integraph.targets.graph import Graph
 
@@ -57,7 +58,7 @@ def read_graph(source: Any, max_bytes: int = MAX_BYTES) -> Graph:
 class _Drawing:
     """A model that was read."""
 
-    builder: OnnxGraphBuilder
+    builder: TensorBuilder
     outputs: Sequence[int]
     shape: tuple[int, ...]  # of the input
     sized: bool  # whether the file says the size of its first axis
@@ -96,7 +97,7 @@ class _Drawing:
 def _draw(source: Any, max_bytes: int, one_output: bool = False) -> _Drawing:
     model, name, size = opened(source, max_bytes)
     shape, budget = checked(model.graph, one_output), UNFOLD + 2 * size
-    builder = OnnxGraphBuilder(name, budget)
+    builder = TensorBuilder(Composer(name), budget)
     entry = given(model.graph)[0]
     walk = OnnxTraversal(model, builder)
     values = walk.outputs(builder.input(show(entry.name), shape))

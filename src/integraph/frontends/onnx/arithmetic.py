@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import Operand
+from integraph.frontends import tensor_operations
 from integraph.frontends.onnx.node import OnnxNode
-from integraph.frontends.onnx.shape_operators import inference, reshaped
-from integraph.frontends.onnx.tensors import Array
+from integraph.frontends.onnx.shape_operators import inference
+from integraph.frontends.tensor_builder import Array, Operand
+from integraph.frontends.tensor_operations import reshaped
 from integraph.frontends.tracer import broadcast
 
 LEAK = float(np.float32(0.01))  # LeakyRelu's default, an attribute of float32
@@ -107,11 +108,9 @@ def batch_normalisation(n: OnnxNode) -> Operand:
     units = x.shape[1:] if n.attributes.get("spatial", 1) == 0 else x.shape[1:2]
     if len(x.shape) < 2 or any(p.shape != units for p in (scale, shift, mean, var)):
         raise SourceError(f"{n.where} normalises shape {x.shape} with constants of shapes {scale.shape} to {var.shape}")
-    width = np.asarray(var + n.number("epsilon", float(np.float32(1e-5))))
-    if not (width > 0).all():
-        raise SourceError(f"{n.where} takes the root of {width.min()}: variance + epsilon must be positive")
-    factor = scale / np.sqrt(width)
     n.notes.append(f"{n.where}: read as an affine map, its coefficients rounded to float64")
     aligned = (*units, *(1,) * (len(x.shape) - 1 - len(units)))
-    scaled = n.builder.mul(x, factor.reshape(aligned), n.where)
-    return n.builder.add(scaled, (shift - mean * factor).reshape(aligned), n.where)
+    mean, var, scale, shift = (part.reshape(aligned) for part in (mean, var, scale, shift))
+    return tensor_operations.batch_normalisation(
+        n, x, mean, var, n.number("epsilon", float(np.float32(1e-5))), scale, shift
+    )

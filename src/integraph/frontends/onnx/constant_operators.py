@@ -11,10 +11,9 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx.arithmetic import aligned
-from integraph.frontends.onnx.builder import COMPARED, OnnxValue, Operand
 from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.structure_operators import axis_of
-from integraph.frontends.onnx.tensors import Array
+from integraph.frontends.tensor_builder import COMPARED, Array, Operand, TensorValue
 from integraph.frontends.tracer import broadcast
 
 COMPARE: dict[str, Callable[[Array, Array], Any]] = {
@@ -30,9 +29,9 @@ COMPARE: dict[str, Callable[[Array, Array], Any]] = {
 
 def compare(n: OnnxNode) -> Operand:
     a, b = n.operand(0), aligned(n)
-    if isinstance(a, OnnxValue) and isinstance(b, np.ndarray) and n.operator == "Greater":
+    if isinstance(a, TensorValue) and isinstance(b, np.ndarray) and n.operator == "Greater":
         return replace(a, shape=broadcast(a.shape, b.shape, n.where), where=n.where, limit=b)
-    if isinstance(a, OnnxValue) or isinstance(b, OnnxValue):
+    if isinstance(a, TensorValue) or isinstance(b, TensorValue):
         raise SourceError(f"{n.where} {COMPARED}")
     n.room(*broadcast(a.shape, b.shape, n.where))
     return np.asarray(COMPARE[n.operator](a, b))

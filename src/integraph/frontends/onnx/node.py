@@ -11,8 +11,8 @@ import numpy as np
 from integraph.errors import SourceError
 from integraph.frontends.chain import scaled
 from integraph.frontends.extras import need
-from integraph.frontends.onnx.builder import OnnxGraphBuilder, OnnxValue, Operand
-from integraph.frontends.onnx.tensors import Array, decode, finite
+from integraph.frontends.onnx.tensors import decode, finite
+from integraph.frontends.tensor_builder import Array, Operand, TensorBuilder, TensorValue
 from integraph.text import clean
 
 OFTEN = 60  # letters of a name that are shown
@@ -20,7 +20,7 @@ OFTEN = 60  # letters of a name that are shown
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnnxNode:
-    """What an operator sees; a constant is an array, and what depends on the input is an `OnnxValue`."""
+    """What an operator sees; a constant is an array, and what depends on the input is an `TensorValue`."""
 
     operator: str
     where: str  # for errors
@@ -29,7 +29,7 @@ class OnnxNode:
     inputs: tuple[Operand | None, ...]
     outputs: int
     attributes: dict[str, Any]
-    builder: OnnxGraphBuilder
+    builder: TensorBuilder
     notes: list[str]
 
     def given(self, n: int) -> Operand | None:
@@ -42,7 +42,7 @@ class OnnxNode:
             raise SourceError(f"{self.where} has no operand {n}")
         return value
 
-    def traced(self, n: int = 0) -> OnnxValue:
+    def traced(self, n: int = 0) -> TensorValue:
         return self.builder.lift(self.operand(n), self.where)
 
     def constant(self, n: int, what: str) -> Array:

@@ -9,6 +9,7 @@ from functools import reduce as folded
 import numpy as np
 
 from integraph.errors import IntegraphError, SourceError
+from integraph.frontends import tensor_operations
 from integraph.frontends.onnx import (
     activations,
     arithmetic,
@@ -18,9 +19,8 @@ from integraph.frontends.onnx import (
     structure_operators,
     window_operators,
 )
-from integraph.frontends.onnx.builder import OnnxValue, Operand
 from integraph.frontends.onnx.node import OnnxNode
-from integraph.frontends.tracer import broadcast
+from integraph.frontends.tensor_builder import Operand
 
 Rule = Callable[[OnnxNode], Operand | tuple[Operand, ...]]
 
@@ -42,31 +42,14 @@ def reciprocal(n: OnnxNode) -> Operand:
 
 
 def power(n: OnnxNode) -> Operand:
-    """A constant exponent is exactly the number that the file has."""
-    x, exponent = n.operand(0), arithmetic.aligned(n)
-    if not isinstance(exponent, np.ndarray):
-        return n.builder.apply("variable_power", x, exponent, where=n.where)
-    values = exponent.astype(np.float64)
-    if not np.isfinite(values).all():
-        raise SourceError(f"{n.where} has an exponent that is not finite")
-    if not values.size or (values != values.flat[0]).any():
-        return n.builder.apply("variable_power", x, values, where=n.where)
-    result = n.builder.apply("power", x, where=n.where, data=(Fraction(float(values.flat[0])),))
-    return structure_operators.spread(n, result, broadcast(x.shape, values.shape, n.where))
+    return tensor_operations.power(n, n.operand(0), arithmetic.aligned(n))
 
 
 def extreme(n: OnnxNode) -> Operand:
-    return folded(lambda a, b: _extreme(n, n.operator.lower(), a, b), [n.operand(k) for k in range(len(n.inputs))])
-
-
-def _extreme(n: OnnxNode, op: str, a: Operand, b: Operand) -> Operand:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        n.room(*broadcast(a.shape, b.shape, n.where))
-        return np.asarray(np.maximum(a, b) if op == "max" else np.minimum(a, b))
-    x, c = (b, a) if isinstance(a, np.ndarray) else (a, b)
-    if op == "max" and isinstance(x, OnnxValue) and isinstance(c, np.ndarray) and not c.any():
-        return n.builder.unary("relu", n.builder.spread(x, broadcast(x.shape, c.shape, n.where), n.where), n.where)
-    return n.builder.apply(op, a, b, where=n.where)
+    return folded(
+        lambda a, b: tensor_operations.extreme(n, n.operator.lower(), a, b),
+        [n.operand(k) for k in range(len(n.inputs))],
+    )
 
 
 def clip(n: OnnxNode) -> Operand:
@@ -78,7 +61,7 @@ def clip(n: OnnxNode) -> Operand:
         if bound is not None and not (
             isinstance(bound, np.ndarray) and (side * bound >= np.finfo(np.float32).max).all()
         ):
-            value = _extreme(n, op, value, bound)
+            value = tensor_operations.extreme(n, op, value, bound)
     return value
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import Operand
 from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.tensors import KINDS, type_name
+from integraph.frontends.tensor_builder import Operand
+from integraph.frontends.tensor_operations import reshaped, transposed
 
 FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64, "FLOAT16": np.float16}
 
@@ -41,15 +41,6 @@ def reshape(n: OnnxNode) -> Operand:
             raise SourceError(f"{n.where} copies an axis that shape {x.shape} does not have")
         shape = [size or x.shape[k] for k, size in enumerate(shape)]
     return reshaped(n, x, shape)
-
-
-def reshaped(n: OnnxNode, x: Operand, shape: Sequence[int]) -> Operand:
-    if not isinstance(x, np.ndarray):
-        return n.builder.reshape(x, shape, n.where)
-    try:
-        return x.reshape(shape)
-    except (ValueError, OverflowError):
-        raise SourceError(f"{n.where} gives shape {tuple(shape)} to a constant of shape {x.shape}") from None
 
 
 def flatten(n: OnnxNode) -> Operand:
@@ -91,14 +82,6 @@ def unsqueeze(n: OnnxNode) -> Operand:
 def transpose(n: OnnxNode) -> Operand:
     x = n.operand(0)
     return transposed(n, x, n.attributes.get("perm", range(len(x.shape))[::-1]))
-
-
-def transposed(n: OnnxNode, x: Operand, perm: Sequence[int]) -> Operand:
-    if not isinstance(x, np.ndarray):
-        return n.builder.transpose(x, perm, n.where)
-    if sorted(perm) != list(range(x.ndim)):
-        raise SourceError(f"{n.where} permutes axes by {list(perm)}, the constant has shape {x.shape}")
-    return x.transpose(perm)
 
 
 def concat(n: OnnxNode) -> Operand:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx import shape_operators
-from integraph.frontends.onnx.builder import OnnxValue, Operand
 from integraph.frontends.onnx.node import OnnxNode
+from integraph.frontends.tensor_builder import Operand, TensorValue
+from integraph.frontends.tensor_operations import choice, cut, moved, reshaped, spread
 from integraph.frontends.tracer import broadcast
-from integraph.targets.graph_evaluation import STRUCTURE
 
 
 def concat(n: OnnxNode) -> Operand:
@@ -41,7 +39,7 @@ def split(n: OnnxNode) -> tuple[Operand, ...]:
         )
     parts = []
     for k, count in enumerate(sizes):
-        parts.append(_cut(n, x, {axis: (sum(sizes[:k]), 1, count)}))
+        parts.append(cut(n, x, {axis: (sum(sizes[:k]), 1, count)}))
     return tuple(parts)
 
 
@@ -66,7 +64,7 @@ def slices(n: OnnxNode) -> Operand:
     cuts = {}
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         cuts[axis] = _clamped(x.shape[axis], start, end, step)
-    return _cut(n, x, cuts)
+    return cut(n, x, cuts)
 
 
 def _clamped(size: int, start: int, end: int, step: int) -> tuple[int, int, int]:
@@ -80,14 +78,6 @@ def _clamped(size: int, start: int, end: int, step: int) -> tuple[int, int, int]
     return entries.start, step, len(entries)
 
 
-def _cut(n: OnnxNode, x: Operand, cuts: dict[int, tuple[int, int, int]]) -> Operand:
-    """(start, step, count) of some axes; all of the others."""
-    data = tuple(cuts.get(axis, (0, 1, size)) for axis, size in enumerate(x.shape))
-    if all(cut == (0, 1, size) for cut, size in zip(data, x.shape, strict=True)):
-        return x
-    return moved(n, "slice", x, data)
-
-
 def gather(n: OnnxNode) -> Operand:
     x, indices = n.operand(0), n.constant(1, "indices")
     axis = axis_of(n, n.attributes.get("axis", 0), len(x.shape))
@@ -96,7 +86,7 @@ def gather(n: OnnxNode) -> Operand:
         raise SourceError(f"{n.where} takes entries {indices.ravel()[:8].tolist()} of {size}: some do not exist")
     n.room(*x.shape[:axis], indices.size, *x.shape[axis + 1 :])
     taken = moved(n, "take", x, (axis, tuple((indices.ravel() % size).tolist())))
-    return shape_operators.reshaped(n, taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+    return reshaped(n, taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 
 def expand(n: OnnxNode) -> Operand:
@@ -104,42 +94,13 @@ def expand(n: OnnxNode) -> Operand:
     return spread(n, x, broadcast(x.shape, n.room(*n.integers(1, "sizes")), n.where))
 
 
-def spread(n: OnnxNode, x: Operand, shape: tuple[int, ...]) -> Operand:
-    return x if x.shape == shape else moved(n, "broadcast", x, (shape,))
-
-
 def where(n: OnnxNode) -> Operand:
-    choice, a, b = n.operand(0), n.operand(1), n.operand(2)
-    if isinstance(choice, OnnxValue) and choice.limit is not None:
-        value, note = n.builder.softplus(choice, n.traced(1), n.traced(2), n.where)
+    condition = n.operand(0)
+    if isinstance(condition, TensorValue) and condition.limit is not None:
+        value, note = n.builder.softplus(condition, n.traced(1), n.traced(2), n.where)
         n.notes.append(note)
         return value
-    condition = n.constant(0, "conditions")
-    if condition.dtype.kind != "b":
-        raise SourceError(f"{n.where} chooses by constants of type {condition.dtype}: they must be truth values")
-    shape = n.room(*broadcast(condition.shape, broadcast(a.shape, b.shape, n.where), n.where))
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.where(condition, a, b)
-    first = np.broadcast_to(condition, shape)
-    a, b = spread(n, a, shape), spread(n, b, shape)
-    if first.all() or not first.any():
-        return a if first.all() else b
-    for x in (a, b):
-        if isinstance(x, np.ndarray) and x.dtype.kind != "f":
-            raise SourceError(f"{n.where} chooses constants of type {x.dtype}: they must be floats")
-    if isinstance(a, OnnxValue):
-        return n.builder.choose(first, a, b, n.where)
-    assert isinstance(b, OnnxValue)
-    return n.builder.choose(~first, b, a, n.where)
-
-
-def moved(n: OnnxNode, op: str, x: Operand, data: tuple[Any, ...]) -> Operand:
-    """An operation that moves entries, of constants of any type too."""
-    if isinstance(x, OnnxValue):
-        return n.builder.move(op, x, data, n.where)
-    value = np.asarray(STRUCTURE[op](x, data))
-    n.room(*value.shape)
-    return value
+    return choice(n, n.constant(0, "conditions"), n.operand(1), n.operand(2))
 
 
 def axis_of(n: OnnxNode, axis: int, rank: int) -> int:

@@ -9,8 +9,7 @@ import numpy as np
 
 from integraph.errors import FileError, SourceError
 from integraph.frontends.extras import need
-
-Array = np.ndarray[Any, Any]
+from integraph.frontends.tensor_builder import Array
 
 # type → an entry of raw_data, the field that holds it otherwise, what it becomes
 KINDS: dict[str, tuple[np.dtype[Any], str, type[np.generic]]] = {

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import OnnxGraphBuilder, OnnxValue, Operand
 from integraph.frontends.onnx.node import OnnxNode, attributes, show
 from integraph.frontends.onnx.operators import DOMAINS
 from integraph.frontends.onnx.tensors import decode, type_name, whole
+from integraph.frontends.tensor_builder import Operand, TensorBuilder, TensorValue
 
 OLDEST, NEWEST = 6, 28
 UNFOLD = 1 << 26  # numbers that may be made besides those of the file
@@ -19,7 +19,7 @@ CONTROL = ("If", "Loop", "Scan")
 class OnnxTraversal:
     """Tensors by name, constants decoded when they are asked for."""
 
-    def __init__(self, model: Any, builder: OnnxGraphBuilder) -> None:
+    def __init__(self, model: Any, builder: TensorBuilder) -> None:
         self.graph = model.graph
         self.builder = builder
         self.opset = _opset(model)
@@ -28,7 +28,7 @@ class OnnxTraversal:
         self.notes: list[str] = []
         self.values: dict[str, Operand] = {}
 
-    def outputs(self, start: OnnxValue) -> list[Operand]:
+    def outputs(self, start: TensorValue) -> list[Operand]:
         """The outputs of the graph, whose input is `start`."""
         self.values[given(self.graph)[0].name] = start
         for index, proto in self._needed():

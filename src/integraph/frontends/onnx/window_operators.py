@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from integraph.errors import SourceError
-from integraph.frontends.onnx.builder import Operand
 from integraph.frontends.onnx.node import OnnxNode
 from integraph.frontends.onnx.reductions import biased
+from integraph.frontends.tensor_builder import Operand
+from integraph.frontends.tensor_operations import composite
 from integraph.targets import windows
-from integraph.targets.graph_builder import Builder
 from integraph.targets.windows import Axis
 
 AUTOMATIC = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
@@ -21,7 +21,7 @@ def convolution(n: OnnxNode) -> Operand:
     if kernel.ndim != len(x.shape) or kernel.ndim < 3 or (given is not None and tuple(given) != kernel.shape[2:]):
         raise SourceError(f"{n.where} moves a kernel of shape {kernel.shape}, declared {given}, over shape {x.shape}")
     axes, groups = _axes(n, kernel.shape[2:]), n.attributes.get("group", 1)
-    total = _drawn(n, lambda b, number, text: windows.convolve(b, number, kernel, axes, groups, text))
+    total = composite(n, n.operand(0), lambda b, number, text: windows.convolve(b, number, kernel, axes, groups, text))
     if n.given(2) is None:
         return total
     bias = n.weights(2, "biases")
@@ -32,7 +32,7 @@ def convolution(n: OnnxNode) -> Operand:
 
 def average_pool(n: OnnxNode) -> Operand:
     axes, count_zeros = _axes(n, _kernel_shape(n)), bool(n.attributes.get("count_include_pad", 0))
-    return _drawn(n, lambda b, x, text: windows.mean_pool(b, x, axes, count_zeros, text))
+    return composite(n, n.operand(0), lambda b, x, text: windows.mean_pool(b, x, axes, count_zeros, text))
 
 
 def max_pool(n: OnnxNode) -> Operand:
@@ -40,14 +40,14 @@ def max_pool(n: OnnxNode) -> Operand:
     if n.outputs > 1:
         raise SourceError(f"{n.where} gives the places of maxima, too, which jump: leave this output out of the file")
     axes = _axes(n, _kernel_shape(n))
-    return _drawn(n, lambda b, x, text: windows.max_pool(b, x, axes, text))
+    return composite(n, n.operand(0), lambda b, x, text: windows.max_pool(b, x, axes, text))
 
 
 def global_pool(n: OnnxNode) -> Operand:
     axes = [Axis(size) for size in n.operand(0).shape[2:]]
     if n.operator == "GlobalMaxPool":
-        return _drawn(n, lambda b, x, text: windows.max_pool(b, x, axes, text))
-    return _drawn(n, lambda b, x, text: windows.mean_pool(b, x, axes, False, text))
+        return composite(n, n.operand(0), lambda b, x, text: windows.max_pool(b, x, axes, text))
+    return composite(n, n.operand(0), lambda b, x, text: windows.mean_pool(b, x, axes, False, text))
 
 
 def pad(n: OnnxNode) -> Operand:
@@ -63,7 +63,7 @@ def pad(n: OnnxNode) -> Operand:
     for number, axis in enumerate(axes):
         zeros[axis] = (int(sizes[number]), int(sizes[number + len(axes)]))
     n.room(*(max(size + sum(around), 0) for size, around in zip(x.shape, zeros, strict=True)))
-    return _drawn(n, lambda b, number, text: windows.padded(b, number, zeros, value, text))
+    return composite(n, n.operand(0), lambda b, number, text: windows.padded(b, number, zeros, value, text))
 
 
 def _kernel_shape(n: OnnxNode) -> Sequence[int]:
@@ -99,11 +99,3 @@ def _axes(n: OnnxNode, sizes: Sequence[int]) -> list[Axis]:
     around = (max(size + axis.before + axis.after, 0) for size, axis in zip(space, axes, strict=True))
     n.room(*n.operand(0).shape[:2], *around)
     return axes
-
-
-def _drawn(n: OnnxNode, draw: Callable[[Builder, int, str], int]) -> Operand:
-    builder = n.builder
-    try:
-        return builder.value(draw(builder.composer, builder.node(n.operand(0), n.where), n.text), n.where)
-    except SourceError as error:
-        raise SourceError(f"{n.where}: {error}") from None

@@ -13,6 +13,7 @@ from integraph.numbers.arrays import Floats, numbers
 from integraph.numbers.multi_index import of_degree
 from integraph.program import tensor
 from integraph.targets.function import Alpha, Function, Table
+from integraph.text import counted
 
 HIGHEST = 40  # degree of a derivative, in one dimension
 EXAMPLE = "{(0, 0): f, (1, 0): df/dx, (0, 1): df/dy} with arrays (N+1, N+1)"
@@ -38,7 +39,9 @@ def read_table(given: Mapping[Any, Any], variables: str | Sequence[object] | Non
     if len(shapes) > 1:
         raise SourceError(f"the arrays of the table differ in shape: {', '.join(map(str, sorted(shapes)))}")
     if len(shape) not in (d, d + 1) or len(set(shape[:d])) != 1 or shape[0] < 2 or 0 in shape:
-        raise SourceError(f"arrays of shape {shape} in a table of {d} inputs: needed are {EXAMPLE}, N at least 1")
+        raise SourceError(
+            f"arrays of shape {shape} in a table of {counted(d, 'input')}: needed are {EXAMPLE}, N at least 1"
+        )
     for alpha, array in arrays.items():
         if not np.isfinite(array).all():
             where = tuple(int(n) for n in np.argwhere(~np.isfinite(array))[0])
@@ -46,7 +49,7 @@ def read_table(given: Mapping[Any, Any], variables: str | Sequence[object] | Non
     table = Table(shape[0] - 1, order, {alpha: _with_outputs(array, d) for alpha, array in arrays.items()})
     called = numbered(d) if variables is None else names(variables)
     if len(called) != d:
-        raise SourceError(f"the table has {d} inputs, variables names {len(called)}: {', '.join(called)}")
+        raise SourceError(f"the table has {counted(d, 'input')}, variables names {len(called)}: {', '.join(called)}")
     return Function(
         d, shape[d] if len(shape) > d else 1, f"table of derivatives up to order {order - 1}", called, table=table
     )

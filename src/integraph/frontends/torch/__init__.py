@@ -1,69 +1,144 @@
-"""PyTorch modules → networks: a plain `nn.Sequential` from its attributes, anything else through `torch.export`.
+"""PyTorch modules → graphs and networks: a plain `nn.Sequential` from its attributes, anything else through
+`torch.export`.
 
-Read `sequential` (attributes), `export` (the user's module, borrowed), `aten` (the graph of its
-operations), `call` and `operations` (one rule each, over `frontends.tracer`), `spot_check` (the module beside the net
-that was read). torch is handed on as an argument, and is imported here alone.
+A module is read as a graph, by one table of operations; whether that is a feedforward net, `frontends.feedforward`
+says. torch is handed on as an argument, and is imported here alone.
+
+Read `sequential` (attributes), `export` (the user's module, borrowed), `input_shapes`, `aten` (the graph of its calls),
+`call` (one of them) and `operations` (the table), then the rules by subject: `arithmetic`, `activations`, `products`,
+`reductions`, `structure`, `windows`. `decompositions` is what torch writes in smaller operations; `spot_check` runs the
+module beside what was read.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from threading import RLock
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.frontends.composer import ExactComposer
 from integraph.frontends.extras import need
+from integraph.frontends.feedforward import feedforward
+from integraph.frontends.options import Inputs
+from integraph.frontends.tensor_builder import TensorBuilder
 from integraph.frontends.torch import aten, export, sequential
-from integraph.frontends.torch.spot_check import trial
+from integraph.frontends.torch.input_shapes import Requested, Shapes, requested
+from integraph.frontends.torch.spot_check import BatchError, trial
+from integraph.frontends.tracer import BUDGET
 from integraph.targets import Network
+from integraph.targets.graph import Graph
 
 WRAPPERS = {"DataParallel": "module", "DistributedDataParallel": "module", "OptimizedModule": "_orig_mod"}
 LOCK = RLock()
+T = TypeVar("T", bound=Network | Graph)
 
 
-def read(module: Any, inputs: int | None = None) -> Network:
+def read(module: Any, inputs: Inputs = None) -> Network:
     """The network in a module, as it is in eval mode; the module itself is left as it was.
 
-    `inputs` is how many numbers the network takes, needed only where no weight tells it."""
+    `inputs` is how many numbers the network takes, or the shape of one input without the batch axis, or a list of the
+    shapes of several. It is needed only where no weight tells it."""
+    return _read(module, inputs, _Drawing.network)
+
+
+def read_graph(module: Any, inputs: Inputs = None) -> Graph:
+    """The graph of a module, for a batch of one. x is the flat input, all arguments one after the other, and so are the
+    outputs."""
+    return _read(module, inputs, _Drawing.graph)
+
+
+def read_either(module: Any, inputs: Inputs = None) -> Network | Graph:
+    """The network in a module, or, where it is no feedforward net, its graph."""
+    return _read(module, inputs, _Drawing.either)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawing:
+    """A module that was read, with arguments of these shapes."""
+
+    builder: TensorBuilder
+    outputs: Sequence[int]
+    shapes: Shapes
+    batch: bool  # whether their first axis is one
+    notes: Sequence[str]
+
+    def graph(self) -> Graph:
+        graph = self.builder.composer.graph(self.outputs)
+        return replace(graph, notes=tuple(dict.fromkeys(self.notes)))
+
+    def network(self) -> Network:
+        drawn = self.builder.composer
+        if len(self.outputs) > 1:
+            raise SourceError(f"{drawn.name} returns {len(self.outputs)} values: a network has one tensor as output")
+        places = self.builder.places.__getitem__
+        network = feedforward(drawn.nodes, self.outputs[0], drawn.name, places, drawn.remarks)
+        return replace(network, notes=tuple(dict.fromkeys((*network.notes, *self.notes))))
+
+    def either(self) -> Network | Graph:
+        try:
+            return self.network()
+        except SourceError:
+            return self.graph()
+
+
+def _read(module: Any, inputs: Inputs, target: Callable[[_Drawing], T]) -> T:
     torch = need("torch", "torch")
-    with LOCK:  # modules are borrowed and logging is silenced: one at a time
-        return _read(torch, module, inputs)
+    given = requested(inputs)
+    with LOCK, torch.no_grad():  # modules are borrowed and logging is silenced: one at a time
+        module = _unwrapped(torch, module)
+        _check(torch, module)
+        drawing = _plain(torch, module, given) or _traced(torch, module, given)
+        try:
+            return _compared(torch, module, drawing, target(drawing))
+        except BatchError as reason:
+            if given is None or not given.sequences:
+                raise
+            mixed = reason
+        try:
+            drawing = _traced(torch, module, given.alone())
+        except SourceError:
+            raise mixed from None
+        result = _compared(torch, module, drawing, target(drawing))
+    said = "rows of a batch see each other, so the module is read as taking one point without a batch axis"
+    return replace(result, notes=(*result.notes, f"{said}, of shape {', '.join(map(str, drawing.shapes))}"))
 
 
-def _read(torch: Any, module: Any, inputs: int | None) -> Network:
-    if inputs is not None and (isinstance(inputs, bool) or not isinstance(inputs, int | np.integer) or inputs < 1):
-        raise UsageError("the number of inputs is an integer ≥ 1", argument="inputs", value=inputs)
-    module = _unwrapped(torch, module)
-    _check(torch, module)
-    source = f"PyTorch {type(module).__name__}"
-    with torch.no_grad():
-        network, shape, notes = _plain(torch, module, inputs, source) or _traced(torch, module, inputs, source)
-        with export.borrowed(torch, module):
-            notes += trial(torch, module, network, shape, export.dtype(torch, module))
-    return replace(network, notes=(*network.notes, *notes))
+def _compared(torch: Any, module: Any, drawing: _Drawing, result: T) -> T:
+    """With what was noted when the module was run beside it."""
+    with export.borrowed(torch, module):
+        notes = trial(torch, module, result, drawing.shapes, drawing.batch, export.dtype(torch, module))
+    return replace(result, notes=(*result.notes, *notes))
 
 
-Found = tuple[Network, tuple[int, ...], list[str]]  # the network, the shape of one input, notes
-
-
-def _plain(torch: Any, module: Any, inputs: int | None, source: str) -> Found | None:
+def _plain(torch: Any, module: Any, given: Requested | None) -> _Drawing | None:
     """From attributes, if they tell all."""
     try:
         if not sequential.plain(torch, module):
             return None
-        count = sequential.size(module) if inputs is None else int(inputs)
-        return None if count is None else (sequential.trace(module, count, source), (1, count), [])
+        count = sequential.size(module) if given is None else given.count
+        if count is None:
+            return None
+        builder = _builder(module)
+        outputs, notes = sequential.draw(module, count, builder)
+        return _Drawing(builder, outputs, ((1, count),), True, notes)
     except IntegraphError:
         raise
     except (AttributeError, TypeError, ValueError, RecursionError):  # attributes that were tampered with
         return None
 
 
-def _traced(torch: Any, module: Any, inputs: int | None, source: str) -> Found:
-    program, shape, notes = export.export(torch, module, None if inputs is None else int(inputs))
-    return aten.trace(torch, program, shape, source), shape, notes
+def _traced(torch: Any, module: Any, given: Requested | None) -> _Drawing:
+    program, shapes, notes = export.export(torch, module, given)
+    builder = _builder(module)
+    outputs, more = aten.draw(torch, program, shapes, builder)
+    batch = len(shapes[0]) > 1 if given is None else shapes != given.shapes
+    return _Drawing(builder, outputs, shapes, batch, [*notes, *more])
+
+
+def _builder(module: Any) -> TensorBuilder:
+    return TensorBuilder(ExactComposer(f"PyTorch {type(module).__name__}"), BUDGET)
 
 
 def _unwrapped(torch: Any, module: Any) -> Any:
@@ -87,14 +162,7 @@ def _unwrapped(torch: Any, module: Any) -> Any:
 def _check(torch: Any, module: Any) -> None:
     """A module that torch.export can trace, with weights that can be read."""
     name = type(module).__name__
-    nn = torch.nn
-    others = (nn.modules.conv._ConvNd, nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention, nn.Embedding, nn.EmbeddingBag)
-    for path, part in module.named_modules():
-        if isinstance(part, others):
-            raise SourceError(
-                f"{name} contains {type(part).__name__}{path and f' {path!r}'}: a feedforward net has dense layers and "
-                "activations, no convolution, recurrence, attention or table"
-            )
+    for part in module.modules():
         if isinstance(part, torch.jit.ScriptModule):
             raise SourceError(
                 f"{name} has a ScriptModule, which torch.export does not trace: use the module it was made from"

@@ -1,60 +1,87 @@
-"""An exported ATen graph → a network: constants are computed by torch in float64, the rest is traced."""
+"""An exported ATen graph, drawn on a `TensorBuilder`: constants are computed by torch in float64."""
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import re
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from integraph.errors import SourceError
-from integraph.frontends.torch.call import TorchCall, dense
-from integraph.frontends.torch.operations import ALIASES, RULES, SHAPES, SUPPORTED
-from integraph.frontends.tracer import TracedValue, Tracer
-from integraph.targets import Network
+from integraph.errors import IntegraphError, SourceError
+from integraph.frontends.tensor_builder import COMPARED, Operand, TensorBuilder, TensorValue
+from integraph.frontends.torch.call import DOUBLE, TorchCall, array, dense
+from integraph.frontends.torch.operations import ALIASES, GATES, MEANT, REASONS, RULES, known
+from integraph.frontends.torch.structure import (
+    BROADCASTS,
+    INSERTIONS,
+    PERMUTATIONS,
+    RESHAPES,
+    arranged,
+    orders,
+)
 
 FRAME = re.compile(r'File "([^"]+)", line (\d+), in [^\n]*\n\s*([^\n]*)')
-LARGEST = 50_000_000  # entries of a matrix of zeros and ones that puts features into another order
 SHORT = 16  # bits of a float type whose rounding is worth a note
 
 
-def trace(torch: Any, program: Any, shape: tuple[int, ...], source: str) -> Network:
-    """The network that the one output of the graph is."""
-    walk = _AtenTraversal(torch, program, source)
-    output = walk.output()
+def draw(torch: Any, program: Any, shapes: Sequence[tuple[int, ...]], builder: TensorBuilder) -> tuple[list[int], Any]:
+    """The nodes of the outputs, one after the other, and notes."""
+    walk = _AtenTraversal(torch, program, builder)
+    walk.inputs(shapes)
+    outputs = walk.outputs()
     for number, node in enumerate((n for n in program.graph.nodes if n.op not in ("placeholder", "output")), 1):
         if node in walk.needed:
-            walk.visit(node, number, shape)
-    value = walk.value(output, shape)
-    if not isinstance(value, TracedValue):
-        raise SourceError(f"the output of {source} does not depend on its input")
-    network = walk.tracer.network(value)
-    return replace(network, notes=(*network.notes, *dict.fromkeys(walk.notes)))
+            walk.visit(node, number)
+    values = [walk.value(node) for node in outputs]
+    if not any(isinstance(value, TensorValue) for value in values):
+        raise SourceError(f"the output of {walk.source} does not depend on its input")
+    named = "the output" if len(values) == 1 else "an output"
+    nodes = [builder.node(x if isinstance(x, TensorValue) else array(x), named) for x in values]
+    builder.mark(named)
+    return nodes, walk.notes
+
+
+def complete(program: Any) -> bool:
+    """Whether there is a rule for every operation on what depends on the input; torch itself computes constants."""
+    given = {s.arg.name for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"}
+    traced: set[Any] = set()
+    for node in program.graph.nodes:
+        if node.name in given or not traced.isdisjoint(node.all_input_nodes):
+            traced.add(node)
+    return all(known(_op(node.target)) for node in traced if hasattr(node.target, "_schema"))
 
 
 class _AtenTraversal:
-    """Values of the nodes that the output needs, in the order of the graph."""
+    """Values of the nodes that the outputs need, in the order of the graph."""
 
-    def __init__(self, torch: Any, program: Any, source: str) -> None:
-        self.torch, self.program, self.source = torch, program, source
-        self.tracer = Tracer(source)
+    def __init__(self, torch: Any, program: Any, builder: TensorBuilder) -> None:
+        self.torch, self.program, self.builder = torch, program, builder
+        self.source = builder.composer.name
         self.notes: list[str] = []
         self.values: dict[Any, Any] = {}
         self.needed: set[Any] = set()
 
-    def output(self) -> Any:
-        """The node that is returned. Fills `needed`; whatever else forward computes does not matter."""
+    def inputs(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """What the user gives, whether it is used or not."""
+        nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
+        given = [s.arg.name for s in self.program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
+        tensors = [name for name in given if name in nodes and hasattr(nodes[name].meta.get("val"), "shape")]
+        for name, shape in zip(tensors, shapes, strict=True):
+            self.values[nodes[name]] = self.builder.input(name, shape)
+
+    def outputs(self) -> list[Any]:
+        """The nodes that are returned. Fills `needed`; whatever else forward computes does not matter."""
         specs = self.program.graph_signature.output_specs
         last = next(node for node in self.program.graph.nodes if node.op == "output")
-        nodes = [node for node, spec in zip(last.args[0], specs, strict=True) if spec.kind.name == "USER_OUTPUT"]
-        if len(nodes) != 1 or not hasattr(nodes[0], "op"):
-            raise SourceError(
-                f"{self.source} returns {len(nodes)} values: only networks with one tensor as output are read"
-            )
-        todo = [nodes[0]]
+        given = [node for node, spec in zip(last.args[0], specs, strict=True) if spec.kind.name == "USER_OUTPUT"]
+        nodes = [node for node in given if hasattr(node, "op")]
+        if not nodes or any(not hasattr(node, "op") and node is not None for node in given):
+            raise SourceError(f"{self.source} returns {len(nodes)} tensors among {len(given)} values: it needs one")
+        todo = list(nodes)
         while todo:
             node = todo.pop()
             if node not in self.needed:
@@ -68,48 +95,62 @@ class _AtenTraversal:
                 raise SourceError(
                     f"forward of {self.source} changes its buffer {name!r} and uses it: it is no fixed function"
                 )
-        return nodes[0]
+        return nodes
 
-    def value(self, node: Any, shape: tuple[int, ...]) -> Any:
+    def value(self, node: Any) -> Any:
         if node not in self.values:
             assert node.op == "placeholder"
-            self.values[node] = self._given(node, shape)
+            self.values[node] = self._stored(node)
         return self.values[node]
 
-    def _given(self, node: Any, shape: tuple[int, ...]) -> Any:
-        """The input, or a tensor of the module."""
+    def _stored(self, node: Any) -> Any:
+        """A tensor of the module; −∞ is for masks."""
         spec = next(s for s in self.program.graph_signature.input_specs if s.arg.name == node.name)
-        if spec.kind.name == "USER_INPUT":
-            return self.tracer.input(shape)
         stored = self.program.state_dict.get(spec.target)
         tensor = self.program.constants.get(spec.target) if stored is None else stored
         if not isinstance(tensor, self.torch.Tensor):
             raise SourceError(f"{self.source} uses {spec.target!r}, a {type(tensor).__name__}: only tensors are read")
         wide = widened(self.torch, tensor)
-        if wide.is_floating_point() and not wide.isfinite().all():
-            at = wide.isfinite().logical_not().nonzero()[0].tolist()
+        if wide.is_floating_point() and not (good := wide.isfinite() | wide.isneginf()).all():
+            at = good.logical_not().nonzero()[0].tolist()
             raise SourceError(
                 f"{spec.target!r} of {self.source} is {wide[tuple(at)].item()} at {at}: weights must be finite"
             )
         return wide
 
-    def visit(self, node: Any, number: int, shape: tuple[int, ...]) -> None:
+    def visit(self, node: Any, number: int) -> None:
         for source in node.all_input_nodes:
-            self.value(source, shape)
+            self.value(source)
         args, kwargs = self.torch.fx.node.map_arg((node.args, node.kwargs), self.values.__getitem__)
+        where = _where(self.torch, node, number)
         if node.target is operator.getitem:
+            if args[1] >= len(args[0]):
+                raise SourceError(f"{where} takes the places of the largest entries, which jump: use their values only")
             self.values[node] = args[0][args[1]]
             return
-        where = _where(self.torch, node, number)
         if not isinstance(node.target, self.torch._ops.OpOverload):
             raise SourceError(f"{where} is not supported: control flow and calls of other graphs are no layers")
-        traced = any(isinstance(self.values[source], TracedValue) for source in node.all_input_nodes)
-        if self.torch.Tag.nondeterministic_seeded in node.target.tags and (not traced or "dropout" in _op(node)):
+        traced = any(_depends(self.values[source]) for source in node.all_input_nodes)
+        name = _op(node.target)
+        if self.torch.Tag.nondeterministic_seeded in node.target.tags and (not traced or "dropout" in name):
             raise SourceError(
                 f"{where} is random, in eval mode too: a network is a fixed function; for dropout, pass "
                 "training=self.training"
             )
-        self.values[node] = (self._traced if traced else self._constant)(node, args, kwargs, where)
+        if not traced:
+            self.values[node] = self._constant(node, args, kwargs, where)
+            return
+        layers = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values() if path]
+        self.builder.text = f"{layers[-1]} {name}" if layers else name
+        try:
+            with np.errstate(all="ignore"):
+                self.values[node] = self._traced(node, args, kwargs, where)
+        except IntegraphError:
+            raise
+        except (ValueError, IndexError, OverflowError) as reason:
+            raise SourceError(f"{where}: {reason}") from None
+        finally:
+            self.builder.mark(where)
 
     def _constant(self, node: Any, args: Any, kwargs: Any, where: str) -> Any:
         """What torch makes of constants. Whatever looks at their bits gives other shapes in float64, and is refused."""
@@ -120,49 +161,76 @@ class _AtenTraversal:
             raise SourceError(f"{where} of constants cannot be computed in float64: {said}") from None
         several = isinstance(value, tuple | list)
         results = value if several else [value]
-        for result, known in zip(results, node.meta["val"] if several else [node.meta["val"]], strict=True):
-            if getattr(result, "shape", None) != getattr(known, "shape", None):
-                raise SourceError(f"{where} of constants depends on their type, {known.dtype}: it is not supported")
+        for result, meant in zip(results, node.meta["val"] if several else [node.meta["val"]], strict=True):
+            if getattr(result, "shape", None) != getattr(meant, "shape", None):
+                raise SourceError(f"{where} of constants depends on their type, {meant.dtype}: it is not supported")
         return tuple(widened(self.torch, t) for t in results) if several else widened(self.torch, value)
 
     def _traced(self, node: Any, args: Any, kwargs: Any, where: str) -> Any:
-        name = _op(node)
-        result = node.meta["val"]
-        if name in SHAPES:
-            return self._arranged(node, args, kwargs, where)
-        if name not in RULES:
-            raise SourceError(f"{where} is not supported. Supported are {SUPPORTED}")
+        name, result = _op(node.target), node.meta["val"]
         several = isinstance(result, tuple | list)
         first = result[0] if several else result
+        if name in REASONS:
+            raise SourceError(f"{where} is not supported: {REASONS[name]}")
+        if not isinstance(first, self.torch.Tensor):
+            raise SourceError(f"{where} makes a number of Python of what depends on the input: keep it a tensor")
+        if first.dtype is self.torch.bool:
+            raise SourceError(f"{where} {COMPARED}; {GATES}")
         if not first.dtype.is_floating_point:
             raise SourceError(f"{where} gives {first.dtype}: values of a network are real numbers")
+        if not known(name):
+            raise SourceError(f"{where} is not supported: {MEANT}")
         if name == "to" and first.dtype.itemsize * 8 <= SHORT:
             self.notes.append(f"{where}: torch rounds values to {first.dtype} here, the network does not")
-        call = TorchCall(self.tracer, where, _named(node, args, kwargs), self.notes)
-        value = replace(RULES[name](call), shape=tuple(first.shape))
-        return (value,) if several else value
+        precision = float(self.torch.finfo(first.dtype).eps)
+        call = TorchCall(self.builder, where, _named(node, args, kwargs), self.notes, precision)
+        if name == "rms_norm" and call["eps"] is None and precision != DOUBLE:
+            self.notes.append(f"{where}: its eps is that of {first.dtype}, {precision:.3g}")
+        value = RULES[name](call) if name in RULES else self._placed(name, call, node, args, kwargs)
+        values = value if isinstance(value, tuple) else (value,)
+        for one, meant in zip(values, result if several else (result,), strict=False):
+            if one.shape != tuple(meant.shape):
+                raise SourceError(f"{where} is read with shape {one.shape}, and torch gives {tuple(meant.shape)}")
+        lifted = tuple(self.builder.lift(one, where) for one in values)
+        return lifted if several else lifted[0]
 
-    def _arranged(self, node: Any, args: Any, kwargs: Any, where: str) -> TracedValue:
-        """Features put elsewhere: torch says where, by doing the same to their numbers. Often all stay."""
-        torch = self.torch
-        inputs = [self.values[n] for n in node.all_input_nodes if isinstance(self.values[n], TracedValue)]
-        x: TracedValue = args[0]
-        if len(inputs) != 1 or x is not inputs[0]:
-            raise SourceError(f"{where} arranges one tensor by another that depends on the input: not supported")
-        index = node.target(torch.arange(x.features).reshape(x.shape), *args[1:], **kwargs)
-        order = index.reshape(-1).numpy()
-        if not order.size:
-            raise SourceError(f"{where} keeps none of {x.features} features")
-        if not np.array_equal(order, np.arange(x.features)):
-            if order.size * x.features > LARGEST:
-                raise SourceError(
-                    f"{where} takes {order.size} of {x.features} features in another order: as a matrix that is "
-                    f"more than {LARGEST} entries; arrange the weights instead"
-                )
-            matrix = np.zeros((order.size, x.features))
-            matrix[np.arange(order.size), order] = 1.0
-            x = self.tracer.dense(x, matrix, None, where)
-        return replace(x, shape=tuple(index.shape))
+    def _placed(self, name: str, call: TorchCall, node: Any, args: Any, kwargs: Any) -> Operand | tuple[Operand, ...]:
+        """Entries put elsewhere: torch says where, by doing the same to their numbers."""
+        if name == "pad" and call["mode"] == "constant":
+            return RULES["constant_pad_nd"](call)
+        if name in INSERTIONS:
+            return self._inserted(call, node, args, kwargs)
+        x, result = args[0], node.meta["val"]
+        others = [] if name in ("expand_as", "view_as") else _parts((args[1:], kwargs))  # only shapes of others
+        if not isinstance(x, TensorValue) or any(map(_depends, others)):
+            raise SourceError(f"{call.where} arranges one tensor by another that depends on the input: not supported")
+        if name in RESHAPES and call["dtype"] is None:
+            return call.builder.reshape(x, result.shape, call.where)
+        if name in BROADCASTS:
+            return call.builder.spread(x, tuple(result.shape), call.where)
+        if name in PERMUTATIONS:
+            order = orders(self.torch, node.target, len(x.shape), args[1:], kwargs)
+            return call.builder.transpose(x, order, call.where)
+        numbers = self.torch.arange(math.prod(x.shape), dtype=self.torch.float64).reshape(x.shape)
+        places = node.target(numbers, *args[1:], **kwargs)
+        if isinstance(places, tuple | list):
+            return tuple(arranged(call, x, part.long().numpy()) for part in places)
+        return arranged(call, x, places.long().numpy())
+
+    def _inserted(self, call: TorchCall, node: Any, args: Any, kwargs: Any) -> Operand:
+        """Entries of one tensor put into another: both are joined, and torch says which entry goes where."""
+        if call["accumulate"]:
+            raise SourceError(f"{call.where} adds to entries in place, which is not supported: use a sum")
+        name = "src" if "src" in call.args else "values"
+        parts = [self.builder.lift(call.operand(part), call.where) for part in ("self", name)]
+        starts = np.cumsum([0, *(math.prod(part.shape) for part in parts)])
+        numbers = [
+            (start + self.torch.arange(math.prod(part.shape), dtype=self.torch.float64)).reshape(part.shape)
+            for start, part in zip(starts[:2].tolist(), parts, strict=True)
+        ]
+        places = node.target(**{**call.args, "self": numbers[0], name: numbers[1]})
+        flat = [self.builder.reshape(part, (-1,), call.where) for part in parts]
+        return arranged(call, self.builder.draw("concat", *flat, where=call.where, data=(0,)), places.long().numpy())
 
 
 def widened(torch: Any, tensor: Any) -> Any:
@@ -172,8 +240,23 @@ def widened(torch: Any, tensor: Any) -> Any:
     return dense(tensor).double() if tensor.is_floating_point() else dense(tensor)
 
 
-def _op(node: Any) -> str:
-    space, _, name = str(node.target._schema.name).partition("::")
+def _depends(value: Any) -> bool:
+    return isinstance(value, TensorValue) or (isinstance(value, tuple) and any(map(_depends, value)))
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What is inside lists, tuples and dictionaries."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _parts(part)
+    elif isinstance(value, dict):
+        yield from _parts(list(value.values()))
+    else:
+        yield value
+
+
+def _op(target: Any) -> str:
+    space, _, name = str(target._schema.name).partition("::")
     if space != "aten":
         return f"{space}::{name}"  # somebody's own, whatever it is called
     return ALIASES.get(name, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import io
 import logging
 import os
@@ -13,89 +12,70 @@ from collections.abc import Iterator
 from typing import Any
 
 from integraph.errors import SourceError
+from integraph.frontends.torch.aten import complete
+from integraph.frontends.torch.decompositions import of_others, own, rewriting
+from integraph.frontends.torch.input_shapes import FIX, Requested, Shapes, check_signature, guesses, shown
 
-TRIES = 8  # sizes of parameters that the input is tried with
 STATE = ("_parameters", "_buffers", "_modules")
-FIX = "say how many inputs it has"
-
-Shape = tuple[int, ...]
 
 
-def export(torch: Any, module: Any, inputs: int | None) -> tuple[Any, Shape, list[str]]:
-    """The functional ATen graph of `forward`, the shape of its input, (1, d) or else (d,), and notes."""
-    _check_signature(module)
-    sizes = [inputs] if inputs else candidates(module)
-    if not sizes:
-        raise SourceError(
-            f"{_name(module)} has no weights that would tell how many inputs it takes: {FIX}", argument="inputs"
-        )
+def export(torch: Any, module: Any, given: Requested | None) -> tuple[Any, Shapes, list[str]]:
+    """The functional ATen graph of `forward`, the shapes of its arguments, with a batch axis or else without, and
+    notes."""
+    check_signature(module, given)
+    tries = guesses(torch, module) if given is None else given.tries
     first = None
     with borrowed(torch, module):
-        for shape in [shape for d in sizes for shape in ((1, d), (d,))]:
+        for shapes in tries:
             try:
-                program = _export(torch, module, shape).run_decompositions({})
-                return program, shape, [] if inputs else _doubts(torch, module, shape)
+                return _program(torch, module, shapes), shapes, _doubts(torch, module, shapes) if given is None else []
             except Exception as reason:  # forward is the user's code: anything can come out of it
                 at = _where(torch, reason)
                 if _depends_on_values(reason):
                     raise SourceError(
                         f"forward of {_name(module)} depends on values of its input{at} (an `if`, a loop, .item() …): "
-                        "a network does the same for every input; use tensor operations"
+                        "a network does the same for every input; use tensor operations, such as torch.maximum"
                     ) from None
-                first = first or (shape, _cause(module, reason, at))
+                first = first or (shapes, _cause(module, reason, at))
     assert first is not None
-    tried = f"{inputs or ' and '.join(map(str, sizes))} inputs"
-    hint = "is that the right number?" if inputs else f"if it takes another number, {FIX}"
+    tried = " and ".join(dict.fromkeys(shown(shapes) for shapes in tries))
+    hint = f"if it takes another, {FIX}" if given is None else "is that the right shape of one input?"
+    if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
+        hint = "token numbers are no real inputs: compile what comes after the embedding, or make the tokens a buffer"
     raise SourceError(
-        f"{first[1]}. That was with an input of shape {first[0]}; tried: {tried}; {hint}", argument="inputs"
+        f"{first[1]}. That was with an input of shape {shown(first[0])}; tried: {tried}; {hint}", argument="inputs"
     )
 
 
-def _export(torch: Any, module: Any, shape: Shape) -> Any:
-    example = torch.zeros(shape, dtype=dtype(torch, module), device="cpu")
-    return torch.export.export(module, (example,), strict=False)
+def _program(torch: Any, module: Any, shapes: Shapes) -> Any:
+    """With operations that have rules left whole, and those without written in smaller ones."""
+    program = _export(torch, module, shapes).run_decompositions(own(torch))
+    return program if complete(program) else program.run_decompositions(of_others(torch))
 
 
-def _doubts(torch: Any, module: Any, shape: Shape) -> list[str]:
+def _export(torch: Any, module: Any, shapes: Shapes) -> Any:
+    kind = dtype(torch, module)
+    examples = tuple(torch.zeros(shape, dtype=kind, device="cpu") for shape in shapes)
+    with rewriting(torch):
+        return torch.export.export(module, examples, strict=False)
+
+
+def _doubts(torch: Any, module: Any, shapes: Shapes) -> list[str]:
     """What should be said if one input would do as well, because weights before the first layer repeat it."""
+    (shape,) = shapes
     if shape[-1] == 1:
         return []
     try:
-        _export(torch, module, (*shape[:-1], 1))
+        _export(torch, module, ((*shape[:-1], 1),))
     except Exception:  # as it should be
         return []
     return [f"taken to have {shape[-1]} inputs; one, repeated by broadcasting, fits too: if that is meant, {FIX}"]
-
-
-def candidates(module: Any) -> list[int]:
-    """What d can be, likeliest first: what layers say they take, then the axes of parameters and buffers."""
-    said = [getattr(m, name, None) for m in module.modules() for name in ("in_features", "num_features")]
-    tensors = [*module.parameters(), *module.buffers()]
-    axes = [n for t in tensors for n in (*t.shape[:0:-1], *t.shape[:1])]
-    sizes = list(dict.fromkeys(n for n in (*said, *axes) if isinstance(n, int) and n > 0))
-    # one input broadcasts against any number of weights: that it works proves nothing, so 1 is tried last
-    return [n for n in sizes if n > 1][:TRIES] + [1] * (1 in sizes)
 
 
 def dtype(torch: Any, module: Any) -> Any:
     """The precision of the module's numbers."""
     kinds = (t.dtype for t in (*module.parameters(), *module.buffers()))
     return next((kind for kind in kinds if kind.is_floating_point), torch.get_default_dtype())
-
-
-def _check_signature(module: Any) -> None:
-    try:
-        given = inspect.signature(module.forward).parameters.values()
-    except (TypeError, ValueError):
-        return
-    needed = [p.name for p in given if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    if len(needed) > 1:
-        raise SourceError(
-            f"forward of {_name(module)} takes {', '.join(needed)}: only networks of one input are read; put the "
-            "inputs into one tensor, or the constant ones into buffers"
-        )
-    if all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in given):
-        raise SourceError(f"forward of {_name(module)} takes no input")
 
 
 @contextlib.contextmanager
@@ -113,11 +93,14 @@ def borrowed(torch: Any, module: Any) -> Iterator[None]:
     ):
         warnings.simplefilter("ignore")
         logging.disable(logging.CRITICAL)
+        fast = torch.backends.mha.get_fastpath_enabled()  # one operation for a whole layer, of which nobody knows more
+        torch.backends.mha.set_fastpath_enabled(False)
         try:
             for m, _, _ in before:
                 vars(m)["training"] = False
             yield
         finally:
+            torch.backends.mha.set_fastpath_enabled(fast)
             logging.disable(off)
             for m, attributes, state in before:
                 _restore(vars(m), attributes)

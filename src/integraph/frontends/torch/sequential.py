@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from integraph.errors import SourceError
+from integraph.frontends.tensor_builder import Operand, TensorBuilder
 from integraph.frontends.torch.call import TorchCall
 from integraph.frontends.torch.operations import RULES
-from integraph.frontends.tracer import Tracer
-from integraph.targets import Network
 
 NORM = ("weight", "bias", "running_mean", "running_var", "eps")
 LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {  # of torch.nn: the rule, and the attributes that it takes
@@ -54,24 +52,27 @@ def size(module: Any) -> int | None:
     return None
 
 
-def trace(module: Any, inputs: int, source: str) -> Network:
-    """The network of a plain module."""
-    tracer, notes = Tracer(source), list[str]()
-    x = tracer.input((1, inputs))
+def draw(module: Any, inputs: int, builder: TensorBuilder) -> tuple[list[int], list[str]]:
+    """The node of the output of a plain module, and notes."""
+    notes = list[str]()
+    x: Operand = builder.input("x", (1, inputs))
     for number, (path, layer) in enumerate(_flat(module, ""), 1):
         name = type(layer).__name__
         if name == "Flatten":
             continue
         where = f"layer {number} {name}" + (f" ({path})" if path else "")
         rule, attributes = LAYERS[name]
-        takes = getattr(layer, "in_features", getattr(layer, "num_features", x.features))
-        if takes != x.features:
-            raise SourceError(f"{where} takes {takes} inputs, but {x.features} values come in: they must agree")
+        features = x.shape[-1]
+        takes = getattr(layer, "in_features", getattr(layer, "num_features", features))
+        if takes != features:
+            raise SourceError(f"{where} takes {takes} inputs, but {features} values come in: they must agree")
         args = {attribute: getattr(layer, attribute) for attribute in attributes}
-        value = RULES[rule](TorchCall(tracer, where, {"self": x, "input": x, **args}, notes))
-        x = replace(value, shape=(1, value.features))
-    network = tracer.network(x)
-    return replace(network, notes=(*network.notes, *dict.fromkeys(notes)))
+        builder.text = f"{path} {rule}" if path else rule
+        value = RULES[rule](TorchCall(builder, where, {"self": x, "input": x, **args}, notes))
+        assert not isinstance(value, tuple)
+        x = builder.lift(value, where)
+        builder.mark(where)
+    return [builder.node(x, "the output")], notes
 
 
 def _flat(module: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -23,6 +23,7 @@ from integraph.frontends.verification.text_lines import TextLines, text
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.targets import Network
+from integraph.text import counted
 
 CLIPPED = "inputs are not clipped to the least and largest values of the file: these are the default box"
 EMPTY = "the least and largest values of the inputs are not a box: give one"
@@ -68,8 +69,8 @@ def _sizes(lines: TextLines) -> list[int]:
     sizes = lines.whole_numbers(f"the number of inputs and of units in each of the {count} layers", count + 1)
     if (sizes[0], sizes[-1]) != (inputs, outputs):
         raise FileError(
-            f"{lines.where}: the sizes are from {sizes[0]} to {sizes[-1]}, but the line before says {inputs} inputs "
-            f"and {outputs} outputs"
+            f"{lines.where}: the sizes are from {sizes[0]} to {sizes[-1]}, but the line before says "
+            f"{counted(inputs, 'input')} and {counted(outputs, 'output')}"
         )
     return sizes
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from integraph.errors import FileError
 from integraph.numbers.arrays import Floats
-from integraph.text import clean
+from integraph.text import clean, counted
 
 LARGEST = 1 << 26  # bytes of a text, some millions of numbers
 SHOWN = 40  # characters of a word
@@ -97,7 +97,8 @@ class TextLines:
             fields.pop()
         if len(fields) != count:
             raise FileError(
-                f"{self.where}: expected {expected}, {count} values with commas between them, got {len(fields)}"
+                f"{self.where}: expected {expected}, {counted(count, 'value')} with commas between them, got "
+                f"{len(fields)}"
             )
         return fields
 

@@ -17,7 +17,7 @@ from integraph.frontends.verification.activation_names import canonical
 from integraph.frontends.verification.text_lines import cut_notes, floats, shown, text
 from integraph.numbers.arrays import Floats
 from integraph.targets import Network, from_layers
-from integraph.text import clean, joined
+from integraph.text import clean, counted, joined
 
 LARGEST = 1 << 25  # bytes of a text; its nodes need 30 times as many
 DEPTH = 6  # levels of nesting; a weight is at the fourth
@@ -64,7 +64,8 @@ def read(path: Path) -> Network:
         raise FileError(f"expected the keys {', '.join(PARTS)} at the beginning of lines: this is not a net of Verisig")
     weights, offsets, activations = (_by_layer(document[part], part) for part in PARTS)
     if not len(weights) == len(offsets) == len(activations):
-        counts = f"{len(weights)} weights, {len(offsets)} offsets and {len(activations)} activations"
+        counts = f"{counted(len(weights), 'weight')}, {counted(len(offsets), 'offset')} and "
+        counts += counted(len(activations), "activation")
         raise FileError(f"there are {counts}: each layer needs one of each")
     layers = [
         (_matrix(A, f"weights of layer {n}"), _vector(b, f"offsets of layer {n}"), _activation(name, n))
@@ -106,7 +107,9 @@ def _matrix(node: Node, what: str) -> list[Floats]:
     rows = [_vector(row, f"{what}, row {number}") for number, row in enumerate(node.value, 1)]
     for row, values in zip(node.value, rows, strict=True):
         if len(values) != len(rows[0]):
-            raise FileError(f"line {row.line}: a row of {what} has {len(values)} numbers, the first has {len(rows[0])}")
+            raise FileError(
+                f"line {row.line}: a row of {what} has {counted(len(values), 'number')}, the first has {len(rows[0])}"
+            )
     return rows
 
 

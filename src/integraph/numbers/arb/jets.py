@@ -138,6 +138,8 @@ class Jets:
                 return self.product(u, self.power(v, INVERSE))
             case "power":
                 return self.power(u, Fraction(step.text)) if step.text else self.general_power(u, v)
+            case "if":
+                return self.condition(u, args[1], v)
             case "abs":
                 return self.chosen(u, negated(u), u.value, abs_(u.value))
             case "max":
@@ -183,6 +185,12 @@ class Jets:
     def degree(self, u: Jet) -> int:
         """The degree up to which a function of u needs coefficients: 0 for a constant."""
         return self.n if u.parts else 0
+
+    def condition(self, g: Jet, u: Jet, v: Jet) -> Jet:
+        """u where g < 0, v where it is not; where both are possible the value alone is known."""
+        if not g.known or g.value < 0 or g.value >= 0:
+            return g if not g.known else u if g.value < 0 else v
+        return self.jet(u.value.union(v.value), u.parts or v.parts, min(u.known, v.known, 1))
 
     def chosen(self, u: Jet, v: Jet, first: arb, value: arb) -> Jet:
         """u where `first` > 0, v where it is < 0; where the sign is uncertain only the value is known."""

@@ -29,7 +29,8 @@ def compiled(lemma: Lemma4, *, plus_one: bool = False, bits: int | None = None) 
     r = Registers()
     at = layout(r, r.inputs("alpha", lemma.d), lemma.N)
     segments = bootstrap(at, lemma.c, lemma.delta, plus_one=plus_one)
-    program = build(r, segments, View(0, (r.width,), (1,)))
+    name = f"Lemma 4, N = {lemma.N}, c = {lemma.c:g}"
+    program = build(r, segments, View(0, (r.width,), (1,)), source=name)
     return replace(program, bits=required_bits(lemma.c) if bits is None else bits)
 
 

@@ -240,7 +240,7 @@ TABLE = {k: np.sin(np.arange(9) / 8 + k * np.pi / 2) for k in range(4)}
     [
         (lambda x: np.sqrt(x - 0.5), {}, r"is nan at x = .*: it must be finite on the whole box"),
         ("sqrt(x)", LEAN, r"derivatives of order 1 have no bound on the box: .* is not smooth at x = 0"),
-        ("abs(x - 0.3)", LEAN, r"order 1 have no bound on the box: .* is not smooth near x = 0\.3"),
+        ("abs(x - 0.3)", LEAN, r"order 1 have no bound on the box: .* is not smooth near x = 0\.3.*method='exact'"),
         ("1/x", LEAN, r"it has no bound on the box: 1/x is not finite at x = 0"),
         ("x^1.5", {"order": 2}, r"derivatives of order 1|derivatives of order 2"),
         (np.sin, {"method": "paper", "derivatives": {0: np.sin, 1: np.cos}, "order": 4}, r"derivative"),

@@ -143,7 +143,7 @@ def test_idle_workspaces_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> 
     for count in (1, 2, 4, 6, 8, 30, 3):
         program.flow(RNG.normal(size=(count, 24)), "exact")
     prepared = engine.EXACT.prepare(program, False)
-    assert {size: len(found) for size, found in prepared.idle.items()} == {3: 1}
+    assert {size: len(found) for size, found in prepared.workspaces.idle.items()} == {3: 1}
 
 
 def test_an_output_that_is_registers_is_read_as_they_are() -> None:

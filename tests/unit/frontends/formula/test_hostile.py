@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends.formula.parser import DEPTH, STEPS, parse
+from integraph.frontends.formula.parser import parse
+from integraph.frontends.formula.shunting_yard import DEPTH, STEPS
 from integraph.frontends.formula.tokens import LENGTH, WINDOW
 
 WRONG = [  # text, what is marked, part of the message

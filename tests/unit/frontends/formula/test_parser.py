@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends.formula.parser import ALIASES, parse
+from integraph.frontends.formula.parser import parse
+from integraph.frontends.formula.vocabulary import ALIASES
 from integraph.targets import Expression, Function
 from integraph.targets.expression import CHOICES, FUNCTIONS
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from integraph.errors import FileError, SourceError
-from integraph.frontends import network
+from integraph.frontends import network, read
+from integraph.targets.graph import Graph
 from keras_models import save, shaken, stack
 
 
@@ -37,6 +38,20 @@ def custom_layer(keras: Any) -> Any:
     return keras.Sequential([keras.Input((2,)), Dense(3)])
 
 
+def gated(keras: Any) -> Any:
+    x = keras.Input((3, 4))
+    return keras.Model(x, keras.layers.MultiHeadAttention(1, 2, use_gate=True)(x, x))
+
+
+def tokens(keras: Any) -> Any:
+    return keras.Sequential([keras.Input((3,), dtype="int32"), keras.layers.Embedding(5, 2)])
+
+
+def operation(keras: Any, apply: Callable[[Any], Any]) -> Any:
+    x = keras.Input((3,))
+    return keras.Model(x, apply(x))
+
+
 def mystery(x: Any) -> Any:
     return x * x
 
@@ -46,38 +61,64 @@ def sequential(*layers: Callable[[Any], Any], shape: tuple[int, ...] = (2,)) -> 
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "softmax": (sequential(lambda L: L.Dense(3, activation="softmax")), "compile the raw outputs"),
-    "Softmax": (sequential(lambda L: L.Dense(3), lambda L: L.Softmax()), "compile the raw outputs"),
-    "selu": (sequential(lambda L: L.Dense(3, activation="selu")), "has the activation 'selu': known are"),
-    "ELU": (sequential(lambda L: L.ELU()), r"\(ELU\) is not supported: supported are Activation"),
-    "ReLU6": (sequential(lambda L: L.ReLU(max_value=6)), "max_value or a threshold"),
-    "convolution": (sequential(lambda L: L.Conv1D(2, 1), shape=(4, 3)), r"\(Conv1D\) is not supported"),
-    "lambda": (sequential(lambda L: L.Lambda(lambda x: x)), r"\(Lambda\) is not supported"),
+    "lambda": (sequential(lambda L: L.Lambda(lambda x: x)), r"\(Lambda\) is not supported: it holds code"),
+    "LSTM": (sequential(lambda L: L.LSTM(2), shape=(4, 3)), r"\(LSTM\) is not supported: it is recurrent: unroll it"),
+    "Conv3D": (sequential(lambda L: L.Conv3D(1, 1), shape=(2, 2, 2, 1)), r"\(Conv3D\) is not supported: supported are"),
     "function": (sequential(lambda L: L.Dense(1, activation=mystery)), "activation 'mystery', which is not Keras' own"),
-    "dense on an axis": (sequential(lambda L: L.Dense(2), shape=(4, 3)), r"shape \(4, 3\): put Flatten before it"),
-    "axis": (sequential(lambda L: L.Normalization(axis=None)), r"has axis \[\]: only the last one"),
-    "other axis": (sequential(lambda L: L.BatchNormalization(axis=1), shape=(4, 3)), "has axis 1: only the last one"),
+    "hard_shrink": (sequential(lambda L: L.Dense(1, activation="hard_shrink")), "'hard_shrink': it jumps"),
+    "sparsemax": (sequential(lambda L: L.Dense(3, activation="sparsemax")), "'sparsemax': it sorts"),
+    "threshold": (sequential(lambda L: L.ReLU(threshold=0.5)), "has a threshold, where it jumps"),
+    "bilinear": (
+        sequential(lambda L: L.UpSampling2D(interpolation="bilinear"), shape=(2, 2, 1)),
+        "interpolation of .* is 'bilinear': known are nearest",
+    ),
+    "gate": (gated, "has a gate, which is not read"),
+    "tokens": (tokens, "takes int32.*compile the part after the embedding"),
+    "looked up": (sequential(lambda L: L.Embedding(5, 2), shape=(3,)), "looks up tokens that come in"),
+    "argmax": (lambda keras: operation(keras, keras.ops.argmax), r"\(Argmax\) is not supported: of keras.ops"),
+    "mean of all": (lambda keras: operation(keras, keras.ops.mean), "takes the rows of the batch together"),
+    "a row": (lambda keras: operation(keras, lambda x: x[0]), "the first axis is the batch"),
+    "product of batches": (lambda keras: operation(keras, lambda x: keras.ops.matmul(x, x)), "of which rows meet"),
     "unknown size": (
         sequential(lambda L: L.Dense(2), shape=(None, 3)),
         "every size but that of the batch must be known",
     ),
-    "channels first": (sequential(lambda L: L.Flatten(data_format="channels_first"), shape=(4, 3)), "channels_first"),
-    "two inputs": (two_inputs, "the model has 2 inputs"),
-    "two outputs": (two_outputs, "the model has 2 outputs"),
-    "residual": (residual, "every layer takes one input"),
     "custom layer": (custom_layer, "of the class"),
-    "PReLU": (sequential(lambda L: L.PReLU()), r"\(PReLU\) is not supported"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("suffix", [".keras", ".h5"])
 def test_refused(keras: Any, tmp_path: Path, name: str, suffix: str) -> None:
+    """As a net and as a graph."""
     make, message = REFUSED[name]
     path = save(make(keras), tmp_path / f"net{suffix}")
-    with pytest.raises(SourceError, match=message) as caught:
+    for reader in (network, read):
+        with pytest.raises(SourceError, match=message) as caught:
+            reader(path)
+        assert path.name in str(caught.value)
+
+
+GRAPHS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "softmax": (sequential(lambda L: L.Dense(3, activation="softmax")), "compile the raw outputs"),
+    "Softmax": (sequential(lambda L: L.Dense(3), lambda L: L.Softmax()), "compile the raw outputs"),
+    "selu": (sequential(lambda L: L.Dense(3, activation="selu")), "no part of a feedforward net"),
+    "ReLU6": (sequential(lambda L: L.ReLU(max_value=6)), "no part of a feedforward net"),
+    "convolution": (sequential(lambda L: L.Conv1D(2, 1), shape=(4, 3)), r"\(Conv1D\) multiplies shapes"),
+    "dense on an axis": (sequential(lambda L: L.Dense(2), shape=(4, 3)), "takes all 12 features at once"),
+    "two inputs": (two_inputs, "the graph has several inputs"),
+    "two outputs": (two_outputs, "the model has 2 outputs"),
+    "residual": (residual, r"\(Add\) combines two computed tensors"),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_what_is_no_net_is_a_graph(keras: Any, tmp_path: Path, name: str) -> None:
+    make, message = GRAPHS[name]
+    path = save(make(keras), tmp_path / "net.keras")
+    with pytest.raises(SourceError, match=message):
         network(path)
-    assert path.name in str(caught.value)
+    assert isinstance(read(path), Graph)
 
 
 @pytest.mark.slow

@@ -120,3 +120,37 @@ def test_a_factor_of_its_own_is_a_layer_where_it_would_be_rounded() -> None:
     dense, scale = read(made).layers
     np.testing.assert_array_equal(dense.A, W)
     np.testing.assert_array_equal(scale.A, 0.7 * np.eye(4))
+
+
+MOVES: dict[str, tuple[Callable[[Builder], str], list[int]]] = {  # what one row of three features becomes
+    "slice": (lambda b: _slice(b, 1, [2, -4, -1]), [2, 1, 0]),
+    "gather": (lambda b: b.node("Gather", "x", b.number([1, 1, 0, 2], np.int64), axis=1), [1, 1, 0, 2]),
+}
+
+
+def _slice(b: Builder, axis: int, cut: list[int]) -> str:
+    return b.node("Slice", "x", *(b.number([n], np.int64) for n in (cut[0], cut[1], axis, cut[2])))
+
+
+@pytest.mark.parametrize("rows", ["N", 1, 5])
+@pytest.mark.parametrize("name", MOVES)
+def test_features_in_other_places(name: str, rows: str | int) -> None:
+    """A matrix of zeros and ones, the same for each row of the batch."""
+    build, order = MOVES[name]
+    network = read(model(build, (rows, 3)))
+    np.testing.assert_array_equal(network.layers[0].A, np.eye(3)[order])
+    assert len(network.layers) == 1
+
+
+def test_rows_in_other_places() -> None:
+    """The batch read backwards is no net of one row, but one of all of them."""
+    network = read(model(lambda b: _slice(b, 0, [4, -9, -1]), (5, 3)))
+    x = np.arange(15.0)
+    np.testing.assert_array_equal(network(x), x.reshape(5, 3)[::-1].ravel())
+
+
+def test_repeated_rows_are_no_net_of_a_row() -> None:
+    """(3, 2) → (3, 3, 2): each row sees all, although the first axis stays 3."""
+    network = read(model(lambda b: b.node("Expand", "x", b.number([3, 3, 2], np.int64)), (3, 2)))
+    x = np.arange(6.0)
+    np.testing.assert_array_equal(network(x), np.broadcast_to(x.reshape(3, 2), (3, 3, 2)).ravel())

@@ -183,13 +183,13 @@ def dense(b: Builder) -> str:
 
 
 SHAPES: dict[str, tuple[Callable[[Builder], str], tuple[Any, ...], str]] = {
-    "convolution": (conv((1, 1, 3, 3)), ("N", 1, 5, 5), "no part of a feedforward net"),
+    "convolution": (conv((1, 1, 3, 3)), ("N", 1, 5, 5), "takes all 9 features at once"),
     "padded": (conv((1, 1, 3, 3), pads=[1] * 4), ("N", 1, 3, 3), "no part of a feedforward net"),
     "padded by itself": (conv((1, 1, 3, 3), auto_pad="SAME_LOWER"), ("N", 1, 3, 3), "no part of a feedforward net"),
-    "grouped": (conv((2, 1, 1, 1), group=2), ("N", 2, 1, 1), "no part of a feedforward net"),
+    "grouped": (conv((2, 1, 1, 1), group=2), ("N", 2, 1, 1), "takes all 2 features at once"),
     "dilated": (conv((1, 1, 3), dilations=[2]), ("N", 1, 3), "dilation 2 does not fit an axis of 3"),
     "dilated by −1": (conv((1, 1, 1), dilations=[-1]), ("N", 1, 1), "must be positive"),
-    "1 × 1": (conv((2, 3, 1, 1)), ("N", 3, 4, 4), "no part of a feedforward net"),
+    "1 × 1": (conv((2, 3, 1, 1)), ("N", 3, 4, 4), "takes all 48 features at once"),
     "dense over positions": (dense, ("N", 5, 3), r"multiplies shapes \(1, 5, 3\) and \(3, 4\)"),
     "wrong features": (dense, (5, 2), r"multiplies shapes \(5, 2\) and \(3, 4\): 2 columns and 3 rows"),
     "two axes of features": (

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from integraph.errors import UsageError
-from integraph.frontends import torch as reader
 from slow import mostly_slow
 from torch_modules import F, Forward, Traced, linear, nn, parts, refused, torch
 
@@ -22,27 +21,26 @@ pytestmark = pytest.mark.usefixtures("seeded_torch")
 REFUSED: dict[str, tuple[Callable[[Any, Any], Any], tuple[str, ...]]] = {
     "cos": (
         lambda m, x: torch.cos(m.l(x)),
-        ("op 2 aten.cos", ".py line", "not supported", "gelu", "softplus"),
+        ("op 2 aten.cos", ".py line", "no part of a feedforward net"),
     ),
-    "logsigmoid": (lambda m, x: F.logsigmoid(m.l(x)), ("aten.log_sigmoid", "Supported are")),
-    "softmax": (lambda m, x: F.softmax(m.l(x), -1), ("aten.softmax", "Supported are")),
-    "layer norm": (lambda m, x: F.layer_norm(m.l(x), (4,)), ("aten.layer_norm", "Supported are")),
+    "softmax": (lambda m, x: F.softmax(m.l(x), -1), ("aten.softmax", "no part of a feedforward net")),
+    "layer norm": (lambda m, x: F.layer_norm(m.l(x), (4,)), ("aten.layer_norm", "no part of a feedforward net")),
     "bilinear": (
         lambda m, x: F.bilinear(x, x, torch.zeros(2, 3, 3, dtype=x.dtype)),
-        ("aten.bilinear", "Supported are"),
+        ("aten.mul", "repeats features"),
     ),
     "sum": (lambda m, x: m.l(x).sum(), ("aten.sum",)),
-    "residual": (lambda m, x: x.repeat(1, 1) + m.back(torch.tanh(m.l(x))), ("aten.repeat",)),
+    "residual": (lambda m, x: x.repeat(1, 1) + m.back(torch.tanh(m.l(x))), ("aten.add", "residual connections")),
     "skip": (lambda m, x: m.l(x) + torch.tanh(m.back(m.l(x)) @ m.l.weight.t()), ("residual connections",)),
     "gate": (lambda m, x: torch.tanh(m.l(x)) * torch.sigmoid(m.l3(x)), ("gates",)),
     "attention": (lambda m, x: m.l(x) @ m.l(x).t(), ("two computed tensors",)),
     "square": (lambda m, x: m.l(x) ** 2, ("aten.pow", "not a known activation")),
     "square root": (lambda m, x: m.l(x) ** 0.5, ("the power 0.5",)),
-    "power of a number": (lambda m, x: 2 ** m.l(x), ("aten.pow.Scalar", "depends on the input")),
+    "power of a number": (lambda m, x: 2 ** m.l(x), ("aten.pow.Scalar", "no part of a feedforward net")),
     "reciprocal": (lambda m, x: 3 / m.l(x), ("aten.reciprocal",)),
     "division": (lambda m, x: m.mean / m.back(m.l(x)), ("divides by a computed tensor",)),
     "division by 0": (lambda m, x: m.l(x / 0), ("divides by 0",)),
-    "integer division": (lambda m, x: m.l(x // 2), ("aten.floor_divide",)),
+    "integer division": (lambda m, x: m.l(x // 2), ("rounds to integers",)),
     "rounded division": (lambda m, x: torch.div(m.l(x), 2, rounding_mode="floor"), ("rounds to integers",)),
     "integers": (lambda m, x: m.l(x.to(torch.int32).double()), ("int32", "real numbers")),
     "two outputs": (lambda m, x: (m.l(x), x), ("returns 2 values",)),
@@ -52,24 +50,30 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], tuple[str, ...]]] = {
         lambda m, x: m.l(x) if x.sum() > 0 else -m.l(x),
         ("depends on values of its input", ".py line"),
     ),
-    "item": (lambda m, x: m.l(x * x.sum().item()), ("aten.sum",)),
+    "item": (lambda m, x: m.l(x * x.sum().item()), ("number of Python", "keep it a tensor")),
     "loop": (lambda m, x: [m.l(x) for _ in range(int(x.sum()))][-1], ("depends on values of its input",)),
-    "cond": (lambda m, x: torch.cond(x.sum() > 0, lambda y: y * 2, lambda y: y * 3, (x,)), ("not supported",)),
+    "cond": (
+        lambda m, x: torch.cond(x.sum() > 0, lambda y: y * 2, lambda y: y * 3, (x,)),
+        ("aten.gt", "chosen by the data"),
+    ),
     "numpy": (lambda m, x: torch.tensor(m.l(x).detach().numpy()), ("torch.export cannot trace", "numpy")),
     "raises": (lambda m, x: [][0], ("torch.export cannot trace", "IndexError", ".py line")),
     "random": (lambda m, x: m.l(x + torch.rand(3, dtype=x.dtype)), ("aten.rand", "is random")),
     "dropout": (lambda m, x: m.l(F.dropout(x)), ("is random", "training=self.training")),
-    "batch statistics": (lambda m, x: F.batch_norm(m.l(torch.cat([x, x])), None, None, training=True), ("aten.cat",)),
+    "batch statistics": (
+        lambda m, x: F.batch_norm(m.l(torch.cat([x, x])), None, None, training=True),
+        ("statistics of its batch",),
+    ),
     "state": (lambda m, x: m.l(x - m.mean.add_(1)), ("changes its buffer 'mean'",)),
-    "positions": (lambda m, x: m.one(x[..., None]).flatten(1), ("last axis", "flatten the features")),
-    "outer product": (lambda m, x: m.one.weight @ x, ("needs one column",)),
+    "positions": (lambda m, x: m.one(x[..., None]).flatten(1), ("aten.linear", "takes all 3 features at once")),
+    "outer product": (lambda m, x: m.one.weight @ x, ("takes all 3 features at once",)),
     "threshold": (lambda m, x: F.softplus(m.l(x), threshold=2), ("threshold = 2", "jumps by 0.13")),
     "beta": (lambda m, x: F.softplus(m.l(x), beta=0), ("beta = 0",)),
     "overflow": (lambda m, x: m.l(x) * m.l.weight.new_tensor(1e308) * 1e308, ("larger than float64",)),
     "complex": (lambda m, x: (m.l(x) * 1j).real, ("complex128", "real numbers")),
     "infinite constant": (lambda m, x: m.l(x) + float("inf"), ("finite",)),
     "bits": (lambda m, x: m.l(x) * m.four.float().view(torch.int32), ("aten.view.dtype", "depends on their type")),
-    "empty": (lambda m, x: m.l(x)[:, :0], ("keeps none of 4",)),
+    "empty": (lambda m, x: m.l(x)[:, :0], ("keeps none of the entries", "(1, 4)")),
 }
 
 
@@ -104,7 +108,7 @@ def test_weights_that_are_not_finite(value: float, wrap: Callable[[nn.Module], n
         refused(wrap(net), str(value), "[1, 2]", "finite")
     net = nn.Sequential(linear(), nn.BatchNorm1d(4, dtype=torch.float64))
     net[1].running_var[2] = value
-    refused(wrap(net), "finite") if value != math.inf or wrap is Traced else reader.read(net)
+    refused(wrap(net), "finite")
 
 
 def test_negative_variance() -> None:
@@ -123,22 +127,20 @@ def test_batch_norm_without_statistics() -> None:
 def test_bad_modules() -> None:
     refused(3, "needs a torch.nn.Module, got int", error=UsageError)
     refused(linear, "got function", error=UsageError)
-    refused(nn.Bilinear(3, 3, 2), "input1, input2", "one input")
+    refused(nn.Bilinear(3, 3, 2), "input1, input2", "the shapes of all")
     refused(nn.Sequential(nn.LazyLinear(4)), "not initialised", "call the module once")
     refused(nn.Linear(3, 4, device="meta"), "meta device", "load the weights")
-    refused(Traced(nn.Tanh()), "say how many inputs it has")
-    refused(nn.Sequential(nn.Tanh()), "say how many inputs it has")
+    refused(Traced(nn.Tanh()), "give inputs=")
+    refused(nn.Sequential(nn.Tanh()), "give inputs=")
     refused(nn.Sequential(linear(3, 4), linear(5, 2)), "layer 2 Linear (1) takes 5 inputs", "4 values")
-    refused(
-        Traced(nn.Sequential(linear(3, 4), linear(5, 2))), "torch.export cannot trace", "say how many inputs it has"
-    )
+    refused(Traced(nn.Sequential(linear(3, 4), linear(5, 2))), "torch.export cannot trace", "give inputs=")
     refused(linear(3, 4), "takes 3 inputs, but 5", inputs=5)
-    refused(Traced(linear(3, 4)), "tried: 5 inputs", inputs=5)
-    refused(nn.Conv1d(1, 2, 3), "Conv1d contains Conv1d: a feedforward net", "no convolution")
-    refused(nn.Sequential(nn.Linear(3, 4), nn.Unflatten(1, (1, 4)), nn.Conv1d(1, 2, 3)), "contains Conv1d '2'")
-    refused(nn.ReLU6(), "say how many inputs it has")
-    refused(nn.Sequential(linear(), nn.ReLU6()), "layer '1'", "not supported")
-    refused(nn.Sequential(linear(), nn.ELU()), "aten.elu", "not supported")
+    refused(Traced(linear(3, 4)), "tried: (1, 5) and (5,)", inputs=5)
+    refused(nn.Conv1d(1, 2, 3), "give inputs=(1, W)")
+    refused(nn.Sequential(nn.Linear(3, 4), nn.Unflatten(1, (1, 4)), nn.Conv1d(1, 2, 3)), "2 Conv1d", "give inputs=")
+    refused(nn.ReLU6(), "give inputs=")
+    refused(nn.Sequential(linear(), nn.ReLU6()), "layer '1'", "no part of a feedforward net")
+    refused(nn.Sequential(linear(), nn.ELU()), "aten.elu")
     refused(nn.Linear(3, 4, dtype=torch.complex64), "complex64")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -150,18 +152,16 @@ def test_bad_modules() -> None:
         sparse = linear()
         sparse.weight = nn.Parameter(sparse.weight.detach().to_sparse_csr())
     refused(sparse, "sparse")
-    for inputs in (0, -1, 2.5, True, "3"):
-        refused(linear(), "the number of inputs", inputs=inputs, error=UsageError)  # type: ignore[arg-type]
 
 
 def test_no_forward() -> None:
-    refused(nn.Module(), "say how many inputs it has")
+    refused(nn.Module(), "give inputs=")
     refused(nn.ModuleList([linear()]), "ModuleList")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         empty = nn.Linear(3, 0)
-    refused(empty, "(0, 3)")
-    refused(Traced(empty), "(0, 3)", inputs=3)
+    refused(empty, "(1, 0)")
+    refused(Traced(empty), "(1, 0)", inputs=3)
 
     class Hollow(nn.Module):
         def __init__(self) -> None:

@@ -1,4 +1,5 @@
-"""The colours of pages and pictures: one set on white, one on dark ground, told apart by people with any eyes."""
+"""The colours of pictures and pages, for every renderer: one set on white, one on dark ground, told apart by people
+with any eyes. Plus is blue and minus is orange, in dots (numbers 0 and 1 of the palette) and in maps."""
 
 from __future__ import annotations
 
@@ -34,12 +35,7 @@ DIVERGING = (
 )
 
 
-def on_dark() -> dict[str, str]:
-    """Which colour of a dark page takes the place of which colour of a white one."""
-    single = (TEXT, MUTED, GRID, LEVEL, GROUND)
-    return dict([*PALETTE, *single, *BANDS, *SEQUENTIAL, *DIVERGING])
-
-
-def scale(colours: tuple[tuple[str, str], ...]) -> list[list[object]]:
-    """A colour scale for plotly, equally spaced."""
-    return [[number / (len(colours) - 1), light] for number, (light, _) in enumerate(colours)]
+def scales() -> dict[str, list[list[str]]]:
+    """The colours of heat maps, equally spaced: on white, then on dark ground."""
+    named = {"sequential": SEQUENTIAL, "diverging": DIVERGING}
+    return {name: [[pair[side] for pair in pairs] for side in (0, 1)] for name, pairs in named.items()}

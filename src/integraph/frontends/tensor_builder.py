@@ -1,7 +1,7 @@
-"""The graph that is drawn while the nodes of an ONNX file are read.
+"""The graph that is drawn while the operations of a framework are read, one after the other.
 
-A tensor that depends on the input is `Drawn`. What is constant stays an array until it meets one: sizes, indices and
-conditions are integers and truth values, which a graph does not have.
+A tensor that depends on the input is a `TensorValue`. What is constant stays an array until it meets one: sizes,
+indices and conditions are integers and truth values, which a graph does not have.
 
 A mask is −∞ in the place of some scores. The node of masked scores holds anything there, and `part` tells which entries
 take part. So they may be moved about before a softmax, which reads both; nothing else can. A mask that is a large
@@ -22,14 +22,15 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.composer import Composer
-from integraph.frontends.onnx.tensors import Array
 from integraph.frontends.tracer import MOST, TraceBudget, broadcast
 from integraph.targets.graph_evaluation import STRUCTURE
 from integraph.targets.graph_rows import of_rows
 
+Array = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OnnxValue:
+class TensorValue:
     """A node of the graph; with a `limit`, whether it is above that."""
 
     number: int
@@ -39,24 +40,24 @@ class OnnxValue:
     limit: Array | None = None
 
     @property
-    def seen(self) -> OnnxValue:
+    def seen(self) -> TensorValue:
         """What a softmax sees, `part` apart."""
         return replace(self, part=None)
 
 
-Operand = OnnxValue | Array
+Operand = TensorValue | Array
 
 COMPARED = (
     "compares what depends on the input: what follows would be chosen by the data, and would be no analytic function"
 )
 
 
-class OnnxGraphBuilder(TraceBudget):
-    """`text` is what the file calls the node that is read."""
+class TensorBuilder(TraceBudget):
+    """`text` is what the source calls the operation that is read."""
 
-    def __init__(self, name: str, budget: int) -> None:
+    def __init__(self, composer: Composer, budget: int) -> None:
         super().__init__(budget)
-        self.composer = Composer(name)
+        self.composer = composer
         self.text = ""
         self.places: list[str] = []  # where each node was made
 
@@ -64,16 +65,16 @@ class OnnxGraphBuilder(TraceBudget):
         """The nodes that are new were made here."""
         self.places += [where] * (len(self.composer.nodes) - len(self.places))
 
-    def input(self, name: str, shape: tuple[int, ...]) -> OnnxValue:
+    def input(self, name: str, shape: tuple[int, ...]) -> TensorValue:
         if not 1 <= math.prod(shape) <= MOST:
             raise SourceError(f"the input has shape {shape}: a graph takes 1 to {MOST} numbers")
         number = self.composer.input(name, shape)
         self.mark("the input")
-        return OnnxValue(number, shape, "the input")
+        return TensorValue(number, shape, "the input")
 
     def node(self, x: Operand, where: str) -> int:
         """The node that a tensor is; constants become one."""
-        if isinstance(x, OnnxValue):
+        if isinstance(x, TensorValue):
             if x.part is not None:
                 raise SourceError(f"{where} reads what {x.where} masks with −∞: only a softmax can")
             if x.limit is not None:
@@ -90,7 +91,11 @@ class OnnxGraphBuilder(TraceBudget):
         if len(operands) == 2 and all(isinstance(x, np.ndarray) for x in operands):
             self.spend(_entries(op, operands[0].shape, operands[1].shape, where), where)  # before they are computed
         numbers = [self.node(x, where) for x in operands]
-        return self.value(self.composer.apply(op, *numbers, data=data, text=self.text), where)
+        try:
+            number = self.composer.apply(op, *numbers, data=data, text=self.text)
+        except SourceError as error:
+            raise SourceError(f"{where}: {error}") from None
+        return self.value(number, where)
 
     def value(self, number: int, where: str) -> Operand:
         node = self.composer.nodes[number]
@@ -99,30 +104,30 @@ class OnnxGraphBuilder(TraceBudget):
             return node.value
         if not node.size:
             raise SourceError(f"{where} makes an empty tensor, of shape {node.shape}")
-        return OnnxValue(number, node.shape, where)
+        return TensorValue(number, node.shape, where)
 
     def fold(self, op: str, a: Array, b: Array, where: str) -> Operand | None:
         """An operation on constants, rounded once; none of masks."""
         return self.apply(op, a, b, where=where) if np.isfinite(a).all() and np.isfinite(b).all() else None
 
-    def lift(self, x: Operand, where: str) -> OnnxValue:
+    def lift(self, x: Operand, where: str) -> TensorValue:
         """A constant as if it were computed; what is drawn stays."""
-        return x if isinstance(x, OnnxValue) else OnnxValue(self.node(x, where), x.shape, where)
+        return x if isinstance(x, TensorValue) else TensorValue(self.node(x, where), x.shape, where)
 
-    def combined(self, x: OnnxValue) -> Array | None:
+    def combined(self, x: TensorValue) -> Array | None:
         """The number nearest to a constant that was combined from others; None of what depends on the input."""
         node = self.composer.nodes[x.number]
         return node.value if node.op == "constant" else None
 
-    def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> OnnxValue:
+    def draw(self, op: str, *operands: Operand, where: str, data: tuple[Any, ...] = ()) -> TensorValue:
         """An operation on what is drawn, which may be a constant after all."""
         return self.lift(self.apply(op, *operands, where=where, data=data), where)
 
-    def add(self, a: Operand, b: Operand, where: str) -> OnnxValue:
+    def add(self, a: Operand, b: Operand, where: str) -> TensorValue:
         x, other = (
-            (a, b) if isinstance(a, OnnxValue) and (a.part is not None or not isinstance(b, OnnxValue)) else (b, a)
+            (a, b) if isinstance(a, TensorValue) and (a.part is not None or not isinstance(b, TensorValue)) else (b, a)
         )
-        assert isinstance(x, OnnxValue)
+        assert isinstance(x, TensorValue)
         shape = broadcast(x.shape, other.shape, where)
         if isinstance(other, np.ndarray) and (hidden := other == -np.inf).any():
             left = np.where(hidden, 0.0, other)
@@ -134,21 +139,21 @@ class OnnxGraphBuilder(TraceBudget):
         scores = self.draw("add", x.seen, other, where=where)
         return replace(scores, where=x.where, part=np.broadcast_to(x.part, shape))
 
-    def sub(self, a: Operand, b: Operand, where: str) -> OnnxValue:
+    def sub(self, a: Operand, b: Operand, where: str) -> TensorValue:
         return self.add(a, -b, where) if isinstance(b, np.ndarray) else self.draw("sub", a, b, where=where)
 
-    def mul(self, a: Operand, b: Operand, where: str) -> OnnxValue:
+    def mul(self, a: Operand, b: Operand, where: str) -> TensorValue:
         return self.draw("mul", a, b, where=where)
 
-    def div(self, a: Operand, b: Operand, where: str) -> OnnxValue:
+    def div(self, a: Operand, b: Operand, where: str) -> TensorValue:
         if isinstance(b, np.ndarray) and not b.all():
             raise SourceError(f"{where} divides by 0")
         return self.draw("div", a, b, where=where)
 
-    def neg(self, a: OnnxValue, where: str) -> OnnxValue:
+    def neg(self, a: TensorValue, where: str) -> TensorValue:
         return self.draw("neg", a, where=where)
 
-    def unary(self, name: str, a: OnnxValue, where: str, slope: Any = 0.0) -> OnnxValue:
+    def unary(self, name: str, a: TensorValue, where: str, slope: Any = 0.0) -> TensorValue:
         """A function or an activation; `slope`, of leaky_relu, is a number or an array."""
         if name != "leaky_relu":
             return self.draw(name, a, where=where)
@@ -157,9 +162,9 @@ class OnnxGraphBuilder(TraceBudget):
         below = self.mul(self.draw("relu", self.neg(a, where), where=where), slope, where)
         return self.sub(self.draw("relu", a, where=where), below, where)
 
-    def choose(self, first: Array, x: OnnxValue, other: Operand, where: str) -> OnnxValue:
+    def choose(self, first: Array, x: TensorValue, other: Operand, where: str) -> TensorValue:
         """x in the places of the condition `first`, a constant, else the other; all have one shape."""
-        if isinstance(other, OnnxValue):
+        if isinstance(other, TensorValue):
             return self._chosen(first, x, self.mul(other, np.where(first, 0.0, 1.0), where), where)
         rest = np.where(first, 0.0, other)
         hidden = rest == -np.inf
@@ -169,7 +174,9 @@ class OnnxGraphBuilder(TraceBudget):
         scores = x.seen if whole else self._chosen(first, x.seen, np.where(hidden, 0.0, rest), where)
         return replace(scores, where=where, part=np.where(first, True if x.part is None else x.part, ~hidden))
 
-    def softplus(self, condition: OnnxValue, above: OnnxValue, below: OnnxValue, where: str) -> tuple[OnnxValue, str]:
+    def softplus(
+        self, condition: TensorValue, above: TensorValue, below: TensorValue, where: str
+    ) -> tuple[TensorValue, str]:
         """A softplus with a threshold, above which its argument is taken, as plain softplus, and what that changes."""
         assert condition.limit is not None
         numbers = (condition.number, self.node(above, where), self.node(below, where))
@@ -178,14 +185,14 @@ class OnnxGraphBuilder(TraceBudget):
             raise SourceError(f"{condition.where} {COMPARED}; at {where} only softplus with its threshold is known")
         return below, note
 
-    def _chosen(self, first: Array, x: OnnxValue, rest: Operand, where: str) -> OnnxValue:
+    def _chosen(self, first: Array, x: TensorValue, rest: Operand, where: str) -> TensorValue:
         return self.draw("add", self.mul(x, np.where(first, 1.0, 0.0), where), rest, where=where)
 
-    def spread(self, x: OnnxValue, shape: tuple[int, ...], where: str) -> OnnxValue:
+    def spread(self, x: TensorValue, shape: tuple[int, ...], where: str) -> TensorValue:
         """Broadcast to a shape."""
         return x if x.shape == shape else self.move("broadcast", x, (shape,), where)
 
-    def reshape(self, a: OnnxValue, shape: Sequence[int], where: str) -> OnnxValue:
+    def reshape(self, a: TensorValue, shape: Sequence[int], where: str) -> TensorValue:
         """The same numbers in the same order; one size may be −1."""
         try:
             wanted = np.broadcast_to(np.int8(0), math.prod(a.shape)).reshape(tuple(shape)).shape
@@ -193,21 +200,25 @@ class OnnxGraphBuilder(TraceBudget):
             raise SourceError(f"{where} gives shape {tuple(shape)} to a tensor of shape {a.shape}") from None
         return a if wanted == a.shape else self.move("reshape", a, (wanted,), where)
 
-    def transpose(self, a: OnnxValue, perm: Sequence[int], where: str) -> OnnxValue:
+    def transpose(self, a: TensorValue, perm: Sequence[int], where: str) -> TensorValue:
         return self.move("transpose", a, tuple(perm), where)
 
-    def move(self, op: str, x: OnnxValue, data: tuple[Any, ...], where: str) -> OnnxValue:
+    def move(self, op: str, x: TensorValue, data: tuple[Any, ...], where: str) -> TensorValue:
         """An operation that takes entries to other places."""
         node = self.draw(op, x.seen, where=where, data=data)
         return node if x.part is None else replace(node, where=x.where, part=STRUCTURE[op](x.part, data))
 
-    def of_rows(self, op: str, x: OnnxValue, where: str) -> OnnxValue:
+    def of_rows(self, op: str, x: TensorValue, where: str) -> TensorValue:
         """softmax, its logarithm or logsumexp over the last axis, of the entries that take part."""
         number = self.node(x.seen, where)
         if x.part is not None:
             mask = self.composer.constant(np.where(x.part, 0.0, -np.inf), self.text)
             number = self.composer.apply("add", number, mask, text=self.text)
-        return self.lift(self.value(of_rows(self.composer, op, number, self.text), where), where)
+        try:
+            result = of_rows(self.composer, op, number, self.text)
+        except SourceError as error:
+            raise SourceError(f"{where}: {error}") from None
+        return self.lift(self.value(result, where), where)
 
 
 def _entries(op: str, a: tuple[int, ...], b: tuple[int, ...], where: str) -> int:
