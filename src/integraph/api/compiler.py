@@ -57,10 +57,11 @@ def compile(
     **Graphs** (`method="exact"`): a formula or a list of them, a file of them (.formula, .txt), sympy expressions, an
     ONNX file, a Keras file or model or a PyTorch module that is no plain feedforward net (a module with `inputs`, the
     shape of one input without the batch axis, where its weights do not tell it: `inputs=(1, 28, 28)`), a function
-    written in jax.numpy (with `inputs`, and the extra "jax"). Nothing is approximated; only with a tolerance abs, min,
-    max, ReLU and roots of what can be 0 are smoothed. `free` says how registers are used again: "keep" (not at all),
-    "clean" (exactly), "decay" (up to e^−r, within the tolerance), or "auto", whatever needs the fewest. Where ln and
-    powers get a positive argument is proved on the box, or else checked at every evaluation.
+    written in jax.numpy or a model of equinox, flax or haiku (the extra "jax"), where `inputs` is a number or the
+    shapes of all arguments. Nothing is approximated; only with a tolerance abs, min, max, ReLU and roots of what can be
+    0 are smoothed. `free` says how registers are used again: "keep" (not at all), "clean" (exactly), "decay" (up to
+    e^−r, within the tolerance), or "auto", whatever needs the fewest. Where ln and powers get a positive argument is
+    proved on the box, or else checked at every evaluation.
 
     **Networks** (Theorem 2): a `Network`, a list of (A, b, activation), a file of ONNX, Keras or a verification tool
     (.nnet, .yml, .mat, text of POLAR), a PyTorch module, a Keras model or a scikit-learn MLP. `method="narrow"` is the
@@ -87,7 +88,9 @@ def compile(
         "order": order, "width": width, "gamma": gamma, "norm": norm, "derivatives": derivatives,
         "max_calls": max_calls,
     }  # fmt: skip
-    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), parameters))
+    tracing = method is None and all(value is None for value in smooth.values())
+    options = ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), parameters, tracing)
+    target = read(source, options)
     box = domain(target, box)
     chosen = method or _method(target, smooth)
     if chosen == EXACT:

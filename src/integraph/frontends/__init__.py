@@ -4,8 +4,8 @@ Read `reader`, which decides what a source is and reads it, `options`, what can 
 looks at paths. Then by what comes in: `formula/` (text and sympy), `python/` (callables, polynomials, tables), `jax/`
 (callables that are traced), `onnx/`, `torch/`, `keras/`, `sklearn`, `verification/` (files of verification tools). Most
 of these meet again: `tensor_builder` and `tensor_operations` draw what frameworks share, `composer` builds graphs and
-recognises activations that are written out (`activation_patterns`), `feedforward` says whether a graph is a net,
-`tracer` makes one of it, and `chain` joins its affine maps where that is exact.
+recognises activations that are written out (`activation_patterns`), `drawn_model` is what was drawn, `feedforward` says
+whether it is a net, `tracer` makes one of it, and `chain` joins its affine maps where that is exact.
 
 Sources are not trusted: nothing in a file is executed, and sizes are checked before anything is allocated. Foreign
 packages are imported (`extras`) when a source of theirs is read, and not to find out what it is. Front ends know

@@ -142,7 +142,7 @@ POWERS: dict[Any, Callable[[ElementwiseValue], ElementwiseValue]] = {
 
 
 class ExactComposer(Composer):
-    """GELU and SiLU with constants of float64, and softplus(x) = ln(1 + eˣ).
+    """GELU and SiLU with constants of float64, softplus(x) = ln(1 + eˣ) and sigmoid(x) = e^(x − softplus(x)).
 
     ln(eˣ + e^y) is written max(x, y) + ln(1 + e^−|x − y|), and is y + softplus(x − y).
     """
@@ -152,6 +152,10 @@ class ExactComposer(Composer):
         node = self.nodes[number]
         if node.op == "log1p" and self.nodes[node.args[0]].op == "exp":
             return super().apply("softplus", self.nodes[node.args[0]].args[0], text=text)
+        if node.op == "exp" and (inner := self.nodes[node.args[0]]).op == "sub":  # as jax writes the slope of softplus
+            x, soft = inner.args
+            if self.nodes[soft].op == "softplus" and self.nodes[soft].args == (x,):
+                return super().apply("sigmoid", x, text=text)
         return self._sum(number, node) if node.op == "add" else number
 
     def _composite(self, number: int, views: Views, text: str) -> int:

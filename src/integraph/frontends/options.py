@@ -26,7 +26,8 @@ class ReadOptions:
     many numbers it takes, the shape of one input without the batch axis, or the shapes of all. `derivatives` is what is
     known of f^(α). A Python function is tried on the `box`. `into` is what the caller needs of a source that can be
     read as more than one thing: an ONNX file, a Keras model or a torch module is a network where it is one, else a
-    graph, and a Python function is a function unless it is traced into a graph."""
+    graph, and a Python function is a function unless it is traced into a graph. With
+    `tracing` it is traced if it is written in jax and can be."""
 
     variables: Variables = None
     inputs: Inputs = None
@@ -34,6 +35,7 @@ class ReadOptions:
     box: ArrayLike | None = None
     into: type[Network] | type[Graph] | None = None
     parameters: Parameters = None
+    tracing: bool = False
 
     def refuse(self, kind: str, *names: str) -> None:
         """A UsageError for any of these options that is given: sources of this kind have no use for it."""
@@ -49,7 +51,7 @@ class ReadOptions:
         """How many inputs there are, where shapes of arguments have no meaning."""
         if self.inputs is not None and not isinstance(self.inputs, int):
             raise UsageError(
-                "shapes of arguments are for torch modules and method='exact' of a Python function; else say how many",
+                "shapes of arguments are for torch modules and functions written in jax; else say how many",
                 argument="inputs",
                 value=self.inputs,
             )

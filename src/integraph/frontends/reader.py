@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.errors import UsageError
+from integraph.errors import SourceError, UsageError
 from integraph.frontends import files
 from integraph.frontends.formula import formula_file, parser, sympy_tree
 from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.input_names import names
+from integraph.frontends.jax import recognition
 from integraph.frontends.options import DEFAULTS, Inputs, ReadOptions, Target, Variables
 from integraph.frontends.python import callables, polynomials, table
 from integraph.numbers.arrays import Floats, numbers
@@ -65,9 +68,12 @@ def kind_of(source: Any) -> SourceKind:
 
 def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
     """A source as what it is. An option that has no meaning for its kind is refused."""
+    recognition.check_parameters(source)
     kind = kind_of(source)
     if kind is SourceKind.PYTHON:
-        return _traced(source, options) if options.into is Graph else _tried(source, options)
+        if options.into is Graph:
+            return _traced(source, options)
+        return (_traced_or_tried if options.tracing and recognition.is_jax(source) else _tried)(source, options)
     if kind is SourceKind.FORMULA:
         return function(
             source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
@@ -170,29 +176,66 @@ def _formula(source: Any, variables: Variables, parameters: Parameters) -> Funct
 
 def _tried(source: Any, options: ReadOptions) -> Function:
     """A Python function, tried on the box as users write it."""
-    sizes = {
-        "the box": count_sides(options.box),
-        "inputs": options.count,
-        "variables": None if options.variables is None else len(names(options.variables)),
-    }
-    cube = interval(options.box, callables.inputs_of(source, sizes)[0])
+    cube = interval(options.box, callables.inputs_of(source, _sizes(options))[0])
     return function(
         source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
         box=(cube.low, cube.high), parameters=options.parameters,
     )  # fmt: skip
 
 
+def _sizes(options: ReadOptions) -> dict[str, int | None]:
+    """What says how many inputs a Python function has."""
+    return {
+        "the box": count_sides(options.box),
+        "inputs": options.count,
+        "variables": None if options.variables is None else len(names(options.variables)),
+    }
+
+
 def _traced(source: Any, options: ReadOptions) -> Graph:
     from integraph.frontends import jax
 
-    options.refuse("traced by jax", "variables", "parameters", "derivatives")
-    if options.inputs is None:
-        raise UsageError(
-            f"{getattr(source, '__name__', type(source).__name__)} is a Python function, which method='exact' traces "
-            "with jax: say how many inputs it has, or the shapes of its arguments",
-            argument="inputs",
+    options.refuse("traced by jax", "parameters", "derivatives")
+    if options.inputs is not None and not isinstance(options.inputs, int):
+        graph = jax.read(source, options.inputs)
+    else:
+        sizes = _sizes(options)
+        count, parameters = callables.inputs_of(source, sizes)
+        known = count if any(size is not None for size in sizes.values()) or len(parameters) > 1 else None
+        choices = jax.shapes_of(source, known, len(parameters))
+        if not options.tracing and choices == [[()]]:
+            raise UsageError(
+                f"{getattr(source, '__name__', type(source).__name__)} is a Python function, which method='exact' "
+                "traces with jax: say how many inputs it has, or the shapes of its arguments",
+                argument="inputs",
+            )
+        graph = jax.read_first(source, choices)
+    return graph if options.variables is None else _named(graph, tuple(names(options.variables)))
+
+
+def _named(graph: Graph, variables: tuple[str, ...]) -> Graph:
+    """With other names of its inputs; an argument that is an array keeps its own."""
+    nodes = tuple(
+        replace(node, text=variables[node.data[0]]) if node.op == "input" and node.size == 1 else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes, variables=variables)
+
+
+def _traced_or_tried(source: Any, options: ReadOptions) -> Graph | Function:
+    """The graph of what is written in jax; where it has none, a function that is only called, and a note."""
+    try:
+        return _traced(source, options)
+    except SourceError as error:
+        if recognition.is_module(source) or not isinstance(options.inputs, int | None):
+            raise
+        warnings.warn(
+            f"it is written in jax and cannot be compiled exactly, so its values are approximated: {error}. "
+            "method='lean' approximates without this note",
+            RuntimeWarning,
+            stacklevel=4,
         )
-    return jax.read(source, options.inputs)
+    return _tried(source, options)
 
 
 def _onnx_target(source: Any, into: type[Network] | type[Graph] | None) -> Network | Graph:

@@ -103,23 +103,29 @@ def convolve(b: Builder, x: int, kernel: Floats, axes: Sequence[Axis], groups: i
     return b.apply("reshape", total, data=((samples, outputs, *counts),), text=text)
 
 
+def sum_pool(b: Builder, x: int, axes: Sequence[Axis], text: str = "") -> int:
+    """The sum of each window."""
+    samples, channels, *space = b.nodes[x].shape
+    counts = _positions(axes, space, text)
+    x = _surrounded(b, x, axes, text)
+    if math.prod(counts) > 1:
+        return _folded(b, "add", list(_views(b, x, axes, counts, text)), text)
+    flat = b.apply("reshape", _window(b, x, axes, text), data=((samples, channels, _places(axes)),), text=text)
+    total = b.apply("sum", flat, data=((2,),), text=text)
+    return b.apply("reshape", total, data=((samples, channels, *counts),), text=text)
+
+
 def mean_pool(b: Builder, x: int, axes: Sequence[Axis], count_zeros: bool, text: str = "") -> int:
     """The mean of each window: of all of its places, or of those that are in x."""
-    samples, channels, *space = b.nodes[x].shape
-    counts, shares = _positions(axes, space, text), np.ones(())
+    space, shares = b.nodes[x].shape[2:], np.ones(())
+    _positions(axes, space, text)
     for axis, n in zip(axes, space, strict=True):
         places = axis.places(n)
         low, high = (-axis.before, n + axis.after) if count_zeros else (0, n)
         shares = shares[..., None] * ((places >= low) & (places < high)).sum(1)
     if not shares.all():
         raise SourceError(f"{text or 'pooling'}: a window lies outside of {tuple(space)} and has no mean")
-    x = _surrounded(b, x, axes, text)
-    if math.prod(counts) == 1:
-        flat = b.apply("reshape", _window(b, x, axes, text), data=((samples, channels, _places(axes)),), text=text)
-        total = b.apply("sum", flat, data=((2,),), text=text)
-        total = b.apply("reshape", total, data=((samples, channels, *counts),), text=text)
-    else:
-        total = _folded(b, "add", list(_views(b, x, axes, counts, text)), text)
+    total = sum_pool(b, x, axes, text)
     return b.apply("div", total, b.constant(shares if np.ptp(shares) else shares.flat[0], text), text=text)
 
 

@@ -154,6 +154,28 @@ def corner(rng: Rng, shapes: Sequence[Shape]) -> Data:
     return (0,) * len(shapes[0]), tuple(max(1, n - 1) for n in shapes[0])
 
 
+def sides(rng: Rng, shapes: Sequence[Shape]) -> Data:
+    """What is put before, behind and between the entries of each axis; below 0 it is cut off."""
+    return (tuple((int(a), int(b), int(c)) for a, b, c in rng.integers((-1, -1, 0), (3, 2, 2), (len(shapes[0]), 3))),)
+
+
+def pooling(rng: Rng, shapes: Sequence[Shape]) -> Data | None:
+    """A window, its strides and its padding."""
+    rank = len(shapes[0])
+    window, strides = (tuple(rng.integers(1, 4, rank).tolist()) for _ in range(2))
+    return (window, strides, str(rng.choice(["SAME", "VALID"]))) if rank else None
+
+
+def kernel(rng: Rng, shapes: Sequence[Shape]) -> Data | None:
+    """A kernel for (N, C, …space), strides and padding."""
+    rank = len(shapes[0]) - 2
+    if rank < 1:
+        return None
+    sizes = tuple(rng.integers(1, 3, rank).tolist())
+    weights = constant(rng, (int(rng.integers(1, 3)), shapes[0][1], *sizes))
+    return weights, tuple(rng.integers(1, 3, rank).tolist()), str(rng.choice(["SAME", "VALID"]))
+
+
 def where(fits: Callable[..., bool]) -> Callable[[Rng, Sequence[Shape]], Data | None]:
     """No data, for operands whose shapes fit."""
     return lambda rng, shapes: () if fits(*shapes) else None

@@ -63,13 +63,22 @@ UNARY = {
             "log_sigmoid",
             "elu",
             "soft_sign",
+            "selu",
+            "celu",
+            "mish",
+            "relu6",
+            "hard_tanh",
+            "hard_sigmoid",
+            "hard_silu",
+            "sparse_plus",
+            "squareplus",
         )
     },
     "erf": _unary(jax.scipy.special.erf, "jax.scipy.special.erf({0})"),
     "erfc": _unary(jax.scipy.special.erfc, "jax.scipy.special.erfc({0})"),
     "gelu_exact": _unary(lambda x: jax.nn.gelu(x, approximate=False), "jax.nn.gelu({0}, approximate=False)"),
     "rsqrt_near": _unary(lambda x: lax.rsqrt(x * x + 0.5), "jax.lax.rsqrt({0} * {0} + 0.5)"),
-    "ln_near": _unary(lambda x: jnp.log(2.0 + jnp.sin(x)), "jnp.log(2.0 + jnp.sin({0}))"),
+    "ln_near": _unary(lambda x: jnp.log(2.5 + jnp.sin(x)), "jnp.log(2.5 + jnp.sin({0}))"),  # never near ln 1
     "root_near": _unary(lambda x: jnp.sqrt(1.5 + jnp.tanh(x)), "jnp.sqrt(1.5 + jnp.tanh({0}))"),
     "asin_near": _unary(lambda x: jnp.arcsin(0.9 * jnp.tanh(x)), "jnp.arcsin(0.9 * jnp.tanh({0}))"),
     "jitted": _unary(jax.jit(lambda x: jnp.sin(x) * x), "jax.jit(lambda x: jnp.sin(x) * x)({0})"),
@@ -167,4 +176,81 @@ MOVES: dict[str, Operation] = {
         1, draws.corner, lambda x, i, s: lax.dynamic_slice(x, i, s), "jax.lax.dynamic_slice({0}, {d[0]}, {d[1]})"
     ),
 }
-OPERATIONS = {**UNARY, **ARITHMETIC, **MOVES}
+
+
+def _slope(f: Any, text: str) -> Operation:
+    """The gradient of the sum of a function of one array."""
+    return _unary(jax.grad(lambda x: jnp.sum(f(x))), f"jax.grad(lambda x: jnp.sum({text}))({{0}})")
+
+
+def _steps(x: Any, c: Any) -> Any:
+    return lax.scan(lambda carry, row: (jnp.tanh(carry + row), carry * row), x[0], x)[c]
+
+
+DERIVATIVES: dict[str, Operation] = {
+    "slope_of_tanh": _slope(lambda x: jnp.tanh(x) * x[::-1] if x.ndim else jnp.tanh(x), "jnp.tanh(x) * x[::-1]"),
+    "slope_of_softplus": _slope(jax.nn.softplus, "jax.nn.softplus(x)"),
+    "slope_of_silu": _slope(jax.nn.silu, "jax.nn.silu(x)"),
+    "slope_of_square": _slope(lambda x: jax.nn.relu(x) ** 2, "jax.nn.relu(x) ** 2"),
+    "slope_of_power": _slope(lambda x: (x * x + 0.5) ** x, "(x * x + 0.5) ** x"),
+    "slope_of_softmax": Operation(
+        1,
+        draws.axis,
+        lambda x, a: jax.grad(lambda x: jnp.sum(jnp.sin(jax.nn.softmax(x, a))))(x),
+        "jax.grad(lambda x: jnp.sum(jnp.sin(jax.nn.softmax(x, {d[0]}))))({0})",
+    ),
+    "slope_of_logsumexp": Operation(
+        1,
+        draws.axis,
+        lambda x, a: jax.grad(lambda x: jnp.sum(jax.nn.logsumexp(x, a) ** 2))(x),
+        "jax.grad(lambda x: jnp.sum(jax.nn.logsumexp(x, {d[0]}) ** 2))({0})",
+    ),
+    "tangent": Operation(
+        2,
+        draws.where(lambda s, t: s == t),
+        lambda x, v: jax.jvp(lambda x: jnp.sin(x) * x, (x,), (v,))[1],
+        "jax.jvp(lambda x: jnp.sin(x) * x, ({0},), ({1},))[1]",
+    ),
+}
+WINDOWS: dict[str, Operation] = {
+    "pad": Operation(1, draws.sides, lambda x, s: lax.pad(x, 0.5, s), "jax.lax.pad({0}, 0.5, {d[0]})"),
+    "cumsum": Operation(1, draws.axis, lambda x, a: jnp.cumsum(x, a), "jnp.cumsum({0}, {d[0]})"),
+    "prod": Operation(1, draws.axis, lambda x, a: jnp.prod(x, a), "jnp.prod({0}, {d[0]})"),
+    "scan": Operation(
+        1,
+        lambda rng, s: (int(rng.integers(2)),) if s[0] else None,
+        _steps,
+        "jax.lax.scan(lambda c, row: (jnp.tanh(c + row), c * row), {0}[0], {0})[{d[0]}]",
+    ),
+    "set": Operation(
+        1,
+        draws.indices,
+        lambda x, i, a: x.at[jnp.array(i)].set(x[0] ** 2),
+        "{0}.at[jnp.array({d[0]})].set({0}[0] ** 2)",
+    ),
+    "add_to": Operation(
+        1,
+        draws.indices,
+        lambda x, i, a: x.at[jnp.array(i)].add(x[0] ** 2),
+        "{0}.at[jnp.array({d[0]})].add({0}[0] ** 2)",
+    ),
+    "pool": Operation(
+        1,
+        draws.pooling,
+        lambda x, w, t, p: lax.reduce_window(x, 0.0, lax.add, w, t, p),
+        "jax.lax.reduce_window({0}, 0.0, jax.lax.add, {d[0]}, {d[1]}, {d[2]!r})",
+    ),
+    "convolution": Operation(
+        1,
+        draws.kernel,
+        lambda x, k, t, p: lax.conv(x, jnp.array(k), t, p),
+        "jax.lax.conv({0}, jnp.array({d[0]}), {d[1]}, {d[2]!r})",
+    ),
+    "choice": Operation(
+        1,
+        draws.one(0.0, 0.3, -1.0),
+        lambda x, c: jnp.where(x > c, jnp.sin(x), 2 * x - 2 * c + jnp.sin(c)),
+        "jnp.where({0} > {d[0]}, jnp.sin({0}), 2 * {0} - 2 * {d[0]} + jnp.sin({d[0]}))",
+    ),
+}
+OPERATIONS = {**UNARY, **ARITHMETIC, **MOVES, **DERIVATIVES, **WINDOWS}

@@ -94,9 +94,11 @@ def test_no_option_of_an_onnx_file_is_ignored(tmp_path: Path) -> None:
                     read(tmp_path / f"{name}.onnx", ReadOptions(**option, into=into))
 
 
-def test_a_traced_function_has_no_variables() -> None:
-    with pytest.raises(UsageError, match="variables = 'x': this is for a function, and the source is traced by jax"):
-        integraph.graph(sine, inputs=1, variables="x")
+def test_variables_of_a_traced_function() -> None:
+    jnp = framework("jax.numpy")
+    assert integraph.graph(lambda x: jnp.sin(x), inputs=2, variables="u v").variables == ("u", "v")
+    with pytest.raises(UsageError, match="different numbers of inputs"):
+        integraph.graph(lambda x: jnp.sin(x), inputs=2, variables="u")
 
 
 def test_an_onnx_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 import numpy as np
+import scipy  # its submodules load when they are first used
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from integraph.numbers.arrays import Floats
 
@@ -62,7 +62,7 @@ def interpolant(values: Floats, inside: NDArray[np.bool_]) -> Floats:
     what is outside does not matter."""
     array = np.where(inside[..., None], values, 0.0)
     for axis, n in enumerate(inside.shape):
-        array = _along(array, axis, partial(solve_triangular, _hierarchy(n)[0], lower=True))
+        array = _along(array, axis, partial(scipy.linalg.solve_triangular, _hierarchy(n)[0], lower=True))
     array = np.where(inside[..., None], array, 0.0)
     for axis, n in enumerate(inside.shape):
         array = _along(array, axis, _hierarchy(n)[1].__matmul__)

@@ -3,15 +3,17 @@
 The function is traced in float64, whatever jax is set to, and runs as it is: Python loops are unrolled, numbers and
 arrays that it closes over are constants.
 
-Read `jaxpr` (equation by equation), `values` (what a variable stands for), `primitives` (one rule
-each), `structure` (moving entries, products), `selection` (choices and masks), `stable_softmax`. The graph is built by
-`frontends.composer`; jax is imported by this file alone.
+Read `recognition` (what is written in jax), `jaxpr` (equation by equation), `loops`, `values` (what a variable stands
+for), `primitives` (one rule each), `structure` (moving entries, products), `placement` (setting them), `convolution`,
+`selection` (choices and masks), `piecewise`, `stable_softmax` and its derivatives in `row_scale`. The graph is built by
+`frontends.composer`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ from integraph.frontends.options import Inputs
 from integraph.targets.graph import Graph
 
 Shape = tuple[int, ...]
+ROUNDED_TO = "traced with arguments in float32, because not in float64: numbers that it computes are rounded to float32"
+SIZES = ("in_size", "in_features")  # where layers and models say how many inputs they have
 
 
 def read(function: Callable[..., Any], inputs: Inputs) -> Graph:
@@ -40,7 +44,7 @@ def read(function: Callable[..., Any], inputs: Inputs) -> Graph:
     build = ExactComposer(f"{name}()")
     with jax.enable_x64(True):
         args = [build.input(called, shape) for called, shape in zip(_names(function, len(shapes)), shapes, strict=True)]
-        traced = _trace(jax, function, name, shapes)
+        traced, note = _trace(jax, function, name, shapes)
         outputs = JaxprTraversal(build).run(traced.jaxpr, traced.consts, args, [True] * len(traced.jaxpr.outvars))
     if not outputs:
         raise SourceError(f"{name} returns no array")
@@ -49,7 +53,35 @@ def read(function: Callable[..., Any], inputs: Inputs) -> Graph:
     for node in graph.nodes:
         if node.op == "constant" and node.value is not None and np.isneginf(node.value).any():
             raise SourceError(f"{name}: −inf in {node.text or 'a constant'} may go to a softmax only")
-    return graph
+    return replace(graph, notes=(*graph.notes, note)) if note else graph
+
+
+def read_first(function: Callable[..., Any], choices: Sequence[Sequence[Shape]]) -> Graph:
+    """The graph for the first of several choices of shapes that fits; of the errors, the first."""
+    errors = []
+    for shapes in choices:
+        try:
+            return read(function, shapes)
+        except SourceError as error:
+            errors.append(error)
+    raise errors[0]
+
+
+def shapes_of(function: Callable[..., Any], inputs: int | None, parameters: int) -> list[list[Shape]]:
+    """The shapes that arguments of a Python function may have at one point: numbers, if it has several parameters.
+
+    A single one is a vector of so many `inputs`, or a batch of one of them; it is a number if nobody says how many.
+    Without parameters it takes *args, which may be either.
+    """
+    if parameters > 1:
+        return [[()] * parameters]
+    if inputs is None:
+        inputs = next((n for name in SIZES if isinstance(n := getattr(function, name, None), int)), None)
+    apart: list[list[Shape]] = [[()] * (inputs or 1)]
+    if inputs is None:
+        return apart
+    vectors: list[list[Shape]] = [[(inputs,)], [(1, inputs)]]
+    return vectors + apart if parameters == 1 else apart + vectors
 
 
 def _shapes(inputs: Inputs) -> list[Shape]:
@@ -81,14 +113,21 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
     return ["x"] if count == 1 else [f"x{n + 1}" for n in range(count)]
 
 
-def _trace(jax: Any, function: Callable[..., Any], name: str, shapes: list[Shape]) -> Any:
-    arguments = [jax.ShapeDtypeStruct(shape, np.float64) for shape in shapes]
+def _trace(jax: Any, function: Callable[..., Any], name: str, shapes: list[Shape]) -> tuple[Any, str]:
+    """The jaxpr, and a note on it. Convolutions want all of their operands in float32 if their weights are."""
     try:
-        return jax.make_jaxpr(function)(*arguments)
+        return _jaxpr(jax, function, shapes, np.float64), ""
     except IntegraphError:
         raise
     except Exception as reason:  # whatever the function does with placeholders
-        raise SourceError(
-            f"jax cannot trace {name} with arguments of shape {', '.join(map(str, shapes))}: {type(reason).__name__}: "
-            f"{said(reason)}. Write it in jax.numpy, without `if` or `while` on values"
-        ) from None
+        try:
+            return _jaxpr(jax, function, shapes, np.float32), ROUNDED_TO
+        except Exception:  # what it says of float64 is as good
+            raise SourceError(
+                f"jax cannot trace {name} with arguments of shape {', '.join(map(str, shapes))}: "
+                f"{type(reason).__name__}: {said(reason)}. Write it in jax.numpy, without `if` or `while` on values"
+            ) from None
+
+
+def _jaxpr(jax: Any, function: Callable[..., Any], shapes: list[Shape], kind: type[np.floating[Any]]) -> Any:
+    return jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(shape, kind) for shape in shapes))

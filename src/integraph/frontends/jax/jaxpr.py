@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from integraph.errors import SourceError
+from integraph.frontends.jax import loops
 from integraph.frontends.jax.primitives import REFUSED, RULES
 from integraph.frontends.jax.values import Known, PrimitiveCall, Value
 from integraph.targets.graph_builder import Builder
@@ -24,6 +25,7 @@ CALLS = (
     "custom_jvp_call",
     "custom_vjp_call",
 )
+LOOPS = ("scan", "while")
 BODIES = ("jaxpr", "call_jaxpr", "fun_jaxpr")  # where a call keeps what it calls
 OTHERS = "compose it of + - * / ** @, of sums, of elementary functions and of jax.nn"
 SHOWN = 200  # characters of what jax says
@@ -38,7 +40,7 @@ class JaxprTraversal:
         self, jaxpr: Any, constants: Sequence[Any], args: Sequence[Value], wanted: Sequence[bool], line: str = ""
     ) -> list[Any]:
         """The outputs, None for some that are not wanted; `line` is where it was called."""
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
+        known: dict[Any, Any] = dict(zip(jaxpr.constvars, map(_array, constants), strict=True))
         known.update(zip(jaxpr.invars, args, strict=True))
 
         def value(atom: Any) -> Any:
@@ -69,13 +71,30 @@ class JaxprTraversal:
 
         if all(isinstance(arg, np.ndarray) for arg in args):
             return compute(*args)
+        at = PrimitiveCall(self.build, name, params, where, compute, self.largest)
+        if name in LOOPS:
+
+            def call(body: Any, own: list[Any], wanted: list[bool]) -> list[Any]:
+                return self._call(body, own, wanted, line)
+
+            return loops.scan(at, args, used, call) if name == "scan" else loops.repeat(at, args, call)
         if name not in RULES:
             raise SourceError(f"{where} does not compile: {REFUSED.get(name, OTHERS)}")
-        result = RULES[name](PrimitiveCall(self.build, name, params, where, compute, self.largest), *args)
+        result = RULES[name](at, *args)
         return result if isinstance(result, list) else [result]
 
     def _call(self, body: Any, args: list[Any], used: list[bool], line: str) -> list[Any]:
         return self.run(getattr(body, "jaxpr", body), getattr(body, "consts", ()), args, used, line)
+
+
+def _array(constant: Any) -> np.ndarray[Any, Any]:
+    """A constant of a jaxpr; some, such as keys of jax.random, are no numbers."""
+    try:
+        return np.asarray(constant)
+    except TypeError as reason:
+        raise SourceError(
+            f"a constant of the function is no array of numbers: {said(reason)}. Draw random numbers outside of it"
+        ) from None
 
 
 def said(reason: Exception) -> str:

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax import selection, stable_softmax, structure
+from integraph.frontends.jax import convolution, placement, row_scale, selection, stable_softmax, structure
+from integraph.frontends.jax.row_scale import ScaledRows
 from integraph.frontends.jax.stable_softmax import ExponentialSum, RowMaximum, ShiftedRows
 from integraph.frontends.jax.values import MaskComparison, MaskedValue, PartialValue, PrimitiveCall, Value, uniform
 
@@ -21,24 +22,17 @@ UNARY = {  # primitive → operation
 }
 BINARY = {"add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
 COMPARES = ("lt", "le", "gt", "ge", "eq", "ne")
-SAME = ("stop_gradient", "copy")
-PUT = "build the array with jnp.concatenate, jnp.stack or jnp.where"
-LOOP = "write the loop in Python: jax unrolls it"
+SAME = ("stop_gradient", "copy", "reduce_precision")
 REAL = "numbers are real"
 JUMPS = "it jumps, and no flow does"
 REFUSED = {  # primitive → why, or what to write
-    "while": LOOP,
-    "scan": LOOP,
-    "cumsum": "write jnp.tril(jnp.ones((n, n))) @ x",
     "cumprod": "write out the products",
-    "reduce_prod": "write out the product: x[0] * x[1]",
     "reduce_min": "the smallest of several numbers is not analytic; jnp.minimum of two can be smoothed",
     "sort": "the order depends on the inputs, which is not analytic",
     **dict.fromkeys(("argmax", "argmin", "sign", "floor", "ceil", "round", "rem"), JUMPS),
     "atan2": "write jnp.arctan(y / x), where x > 0",
-    **dict.fromkeys(("scatter", "scatter-add", "dynamic_update_slice", "pad"), PUT),
+    **dict.fromkeys(("select_and_scatter_add", "select_and_gather_add"), "the gradient of max pooling jumps"),
     **dict.fromkeys(("and", "or", "not"), "a choice that depends on the inputs is not analytic"),
-    "conv_general_dilated": "write it as a product with a matrix",
     "lu": "a linear system is not read; write out its solution",
     "fft": "write it as a product with a matrix",
 }
@@ -47,9 +41,13 @@ REFUSED = {  # primitive → why, or what to write
 def _unary(at: PrimitiveCall, x: Value) -> Value:
     name = at.name
     if isinstance(x, ShiftedRows) and name == "exp" and not x.grown:
-        return replace(x, grown=True)
+        return row_scale.grown(at, x)
+    if name == "neg" and (value := row_scale.scaled(at, x)) is not None:
+        return row_scale.negative(at, value)
     if isinstance(x, ExponentialSum) and name in ("log", "abs") and not x.log:  # it is positive
         return replace(x, log=name == "log")
+    if isinstance(x, selection.NonzeroValue) and name == "log":  # it is refused at 0
+        return at.apply("ln", x.x)
     return at.apply(UNARY[name], x)
 
 
@@ -83,7 +81,7 @@ def _parts(at: PrimitiveCall, op: str, x: Value, y: Value) -> Value | None:
             return stable_softmax.log_total(at, one, other)
         if op == "max" and uniform(one) == -math.inf:
             return at.spread(other, at.joint(x, y))
-    return None
+    return row_scale.combined(at, op, x, y)
 
 
 def _power(at: PrimitiveCall, x: Value, y: Value) -> Value:
@@ -95,6 +93,12 @@ def _power(at: PrimitiveCall, x: Value, y: Value) -> Value:
             raise SourceError(f"{at.where}: the base {x.min():g} of a variable exponent is not positive")
         return at.apply("exp", at.apply("mul", np.asarray(np.log(x)), y))
     return at.apply("variable_power", x, y)
+
+
+def _integer_power(at: PrimitiveCall, x: Value) -> Value:
+    exponent = int(at.params["y"])
+    value = row_scale.scaled(at, x)
+    return _fixed(at, x, Fraction(exponent)) if value is None else row_scale.raised(at, value, exponent)
 
 
 def _fixed(at: PrimitiveCall, x: Value, exponent: Fraction) -> int:
@@ -109,6 +113,8 @@ def _sum(at: PrimitiveCall, x: Value) -> Value:
     axes = tuple(map(int, at.params["axes"]))
     if isinstance(x, ShiftedRows):
         return stable_softmax.total(at, x)
+    if isinstance(x, ScaledRows):
+        return row_scale.total(at, x, axes)
     return at.apply("sum", x, data=(axes,)) if axes else x
 
 
@@ -133,7 +139,7 @@ RULES: dict[str, structure.Rule] = {
     "erfc": lambda at, x: at.apply("add", np.ones(()), at.apply("erf", at.apply("neg", x))),
     "square": lambda at, x: at.apply("mul", x, x),
     "rsqrt": lambda at, x: _fixed(at, x, Fraction(-1, 2)),
-    "integer_pow": lambda at, x: _fixed(at, x, Fraction(at.params["y"])),
+    "integer_pow": _integer_power,
     "pow": _power,
     "clamp": lambda at, low, x, high: selection.extreme(at, "min", selection.extreme(at, "max", x, low), high),
     "reduce_sum": _sum,
@@ -143,6 +149,17 @@ RULES: dict[str, structure.Rule] = {
     "convert_element_type": _convert,
     "dot_general": structure.product,
     "concatenate": structure.concatenate,
+    "optimization_barrier": lambda at, *operands: list(operands),
     "split": structure.split,
+    "unstack": structure.unstack,
+    "scatter": placement.place,
+    "dynamic_update_slice": placement.place,
+    "scatter-add": placement.accumulate,
+    "scatter-mul": placement.accumulate,
+    "reduce_prod": placement.multiply_up,
+    "pad": convolution.pad,
+    "conv_general_dilated": convolution.convolve,
+    "cumsum": convolution.cumulative_sum,
+    **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min"), convolution.pool),
     "stack": structure.stack,
 }

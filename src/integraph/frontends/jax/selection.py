@@ -6,13 +6,26 @@ max(x, y), relu and leaky_relu are nodes of their own; NaN and infinity are aske
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from integraph.errors import SourceError
-from integraph.frontends.jax.stable_softmax import ShiftedRows
-from integraph.frontends.jax.values import Known, MaskComparison, MaskedValue, PrimitiveCall, Value, same, uniform
+from integraph.frontends.jax import piecewise
+from integraph.frontends.jax.stable_softmax import ExponentialSum, RowMaximum, ShiftedRows
+from integraph.frontends.jax.values import (
+    Known,
+    MaskComparison,
+    MaskedValue,
+    PartialValue,
+    PrimitiveCall,
+    Value,
+    same,
+    uniform,
+)
+from integraph.frontends.jax.variance import variance
 
 
 def extreme(at: PrimitiveCall, op: str, x: Value, y: Value) -> Value:
@@ -21,7 +34,8 @@ def extreme(at: PrimitiveCall, op: str, x: Value, y: Value) -> Value:
         if uniform(other) == (-math.inf if op == "max" else math.inf):
             return at.spread(one, at.joint(x, y))
         if op == "max" and uniform(other) == 0.0 and at.joint(x, y) == at.shape(one):
-            return at.apply("relu", one)
+            spread = variance(at, one) if isinstance(one, int) else None
+            return at.apply("relu", one) if spread is None else spread
     return at.apply(op, x, y)
 
 
@@ -35,9 +49,15 @@ def masked(at: PrimitiveCall, x: Value, added: Known) -> Value:
 
 
 def compare(at: PrimitiveCall, x: Value, y: Value) -> Value:
-    """x ≠ x asks for NaN, which is not."""
+    """x ≠ x asks for NaN, which is not, and x = ∞ for infinity. A sum of exponentials is positive."""
     if isinstance(x, int) and same(x, y):
         return np.full(at.shape(x), at.name in ("eq", "le", "ge"))
+    for one, other in ((x, y), (y, x)):
+        endless = uniform(other) in (-math.inf, math.inf) and isinstance(one, int | RowMaximum)
+        if endless and at.name in ("eq", "ne"):
+            return np.full(at.joint(x, y), at.name == "ne")
+    if isinstance(x, ExponentialSum) and not x.log and uniform(y) == 0.0 and at.name in ("gt", "ge"):
+        return np.full(at.joint(x, y), True)
     return MaskComparison(at.name, x, y, at.where)
 
 
@@ -80,11 +100,12 @@ def _left_out(at: PrimitiveCall, x: Value, mask: Known, numbers: Known) -> Value
         return None
     if isinstance(x.x, MaskedValue):
         return x if mask[x.x.mask].all() else None
-    return replace(x, x=MaskedValue(x.x, mask, at.where))
+    return replace(x, x=MaskedValue(x.x, mask, at.where), soft=None)
 
 
 def _chosen(at: PrimitiveCall, which: MaskComparison, no: Value, yes: Value) -> Value:
-    """x > y ? x : y is a maximum, and x > 0 ? x : c·x is leaky_relu."""
+    """x > y ? x : y is a maximum, x > 0 ? x : c·x is leaky_relu, and some others are continuous. What is not 0 may be
+    asked for by log only."""
     x, y = (which.left, which.right) if which.op in ("gt", "ge") else (which.right, which.left)
     if which.op not in ("eq", "ne"):
         if same(yes, x) and same(no, y):
@@ -96,7 +117,34 @@ def _chosen(at: PrimitiveCall, which: MaskComparison, no: Value, yes: Value) -> 
             slope = _slope(at, other, one)
             if slope is not None and (uniform(y) == 0.0 or uniform(x) == 0.0):
                 return at.apply("leaky_relu", one, data=(slope,))
+        for t, c, above, below in ((x, y, yes, no), (y, x, no, yes)):
+            if isinstance(t, int) and isinstance(c, np.ndarray):
+                total = piecewise.joined(at, t, c, above, below, extreme)
+                if total is not None:
+                    return total
+    elif uniform(which.right) == 0.0 and isinstance(which.left, int):
+        other, rest = (yes, no) if which.op == "eq" else (no, yes)
+        if same(rest, which.left) and isinstance(other, np.ndarray):
+            return NonzeroValue(which.left, which)
     return which.plain(at)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NonzeroValue(PartialValue):
+    """x, or another number where x is 0: jax takes the logarithm of it for derivatives of powers."""
+
+    x: int
+    choice: MaskComparison
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        self.choice.refuse()
+
+    def plain(self, at: PrimitiveCall) -> int:
+        self.choice.refuse()
+
+    def moved(self, move: Callable[[Any], Any]) -> PartialValue:
+        return NonzeroValue(move(self.x), self.choice)
 
 
 def _slope(at: PrimitiveCall, n: int, x: int) -> float | None:

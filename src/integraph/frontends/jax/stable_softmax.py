@@ -39,13 +39,15 @@ class RowMaximum(PartialValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShiftedRows(RowMaximum):
-    """x − c, or exp of it if `grown`."""
+    """x − c, or exp of it if `grown`; `soft` is softmax(x) over the rows that c is the largest of."""
 
     x: int | MaskedValue
     grown: bool = False
+    soft: int | None = None
 
     def moved(self, move: Callable[[Any], Any]) -> PartialValue:
-        return replace(self, cells=move(self.cells), x=move(self.x))
+        soft = None if self.soft is None else move(self.soft)
+        return replace(self, cells=move(self.cells), x=move(self.x), soft=soft)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +64,7 @@ class ExponentialSum(RowMaximum):
 
 
 def largest(at: PrimitiveCall, x: Value) -> Value:
-    gone = tuple(map(int, at.params["axes"]))
+    gone = tuple(sorted(map(int, at.params["axes"])))
     shape = tuple(n for axis, n in enumerate(at.shape(x)) if axis not in gone)
     first = at.largest.setdefault((x, gone), len(at.largest)) << 32  # of the same numbers it is the same
     return RowMaximum(np.arange(first, first + math.prod(shape)).reshape(shape), at.where)
@@ -89,6 +91,11 @@ def softmax(at: PrimitiveCall, grown: ShiftedRows, sums: ExponentialSum) -> int:
     """exp(x − c) / Σ exp(x − c)."""
     if not (grown.grown and not sums.log and _its(at, grown, sums)):
         grown.plain(at)
+    return rows_of(at, sums)
+
+
+def rows_of(at: PrimitiveCall, sums: ExponentialSum) -> int:
+    """The softmax of the rows of a sum, in their places."""
     return _returned(at, at.build.softmax(_rows(at, sums), at.where), sums)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,8 +17,7 @@ Rule = Callable[..., Value | list[Value]]
 
 def move(at: PrimitiveCall, x: Value, *indices: Value) -> Value:
     """A primitive of `MOVES`, on whatever x is. Indices must be known."""
-    if not all(isinstance(index, np.ndarray) for index in indices):
-        raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
+    known_indices(at, indices)
     if isinstance(x, PartialValue) and _has_fills(at, x, *indices):
         x = at.node(x)  # a fill is a number, and belongs to no part
     if isinstance(x, PartialValue):
@@ -27,6 +26,11 @@ def move(at: PrimitiveCall, x: Value, *indices: Value) -> Value:
         return at.compute(x, *indices)[0]
     rule = MOVES[at.name]
     return _gather(at, x, *indices) if rule is None else rule(at, x)
+
+
+def known_indices(at: PrimitiveCall, indices: Sequence[Value]) -> None:
+    if not all(isinstance(index, np.ndarray) for index in indices):
+        raise SourceError(f"{at.where}: indices that depend on the inputs are not analytic; index with numbers")
 
 
 def _reshape(at: PrimitiveCall, x: int) -> int:
@@ -53,16 +57,16 @@ def _broadcast(at: PrimitiveCall, x: int) -> int:
 def _slice(at: PrimitiveCall, x: int) -> Value:
     starts, stops = at.params["start_indices"], at.params["limit_indices"]
     steps = at.params["strides"] or (1,) * len(starts)
-    return _cut(at, x, [range(*map(int, ends)) for ends in zip(starts, stops, steps, strict=True)])
+    return cut(at, x, [range(*map(int, ends)) for ends in zip(starts, stops, steps, strict=True)])
 
 
 def _reversed(at: PrimitiveCall, x: int) -> Value:
     turned = at.params["dimensions"]
     kept = [range(n) for n in at.shape(x)]
-    return _cut(at, x, [entries[::-1] if axis in turned else entries for axis, entries in enumerate(kept)])
+    return cut(at, x, [entries[::-1] if axis in turned else entries for axis, entries in enumerate(kept)])
 
 
-def _cut(at: PrimitiveCall, x: int, entries: list[range]) -> Value:
+def cut(at: PrimitiveCall, x: int, entries: list[range]) -> Value:
     """An array without entries is known."""
     if not all(entries):
         return np.zeros([len(kept) for kept in entries])
@@ -75,7 +79,7 @@ def split(at: PrimitiveCall, x: Value) -> list[Value]:
     borders = np.cumsum([0, *at.params["sizes"]]).tolist()
     kept = [range(n) for n in at.shape(number)]
     axis = int(at.params["axis"])
-    return [_cut(at, number, [*kept[:axis], range(*ends), *kept[axis + 1 :]]) for ends in pairwise(borders)]
+    return [cut(at, number, [*kept[:axis], range(*ends), *kept[axis + 1 :]]) for ends in pairwise(borders)]
 
 
 def _gather(at: PrimitiveCall, x: int, *indices: Any) -> int:
@@ -88,10 +92,10 @@ def _gather(at: PrimitiveCall, x: int, *indices: Any) -> int:
     for axis in range(len(shape) if entries.ndim == len(shape) else 0):  # along one axis, if it is so
         if entries.shape[:axis] == shape[:axis] and entries.shape[axis + 1 :] == shape[axis + 1 :]:
             first = np.moveaxis(entries, axis, 0).reshape(entries.shape[axis], -1)[:, 0]
-            taken = np.unravel_index(first, shape)[axis]
-            if np.array_equal(np.take(numbers, taken, axis), entries):
-                return at.apply("take", x, data=(axis, tuple(taken.tolist())))
-    return _taken(at, at.reshape(x, (numbers.size,)), entries)
+            along = np.unravel_index(first, shape)[axis]
+            if np.array_equal(np.take(numbers, along, axis), entries):
+                return at.apply("take", x, data=(axis, tuple(along.tolist())))
+    return taken(at, at.reshape(x, (numbers.size,)), entries)
 
 
 def _entries(at: PrimitiveCall, shape: tuple[int, ...], *indices: Any) -> tuple[Known, Known]:
@@ -115,11 +119,22 @@ def _with_fills(at: PrimitiveCall, x: int, entries: Known, filled: Known) -> int
         raise SourceError(f"{at.where}: an index is outside of an array of shape {at.shape(x)}, and is given {fill:g}")
     size = math.prod(at.shape(x))
     parts = at.reshape(x, (size,)), np.array([fill])
-    return _taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, entries))
+    return taken(at, at.apply("concat", *parts, data=(0,)), np.where(filled, size, entries))
 
 
-def _taken(at: PrimitiveCall, flat: int, entries: Known) -> int:
+def taken(at: PrimitiveCall, flat: int, entries: Known) -> int:
     return at.reshape(at.apply("take", flat, data=(0, tuple(entries.ravel().tolist()))), entries.shape)
+
+
+def unstack(at: PrimitiveCall, x: Value) -> list[Value]:
+    number, axis = at.node(x), int(at.params["axis"])
+    shape = at.shape(number)
+    kept = [range(n) for n in shape]
+    left = shape[:axis] + shape[axis + 1 :]
+    return [
+        at.reshape(at.node(cut(at, number, [*kept[:axis], range(k, k + 1), *kept[axis + 1 :]])), left)
+        for k in range(shape[axis])
+    ]
 
 
 def concatenate(at: PrimitiveCall, *parts: Value) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -103,18 +103,19 @@ class MaskComparison(PartialValue):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        raise self._refused()
+        self.refuse()
 
     def plain(self, at: PrimitiveCall) -> int:
-        raise self._refused()
+        self.refuse()
 
     def moved(self, move: Callable[[Any], Any]) -> PartialValue:
         return MaskComparison(self.op, move(self.left), move(self.right), self.where)
 
-    def _refused(self) -> SourceError:
-        return SourceError(
-            f"{self.where}: a choice that depends on the inputs is not analytic. Known are jnp.maximum, jnp.minimum, "
-            "relu and leaky_relu; choose smoothly, as with jax.nn.sigmoid"
+    def refuse(self) -> NoReturn:
+        raise SourceError(
+            f"{self.where}: a choice that depends on the inputs is not analytic, nor is the derivative of relu, abs or "
+            "max. Read are continuous choices by one number, as jax.nn.elu; choose smoothly, as with jax.nn.sigmoid, "
+            "or differentiate something smooth, as jax.nn.silu"
         )
 
 

@@ -17,13 +17,12 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from integraph.errors import FileError, SourceError
 from integraph.frontends.composer import ExactComposer
-from integraph.frontends.feedforward import Scaling, feedforward
+from integraph.frontends.drawn_model import DrawnModel
 from integraph.frontends.files import named_errors
 from integraph.frontends.keras.archive import members
 from integraph.frontends.keras.configuration import model_of
@@ -47,7 +46,7 @@ T = TypeVar("T")
 def read(source: Any, max_bytes: int = LARGEST) -> Network:
     """The network in a `.keras` or `.h5` file of at most `max_bytes`, packed or unpacked, or in a Keras model; what is
     no feedforward net is refused."""
-    return _read(source, max_bytes, _Drawing.network)
+    return _read(source, max_bytes, DrawnModel.network)
 
 
 def read_either(source: Any, max_bytes: int = LARGEST) -> Network | Graph:
@@ -55,42 +54,10 @@ def read_either(source: Any, max_bytes: int = LARGEST) -> Network | Graph:
 
     x is flat, the inputs one after the other in the order of the model, and so are the outputs.
     """
-    return _read(source, max_bytes, _Drawing.either)
+    return _read(source, max_bytes, DrawnModel.either)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Drawing:
-    """A model that was read."""
-
-    builder: TensorBuilder
-    outputs: list[int]
-    budget: int
-    notes: tuple[str, ...]
-    scalings: dict[int, Scaling]
-
-    def network(self) -> Network:
-        if len(self.outputs) > 1:
-            raise SourceError(f"the model has {len(self.outputs)} outputs: a network has one")
-        drawn, places = self.builder.composer, self.builder.places
-        network = feedforward(
-            drawn.nodes,
-            self.outputs[0],
-            drawn.name,
-            places.__getitem__,
-            drawn.remarks,
-            budget=self.budget,
-            scalings=self.scalings,
-        )
-        return replace(network, notes=tuple(dict.fromkeys((*self.notes, *network.notes))))
-
-    def either(self) -> Network | Graph:
-        try:
-            return self.network()
-        except SourceError:
-            return replace(self.builder.composer.graph(self.outputs), notes=self.notes)
-
-
-def _read(source: Any, max_bytes: int, result: Callable[[_Drawing], T]) -> T:
+def _read(source: Any, max_bytes: int, result: Callable[[DrawnModel], T]) -> T:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         with named_errors(path):
@@ -118,7 +85,7 @@ def _saved(model: Any, folder: Path) -> Path:
     return path
 
 
-def _drawn(path: Path, max_bytes: int, name: str) -> _Drawing:
+def _drawn(path: Path, max_bytes: int, name: str) -> DrawnModel:
     size = path.stat().st_size
     if size > max_bytes:
         raise FileError(f"it has {size} bytes, at most {max_bytes} are read (max_bytes)")
@@ -127,7 +94,7 @@ def _drawn(path: Path, max_bytes: int, name: str) -> _Drawing:
     return _zipped(path, max_bytes, name) if zipped else _legacy(path, size, name)
 
 
-def _zipped(path: Path, max_bytes: int, name: str) -> _Drawing:
+def _zipped(path: Path, max_bytes: int, name: str) -> DrawnModel:
     config, weights = members(path, {CONFIG: TEXT, WEIGHTS: max_bytes})
     with opened(io.BytesIO(weights), len(weights), WEIGHTS) as root:
         if root.open("layers") is None and root.open(OLD):
@@ -135,7 +102,7 @@ def _zipped(path: Path, max_bytes: int, name: str) -> _Drawing:
         return _drawing(config, NumberedWeights(root), name, len(weights))
 
 
-def _legacy(path: Path, size: int, name: str) -> _Drawing:
+def _legacy(path: Path, size: int, name: str) -> DrawnModel:
     with opened(os.fspath(path), size, "the file") as root:
         return _drawing(_model_config(root), NamedWeights(root), name, size)
 
@@ -147,7 +114,7 @@ def _model_config(root: Hdf5Group) -> str:
     return config
 
 
-def _drawing(config: str | bytes, weights: Weights, name: str, size: int) -> _Drawing:
+def _drawing(config: str | bytes, weights: Weights, name: str, size: int) -> DrawnModel:
     budget = UNFOLD + 2 * size
     builder = TensorBuilder(ExactComposer(name), budget)
     reading = Reading(builder, weights)
@@ -160,7 +127,7 @@ def _drawing(config: str | bytes, weights: Weights, name: str, size: int) -> _Dr
     if len(shapes) > 1:
         counts = ", ".join(str(math.prod(shape)) for shape in shapes)
         reading.notes.append(f"the {len(shapes)} inputs of the model are one flat input, one after the other: {counts}")
-    return _Drawing(builder, outputs, budget, tuple(dict.fromkeys(reading.notes)), reading.scalings)
+    return DrawnModel(builder, outputs, tuple(dict.fromkeys(reading.notes)), budget, reading.scalings)
 
 
 def _parsed(config: str | bytes) -> Any:

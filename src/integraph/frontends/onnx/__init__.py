@@ -11,13 +11,12 @@ Only this folder knows ONNX; it knows nothing of programs or constructions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from integraph.errors import SourceError
 from integraph.frontends.composer import Composer
-from integraph.frontends.feedforward import feedforward
+from integraph.frontends.drawn_model import DrawnModel
 from integraph.frontends.onnx.loader import opened
 from integraph.frontends.onnx.node import show
 from integraph.frontends.onnx.traversal import NEWEST, OLDEST, UNFOLD, OnnxTraversal, checked, given
@@ -37,11 +36,7 @@ def read(source: Any, max_bytes: int = MAX_BYTES) -> Network:
 
 def read_either(source: Any, max_bytes: int = MAX_BYTES) -> Network | Graph:
     """The network in an ONNX file, or, where it is no feedforward net, its graph."""
-    drawing = _draw(source, max_bytes)
-    try:
-        return drawing.network()
-    except SourceError:
-        return drawing.graph()
+    return _draw(source, max_bytes).either()
 
 
 def read_graph(source: Any, max_bytes: int = MAX_BYTES) -> Graph:
@@ -55,46 +50,33 @@ def read_graph(source: Any, max_bytes: int = MAX_BYTES) -> Graph:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawing:
-    """A model that was read."""
+class _OnnxModel(DrawnModel):
+    """A model, with the shape of its input, and whether the file says the size of the first axis."""
 
-    builder: TensorBuilder
-    outputs: Sequence[int]
-    shape: tuple[int, ...]  # of the input
-    sized: bool  # whether the file says the size of its first axis
-    budget: int
-    notes: tuple[str, ...]
+    shape: tuple[int, ...] = ()
+    sized: bool = True
 
     def graph(self) -> Graph:
+        graph = DrawnModel.graph(self)
         batch = () if self.sized else ("the first axis of the input has no size: it is read as a batch of one",)
-        graph = self.builder.composer.graph(self.outputs)
-        return replace(graph, notes=tuple(dict.fromkeys((*batch, *self.notes))))
+        return replace(graph, notes=(*batch, *graph.notes))
 
-    def network(self) -> Network:
+    def network(self, rows: int = 1) -> Network:
         """Of one row, where a first axis of several is a batch; else of all there is."""
         if len(self.shape) < 2 or self.shape[0] == 1:
-            return self._network(1)
+            return DrawnModel.network(self)
         try:
-            network = self._network(self.shape[0])
+            network = DrawnModel.network(self, self.shape[0])
         except SourceError as reason:
             try:
-                return self._network(1)
+                return DrawnModel.network(self)
             except SourceError:
                 raise reason from None
         note = f"the first axis of the input, of size {self.shape[0]}, is read as the batch"
         return replace(network, notes=(note, *network.notes))
 
-    def _network(self, rows: int) -> Network:
-        if len(self.outputs) > 1:
-            raise SourceError(f"the graph has {len(self.outputs)} outputs: a network has one")
-        drawn, places = self.builder.composer, self.builder.places
-        network = feedforward(
-            drawn.nodes, self.outputs[0], drawn.name, places.__getitem__, drawn.remarks, rows=rows, budget=self.budget
-        )
-        return replace(network, notes=tuple(dict.fromkeys((*self.notes, *network.notes))))
 
-
-def _draw(source: Any, max_bytes: int, one_output: bool = False) -> _Drawing:
+def _draw(source: Any, max_bytes: int, one_output: bool = False) -> _OnnxModel:
     model, name, size = opened(source, max_bytes)
     shape, budget = checked(model.graph, one_output), UNFOLD + 2 * size
     builder = TensorBuilder(Composer(name), budget)
@@ -106,4 +88,5 @@ def _draw(source: Any, max_bytes: int, one_output: bool = False) -> _Drawing:
     for where in named:
         builder.mark(where)
     dims = entry.type.tensor_type.shape.dim
-    return _Drawing(builder, outputs, shape, len(dims) < 2 or dims[0].dim_value > 0, budget, tuple(walk.notes))
+    sized = len(dims) < 2 or dims[0].dim_value > 0
+    return _OnnxModel(builder, outputs, tuple(walk.notes), budget, shape=shape, sized=sized)

@@ -12,15 +12,15 @@ module beside what was read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any, TypeVar
 
 from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.frontends.composer import ExactComposer
+from integraph.frontends.drawn_model import DrawnModel
 from integraph.frontends.extras import need
-from integraph.frontends.feedforward import feedforward
 from integraph.frontends.options import Inputs
 from integraph.frontends.tensor_builder import TensorBuilder
 from integraph.frontends.torch import aten, export, sequential
@@ -40,50 +40,29 @@ def read(module: Any, inputs: Inputs = None) -> Network:
 
     `inputs` is how many numbers the network takes, or the shape of one input without the batch axis, or a list of the
     shapes of several. It is needed only where no weight tells it."""
-    return _read(module, inputs, _Drawing.network)
+    return _read(module, inputs, _TorchModel.network)
 
 
 def read_graph(module: Any, inputs: Inputs = None) -> Graph:
     """The graph of a module, for a batch of one. x is the flat input, all arguments one after the other, and so are the
     outputs."""
-    return _read(module, inputs, _Drawing.graph)
+    return _read(module, inputs, _TorchModel.graph)
 
 
 def read_either(module: Any, inputs: Inputs = None) -> Network | Graph:
     """The network in a module, or, where it is no feedforward net, its graph."""
-    return _read(module, inputs, _Drawing.either)
+    return _read(module, inputs, _TorchModel.either)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawing:
-    """A module that was read, with arguments of these shapes."""
+class _TorchModel(DrawnModel):
+    """A module, with arguments of these shapes."""
 
-    builder: TensorBuilder
-    outputs: Sequence[int]
-    shapes: Shapes
-    batch: bool  # whether their first axis is one
-    notes: Sequence[str]
-
-    def graph(self) -> Graph:
-        graph = self.builder.composer.graph(self.outputs)
-        return replace(graph, notes=tuple(dict.fromkeys(self.notes)))
-
-    def network(self) -> Network:
-        drawn = self.builder.composer
-        if len(self.outputs) > 1:
-            raise SourceError(f"{drawn.name} returns {len(self.outputs)} values: a network has one tensor as output")
-        places = self.builder.places.__getitem__
-        network = feedforward(drawn.nodes, self.outputs[0], drawn.name, places, drawn.remarks)
-        return replace(network, notes=tuple(dict.fromkeys((*network.notes, *self.notes))))
-
-    def either(self) -> Network | Graph:
-        try:
-            return self.network()
-        except SourceError:
-            return self.graph()
+    shapes: Shapes = ()
+    batch: bool = False  # whether their first axis is one
 
 
-def _read(module: Any, inputs: Inputs, target: Callable[[_Drawing], T]) -> T:
+def _read(module: Any, inputs: Inputs, target: Callable[[_TorchModel], T]) -> T:
     torch = need("torch", "torch")
     given = requested(inputs)
     with LOCK, torch.no_grad():  # modules are borrowed and logging is silenced: one at a time
@@ -105,14 +84,14 @@ def _read(module: Any, inputs: Inputs, target: Callable[[_Drawing], T]) -> T:
     return replace(result, notes=(*result.notes, f"{said}, of shape {', '.join(map(str, drawing.shapes))}"))
 
 
-def _compared(torch: Any, module: Any, drawing: _Drawing, result: T) -> T:
+def _compared(torch: Any, module: Any, drawing: _TorchModel, result: T) -> T:
     """With what was noted when the module was run beside it."""
     with export.borrowed(torch, module):
         notes = trial(torch, module, result, drawing.shapes, drawing.batch, export.dtype(torch, module))
     return replace(result, notes=(*result.notes, *notes))
 
 
-def _plain(torch: Any, module: Any, given: Requested | None) -> _Drawing | None:
+def _plain(torch: Any, module: Any, given: Requested | None) -> _TorchModel | None:
     """From attributes, if they tell all."""
     try:
         if not sequential.plain(torch, module):
@@ -122,19 +101,19 @@ def _plain(torch: Any, module: Any, given: Requested | None) -> _Drawing | None:
             return None
         builder = _builder(module)
         outputs, notes = sequential.draw(module, count, builder)
-        return _Drawing(builder, outputs, ((1, count),), True, notes)
+        return _TorchModel(builder, outputs, tuple(notes), shapes=((1, count),), batch=True)
     except IntegraphError:
         raise
     except (AttributeError, TypeError, ValueError, RecursionError):  # attributes that were tampered with
         return None
 
 
-def _traced(torch: Any, module: Any, given: Requested | None) -> _Drawing:
+def _traced(torch: Any, module: Any, given: Requested | None) -> _TorchModel:
     program, shapes, notes = export.export(torch, module, given)
     builder = _builder(module)
     outputs, more = aten.draw(torch, program, shapes, builder)
     batch = len(shapes[0]) > 1 if given is None else shapes != given.shapes
-    return _Drawing(builder, outputs, shapes, batch, [*notes, *more])
+    return _TorchModel(builder, outputs, (*notes, *more), shapes=shapes, batch=batch)
 
 
 def _builder(module: Any) -> TensorBuilder:

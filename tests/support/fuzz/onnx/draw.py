@@ -7,13 +7,28 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fuzz.onnx import conditions, moves, pointwise, sums
+from fuzz.onnx import conditions, moves, pointwise, sums, windows
 from fuzz.onnx.case import Case
 from fuzz.onnx.constants import dead
 from fuzz.onnx.drawing import Drawing, Unfit
 
 OPSETS = tuple(range(7, 27))  # onnxruntime knows no later one, and does not broadcast as before
-SHAPES = ((), (1,), (2,), (3,), (5,), (1, 1), (1, 3), (2, 2), (3, 1), (2, 3), (1, 2, 2), (2, 1, 3), (1, 1, 2, 2))
+SHAPES = (
+    (),
+    (1,),
+    (2,),
+    (3,),
+    (5,),
+    (1, 1),
+    (1, 3),
+    (2, 2),
+    (3, 1),
+    (2, 3),
+    (1, 2, 2),
+    (2, 1, 3),
+    (1, 1, 2, 2),
+    (1, 2, 3, 2),
+)
 BOXES = ((-1.0, 1.0), (0.0, 1.0), (0.5, 2.0), (-2.0, -0.5), (-3.0, 3.0), (0.25, 0.25), (-40.0, 60.0), (0.0, 1e-3))
 USUAL = 5  # of them
 NODES = (1, 12)  # operators that are asked for; some come with others
@@ -29,13 +44,16 @@ RULES: dict[str, Rule] = {
     "ReduceLogSum": sums.reduce_log_sum,
     **dict.fromkeys(("Softmax", "LogSoftmax"), sums.softmax),
     **dict.fromkeys(("Max", "Min"), pointwise.extreme),
+    **dict.fromkeys(("Elu", "Celu", "Selu", "HardSigmoid"), pointwise.with_numbers),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool"), windows.global_pool),
+    "AveragePool": windows.average_pool,
     "BatchNormalization": pointwise.batch_normalisation,
     "Cast": moves.cast,
     "Clip": pointwise.clip,
     "Concat": moves.concat,
     "Constant": conditions.constant,
     "ConstantOfShape": conditions.constant_of_shape,
-    "Conv": sums.convolution,
+    "Conv": windows.convolution,
     "CumSum": conditions.running_sum,
     "Dropout": moves.dropout,
     "Expand": moves.expand,
@@ -48,10 +66,12 @@ RULES: dict[str, Rule] = {
     "IsNaN": conditions.is_nan,
     "LayerNormalization": sums.layer_normalisation,
     "LeakyRelu": pointwise.leaky_relu,
+    "MaxPool": windows.max_pool,
     "MatMul": sums.matmul,
     "Mod": conditions.remainder,
     "Not": conditions.negation,
     "PRelu": pointwise.prelu,
+    "Pad": windows.pad,
     "Pow": pointwise.power,
     "Range": conditions.arange,
     "Reshape": moves.reshape,

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from fuzz.onnx import window_functions
+
 Array = np.ndarray[Any, Any]
 
 
@@ -52,12 +54,20 @@ def layer_normalisation(
     return centred / np.sqrt((centred * centred).mean(axes, keepdims=True) + epsilon) * scale + bias
 
 
-def convolution(x: Array, weights: Array, bias: Array | float = 0.0, **_: Any) -> Array:
-    """With kernels that cover all there is."""
-    if x.shape[1:] != weights.shape[1:]:
-        raise ValueError(f"Conv of shape {x.shape} with kernels of shape {weights.shape}")
-    total = x.reshape(len(x), -1) @ weights.reshape(len(weights), -1).T + bias
-    return total.reshape(*total.shape, *(1,) * (x.ndim - 2))
+def elu(x: Array, alpha: float = 1.0) -> Array:
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0.0)))
+
+
+def celu(x: Array, alpha: float = 1.0) -> Array:
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0.0) / alpha))
+
+
+def selu(x: Array, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875) -> Array:
+    return gamma * elu(x, alpha)
+
+
+def hard_sigmoid(x: Array, alpha: float = float(np.float32(0.2)), beta: float = 0.5) -> Array:
+    return np.clip(alpha * x + beta, 0.0, 1.0)
 
 
 INSTEAD: dict[str, Callable[..., Any]] = {
@@ -68,7 +78,19 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "Atan": np.arctan,
     "Atanh": np.arctanh,
     "BatchNormalization": batch_normalisation,
-    "Conv": convolution,
+    "AveragePool": window_functions.mean,
+    "Celu": celu,
+    "Conv": window_functions.conv,
+    "Elu": elu,
+    "GlobalAveragePool": lambda x: window_functions.mean(x, x.shape[2:]),
+    "GlobalMaxPool": lambda x: window_functions.largest(x, x.shape[2:]),
+    "HardSigmoid": hard_sigmoid,
+    "HardSwish": lambda x: x * hard_sigmoid(x, float(np.float32(1 / 6))),
+    "MaxPool": window_functions.largest,
+    "Mish": lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
+    "Pad": window_functions.padded,
+    "Selu": selu,
+    "Softsign": lambda x: x / (1.0 + np.abs(x)),
     "Cosh": np.cosh,
     "Erf": special.erf,
     "FastGelu": fast_gelu,

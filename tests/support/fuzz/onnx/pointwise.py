@@ -11,6 +11,7 @@ from fuzz.onnx.drawing import Drawing, Unfit, Value
 WIDE = (-8.0, 8.0)
 DOMAINS = {
     **dict.fromkeys(("Abs", "Cos", "Erf", "Relu", "Sigmoid", "Sin", "Softplus", "Tanh", "Atan", "Asinh", "Neg"), WIDE),
+    **dict.fromkeys(("Mish", "Softsign", "HardSwish"), WIDE),
     **dict.fromkeys(("Exp", "Sinh", "Cosh"), (-3.0, 3.0)),
     **dict.fromkeys(("Asin", "Acos", "Atanh"), (-0.95, 0.95)),
     **dict.fromkeys(("Log", "Sqrt", "Reciprocal"), (0.1, 20.0)),
@@ -18,6 +19,8 @@ DOMAINS = {
     "Acosh": (1.1, 10.0),
 }
 SINCE = {**dict.fromkeys(("Asinh", "Acosh", "Atanh", "Cosh", "Sinh", "Erf"), 9), "Gelu": 20, "Swish": 24}
+SINCE |= {"Celu": 12, "HardSwish": 14, "Mish": 18}
+NUMBERS = {"Elu": ("alpha",), "Celu": ("alpha",), "Selu": ("alpha", "gamma"), "HardSigmoid": ("alpha", "beta")}
 
 
 def function(d: Drawing, op: str) -> None:
@@ -91,6 +94,11 @@ def clip(d: Drawing, op: str) -> None:
 
 def leaky_relu(d: Drawing, op: str) -> None:
     d.emit(op, d.pick(), **({"alpha": d.one((0.25, 0.0, 1.0, -0.5))} if d.chance(0.7) else {}))
+
+
+def with_numbers(d: Drawing, op: str) -> None:
+    _since(d, SINCE.get(op, 7))
+    d.emit(op, anything(d), **{name: d.one((0.25, 0.5, 1.0, 1.75)) for name in NUMBERS[op] if d.chance(0.5)})
 
 
 def prelu(d: Drawing, op: str) -> None:

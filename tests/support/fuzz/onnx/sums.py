@@ -48,15 +48,6 @@ def gemm(d: Drawing, op: str) -> None:
     d.emit(op, a, b, *more, transA=trans_a, transB=trans_b, **scales)
 
 
-def convolution(d: Drawing, op: str) -> None:
-    """With kernels that cover all there is: others are not read."""
-    x = d.pick(lambda value: value.rank > 2)
-    kernels = d.integer(1, 3)
-    more = [d.constant(array(d, (kernels,)))] if d.chance(0.5) else []
-    said = {"kernel_shape": list(x.shape[2:])} if d.chance(0.5) else {}
-    d.emit(op, x, d.constant(array(d, (kernels, *x.shape[1:]))), *more, **said)
-
-
 def reduce_log_sum(d: Drawing, op: str) -> None:
     """Of what is positive: an exponential, or more than half."""
     x = d.emit("Exp", inside(d, d.pick(), -3.0, 3.0)) if d.chance(0.5) else inside(d, d.pick(), 0.5, 4.0)

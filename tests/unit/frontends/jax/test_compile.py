@@ -65,4 +65,4 @@ def test_what_is_refused() -> None:
     with pytest.raises(SourceError, match="not analytic"):
         integraph.compile(lambda x: jnp.abs(x - 0.5), method="exact", inputs=2)
     with pytest.raises(UsageError, match="shapes of arguments"):
-        integraph.compile(wave, inputs=[(2,)])
+        integraph.compile(np.sin, inputs=[(2,)])

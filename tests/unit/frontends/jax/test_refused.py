@@ -21,24 +21,28 @@ TRI = np.tril(np.ones((4, 3), bool))
 HERE = Path(__file__).name
 
 PRIMITIVES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "cumsum": (lambda x: jnp.cumsum(x, 0), "jnp.tril"),
     "sort": (lambda x: jnp.sort(x), "not analytic"),
     "argmax": (lambda x: x[jnp.argmax(x)], "jumps"),
     "floor": (lambda x: jnp.floor(x), "jumps"),
-    "scan": (lambda x: jax.lax.scan(lambda c, row: (c + row, c), x[0], x)[0], "loop in Python"),
-    "while": (lambda x: jax.lax.while_loop(lambda c: c[0, 0] < 9, lambda c: c + 1, x), "loop in Python"),
-    "reduce_prod": (lambda x: jnp.prod(x), "write out"),
+    "while": (lambda x: jax.lax.while_loop(lambda c: c[0, 0] < 9, lambda c: c + 1, x), "a fixed number of steps"),
+    "scan": (lambda x: jax.lax.scan(lambda c, _: (c * x, None), x, length=10**9)[0], "at most 10000 are unrolled"),
+    "cumprod": (lambda x: jnp.cumprod(x, 0), "write out"),
+    "reduce_window": (lambda x: jax.lax.reduce_window(x, 1.0, jax.lax.add, (2, 2), (1, 1), "VALID"), "elementary"),
+    "reduce_window_sum": (
+        lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (2, 2), (1, 1), "SAME", base_dilation=(2, 1)),
+        "jax.lax.pad",
+    ),
+    "eq": (lambda x: jax.grad(lambda x: jnp.maximum(x, 0.5).sum())(x), "derivative of relu, abs or max"),
     "reduce_min": (lambda x: jnp.min(x), "not analytic"),
     "atan2": (lambda x: jnp.arctan2(x, x[::-1]), "jnp.arctan"),
-    "scatter": (lambda x: x.at[0].set(1.0), "jnp.concatenate"),
-    "pad": (lambda x: jnp.pad(x, 1), "jnp.concatenate"),
     "lu": (lambda x: jnp.linalg.inv(x[:3]), "linear system"),
     "erf_inv": (lambda x: jax.scipy.special.erfinv(x), "elementary"),
     "lgamma": (lambda x: jax.scipy.special.gammaln(x), "elementary"),
     "convert_element_type": (lambda x: jnp.fft.fft(x), "numbers are real"),
-    "gt": (lambda x: jnp.where(x > 0, x, x**2), "a choice that depends on the inputs"),
+    "gt": (lambda x: jnp.where(x > 0, x, x**2 + 1), "a choice that depends on the inputs"),
     "lt": (lambda x: jnp.where(x < 0, 2.0, 3.0), "a choice that depends on the inputs"),
     "ge": (lambda x: (x >= 0) * x, "a choice that depends on the inputs"),
+    "ne": (lambda x: jnp.where(x != 0, x, 1.0), "a choice that depends on the inputs"),
     "le": (lambda x: jax.lax.cond(x[0, 0] <= 0, jnp.sin, jnp.cos, x), "a choice that depends on the inputs"),
     "gather": (lambda x: jnp.take(x, np.array([1, 7]), axis=1), "outside"),
     "div": (lambda x: x / jnp.array([1.0, 0.0, 2.0]), "a constant that is 0"),
@@ -94,6 +98,12 @@ LARGEST: dict[str, Callable[[Any], Any]] = {
     "more than a mask": lambda x: _with(lambda x, c, e: jnp.where(TRI, e, 0.5) / e.sum(1, keepdims=True))(
         jnp.where(TRI, x, -jnp.inf)
     ),
+    "one over the sums of others": _with(lambda x, c, e: e * (1 / e.sum(1, keepdims=True))[::-1]),
+    "one over other sums of others": _with(lambda x, c, e: e[:3].T * (1 / e[:3].sum(1, keepdims=True))),
+    "divided twice": _with(lambda x, c, e: e / e.sum(1, keepdims=True) ** 2),
+    "multiplied": _with(lambda x, c, e: e * e),
+    "added to its square": _with(lambda x, c, e: (2 * e + e * e) / e.sum(1, keepdims=True)),
+    "one shift, its sum over rows": _with(lambda x, c, e: 2 * e * (1 / e.sum(1, keepdims=True)), None),
     "less of it": _with(lambda x, c, e: jnp.where(TRI, e, 0.0) / e.sum(1, keepdims=True)),
 }
 

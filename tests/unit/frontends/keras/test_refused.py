@@ -107,7 +107,7 @@ GRAPHS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "convolution": (sequential(lambda L: L.Conv1D(2, 1), shape=(4, 3)), r"\(Conv1D\) multiplies shapes"),
     "dense on an axis": (sequential(lambda L: L.Dense(2), shape=(4, 3)), "takes all 12 features at once"),
     "two inputs": (two_inputs, "the graph has several inputs"),
-    "two outputs": (two_outputs, "the model has 2 outputs"),
+    "two outputs": (two_outputs, "has 2 outputs: a network has one"),
     "residual": (residual, r"\(Add\) combines two computed tensors"),
 }
 
