@@ -34,9 +34,9 @@ LAYERS = (
     "constructions",
     "certify",
     "frontends",
-    "faces",
+    "interface",
 )
-FACES = (
+INTERFACE = (
     "api",
     "plot",
     "report",
@@ -80,9 +80,9 @@ HEAVY = (
 
 
 def layer(module: str) -> str:
-    """The layer of a module of the package; whatever is not a layer by name is a face."""
+    """The layer of a module of the package; whatever is not a layer by name is part of the interface."""
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "faces"
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "interface"
 
 
 def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
@@ -95,7 +95,7 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int,
             if node.level:
                 parents = module.split(".") if is_package else module.split(".")[:-1]
                 base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [node.module])])
-            # `from integraph import program` names a layer, not the face
+            # `from integraph import program` names a layer, not the interface
             yield from ((node.lineno, f"{base}.{a.name}" if base == PACKAGE else base) for a in node.names)
         elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__"):
             yield from ((node.lineno, a.value) for a in node.args[:1] if isinstance(a, ast.Constant))
@@ -144,7 +144,7 @@ def test_every_module_obeys_the_table() -> None:
 
 def test_every_folder_is_in_the_table() -> None:
     found = {module.split(".")[1] for module, _ in modules() if "." in module}
-    assert found <= {*LAYERS, *FACES}
+    assert found <= {*LAYERS, *INTERFACE}
     assert {"errors", "program", "gadgets", "flow"} <= found, "the walk over the source found nothing"
 
 

@@ -51,7 +51,7 @@ def reference(name: str, x: Floats) -> np.ndarray[Any, Any]:
 
 
 def error(name: str, x: Floats, found: Floats) -> float:
-    """The largest error of (B, 1) values, relative to the largest value; NaN if one is no number."""
+    """The largest error of (B, 1) values, relative to the largest value; NaN if one is not a number."""
     wanted = reference(name, x)
     with mp.workdps(DIGITS):
         errors = [float(abs(mpf(value) - true)) for value, true in zip(found.ravel(), wanted.ravel(), strict=True)]

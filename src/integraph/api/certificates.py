@@ -107,7 +107,7 @@ def check(
 def enclose(
     program: Program, box: ArrayLike | None = None, engine: str = "closed", *, bits: int = 64
 ) -> tuple[Floats, Floats]:
-    """Numbers (low, high) between which every output is for every x of the box: exact flow, no rounding forgotten.
+    """Numbers (low, high) between which every output is for every x in the box: exact flow, no rounding forgotten.
 
     "closed" runs the closed forms of the gadgets on balls, "taylor" integrates eq. (1) from its terms alone, raw blocks
     too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.

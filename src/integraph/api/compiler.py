@@ -48,11 +48,11 @@ def compile(
     max_calls: int | None = None,
     parameters: Parameters = None,
 ) -> Program:
-    """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input of the box.
+    """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input in the box.
 
-    `box` is one pair (low, high), or one for each input; unless given, what the file of a network names (.nnet), else
-    [0, 1]^d. `horizon` is T; it is D, one unit of
-    time for each segment, unless given. `eps` is the tolerance: 1e-6 unless given, and none for `method="exact"`.
+    `box` is one pair (low, high), or one for each input; by default the box that a .nnet file names, else [0, 1]^d.
+    `horizon` is T; by default it is D, one unit of time for each segment. `eps` is the tolerance; by default it is
+    1e-6, and `method="exact"` has none.
 
     **Graphs** (`method="exact"`): a formula or a list of them, a file of them (.formula, .txt), sympy expressions, an
     ONNX file, a Keras file or model or a PyTorch module that is no plain feedforward net (a module with `inputs`, the

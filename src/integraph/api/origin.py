@@ -28,7 +28,10 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     if source is None:
         remembered = recalled(program)
         if remembered is None:
-            raise UsageError(f"the program does not store its whole source ({program.source!r}): give the source too")
+            raise UsageError(
+                f"the program stores only the name of its source, {program.source!r}: give the source too, after the "
+                "program"
+            )
         return remembered
     if kind_of(source) is not SourceKind.PYTHON:
         return read(source, options)

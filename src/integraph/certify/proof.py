@@ -32,7 +32,7 @@ SAMPLES, MORE = 24, 128  # points that are looked at, if float64 said where, and
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Proof:
-    """`status` is proved, refuted or unknown: whether |target − program| ≤ eps for every x of the box.
+    """`status` is proved, refuted or unknown: whether |target − program| ≤ eps for every x in the box.
 
     lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is the bound of
     the construction, `proven` is upper, `seen` is the largest difference found, by samples and a local search. Without

@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _misused(error: Any) -> int:
-    """How to exit, after it was said what is wrong."""
+    """Report the error, and return the exit code."""
     commands = {info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands}
     name = next((f" {part}" for part in sys.argv[1:] if part in commands), "")  # where the parser does not say it
     where = f"integraph{name}" if error.ctx is None else error.ctx.command_path

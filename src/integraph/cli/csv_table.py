@@ -60,7 +60,7 @@ def read_csv(stream: BinaryIO, name: str, names: tuple[str, ...], size: int | No
 def _lines(text: io.TextIOWrapper, name: str, longest: int) -> Iterator[str]:
     for number, line in enumerate(iter(lambda: text.readline(longest), ""), 1):
         if len(line) == longest and not line.endswith("\n"):
-            raise FileError(f"{name}, line {number}: more than {longest:,} characters: this is no table of points")
+            raise FileError(f"{name}, line {number}: more than {longest:,} characters: this is not a table of points")
         yield line
 
 
@@ -124,7 +124,7 @@ def _fault(lines: list[str], separator: str | None, names: tuple[str, ...], wher
         for column, (field, name) in enumerate(zip(fields, names, strict=True), 1):
             value = _value(field)
             if value is None or not math.isfinite(value):
-                what = "is no number" if value is None else "is not finite"
+                what = "is not a number" if value is None else "is not finite"
                 return f"{where}{number}, column {column}: {field.strip()[:40]!r} {what}: needed is a value of {name}"
     return None
 

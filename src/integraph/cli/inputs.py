@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from integraph.cli.namesakes import refuse_python_file
 from integraph.cli.paths import FORMULAS, NETWORKS, PROGRAM, is_program, refuse_pipe
 from integraph.cli.terminal import waiting
 from integraph.errors import SourceError, UsageError
@@ -33,7 +34,10 @@ def source_of(text: str) -> Any:
     if is_program(Path(text)):
         raise UsageError(f"{text} is a program already: integraph info {text} shows it")
     match = CALLABLE.fullmatch(text)
-    return text if match is None else _imported(*match.groups())
+    if match is None:
+        refuse_python_file(text)
+        return text
+    return _imported(*match.groups())
 
 
 def read_source(
@@ -70,7 +74,9 @@ def _imported(module: str, path: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
             raise SourceError(f"module {module!r} imports {error.name!r}, which is not installed") from None
-        raise SourceError(f"there is no module {module!r} here or in the environment: needs module:callable") from None
+        raise SourceError(
+            f"there is no module {module!r} in this folder or in the environment, as module:callable needs"
+        ) from None
     except SystemExit:
         raise SourceError(f"module {module!r} ends the program (SystemExit) when it is imported") from None
     except Exception as error:
@@ -99,7 +105,10 @@ def _pair(part: str, text: str) -> tuple[float, float]:
     try:
         low, high = (float(word) for word in part.split(","))
     except ValueError:
-        raise UsageError(f"--box {text!r}: {part!r} is no pair of numbers; write 'low,high' or '0,1;-2,2'") from None
+        raise UsageError(
+            f"--box {text!r}: {part!r} is not a pair of numbers: write low,high for all inputs, or one pair for each, "
+            "'0,1;-2,2'"
+        ) from None
     return low, high
 
 
@@ -116,7 +125,7 @@ def inputs_of(text: str | None) -> Inputs:
         shapes = [tuple(int(n) for n in part.split(",")) for part in text.strip().rstrip(";").split(";")]
     except ValueError:
         raise UsageError(
-            f"--inputs {text!r} is no number of inputs: write 3, a shape as 1,28,28, or shapes as '16,32;8,32'"
+            f"--inputs {text!r} is not a number of inputs: write 3, a shape as 1,28,28, or shapes as '16,32;8,32'"
         ) from None
     if ";" in text:
         return shapes

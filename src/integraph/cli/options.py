@@ -55,13 +55,11 @@ Eps = Annotated[
     float | None,
     typer.Option(help="Tolerance of the error. Default: 1e-6; exact programs need one only for kinks, such as abs(x)."),
 ]
-Box = Annotated[
-    str | None,
-    typer.Option(
-        help="Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: that of a .nnet "
-        "file, else 0,1.",
-        metavar="BOX",
-    ),
+BOX = "Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: "
+Box = Annotated[str | None, typer.Option(help=f"{BOX}that of a .nnet file, else 0,1.", metavar="BOX")]
+ProgramBox = Annotated[str | None, typer.Option(help=f"{BOX}that of the program.", metavar="BOX")]
+EitherBox = Annotated[
+    str | None, typer.Option(help=f"{BOX}that of the program or of a .nnet file, else 0,1.", metavar="BOX")
 ]
 Method = Annotated[
     str | None,

@@ -174,7 +174,7 @@ def explained(as_json: bool, debug: bool, options: Mapping[str, str]) -> Iterato
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """What is inside writes to stdout. That nobody reads it is good; that it cannot be written is said on stderr."""
+    """For writing to stdout. A reader that has gone is no error; output that cannot be written is one, on stderr."""
     try:
         yield
         sys.stdout.flush()

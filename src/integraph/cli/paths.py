@@ -1,4 +1,4 @@
-"""Files that commands read and write. What would be lost by writing is found out before anything is computed."""
+"""Files that commands read and write. Whether a file may be overwritten is checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """What is written: under which suffixes (the first unless one is given), and by what our own files are known, the
-    only ones that may go. Without a mark, a file that is named goes."""
+    """A kind of file that commands write: its suffixes, the first by default, and the mark by which our own files are
+    recognised. Only a file with the mark may be overwritten; a kind without a mark overwrites any file."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -40,7 +40,7 @@ START = 1024  # bytes of a file by which it is known
 
 
 def loaded(file: Path) -> Program:
-    """The program in a file; if it is a network, how to make one of it."""
+    """The program in a file; for a network, an error that says how to compile it."""
     import integraph
 
     refuse_pipe(file)
@@ -67,12 +67,12 @@ def is_there(path: Path) -> bool:
 
 
 def is_regular(path: Path) -> bool:
-    """Whether this is a file, which ends: a pipe may let us wait for ever."""
+    """Whether this is a regular file; reading a pipe might never end."""
     return is_there(path) and path.is_file()
 
 
 def refuse_pipe(path: Path) -> None:
-    """A FileError if this is neither a file nor a folder, nor missing: whoever reads it finds out about these."""
+    """A FileError for a pipe or a device; folders and missing files are reported by whoever reads them."""
     if is_there(path) and not (path.is_file() or path.is_dir()):
         raise FileError(f"{path}: this is a pipe or a device: write it into a file first, and name that")
 
@@ -112,7 +112,7 @@ def output(path: Path, kind: FileKind, option: str, inputs: Iterable[Path | None
 
 
 def _start(path: Path) -> bytes:
-    """Its first bytes; none of what is no file."""
+    """Its first bytes; none if it is not a file."""
     if not is_regular(path):
         return b""
     try:

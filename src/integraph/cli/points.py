@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from integraph.numbers.arrays import Floats
 
 STDIN = Path("-")
+TABLES = (".csv", ".npy", ".txt")
 NUMPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
 WRITTEN = "write it with numpy.save(path, array) again"
 
@@ -25,11 +26,17 @@ def points_of(words: list[str] | None, table: Path | None, program: Program) -> 
     if words and table is not None:
         raise UsageError("points were given both as arguments and by --points: give one of them")
     if words:
+        _refuse_file(words[0])
         return from_arguments(words, names), ()
     if table is None:
         example = ",".join(["0.5"] * len(names)) if len(names) <= 4 else "0.5,0.5,…"
         raise UsageError(f"no points: write them after the file, {example}, or use --points FILE (.csv, .npy, or -)")
     return from_file(table, names)
+
+
+def _refuse_file(word: str) -> None:
+    if Path(word).suffix.lower() in TABLES:
+        raise UsageError(f"{word} is the name of a file: to read points from it, write --points {word}")
 
 
 def input_names(program: Program) -> tuple[str, ...]:
@@ -84,7 +91,7 @@ def _npy(path: Path, start: bytes, names: tuple[str, ...]) -> Floats:
 
     if not start.startswith(NUMPY):
         raise FileError(
-            f"{path}: this is no .npy file ({'it is empty' if not start else 'its first bytes are others'})"
+            f"{path}: this is not a .npy file ({'it is empty' if not start else 'its first bytes are others'})"
         )
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)  # a header that lies about its size is found out
@@ -107,7 +114,7 @@ def _number(part: str, word: str) -> float:
     try:
         value = float(part)
     except ValueError:
-        raise UsageError(f"{_cut(part)} in {_cut(word)} is no number: a point is written 0.3,0.8") from None
+        raise UsageError(f"{_cut(part)} in {_cut(word)} is not a number: a point is written 0.3,0.8") from None
     if not math.isfinite(value):
         raise UsageError(f"{_cut(part)} in {_cut(word)} is not finite")
     return value

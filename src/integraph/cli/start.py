@@ -1,4 +1,4 @@
-"""Where the command starts: nothing is imported yet, so that Ctrl-C finds us from the first moment on."""
+"""Where the command starts. Everything is imported where Ctrl-C is caught, so that it never shows a traceback."""
 
 from __future__ import annotations
 

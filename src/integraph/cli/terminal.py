@@ -127,7 +127,7 @@ def silence(stream: TextIO) -> None:
 
 @contextmanager
 def remarking() -> Iterator[None]:
-    """What is inside writes to stderr; if it cannot, there is nobody to tell."""
+    """For writing to stderr; where that fails, there is nobody to tell."""
     try:
         yield
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""How a source is read: what the faces say beside the source itself, as one value."""
+"""How a source is read: what a call or a command says besides the source itself, as one value."""
 
 from __future__ import annotations
 

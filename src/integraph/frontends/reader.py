@@ -204,7 +204,8 @@ def _traced(source: Any, options: ReadOptions) -> Graph:
         choices = jax.shapes_of(source, known, len(parameters))
         if not options.tracing and choices == [[()]]:
             raise UsageError(
-                f"{source!r} is traced by jax: say how many inputs it has, or the shapes of its arguments",
+                f"{getattr(source, '__name__', type(source).__name__)} is a Python function, which method='exact' "
+                "traces with jax: say how many inputs it has, or the shapes of its arguments",
                 argument="inputs",
             )
         graph = jax.read_first(source, choices)

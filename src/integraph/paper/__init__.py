@@ -1,4 +1,4 @@
-"""The paper from beginning to end, computed: `reproduce()` has a row for each of its items and for each misprint.
+"""The paper from beginning to end, computed: `reproduce()` has a row for each of its items and for each erratum.
 
 Only the column "the paper says" quotes. The names of the rows are those of docs/paper-map.md.
 

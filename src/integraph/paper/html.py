@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TITLE = "Expressivity of Quadratic Neural ODEs, computed"
 LEAD = (
     "J. Hanson and M. Raginsky, Expressivity of Quadratic Neural ODEs: every equation with a label, lemma, theorem, "
-    "remark, table and figure, and every misprint that we know of. Each number below was computed when this page was "
+    "remark, table and figure, and every erratum that we know of. Each number below was computed when this page was "
     "written."
 )
 STYLE = """
@@ -52,12 +52,15 @@ def sections(reproduction: Reproduction) -> list[Section]:
     items = [row for row in reproduction.rows if not row.erratum]
     errata = [row for row in reproduction.rows if row.erratum]
     style = tag("style", Html(STYLE))
-    meaning = "A misprint is shown if what is printed fails, by the number given, and our correction holds."
+    meaning = (
+        "A misprint is shown if what is printed fails, by the number given, and our correction holds. At a limit of "
+        "float64 the paper is right, and the row says what its formulas need in the arithmetic of computers."
+    )
     parts = [
         Section("The paper, item by item", [style, f"{reproduction.verdict}.", _rows(items, "Items of the paper")]),
         Section("Table 1", [part for row in items if row.table for part in _table_1(row)]),
         Section("Figure 1", [figure(Partition(*FIGURE))]),
-        Section("Errata", [meaning, _rows(errata, "Misprints, and what is meant")]),
+        Section("Errata", [meaning, _rows(errata, "Errata, and what is meant")]),
     ]
     return [section for section in parts if section.parts]
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from integraph.files import FilePath
-from integraph.paper.rows import FAILS, HOLDS, MISPRINT, Cells, PaperRow
+from integraph.paper.rows import FAILS, FLOAT64, HOLDS, MISPRINT, Cells, PaperRow
+from integraph.text import counted
 
 COLUMNS = (("item", 22), ("the paper says", 34), ("computed", 40))  # and two spaces between them: 100
 
@@ -22,14 +23,16 @@ class Reproduction:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing fails; misprints that are shown are no failures."""
-        return all(row.verdict in (HOLDS, MISPRINT) for row in self.rows)
+        """Whether nothing fails; an erratum that is shown is not a failure."""
+        return all(row.verdict != FAILS for row in self.rows)
 
     @property
     def verdict(self) -> str:
         """In a sentence."""
-        count = {verdict: sum(row.verdict == verdict for row in self.rows) for verdict in (HOLDS, MISPRINT, FAILS)}
-        return f"{len(self.rows)} rows: {count[HOLDS]} hold, {count[MISPRINT]} misprints are shown, {count[FAILS]} fail"
+        verdicts = [row.verdict for row in self.rows]
+        holds, misprints, float64, fails = map(verdicts.count, (HOLDS, MISPRINT, FLOAT64, FAILS))
+        shown = f"{counted(misprints, 'misprint')} and {counted(float64, 'limit')} of float64 shown"
+        return f"{counted(len(verdicts), 'row')}: {holds} hold, {shown}, {fails} fail"
 
     def data(self) -> dict[str, Any]:
         """Everything, for JSON."""

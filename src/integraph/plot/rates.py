@@ -7,7 +7,7 @@ import numpy as np
 from integraph.errors import FlowError, UsageError
 from integraph.numbers.arrays import Floats
 from integraph.plot.picture import DASHED, Curve, Panel, Picture, Span, alone
-from integraph.plot.sparsity import TERMS
+from integraph.plot.sparsity import no_terms
 from integraph.plot.subject import Subject
 from integraph.program.dynamics import stiffness_by_segment
 from integraph.program.engine import DOUBLE
@@ -21,10 +21,9 @@ POINTS = 5  # times in a segment at which eigenvalues are looked at
 def rates(s: Subject) -> Picture | str:
     """A step for each segment; logarithmic, because they are far apart."""
     program = s.program
-    if not program.depth:
-        return "the program has no segments"
-    if program.terms > TERMS:
-        return f"{program.terms:,} terms exceed the limit of {TERMS:,}"
+    missing = no_terms(program)
+    if missing:
+        return missing
     largest, decay = np.zeros(program.depth), np.zeros(program.depth)
     for number, terms in program.stream():
         largest[number] = max(largest[number], float(np.abs(terms.value).max()))

@@ -35,13 +35,19 @@ COUNTED = "Left, how many terms y_k there are in y_i'; right, how many products 
 READ, DERIVED = "register read", "register changed"
 
 
+def no_terms(program: Program) -> str:
+    """Why the terms of a program cannot be drawn; an empty text if they can."""
+    if not program.depth:
+        return "the program has no segments"
+    return f"{program.terms:,} terms exceed the limit of {TERMS:,}" if program.terms > TERMS else ""
+
+
 def sparsity(s: Subject) -> Picture | str:
     """Dots of b and A, pairs of Q; a frame for each segment, or for some of many."""
     program = s.program
-    if not program.depth:
-        return "the program has no segments"
-    if program.terms > TERMS:
-        return f"{program.terms:,} terms exceed the limit of {TERMS:,}"
+    missing = no_terms(program)
+    if missing:
+        return missing
     numbers = shown_segments(program)
     counts = [count_segment(program.segments[n], program) for n in numbers]
     dotted = sum(counts) <= DOTS and program.width <= WIDE

@@ -41,7 +41,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledError:
-    """Points of the box (B, d), and |source − program| there, (B, outputs); NaN where either has no value."""
+    """Points in the box (B, d), and |source − program| there, (B, outputs); NaN where either has no value."""
 
     points: Floats
     difference: Floats
@@ -161,7 +161,7 @@ class Subject:
 
     @cached_property
     def sample(self) -> SampledError | None:
-        """The centre, some corners and random points of the box, with the differences there."""
+        """The centre, some corners and random points in the box, with the differences there."""
         if self.values is None:
             return None
         count = self.points(SAMPLES, 8)

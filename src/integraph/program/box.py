@@ -11,6 +11,7 @@ from integraph.errors import UsageError
 from integraph.numbers.arrays import numbers
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
+from integraph.text import counted
 
 PAIRS = (tuple, list, int, float)  # what pairs are written as, or the ends of all sides; anything else is an array
 
@@ -28,10 +29,10 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
     given = numbers(box, "the box")
     if given.shape not in ((2,), (inputs, 2), (2, inputs)):
         pairs = given.ndim == 2 and given.shape[1] == 2
-        held = f"the box has {given.shape[0]} pairs" if pairs else f"the box has shape {given.shape}"
+        held = f"the box has {counted(given.shape[0], 'pair')}" if pairs else f"the box has shape {given.shape}"
         raise UsageError(
-            f"{held}: needs (low, high) for all inputs, {inputs} such pairs, one for each, or two arrays of {inputs}, "
-            "the lows and the highs",
+            f"{held} for {counted(inputs, 'input')}: give (low, high) for all inputs, one such pair for each "
+            "input, or two arrays, the lows and the highs",
             argument="box",
         )
     arrays = isinstance(box, tuple) and any(not isinstance(part, PAIRS) for part in box)  # (X.min(0), X.max(0))

@@ -107,7 +107,7 @@ def legend(program: Program) -> list[tuple[str, str]]:
     rows = [(_listed(inputs), "inputs")] if inputs else []
     rows += [(_listed(those), label) for label, those in meanings.items()]
     tensors = {name for s in program.segments for block in s.blocks for name in block.tensors if len(name) == 1}
-    return rows + ([(", ".join(sorted(tensors)), "stored numbers, others in each block")] if tensors else [])
+    return rows + ([(", ".join(sorted(tensors)), "stored numbers, different in each block")] if tensors else [])
 
 
 def _listed(groups: Iterable[Group]) -> str:

@@ -150,6 +150,12 @@ def first_able(program: Program) -> Engine:
 def engine_named(program: Program, name: str) -> Engine:
     """The engine asked for, if it exists and can run the program."""
     load_layer(FLOW)
+    if isinstance(name, int | float | np.number):  # program(0.3, 0.8), a common slip
+        raise UsageError(
+            f"the engine is {name}, which is a number: a point is one argument, a list of its {program.inputs} inputs, "
+            "as in program([0.3, 0.8])",
+            argument="engine",
+        )
     if not isinstance(name, str) or name not in _ENGINES:
         raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}", argument="engine")
     engine, others = _ENGINES[name], " or ".join(repr(e.name) for e in able(program))

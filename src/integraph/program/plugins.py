@@ -1,5 +1,5 @@
-"""Layers above a program plug gadgets, engines, pictures and the report into it. They are imported by name when the
-first of them is needed: a program does not depend on any of them, and `import integraph` is quick."""
+"""Gadgets, engines, pictures and the report belong to later layers, which this one may not import. They are loaded by
+name when the first of them is needed, so a program does not depend on them, and `import integraph` is quick."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def errors(program: Program) -> list[str]:
     if budget is None:
         domain = program.domain
         here = "" if domain is None else f" for {inputs_in(domain.low, domain.high, input_names(program))}"
-        return [", ".join(known) + here if known else f"nothing is promised of the error{here}"]
+        return [", ".join(known) + here if known else f"no error bound is promised{here}"]
     return known
 
 
@@ -99,7 +99,7 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
     budget = program.budget
     rows = sizes(program, points, stiff)
     if budget is None:
-        rows.append(("promised error", "no budget: nothing is promised"))
+        rows.append(("promised error", "no bound is promised"))
         if program.domain is not None:
             rows.append(("made for", inputs_in(program.domain.low, program.domain.high, input_names(program))))
     else:

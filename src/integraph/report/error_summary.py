@@ -99,7 +99,7 @@ def _seen(subject: Subject) -> Html:
         return card(FOUND, None, f"At none of {points:,} points do both source and flow have a value.{carried}")
     bits = subject.program.bits
     how = "in float64, rounding included" if bits <= DOUBLE else f"the flow in {bits} bits, the source in float64"
-    says = f"The largest difference |source − program| found at {points:,} points of the box, {how}."
+    says = f"The largest difference |source − program| found at {points:,} points in the box, {how}."
     largest, promised = subject.seen.largest, subject.promised
     more, look = " Elsewhere it can be larger.", ""
     if promised is not None and largest > promised:

@@ -103,7 +103,7 @@ def _computed(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fr
         value = 0.0 if ball.contains(0) and abs(ball) < NOTHING else floats[number]
         if value is None or math.isinf(value):
             args = ", ".join(shown(balls[n]) for n in steps[number].args)
-            raise SourceError(f"{steps[number].op} of the constants {args} is no number that float64 can hold")
+            raise SourceError(f"{steps[number].op} of the constants {args} is not a number that float64 can hold")
         results[number] = value
     return {number: value for number, value in results.items() if number not in fractions}
 

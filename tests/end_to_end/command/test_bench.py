@@ -110,7 +110,7 @@ def test_other_units_have_no_source(path: Path) -> None:
         (["none.onnx"], 2, "none.onnx"),
         ([WAVE, "--threads", "0"], 2, "--threads"),
         ([WAVE, "--seconds", "-1"], 2, "--seconds"),
-        ([WAVE, "--box", "0"], 2, "is no pair of numbers"),
+        ([WAVE, "--box", "0"], 2, "is not a pair of numbers"),
         (["1/x", "--box", "1,2"], 0, "exact"),
     ],
 )

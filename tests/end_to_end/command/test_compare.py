@@ -132,7 +132,7 @@ def test_nothing_to_compare_with(path: Path) -> None:
     integraph.compile(random_network((1, 2, 1), "tanh")).save(path)
     said = call("compare", path)
     assert said.code == 2
-    assert "does not store its whole source" in said.err
+    assert "stores only the name of its source" in said.err
     assert "give the source" in said.err
     assert said.out == ""
 
@@ -153,7 +153,7 @@ def test_no_number_is_a_failure(path: Path) -> None:
         (["--samples", "5", "--points", "x.csv"], 2, "give one of them"),
         (["--samples", "0"], 2, "--samples"),
         (["--points", "missing.csv"], 2, "missing.csv"),
-        (["--box", "1"], 2, "is no pair of numbers"),
+        (["--box", "1"], 2, "is not a pair of numbers"),
         (["--box", "0,1;0,1;0,1"], 2, "the box has 3 pairs"),
         (["sin(3*x"], 2, "a parenthesis is not closed"),
         (["x"], 2, "the program is 2 → 1, the source 1 → 1"),

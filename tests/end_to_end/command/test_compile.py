@@ -141,10 +141,23 @@ def test_a_python_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (["needs:f"], "'a_package_that_is_not_there', which is not installed"),
         (["leaves:f"], "'leaves' ends the program"),
         (["my_functions:g"], "say how many (--inputs)"),
+        (["my_functions.py"], "my_functions.py is Python code: to compile a function in it, write my_functions:NAME"),
+        (["my_functions.g"], "there is no file my_functions.g: for g in my_functions.py write my_functions:g"),
+        (["my_functions:g", "--method", "exact"], "g is a Python function, which method='exact' traces with jax"),
     ):
         failed = call("compile", *words)
         assert failed.code == 2
         assert wanted in failed.err
+
+
+def test_a_name_that_is_also_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "warning" not in call("compile", "controller").err
+    (tmp_path / "controller.py").write_text("")
+    assert "for a function in controller.py write controller:NAME" in call("compile", "controller").err
+    (tmp_path / "controller").write_text("1\n1\n1\n")
+    assert "for the file controller write ./controller" in call("compile", "controller").err
+    assert "warning" not in call("compile", "2*controller").err
 
 
 def test_a_proof_of_a_formula(path: Path) -> None:

@@ -32,7 +32,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "info": (["missing.integraph"], "No such file or directory"),
     "describe": (["cut.integraph"], "cut.integraph"),
     "eval": (["wave.integraph", "0.3"], "a point has 2, x, y"),
-    "trace": (["wave.integraph", "0.3", "here"], "is no number"),
+    "trace": (["wave.integraph", "0.3", "here"], "is not a number"),
     "compare": (["wave.integraph", "x*y*z"], "3"),
     "report": (["wave.integraph", "-o", "page.png"], "is written as .html or .htm"),
     "certify": (["wave.integraph", "--eps=-1"], "it must be finite and ≥ 0"),

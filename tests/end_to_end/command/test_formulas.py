@@ -55,7 +55,7 @@ def test_plan_and_bench_take_parameters() -> None:
         (["k=1", "k=2"], "k has the value 1 already, set it once"),
         (["q=1"], "q does not occur in the formula"),
         (["k=z"], "k = z is not constant: it names z"),
-        (["k=nan"], "in the value of the parameter k: nan is no number"),
+        (["k=nan"], "in the value of the parameter k: nan is not a number"),
         (["sin=2"], "'sin' cannot name a parameter"),
     ],
 )

@@ -23,7 +23,7 @@ def test_a_layer_norm_on_every_engine(path: Path) -> None:
     assert program.terms == 16 + 16 * 32
     assert program.describe() == (
         "p1_1 … p16_1, z1_1 … z16_32  inputs\n"
-        "a                            stored numbers, others in each block\n"
+        "a                            stored numbers, different in each block\n"
         "\n"
         "segment 0: norm (duration 1)\n"
         "    p' = −p²\n"

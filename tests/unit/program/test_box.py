@@ -39,7 +39,7 @@ def test_a_formula_without_a_promise_keeps_its_box() -> None:
     program = integraph.compile("ln(x)", box=(0, 2))
     assert program.budget is None
     assert program.box.high.tolist() == [2.0]
-    assert "nothing is promised of the error for x in [0, 2]" in repr(program)
+    assert "no error bound is promised for x in [0, 2]" in repr(program)
 
 
 class Array:

@@ -17,11 +17,15 @@ def test_a_legend_once() -> None:
     program = build(
         r, [segment("add", affine(z, x, w=[[1.0, 1.0]])), segment("again", affine(z, x, w=[[1.0, 1.0]]))], z
     )
-    assert legend(program) == [("x1, x2", "inputs"), ("z", "the <sum>"), ("w", "stored numbers, others in each block")]
+    assert legend(program) == [
+        ("x1, x2", "inputs"),
+        ("z", "the <sum>"),
+        ("w", "stored numbers, different in each block"),
+    ]
     assert program.describe() == (
         "x1, x2  inputs\n"
         "z       the <sum>\n"
-        "w       stored numbers, others in each block\n"
+        "w       stored numbers, different in each block\n"
         "\n"
         "segment 0: add (duration 1)\n"
         "    z' = x1 + x2\n"

@@ -55,6 +55,8 @@ def test_calling() -> None:
             program(bad)
     with pytest.raises(UsageError, match="unknown engine 'magic'"):
         program(X, "magic")
+    with pytest.raises(UsageError, match=r"the engine is 0\.8, .* a list of its 2 inputs"):
+        program(0.3, 0.8)  # type: ignore[arg-type]
 
 
 def test_vector_field_is_the_equations() -> None:

@@ -53,7 +53,7 @@ def test_rate_of_decays() -> None:
 
 
 def test_repr_shows_what_is_promised() -> None:
-    assert "nothing is promised of the error" in repr(net())
+    assert "no error bound is promised" in repr(net())
     assert re.search(
         r"promised error ≤ 1.01e-06 for x in \[.*, proven error ≤ 2e-06, largest difference found 3e-08$",
         repr(budgeted()),
@@ -76,7 +76,7 @@ def test_the_table() -> None:
     assert found["promised error"] == "≤ 1.01e-06 for x in [-1, 1] × [0, 2]"
     assert (found["proven error"], found["difference found"]) == ("≤ 2e-06", "3e-08")
     bare = lines(net().summary(points=3))
-    assert bare["promised error"] == "no budget: nothing is promised"
+    assert bare["promised error"] == "no bound is promised"
     assert (bare["proven error"], bare["difference found"]) == ("not proven", "not measured")
     assert "[0, 1]^d" in bare["stiffness"]
     assert program.summary() == program.summary()

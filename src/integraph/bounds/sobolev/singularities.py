@@ -56,7 +56,7 @@ def first_singularity(expression: Expression, low: Floats, high: Floats, n: int)
 
 
 def _candidates(expression: Expression, low: Floats, high: Floats, n: int) -> list[tuple[Floats, Floats, str]]:
-    """A point of the box where the coefficients are unknown, if one is easily found, then the box itself."""
+    """A point in the box where the coefficients are unknown, if one is easily found, then the box itself."""
     points = [0.5 * low + 0.5 * high]
     if len(low) <= CORNERS:
         points = [np.where(side, high, low) for side in product((False, True), repeat=len(low))] + points

@@ -112,4 +112,4 @@ def _examine(program: Program, segment: Segment, block: Block, end: Closed, stat
             name = program.registers.name(int(registers[np.argmin(good)]))
             cause = "may escape" if not alive.all() else "is not known"
             domain = f" ({block.op.domain})" if isinstance(block.op, Gadget) and block.op.domain else ""
-            raise PrecisionTooLow(f"segment {segment.label!r}: {name} {cause} for some input of the box{domain}")
+            raise PrecisionTooLow(f"segment {segment.label!r}: {name} {cause} for some input in the box{domain}")

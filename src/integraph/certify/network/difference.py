@@ -154,18 +154,7 @@ class NetworkState:
         self.delta = [a + b + c for a, b, c in zip(self._through(map), rounded, start, strict=True)]
         apart = map.norm * self.norm + euclidean(rounded) + start_norm
         self.delta_norm = least(euclidean(self.delta), apart)
-        self.off, self.off_norm = {}, {}
-        for role, other in map.others.items():
-            gained = (
-                product(other.lost, column(held)).entries() if other.lost is not None else [ZERO] * len(other.scales)
-            )
-            mine = [self.y[r] for r in other.registers.tolist()]
-            theirs = [self.y[r] for r in other.arguments.tolist()]
-            parts = zip(gained, other.shift, mine, other.scales, theirs, strict=True)
-            self.off[role] = [gain + b + own - scale * their for gain, b, own, scale, their in parts]
-            rest = self.norm_of(other.registers.tolist(), mine) + euclidean(gained) + euclidean(other.shift)
-            half = highest([size(scale) for scale in other.scales]) * self.norm_of(other.arguments.tolist(), theirs)
-            self.off_norm[role] = least(euclidean(self.off[role]), rest + half)
+        self._load_others(map, held)
         self._forget_norms([*step.registers.tolist(), *self.held])
         if map.spare is not None:
             loaded, W, b = map.spare
@@ -181,6 +170,21 @@ class NetworkState:
             self.y[register] = value * map.fall
         constant = euclidean(map.b.entries()) + euclidean(map.shift.entries())
         self.reach = map.norm * euclidean(held) + constant + start_norm
+
+    def _load_others(self, map: LayerMaps, held: Balls) -> None:
+        """How far roles other than the argument are from what they should hold: `off`, and its norm."""
+        self.off, self.off_norm = {}, {}
+        for role, other in map.others.items():
+            gained = (
+                product(other.lost, column(held)).entries() if other.lost is not None else [ZERO] * len(other.scales)
+            )
+            mine = [self.y[r] for r in other.registers.tolist()]
+            theirs = [self.y[r] for r in other.arguments.tolist()]
+            parts = zip(gained, other.shift, mine, other.scales, theirs, strict=True)
+            self.off[role] = [gain + b + own - scale * their for gain, b, own, scale, their in parts]
+            rest = self.norm_of(other.registers.tolist(), mine) + euclidean(gained) + euclidean(other.shift)
+            half = highest([size(scale) for scale in other.scales]) * self.norm_of(other.arguments.tolist(), theirs)
+            self.off_norm[role] = least(euclidean(self.off[role]), rest + half)
 
     def activate(self, step: ActivationStep, map: LayerMaps) -> None:
         """z, e and the norm of e of the layer, and what its other registers hold."""
@@ -211,14 +215,7 @@ class NetworkState:
             c = arb(float(step.slopes[unit]))
             z[unit], near[unit] = leaky(self.M[unit], c), bend(self.M[unit], map.kappa[unit], c)
             e[unit], slopes[unit] = self.delta[unit] + near[unit], steps(self.M[unit], c)
-        norms = {
-            role: self.off_norm[role]
-            if role in self.off
-            else self.norm_of(registers[role], eta)
-            if shifts[role] == 0
-            else euclidean(eta)
-            for role, eta in starts.items()
-        }
+        norms = {role: self._start_norm(role, registers[role], eta, shifts[role]) for role, eta in starts.items()}
         steepest = highest([size(slope) for slope in slopes])
         if step.still:
             steepest = steepest.max(ONE)  # what they hold is off by δ, whatever the slope
@@ -231,15 +228,27 @@ class NetworkState:
             _, together, _ = map.joint.wrong(hull(*reached), {role: symmetric(n) for role, n in norms.items()})
             apart += least(size(together), euclidean(brackets))
         self._forget_norms([*step.out.tolist(), *(register for role in registers for register in registers[role])])
+        self._note_others(step, registers, starts, norms)
+        self.held, self.z, self.e = step.out.tolist(), z, e
+        self.norm = least(euclidean(e), apart)
+        for register, a, b in zip(self.held, z, e, strict=True):
+            self.y[register] = a + b
+
+    def _start_norm(self, role: str, registers: list[int], eta: Balls, shift: arb) -> arb:
+        """Of the error of a role's start."""
+        if role in self.off:
+            return self.off_norm[role]
+        return self.norm_of(registers, eta) if shift == 0 else euclidean(eta)
+
+    def _note_others(
+        self, step: ActivationStep, registers: dict[str, list[int]], starts: dict[str, Balls], norms: dict[str, arb]
+    ) -> None:
+        """What is known of the registers beside the result, together."""
         if step.recipe.argument == "x":  # which is frozen
             self._note(registers["x"], self.reach)
         if step.name == "tanh":  # |λ| ≤ |M̂| + |λ₀|/(1 − |λ₀|)
             start = highest([size(eta) for eta in starts["lam"]])
             self._note(registers["lam"], self.reach + norms["lam"] / positive(ONE - start))
-        self.held, self.z, self.e = step.out.tolist(), z, e
-        self.norm = least(euclidean(e), apart)
-        for register, a, b in zip(self.held, z, e, strict=True):
-            self.y[register] = a + b
 
     def read_out(self, program: Program, map: LayerMaps) -> Balls:
         """C y − (A z + b), where the columns of C that hold the last layer are W."""

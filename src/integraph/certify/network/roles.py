@@ -43,7 +43,7 @@ def activation(number: int, layer: Layer, blocks: list[Block], out: Indices) -> 
     name = "tanh" if layer.activation == "sigmoid" else layer.activation
     if name == "identity":
         if blocks:
-            raise Unprovable(f"layer {number + 1} is affine, and runs {blocks[0].op.name}")
+            raise _other_network("an affine layer", blocks)
         read: Read = {"x": out}, {}, np.arange(len(out)), RECIPES["identity"]
     elif name in RECTIFIERS:
         read = _rectifier(blocks, out, layer)
@@ -69,7 +69,7 @@ def lanes(block: Block, name: str) -> Floats:
 def _plain(blocks: list[Block], name: str, recipe: Recipe, out: Indices) -> Read:
     gadget = {"sin": "sin_cos"}.get(name, name)
     if len(blocks) != 1 or blocks[0].op.name != gadget or blocks[0].tensors:
-        raise Unprovable(f"a layer of {name} runs {', '.join(b.op.name for b in blocks) or 'nothing'}")
+        raise _other_network(f"a layer of {name}", blocks)
     roles = _roles(blocks[0])
     if not np.array_equal(roles[recipe.out], out):
         raise Unprovable(f"the result of {name} is not where the program shows it")
@@ -84,7 +84,7 @@ def _rectifier(blocks: list[Block], out: Indices, layer: Layer) -> Read:
         return {"s": out[:0], "x": out[:0]}, {}, np.arange(0), recipe
     block = blocks[0]
     if len(blocks) != 1 or block.op.name not in RECTIFIERS or {"a", "b"} & set(block.tensors):
-        raise Unprovable(f"a layer of rectifiers runs {', '.join(b.op.name for b in blocks)}")
+        raise _other_network("a layer of rectifiers", blocks)
     roles = _roles(block)
     places = {int(register): unit for unit, register in enumerate(out)}
     if not all(int(register) in places for register in roles["s"]):
@@ -98,9 +98,8 @@ def _rectifier(blocks: list[Block], out: Indices, layer: Layer) -> Read:
 
 def _gelu_tanh(blocks: list[Block], out: Indices) -> Read:
     """q = x², u = c₁x + c₃xq, tanh, z = c₅x + c₆xα, with one weight each."""
-    ops = [block.op.name for block in blocks]
-    if ops != ["product", "affine", "product", "tanh", "affine", "product"]:
-        raise Unprovable(f"GELU's tanh form runs {', '.join(ops) or 'nothing'}")
+    if [block.op.name for block in blocks] != ["product", "affine", "product", "tanh", "affine", "product"]:
+        raise _other_network("a layer of GELU's tanh form", blocks)
     square, linear, cubic, tanh, half, last = blocks
     roles = {**{f: r for f, r in _roles(tanh).items() if f != "x"}, "u": _roles(tanh)["x"]}
     roles["q"], roles["x"], roles["z"] = (_flat(r) for r in (square.targets[0], square.operands[0], last.targets[0]))
@@ -120,6 +119,11 @@ def _gelu_tanh(blocks: list[Block], out: Indices) -> Read:
         raise Unprovable("the result of GELU's tanh form is not where the program shows it")
     weights = {name: block.tensors["w"].reshape(1) for name, (block, _) in wiring.items()}
     return roles, weights, np.arange(len(out)), RECIPES["gelu_tanh"]
+
+
+def _other_network(layer: str, blocks: list[Block]) -> Unprovable:
+    runs = ", ".join(block.op.name for block in blocks) or "no activation"
+    return Unprovable(f"the network has {layer} where the program runs {runs}: it was not compiled from this network")
 
 
 def _roles(block: Block) -> dict[str, Indices]:

@@ -72,7 +72,7 @@ def search(
 ) -> SearchResult:
     """Bounds of sup |q| over the box: at most `goal`, then within a factor 1 + `gap` of a value; with neither, one box.
 
-    A value above the goal refutes it. `known` are points of the box where values are large. The first second is spent
+    A value above the goal refutes it. `known` are points in the box where values are large. The first second is spent
     in this process, since most proofs need less; then, if boxes take long enough, one process per core helps
     (`workers`; 1: none does), or from the start the cluster of a dask `scheduler`.
     """

@@ -1,7 +1,7 @@
 """Which bump a linear form is the logarithm of: Σ w·t + Σ w·ℓ + b = ln φ_k + δ, for many lanes at once.
 
 t are the variables, ℓ = ln cosh of the steps. A lane is described by the cell k (NONE in a variable that does not
-matter) and by δ, a ball that holds for every t of the box: a constant, and the part of the form that is not ln φ_k, at
+matter) and by δ, a ball that holds for every t in the box: a constant, and the part of the form that is not ln φ_k, at
 its largest. The weights are floats and are added without rounding, or nothing is proved.
 """
 

@@ -1,4 +1,4 @@
-"""`integraph certify` and `integraph check`: proofs of programs, made and made again."""
+"""`integraph certify` and `integraph check`: prove a bound, and check a proof."""
 
 from __future__ import annotations
 

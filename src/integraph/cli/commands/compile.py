@@ -12,6 +12,7 @@ from integraph.cli import options as a
 from integraph.cli.commands.certify import PROVED, proof_facts
 from integraph.cli.facts import program_facts
 from integraph.cli.inputs import box_beside, box_of, read_source, waiting_unless_called
+from integraph.cli.namesakes import namesake
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
 from integraph.cli.paths import PAGE, PROGRAM, PROOF, output, proof_beside
 from integraph.cli.spot_value import centre
@@ -111,14 +112,18 @@ def compile(
         text += ["", repr(proof)]
     text += [f"wrote {clean(str(path))}" for path in written.values()]
     code = GOOD if proof is None or proof.status == PROVED else FAILED
-    return Answer(data | {"files": written}, text, code, tuple(_warnings(program, target)), _next(program, to, page))
+    warnings = tuple(_warnings(program, target, source))
+    return Answer(data | {"files": written}, text, code, warnings, _next(program, to, page))
 
 
-def _warnings(program: Program, target: Target) -> Iterator[str]:
+def _warnings(program: Program, target: Target, source: str) -> Iterator[str]:
     from integraph.api.origin import is_exact
     from integraph.program.origin import LOOK
     from integraph.targets import Function
 
+    other = namesake(source)
+    if other is not None:
+        yield other
     if program.budget is None and is_exact(program) and isinstance(target, Function):
         smoothed = program.origin is not None and program.origin.options.get("smoothed") is True
         yield SMOOTHED if smoothed else NO_PROMISE
@@ -135,7 +140,8 @@ def _proof(program: Program, target: Target, eps: float | None) -> Proof:
 
     if not isinstance(target, Function | Network):
         raise UsageError(
-            "--certify proves formulas and feedforward networks only: leave it out; integraph compare measures"
+            "--certify proves formulas and feedforward networks only: leave it out; integraph compare measures the "
+            "difference at sample points"
         )
     proof = integraph.certify(program, target, eps if program.budget is None else None)
     if proof.stopped is Stop.INTERRUPTED:
@@ -151,7 +157,7 @@ def _written(
     proof_to: Path | None,
     page: Path | None,
 ) -> dict[str, Path]:
-    """What is where. The report takes longest and can fail, so it comes first: until then nothing is written."""
+    """Write the files, and return their paths. The report takes longest and can fail, so it comes first."""
     paths = {}
     if page is not None:
         from integraph.report import report
@@ -168,7 +174,7 @@ def _written(
 
 
 def _described(program: Program) -> list[str]:
-    """All segments, if that is not much to read."""
+    """All segments, if they are short."""
     if program.depth <= SHORT:
         lines = program.describe().splitlines()
         if len(lines) <= SHORT:

@@ -88,7 +88,7 @@ def flow_of(program: Program, x: Floats, engine: str | None, rtol: float) -> Flo
 
 
 def outside(program: Program, x: Floats) -> int:
-    """How many points are not where the program was made for."""
+    """How many points are outside the box of the program."""
     import numpy as np
 
     box = program.box

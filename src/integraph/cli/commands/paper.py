@@ -24,7 +24,7 @@ def paper(
         typer.Option(metavar="FILE", help=f"Also write the table as an HTML page: {UNNAMED}, if you name no file."),
     ] = None,
 ) -> Answer:
-    """Reproduce the paper: every lemma, remark, theorem, table and figure, and every known misprint.
+    """Reproduce the paper: every lemma, remark, theorem, table and figure, and every known erratum.
 
     Each row is computed, not quoted. Exits with 1 if a row fails.
 

@@ -49,7 +49,7 @@ def plan(
     """Print what a program would cost, for every way to build it.
 
     For functions: orders n, cells N, steepness c and batches P of Theorem 1.
-    For formulas: also the exact program.
+    For formulas: also the exact program, for each way to free registers (--free of compile).
     For networks: the narrow and the wide constructions of Theorem 2.
 
     [bold]Examples[/bold]

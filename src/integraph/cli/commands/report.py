@@ -37,7 +37,7 @@ def report(
         str,
         typer.Option("--format", metavar="NAMES", help="Format of these files: png, svg or pdf, or several: png,pdf."),
     ] = "png",
-    box: a.Box = None,
+    box: a.ProgramBox = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="PROOF", help="Show this proof, as certify -o writes it.")
     ] = None,

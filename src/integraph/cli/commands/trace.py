@@ -155,7 +155,7 @@ def _changed(way: Trajectory, number: int) -> str:
 
 
 def _interesting(program: Program, way: Trajectory) -> tuple[list[int], str]:
-    """Registers whose way is worth a line: those that are put out, then those that move most."""
+    """Registers that get a line: those that are read out, then those that move most."""
     import numpy as np
 
     spread = np.ptp(way.states, axis=0)
@@ -165,5 +165,5 @@ def _interesting(program: Program, way: Trajectory) -> tuple[list[int], str]:
     chosen = sorted(order[:ROWS])
     which = f"{len(chosen)} of the {len(moving):,} registers that move" if len(moving) > ROWS else "registers that move"
     still = program.width - len(moving)
-    rest = f"{still:,} {'does' if still == 1 else 'do'} not"
-    return chosen, f"{which} ({rest}), from t = 0 to {way.times[-1]:g}, lowest … highest:"
+    rest = f" ({still:,} {'does' if still == 1 else 'do'} not)" if still else ""
+    return chosen, f"{which}{rest}, from t = 0 to {way.times[-1]:g}, lowest … highest:"

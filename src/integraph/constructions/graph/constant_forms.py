@@ -38,6 +38,10 @@ def _power(base: Floats, a: Fraction, text: str) -> Floats:
         power: Floats = np.power(base, float(a))
     if not np.isfinite(power).all() or (power == 0).any() != (base == 0).any():
         bad = base.ravel()[~(np.isfinite(power) & (power != 0)).ravel()][0]
-        why = "its base is 0 for every input" if bad == 0 else f"{bad:g} to the power {a} is no number of float64"
+        why = (
+            "its base is 0 for every input"
+            if bad == 0
+            else f"{bad:g} to the power {a} is not a number that float64 can hold"
+        )
         raise SourceError(f"{text}: {why}")
     return power

@@ -65,7 +65,7 @@ class Sampler:
         return values
 
     def to_box(self, s: Floats) -> Floats:
-        """The points of the box that belong to points (…, d) of the cube."""
+        """The points in the box that belong to points (…, d) of the cube."""
         low, high = self.box.low, self.box.high
         result: Floats = np.clip(0.5 * (1.0 - s) * low + 0.5 * (1.0 + s) * high, low, high)
         return result

@@ -53,11 +53,10 @@ class Lemma4Layout:
 def layout(registers: Registers, alpha: View, N: int) -> Lemma4Layout:
     """Takes the registers behind `alpha`, which must be the last so far."""
     (d,) = alpha.shape
-    lam = registers.new("lam", N + 1, d, label="λ_{j,k} of Lemma 4")
+    lam = registers.new("lam", N + 1, d, label="λ_{j,k} of Lemma 4, numbered k + 1, j")
     beta = registers.new("beta", d, label="β_j of Lemma 4, in the end ln(x_j + Δ)")
-    return Lemma4Layout(
-        alpha, lam, beta, registers.new("mu", N + 1, d, label="μ_{j,k} of Lemma 4, in the end ln ψ_k(x_j)")
-    )
+    mu = registers.new("mu", N + 1, d, label="μ_{j,k} of Lemma 4, numbered k + 1, j, in the end ln ψ_k(x_j)")
+    return Lemma4Layout(alpha, lam, beta, mu)
 
 
 def required_bits(c: float) -> int:

@@ -22,7 +22,7 @@ Cells = tuple[slice, ...]  # a block of cells, one slice for each direction
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """f on a box. f is evaluated at points of the box that may be `cube.lost` away from where they should be, in
+    """f on a box. f is evaluated at points in the box that may be `cube.lost` away from where they should be, in
     every variable; `slopes` bounds what that changes: sup |f^(α)|/α! on the cube for |α| ≤ n, or 0 if unknown."""
 
     function: Function

@@ -1,7 +1,7 @@
 """The box as a unit cube: t = scale·x + shift with float64 controls, exactly as the flow computes it.
 
 The controls are chosen so that the box lies inside [0, 1]^d in real arithmetic, and all but fills it. A fit
-evaluates f at points of the box: the map back from t rounds, and `lost` bounds by how much.
+evaluates f at points in the box: the map back from t rounds, and `lost` bounds by how much.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class UnitCube:
         return Interval(low, np.where(corner[:, 1], self.box.high, self.box.high + room))
 
     def back(self, t: Floats) -> Floats:
-        """Points of the box, for points (…, d) of the cube."""
+        """Points in the box, for points (…, d) of the cube."""
         result: Floats = np.clip((t - self.shift) / self.scale, self.box.low, self.box.high)
         return result
 

@@ -250,7 +250,7 @@ class ShuntingYard:
             raise self._wrong(token, f"{name} is a function and needs parentheses", f"write {name}(x)")
         if self.variables is None:
             if name.lower() in NO_NUMBERS:
-                raise self._wrong(token, f"{name} is no number", "a formula is made of finite numbers")
+                raise self._wrong(token, f"{name} is not a number", "a formula is made of finite numbers")
             if slip(name):
                 fix = f"did you mean {name.lower()}? If it is an input, name it in `variables`"
                 raise self._wrong(token, f"unknown name {name!r}", fix)

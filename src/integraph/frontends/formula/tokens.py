@@ -32,7 +32,7 @@ HINTS = {  # character → what to write
     ";": "outputs are separated by commas; only a definition ends with ; as in u = x*y; sin(u) + u",
     "\n": "a formula is one line; outputs are separated by commas", "%": "there is no remainder in a formula",
     '"': "there are no strings in a formula", "'": "there are no derivatives and no strings in a formula",
-    ".": "write sin(x), not np.sin(x): a formula has no attributes; a decimal number has digits, as 0.5",
+    ".": "write sin(x), not np.sin(x): a formula has no attributes; a decimal number needs digits, as in 0.5",
 }  # fmt: skip
 
 

@@ -136,7 +136,7 @@ class Level5:
         """An array as what it holds."""
         refused = "a complex array" if header.flags & COMPLEX else REFUSED.get(header.kind)
         if refused:
-            raise FileError(f"{where} is {refused}, which is no part of a net that is read")
+            raise FileError(f"{where} is {refused}, which is not part of a net")
         if not depth:
             raise FileError(f"{where} is nested deeper than {DEPTH} levels, which no net is")
         if header.kind == CELL:

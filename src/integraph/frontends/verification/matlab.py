@@ -64,7 +64,7 @@ def _fields(values: dict[str, Any], others: list[str]) -> tuple[dict[str, Any], 
 def _cell(net: dict[str, Any], name: str) -> list[Any]:
     value = net[name]
     if not isinstance(value, list) or not value or not all(isinstance(item, np.ndarray) for item in value):
-        raise FileError(f"{name} is no cell of arrays: expected one array for each layer, as in {name} = {{A1, A2}}")
+        raise FileError(f"{name} is not a cell of arrays: expected one array for each layer, as in {name} = {{A1, A2}}")
     return value
 
 
@@ -80,7 +80,7 @@ def _names(net: dict[str, Any], count: int) -> list[str]:
     value = net[key]
     rows = [item[0] if isinstance(item, list) and len(item) == 1 else item for item in value]
     if not isinstance(value, list) or not all(isinstance(row, str) for row in rows):
-        raise FileError(f"{key} is no list of names: expected one for each layer, as in {{'tanh', 'linear'}}")
+        raise FileError(f"{key} is not a list of names: expected one for each layer, as in {{'tanh', 'linear'}}")
     return rows
 
 

@@ -26,7 +26,7 @@ from integraph.targets import Network
 from integraph.text import counted
 
 CLIPPED = "inputs are not clipped to the least and largest values of the file: these are the default box"
-EMPTY = "the least and largest values of the inputs are no box: give one"
+EMPTY = "the least and largest values of the inputs are not a box: give one"
 UNSCALED = "the lines of means and ranges are a single 0: nothing is normalised"
 
 

@@ -27,7 +27,9 @@ def text(path: Path, most: int = LARGEST) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as reason:
-        raise FileError(f"byte {reason.start} is not UTF-8: this is no text file, or save it as UTF-8") from None
+        raise FileError(
+            f"byte {reason.start} is not UTF-8: this is not a text file, or it has to be saved as UTF-8"
+        ) from None
 
 
 def cut_notes(content: str) -> list[str]:

@@ -61,7 +61,7 @@ def read(path: Path) -> Network:
     content = text(path, LARGEST)
     document = Document(content).node().value
     if not isinstance(document, dict) or not set(PARTS) <= set(document):
-        raise FileError(f"expected the keys {', '.join(PARTS)} at the beginning of lines: this is no net of Verisig")
+        raise FileError(f"expected the keys {', '.join(PARTS)} at the beginning of lines: this is not a net of Verisig")
     weights, offsets, activations = (_by_layer(document[part], part) for part in PARTS)
     if not len(weights) == len(offsets) == len(activations):
         counts = f"{counted(len(weights), 'weight')}, {counted(len(offsets), 'offset')} and "
@@ -72,7 +72,7 @@ def read(path: Path) -> Network:
         for n, (A, b, name) in enumerate(zip(weights, offsets, activations, strict=True), 1)
     ]
     rest = sorted(set(document) - set(PARTS))
-    notes = [f"not read, as it is no part of the net: {joined(map(clean, rest), ', ', SHOWN)}"] if rest else []
+    notes = [f"not read, because it is not part of the net: {joined(map(clean, rest), ', ', SHOWN)}"] if rest else []
     return from_layers(layers, f"Verisig file {path.name}", notes + cut_notes(content))
 
 

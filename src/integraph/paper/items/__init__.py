@@ -1,4 +1,4 @@
-"""The rows of the reproduction: a function for each item of the paper and for each misprint.
+"""The rows of the reproduction: a function for each item of the paper and for each erratum.
 
 Read `model`, `lemmas`, `lemma4`, `theorem1`, `theorem2`, `errata`, `errata_theorem2`.
 """

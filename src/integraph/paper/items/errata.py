@@ -162,6 +162,7 @@ def supports() -> Finding:
     "printed: form $ψ_k − 1$, then its logarithm by $λ̇ = −λ²$. $ψ_k$ is as small as $e^(−2c)$, so this takes "
     "about $2c/ln(2) + 60$ bits; $ψ_k + 1$, the remark's, is stable in float64 and costs $M(N + 2)^d$ terms, not "
     "$2^d·M(N + 1)^d$",
+    numerical=True,
 )
 def numbers() -> Finding:
     lemma, x, m = Lemma4(1, 7, 28.0, 0.5), 0.05, digits()

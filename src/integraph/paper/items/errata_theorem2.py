@@ -49,6 +49,7 @@ def after_step_1(width: int, M: float, delta: float, r: int) -> float:
     "Theorem 2, numbers",
     "printed: $δ₀$, and rates from it. $δ₀$ underflows float64 for nets of common size; in logarithms only $r₁$ "
     "and $r₃ = −ln(…)$ remain",
+    numerical=True,
 )
 def underflow() -> Finding:
     M, width, depth, norm, m = 2.0, 64, 2, 1.0, digits()

@@ -165,3 +165,13 @@ def test_a_box_of_all_numbers() -> None:
     proof = integraph.certify(program, layers, 1.0, box=(-1e308, 1e308), seconds=2, workers=1)
     assert proof.lower <= proof.upper
     assert proof.certificate is None or integraph.check(proof, program, layers)
+
+
+@pytest.mark.parametrize(("activation", "says"), [("tanh", "a layer of tanh"), ("gelu_tanh", "GELU's tanh form")])
+def test_a_program_of_another_network(activation: str, says: str) -> None:
+    compiled, other = (
+        integraph.network([([[1.0, 2.0]], [0.0], name), ([[1.0]], [0.0])]) for name in ("relu", activation)
+    )
+    proof = integraph.certify(integraph.compile(compiled, 1e-3), other, progress=False)
+    assert proof.status == "unknown"
+    assert says in proof.reason

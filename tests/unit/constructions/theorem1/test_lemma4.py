@@ -205,3 +205,13 @@ def test_misuse_of_the_gadget(shapes: tuple[tuple[int, ...], ...], says: str) ->
     lam, mu, x = View(0, (4,), (1,)), View(4, (3,), (1,)), View(7, (), ())
     with pytest.raises(SpecError, match=r"tensor 'b' has shape \(4,\)"):
         gadgets.partition(lam, mu, x, b=np.zeros(4))
+
+
+def test_names_of_registers() -> None:
+    """`lam2_1` is λ_{1,1}: its number and the legend say k + 1, then j."""
+    made = program(2, 1, 4.0, 0.5, plus_one=False)
+    first = made.describe().split("segment 1")[0]
+    assert "λ_{j,k} of Lemma 4, numbered k + 1, j" in first
+    assert "lam1_1' = 1\n" in first
+    assert "lam2_1' = −2 + 4·alpha1 − lam2_1·mu2_1" in first
+    assert "lam2_2' = −2 + 4·alpha2 − lam2_2·mu2_2" in first

@@ -81,7 +81,7 @@ def test_a_program_is_compiled_already() -> None:
 
 @pytest.mark.parametrize("text", ["x*inf", "nan", "NaN + x", "-Infinity"])
 def test_what_is_no_number_is_no_input(text: str) -> None:
-    with pytest.raises(SourceError, match="is no number"):
+    with pytest.raises(SourceError, match="is not a number"):
         integraph.compile(text)
     assert integraph.compile("x*inf", variables="x inf")([2.0, 3.0]) == pytest.approx([6.0]), "unless it is said"
 

@@ -145,21 +145,21 @@ def test_a_pickle_in_matlabs_clothes(tmp_path: Path) -> None:
 
 WRONG = {
     "no cells": ({"x": 1.0}, "expected the cells W and b, or one structure with both, got x"),
-    "a matrix": ({"W": WEIGHTS[0], "b": cell(BIASES), "act_fcns": "relu"}, "W is no cell of arrays"),
+    "a matrix": ({"W": WEIGHTS[0], "b": cell(BIASES), "act_fcns": "relu"}, "W is not a cell of arrays"),
     "no activations": (
         {"W": cell(WEIGHTS), "b": cell(BIASES)},
         r"act_fcns = \{'relu', 'relu', 'linear'\}; save\('net.mat', 'act_fcns', '-append'\)",
     ),
     "a name less": (matlab(("tanh", "tanh")), "3 matrices in W, 3 vectors in b and 2 activations"),
     "an unknown name": (matlab(("tanh", "satlin", "tanh")), "the activation of layer 2: unknown activation 'satlin'"),
-    "names that are numbers": (matlab() | {"act_fcns": np.eye(3)}, "act_fcns is no list of names"),
+    "names that are numbers": (matlab() | {"act_fcns": np.eye(3)}, "act_fcns is not a list of names"),
     "transposed": (
         matlab() | {"W": cell([A.T for A in WEIGHTS])},
         r"layer 1: weights of shape \(3, 5\).*transpose it if it is",
     ),
     "nan": (matlab() | {"W": cell([WEIGHTS[0] * np.nan, *WEIGHTS[1:]])}, r"W\{1\} .* not finite"),
     "a matrix of biases": (matlab() | {"b": cell(WEIGHTS)}, r"b\{1\} has shape \(5, 3\)"),
-    "text for weights": (matlab() | {"W": cell(["a", "b", "c"])}, "W is no cell of arrays"),
+    "text for weights": (matlab() | {"W": cell(["a", "b", "c"])}, "W is not a cell of arrays"),
 }
 
 
@@ -185,7 +185,7 @@ def packed(claimed: int, stored: int) -> bytes:
     ("claimed", "stored", "message"),
     [
         (1 << 30, 1 << 25, "unpacks to more than 268435456 bytes"),
-        (1 << 10, 1 << 25, "W is no cell of arrays"),
+        (1 << 10, 1 << 25, "W is not a cell of arrays"),
         (1 << 20, 1 << 10, "cut off or damaged"),
     ],
 )

@@ -66,7 +66,7 @@ def test_nnet_without_normalisation_is_the_bare_net(tmp_path: Path) -> None:
     np.testing.assert_array_equal(net.layers[0].A, WEIGHTS[0])
     np.testing.assert_allclose(net(POINTS), by_hand(POINTS, RELUS), rtol=1e-13)
     assert net.box is None
-    assert any("no box" in note for note in net.notes)
+    assert any("not a box" in note for note in net.notes)
 
 
 @pytest.mark.parametrize("zero", ["0", "0,"])
@@ -207,7 +207,7 @@ def test_verisig_as_pyyaml_writes_it(tmp_path: Path, flow: bool | None) -> None:
     text = yaml.safe_dump(verisig() | {"name": "x"}, default_flow_style=flow)
     net = network(written(tmp_path, "net.yml", text))
     np.testing.assert_allclose(net(POINTS), by_hand(POINTS, (sigmoid, np.tanh, identity)), rtol=1e-13)
-    assert net.notes == ("not read, as it is no part of the net: name",)
+    assert net.notes == ("not read, because it is not part of the net: name",)
 
 
 BLOCKS = verisig_blocks(verisig())
