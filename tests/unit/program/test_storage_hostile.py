@@ -145,7 +145,7 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "probe segment huge": (put("probes", 0, 1, 10**400), "is read after segment 1000"),
     "probe view": (put("probes", 0, 2, 0, 8), r"probe 0: \[8, \[3\], \[1\]\] leaves the registers 0 … 9"),
     "probe of nothing": (put("probes", 0, 2, [0, [0], [0]]), "reads 0 registers: needs 1 to 10"),
-    "probe of too much": (put("probes", 0, 2, [0, [10**9], [0]]), "reads 1000000000 registers: needs 1 to 10"),
+    "probe of too much": (put("probes", 0, 2, [0, [10**9], [0]]), "reads 1,000,000,000 registers: needs 1 to 10"),
     "probe huge": (put("probes", 0, 2, [0, [HUGE], [0]]), "is above the limit of terms"),
     "probe floats": (put("probes", 1, 2, "t0"), "tensor 't0' is missing or not int64"),
     "probe scale": (put("probes", 0, 3, 2.0), "probe 0, scale is 2.0: needs str"),

@@ -1,4 +1,4 @@
-"""Models of equinox and flax as their users write them, against themselves in float64."""
+"""Models of equinox as their users write them, against themselves in float64."""
 
 from __future__ import annotations
 
@@ -63,29 +63,3 @@ def test_a_convolutional_net_of_equinox_is_traced_in_float32() -> None:
     x = np.random.default_rng(0).uniform(size=64)
     wanted = np.asarray(model(jnp.asarray(x.reshape(1, 8, 8), jnp.float32)))
     np.testing.assert_allclose(integraph.compile(graph)(x), wanted, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_flax() -> None:
-    nnx = framework("flax.nnx")
-
-    class Net(nnx.Module):  # type: ignore[misc, name-defined]
-        def __init__(self, rngs: Any) -> None:
-            self.first, self.norm = nnx.Linear(2, 5, rngs=rngs), nnx.LayerNorm(5, rngs=rngs)
-            self.drop, self.last = nnx.Dropout(0.5, rngs=rngs), nnx.Linear(5, 1, rngs=rngs)
-
-        def __call__(self, x: Any) -> Any:
-            return self.last(self.drop(self.norm(nn.gelu(self.first(x)))))
-
-    model = Net(nnx.Rngs(0))
-    model.eval()
-    agrees(model, POINTS, (2,), inputs=2)
-
-
-@pytest.mark.slow
-def test_flax_linen() -> None:
-    linen = framework("flax.linen")
-    model = linen.Sequential([linen.Dense(5), jnp.tanh, linen.Dense(1)])
-    variables = model.init(jax.random.key(0), jnp.ones(2))
-    agrees(model.bind(variables), POINTS, (2,), inputs=2)
-    agrees(lambda x: model.apply(variables, x), POINTS, (2,), inputs=2)

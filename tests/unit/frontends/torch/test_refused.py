@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], tuple[str, ...]]] = {
     "integer division": (lambda m, x: m.l(x // 2), ("rounds to integers",)),
     "rounded division": (lambda m, x: torch.div(m.l(x), 2, rounding_mode="floor"), ("rounds to integers",)),
     "integers": (lambda m, x: m.l(x.to(torch.int32).double()), ("int32", "real numbers")),
-    "two outputs": (lambda m, x: (m.l(x), x), ("returns 2 values",)),
+    "two outputs": (lambda m, x: (m.l(x), x), ("has 2 outputs: a network has one",)),
     "no output": (lambda m, x: None, ("returns",)),
     "constant output": (lambda m, x: m.l.bias * 2, ("does not depend on its input",)),
     "if": (
