@@ -12,7 +12,8 @@ for), `primitives` (one rule each), `structure` (moving entries, products), `pla
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +43,7 @@ def read(function: Callable[..., Any], inputs: Inputs) -> Graph:
     shapes = _shapes(inputs)
     name = str(getattr(function, "__name__", type(function).__name__))
     build = ExactComposer(f"{name}()")
-    with jax.enable_x64(True):
+    with _float64(jax):
         args = [build.input(called, shape) for called, shape in zip(_names(function, len(shapes)), shapes, strict=True)]
         traced, note = _trace(jax, function, name, shapes)
         outputs = JaxprTraversal(build).run(traced.jaxpr, traced.consts, args, [True] * len(traced.jaxpr.outvars))
@@ -54,6 +55,20 @@ def read(function: Callable[..., Any], inputs: Inputs) -> Graph:
         if node.op == "constant" and node.value is not None and np.isneginf(node.value).any():
             raise SourceError(f"{name}: −inf in {node.text or 'a constant'} may go to a softmax only")
     return replace(graph, notes=(*graph.notes, note)) if note else graph
+
+
+@contextmanager
+def _float64(jax: Any) -> Iterator[None]:
+    """float64 while a function is traced. What jax caches meanwhile it would use afterwards in float32, too, with numpy
+    arrays of the wrong size (jax 0.10 does), so that its caches are cleared."""
+    if jax.config.jax_enable_x64:
+        yield
+        return
+    try:
+        with jax.enable_x64(True):
+            yield
+    finally:
+        jax.clear_caches()
 
 
 def read_first(function: Callable[..., Any], choices: Sequence[Sequence[Shape]]) -> Graph:

@@ -130,3 +130,16 @@ def test_models_without_parameters() -> None:
     bound = linen()
     bound.scope = object()
     check_parameters(bound)
+
+
+def test_a_function_can_be_called_after_it_was_compiled(jnp: Any) -> None:
+    """In float32: what jax cached while it was traced in float64 is not used."""
+    A = np.random.default_rng(3).normal(size=(5, 2))
+
+    def f(x: Any, y: Any) -> Any:
+        return jnp.tanh(A @ jnp.stack([x, y])).sum()
+
+    with framework("jax").enable_x64(False):
+        program = integraph.compile(f)
+        assert abs(program([0.3, 0.4])[0] - float(f(0.3, 0.4))) < 1e-5
+        assert f(0.3, 0.4).dtype == np.float32
