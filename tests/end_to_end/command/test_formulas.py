@@ -40,6 +40,7 @@ def test_a_report_names_the_inputs(saved: Path) -> None:
     assert "x in [0, 1]^2" not in words
 
 
+@pytest.mark.slow
 def test_plan_and_bench_take_parameters() -> None:
     assert "0.25*x" in call("plan", "k*x", "--set", "k=0.25", "--eps", "0.1").out
     assert call("bench", "k*x", "--set", "k=0.25", "--seconds", "0").code == 0

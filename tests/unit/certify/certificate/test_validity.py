@@ -34,7 +34,6 @@ from integraph.certify.certificate.tree import Leaf, Split
 from integraph.certify.problem import Box
 from integraph.errors import FileError
 from law import examples
-from slow import mostly_slow
 
 
 @pytest.mark.slow
@@ -93,7 +92,8 @@ def _divided(box: Box, depth: int, scale: float, random: Random) -> tuple[Split 
     return (Leaf(random.choice(BITS), (random.choice(bounds),)),)
 
 
-@mostly_slow("case", CASES, quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_claims_that_only_computing_can_tell_from_true_ones(case: Callable[[], Case], tmp_path: Path) -> None:
     """Other boxes, other divisions, other bounds, other points, other bits; all of it well formed."""
     found = case()

@@ -22,6 +22,7 @@ def agrees(model: Any, x: np.ndarray, shape: tuple[int, ...], **options: Any) ->
     return program
 
 
+@pytest.mark.slow
 def test_equinox() -> None:
     """How many inputs there are, the model says."""
     eqx = framework("equinox")
