@@ -35,7 +35,8 @@ def with_old_origin(program: Program) -> Program:
         options["smoothed"] = True
     method = facts.get("method", EXACT)
     if inputs := INPUTS.search(source):
-        source, variables = source[: inputs.start()], tuple(inputs["variables"].replace(",", " ").split())
+        named = tuple(inputs["variables"].replace(",", " ").split())
+        source, variables = source[: inputs.start()], named if len(named) == program.inputs else ()
     box = None if program.box is None else Domain(program.box.low, program.box.high)
     kind = UNKNOWN if method in (EXACT, *THEOREM1) else NETWORK
     return program.annotate(origin=Origin(source, kind, method, None, options, variables, box, VERSION))

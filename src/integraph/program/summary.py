@@ -158,8 +158,7 @@ def _exactly(x: float) -> str:
 
 def input_names(program: Program) -> tuple[str, ...]:
     """The names that the inputs have in the formula that a program was compiled from; none if it was something else."""
-    named = () if program.origin is None else program.origin.variables
-    return named if len(named) == program.inputs else ()
+    return () if program.origin is None else program.origin.variables
 
 
 def inputs_in(low: Floats, high: Floats, names: Sequence[str] = ()) -> str:

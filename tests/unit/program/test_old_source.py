@@ -77,6 +77,12 @@ def test_a_text_that_tells_nothing() -> None:
     assert with_old_origin(replace(program("formula"), source="gadgets", origin=None)).origin is None
 
 
+def test_a_text_that_names_other_inputs() -> None:
+    old = with_old_origin(replace(program("formula"), source="x in (x, y, z), exact", origin=None)).origin
+    assert old is not None
+    assert (old.source, old.variables) == ("x", ())
+
+
 @pytest.mark.parametrize("name", PROVED)
 def test_certificates_check(name: str) -> None:
     claimed = RECORD[name]["proof"]
