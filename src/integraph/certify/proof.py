@@ -214,10 +214,11 @@ def _tightened(
 def _reason(result: SearchResult, certificate: Certificate, blurred: LargestSample | None) -> str:
     """Why the search ended early, if it did."""
     parts = []
-    if blurred is not None:
+    high = math.inf if blurred is None else min(blurred.high, certificate.upper)
+    if blurred is not None and blurred.low < high:
         parts.append(
             f"rounded controls blur the difference, which at its largest is only known to be between {blurred.low:.3g} "
-            f"and {blurred.high:.3g}"
+            f"and {high:.3g}"
         )
     if result.stopped.early:
         parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + result.stopped.message)
