@@ -107,7 +107,7 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
         where = inputs_in(budget.low, budget.high, input_names(program))
         rows.append(("promised error", f"≤ {above(budget.total)} for {where}"))
-    rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
+    rows.append(("proven error", "none is stored" if program.proven is None else f"≤ {above(program.proven)}"))
     rows.append(("difference found", "not measured" if program.seen is None else f"{program.seen:.3g}"))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 

@@ -44,6 +44,8 @@ Z = View(2, (2,), (1,))
         (lambda: Probe("p", 0.0, Z), "probe 'p': the segment is a number, counted from 0, got 0.0"),
         (lambda: Probe("p", True, Z), "got True"),
         (lambda: Probe("p", 0, [2, 3]), "view or Index"),
+        (lambda: Probe("p", 0, Z, layer=0), "probe 'p': the layer is a number, counted from 1, or None, got 0"),
+        (lambda: Probe("p", 0, Z, layer=1.0), "counted from 1, or None, got 1.0"),
         (lambda: Probe("p", 0, Z, np.nan), "probe 'p': the scale must be finite, got nan"),
         (lambda: Probe("p", 0, Z, "2"), "the scale of probe 'p' must be numbers"),
         (lambda: Probe("p", 0, Z, 1.0, -np.inf), "the shift must be finite, got -inf"),
