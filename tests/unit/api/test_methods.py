@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,12 @@ def test_what_is_equal_is_not_blurred() -> None:
     """No value at a point decides that two things are equal; the proof does, and does not contradict itself."""
     proof = integraph.certify(integraph.compile("sin(3*x)*exp(-y)"), "sin(3*x)*exp(-y)", gap=0.0)
     assert (proof.status, proof.upper, proof.reason) == ("proved", 0.0, "")
+
+
+def test_a_proof_names_the_inputs_of_a_formula() -> None:
+    program = integraph.compile("T*U^2", 0.5, method="lean", order=1)
+    said = repr(integraph.certify(program, "T*U^2", workers=1))
+    assert "T, U in [0, 1]^2\n" in said
+    assert re.search(r"difference found  \S+ at T = \S+, U = \S+\n", said)
+    net = random_network((2, 3, 1), "tanh")
+    assert re.search(r" at x = \(\S+, \S+\)\n", repr(integraph.certify(integraph.compile(net), net, workers=1)))
