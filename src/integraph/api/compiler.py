@@ -89,7 +89,8 @@ def compile(
         "max_calls": max_calls,
     }  # fmt: skip
     tracing = method is None and all(value is None for value in smooth.values())
-    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), parameters, tracing))
+    needs = NEEDS.get(method) if isinstance(method, str) else None
+    target = read(source, ReadOptions(variables, inputs, derivatives, box, needs, parameters, tracing))
     box = domain(target, box)
     chosen = _method(target, smooth) if method is None else method
     if chosen == EXACT:

@@ -66,6 +66,7 @@ def test_networks_are_narrow() -> None:
         (FORMULA, {"method": "exact", "order": 3}, r"order = 3: this is for Theorems 1 and 2"),
         (FORMULA, {"free": ""}, r"free = '': needs 'keep', 'clean', 'decay' or 'auto'"),
         (FORMULA, {"method": ""}, r"method = '': a function is compiled by"),
+        (FORMULA, {"method": ["lean"]}, r"method = \['lean'\]: a function is compiled by"),
         (FORMULA, {"free": "burn"}, r"free = 'burn': needs 'keep', 'clean', 'decay' or 'auto'"),
         (FORMULA, {"eps": 0.0}, r"eps = 0\.0: the tolerance must be finite and > 0"),
         (FORMULA, {"eps": float("nan")}, r"eps = nan"),
