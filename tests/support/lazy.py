@@ -12,6 +12,7 @@ REASONS = {  # why a test is skipped
     "distributed": "needs dask.distributed: pip install 'integraph[cluster]'",
     "equinox": "needs equinox: pip install 'integraph[oracles]'",
     "flax": "needs flax: pip install flax",
+    "heyoka": "needs heyoka: pip install 'integraph[exports]'",
     "h5py": "needs h5py: pip install 'integraph[keras]'",
     "jax": "needs JAX: pip install 'integraph[jax]'",
     "keras": "needs Keras: pip install 'integraph[oracles]'",
