@@ -40,6 +40,14 @@ class Equations:
         return tuple(f"{stem}{number + 1}" for number in range(len(self.outputs)))
 
 
+def start_box(program: Program) -> tuple[list[float], list[float]]:
+    """Low and high of the inputs: of the box that the program was made for, else of [0, 1]."""
+    box = program.box
+    if box is None:
+        return [0.0] * program.inputs, [1.0] * program.inputs
+    return box.low.tolist(), box.high.tolist()
+
+
 def equations(program: Program, avoid: Collection[str] = ()) -> Equations:
     """The equations of a program; a register that is called like one of the words to avoid, in any case of its
     letters, gets another name."""
