@@ -47,6 +47,7 @@ FORMATS = (
     Format("flowstar", (".model",), "Flow*: a hybrid system with a clock", "flowstar"),
     Format("capd", (".capd.cpp", ".cpp"), "CAPD (C++): validated integration", "capd"),
     Format("dreal", (".smt2",), "dReal: flows for questions about outputs", "dreal"),
+    Format("verilog", (".v",), "Verilog: fixed point, one multiplier", "verilog", 2_000, False, judge="iverilog"),
     Format("latex", (".tex",), "LaTeX: equations and a legend", "latex", judge="pdflatex"),
     Format("dot", (".dot", ".gv"), "Graphviz: which register moves which", "graphviz", 2_000, judge="dot"),
     Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
