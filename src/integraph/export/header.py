@@ -53,7 +53,7 @@ def header(program: Program, name: str, exact: bool) -> list[str]:
         "A bound speaks of the exact flow of these controls, not of the tool that integrates them.",
         "Every number below is that of the program, to the last bit."
         if exact
-        else "Not bit-exact: this format cannot hold every number of the program to the last bit.",
+        else "Not bit-exact: this format rounds numbers of the program.",
         f"digest of the program: sha256 {program.digest}",
         f"written by integraph {VERSION}",
     ]
