@@ -58,6 +58,7 @@ FORMATS = (
     Format("sbml", (".sbml", ".xml"), "SBML L3V2: rate rules and events", "sbml", judge=BIOLOGY),
     Format("modelica", (".mo",), "Modelica: one model", "modelica", judge="rumoca, pymoca"),
     Format("spice", (".cir", ".sp"), "SPICE: capacitors and B sources", "spice", exact=False, judge="ngspice"),
+    Format("lucidac", (".lucidac.py",), "LUCIDAC: analog circuits for lucipy", "lucidac", 2_000, False, judge="lucipy"),
     Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
     Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from integraph.export.equations import start_box
 from integraph.numbers.arrays import Floats
 from integraph.program import dynamics
 
@@ -16,30 +17,31 @@ if TYPE_CHECKING:
 CORNERS = 6  # inputs of which all corners of the box are taken
 INNER = 24  # points inside the box
 TIMES = 17  # in each segment
-
-
-def box(program: Program) -> tuple[Floats, Floats]:
-    """`low` and `high` of the inputs: those the program was made for, else -1 and 1."""
-    own = program.box
-    return (-np.ones(program.inputs), np.ones(program.inputs)) if own is None else (own.low, own.high)
+NUMBERS = 10_000_000  # of trajectories at once
 
 
 def centre(program: Program) -> Floats:
-    low, high = box(program)
-    return low + (high - low) / 2
+    """The middle of the box that the program was made for, else of [0, 1]."""
+    middle: Floats = np.array(start_box(program)).mean(0)
+    return middle
 
 
 def ranges(program: Program) -> tuple[Floats, Floats]:
     """Low and high of each register in each segment (D, W), over corners and random points of the box.
 
     Raises if one of these inputs does not reach the end."""
-    low, high = box(program)
+    low, high = start_box(program)
     inner = np.random.default_rng(1).uniform(low, high, (INNER, program.inputs))
-    points = np.concatenate([low[None], high[None], centre(program)[None], inner])
+    points = np.concatenate([[low, high], centre(program)[None], inner])
     if program.inputs <= CORNERS:
         points = np.concatenate([np.array(list(product(*zip(low, high, strict=True)))), points])
-    flow = program.flow(points, times=tuple(dynamics.grid(program, TIMES).tolist())).check()
-    assert flow.path is not None
+    times = tuple(dynamics.grid(program, TIMES).tolist())
+    lowest, highest = np.full((2, len(times), program.width), np.inf) * [[[1.0]], [[-1.0]]]
+    batch = max(1, NUMBERS // (len(times) * program.width))
+    for first in range(0, len(points), batch):
+        path = program.flow(points[first : first + batch], times=times).check().path
+        assert path is not None
+        lowest, highest = np.minimum(lowest, path.min(0)), np.maximum(highest, path.max(0))
     starts = np.arange(max(program.depth, 1)) * (TIMES - 1)  # a switch belongs to both of its segments
-    rows = np.minimum(starts[:, None] + np.arange(TIMES), flow.path.shape[1] - 1)
-    return flow.path.min(0)[rows].min(1), flow.path.max(0)[rows].max(1)
+    rows = np.minimum(starts[:, None] + np.arange(TIMES), len(times) - 1)
+    return lowest[rows].min(1), highest[rows].max(1)
