@@ -41,7 +41,7 @@ def excess(circuits: Sequence[AnalogCircuit]) -> str:
     for kind, (what, most) in enumerate(MACHINE.items()):
         need, segment = max(((circuit.counts[kind], -n) for n, circuit in enumerate(circuits, 1)), default=(0, 0))
         if need > most:
-            parts.append(f"segment {-segment} needs {need} {what} of {most}, {need - most} too many")
+            parts.append(f"segment {-segment} of {len(circuits)} needs {need} {what} of {most}, {need - most} too many")
     return "; ".join(parts)
 
 

@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_refused_with_the_counts(name: str, tmp_path: Path)
     program = export_programs.PROGRAMS[name]()
     with pytest.raises(UsageError, match="does not fit on a LUCIDAC") as caught:
         program.export(tmp_path / "wave.lucidac.py")
-    says = re.findall(r"segment (\d) needs (\d+) (\w+) of (\d+), (\d+) too many", str(caught.value))
+    says = re.findall(r"segment (\d) of \d needs (\d+) (\w+) of (\d+), (\d+) too many", str(caught.value))
     assert [(what, most) for _, _, what, most, _ in says] == [
         ("integrators", "8"),
         ("multipliers", "4"),
