@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import runpy
 from itertools import product as pairs
@@ -37,6 +38,7 @@ def test_lucipy_gives_the_same_outputs(formula: str, tmp_path: Path) -> None:
         machine = module["circuit"](one, dict.fromkeys(module["REGISTERS"], 0.0))
         assert machine.sanity_check(also_print=False) == []
         assert all(abs(coefficient) <= 10 for _, _, coefficient, _ in one["routes"])
+        assert all(math.frexp(number)[0] == 0.5 for number in (one["time"], *one["units"]))  # powers of 2
 
 
 @needs("lucipy")
