@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,19 @@ from slow import mostly_slow
 KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
 WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
-OPTIONAL = {"jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"}  # what a block of py may import
+OPTIONAL = {  # what a block of py may import
+    *("jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"),
+    *("basico", "lucipy", "roadrunner", "rumoca"),
+}
+TOOLS = {"ngspice"}  # what a line of sh may begin with, and a test machine may lack
 
 
 @mostly_slow("page", sorted(WITH_CODE, key=lambda page: page.name != "index.md"), quick=1, ids=label)
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     text = page.read_text()
+    for tool in TOOLS & {line.partition(" ")[0] for block in blocks(text) for line in block.code.splitlines()}:
+        if shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}")
     result = run(text, tmp_path)
     assert result.returncode == 0, result.stderr
     assert unprinted(text, result.stdout) == []
