@@ -41,6 +41,15 @@ class Format:
 FORMATS = (
     Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
     Format("c", (".c", ".h"), "C99: a function without a library, terms in tables", "c99", TABLES, judge="gcc"),
+    Format(
+        "fmu",
+        (".fmu",),
+        "FMU 2.0 with its source: co-simulation and model exchange",
+        "fmu",
+        TABLES,
+        binary=True,
+        judge="FMPy",
+    ),
     Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
     Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
 )
