@@ -12,6 +12,7 @@ from typing import Any
 from integraph.errors import UsageError
 
 TEXT = 20_000  # terms of a file in which each is written out
+PAGE = 200_000  # terms that a browser integrates while a slider moves
 TABLES = 5_000_000  # terms of a file of arrays
 Writer = Callable[..., str | bytes]
 
@@ -50,6 +51,7 @@ FORMATS = (
         binary=True,
         judge="FMPy",
     ),
+    Format("page", (".html",), "one HTML file that integrates the ODE in a browser", "page", PAGE, judge="Chromium"),
     Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
     Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
 )

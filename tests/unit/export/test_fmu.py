@@ -85,7 +85,8 @@ def test_fmpy_compiles_it(tmp_path: Path) -> None:
 
     program = export_programs.formula()
     fmu = unpacked(program, tmp_path)
-    build_platform_binary(fmu, all_warnings=True)
+    (tmp_path / "build").mkdir()
+    build_platform_binary(fmu, tmp_path / "build", all_warnings=True)
     x = export_programs.inputs(program, 2)
     assert np.abs(simulated(program, str(fmu), x, "CoSimulation") - program(x)).max() <= 1e-13
 
@@ -106,8 +107,8 @@ def test_an_escape_is_an_error(tmp_path: Path) -> None:
     """ln(1 + p) for p < -1: no number comes out, of neither mode. An instance can be kept, restored and reset."""
     program = ln_program()
     fmu = compiled(program, tmp_path)
-    for kind in ("CoSimulation", "ModelExchange"):
-        with pytest.raises(Exception, match=r"fmi2DoStep|fmi2Error|CVode|sundials|failed|error|Error"):
+    for kind, message in (("CoSimulation", "fmi2DoStep failed"), ("ModelExchange", "CVode error")):
+        with pytest.raises(Exception, match=message):
             simulated(program, fmu, np.array([[-3.0]]), kind, logger=lambda *_: None)
     one = instance(fmu)
     p, out = 2 * program.width, 2 * program.width + 1
