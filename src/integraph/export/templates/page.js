@@ -33,7 +33,7 @@
   const all = place("all");
   const change = (n, value, from) => {
     x[n] = value;
-    for (const field of fields[n] || []) if (field !== from) field.value = value;
+    for (const field of fields[n] || []) if (field !== from) field.value = Number.isFinite(value) ? value : "";
     if (from !== all) all.value = x.join(", ");
     ask();
   };
