@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-import numpy as np
-
 from integraph.export.c99 import comment, core, function_name, template
-from integraph.export.equations import Equations, equations
-from integraph.export.header import header, plain
+from integraph.export.equations import output_names, start_box
+from integraph.export.header import header, meanings
 from integraph.version import VERSION
 
 if TYPE_CHECKING:
@@ -42,8 +40,8 @@ DESCRIPTION = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def write(program: Program, name: str) -> bytes:
-    function, eq = function_name(name), equations(program)
-    starts = _starts(program)
+    function = function_name(name)
+    starts = [(low + high) / 2 for low, high in zip(*start_box(program), strict=True)]
     guid = f"{{{program.digest[:32]}}}"
     tables = f'static const char MODEL_GUID[] = "{guid}";\n' + (
         f"static const double MODEL_default[MODEL_INPUTS] = {{{', '.join(map(float.hex, starts))}}};\n"
@@ -61,8 +59,8 @@ def write(program: Program, name: str) -> bytes:
         version=VERSION,
         kinds="\n".join(kinds),
         horizon=program.horizon,
-        variables="\n".join(_variables(program, eq, starts)),
-        structure="\n".join(_structure(eq)),
+        variables="\n".join(_variables(program, starts)),
+        structure="\n".join(_structure(program)),
     )
     return _archive(
         {
@@ -72,25 +70,19 @@ def write(program: Program, name: str) -> bytes:
     )
 
 
-def _starts(program: Program) -> list[float]:
-    """The middle of the box, where the inputs start unless they are set."""
-    box = program.box
-    return [0.0] * program.inputs if box is None else np.asarray((box.low + box.high) / 2, np.float64).tolist()
-
-
-def _variables(program: Program, eq: Equations, starts: list[float]) -> Iterator[str]:
+def _variables(program: Program, starts: list[float]) -> Iterator[str]:
     """Registers, their derivatives, inputs and outputs, in the order of their value references."""
-    width = len(eq.names)
-    meanings = _meanings(program)
-    for n, name in enumerate(eq.names):
-        yield _variable(n, f"state.{name}", "local", 'initial="calculated"', meanings[n])
-    for n, name in enumerate(eq.names):
+    width, says = program.width, meanings(program)
+    names = [program.registers.name(register) for register in range(width)]
+    for n, name in enumerate(names):
+        yield _variable(n, f"state.{name}", "local", 'initial="calculated"', says[n])
+    for n, name in enumerate(names):
         yield _variable(width + n, f"der(state.{name})", "local", 'initial="calculated"', real=f' derivative="{n + 1}"')
-    for n, (name, start) in enumerate(zip(eq.input_names, starts, strict=True)):
-        exact = f' start="{start!r}"'
-        yield _variable(2 * width + n, name, "parameter", 'variability="fixed" initial="exact"', meanings[n], exact)
-    for n, name in enumerate(eq.output_names):
-        yield _variable(2 * width + eq.inputs + n, name, "output", 'initial="calculated"', "read out of the registers")
+    for n, start in enumerate(starts):
+        fixed, real = 'variability="fixed" initial="exact"', f' start="{start!r}"'
+        yield _variable(2 * width + n, names[n], "parameter", fixed, says[n], real)
+    for n, name in enumerate(output_names(names, program.outputs)):
+        yield _variable(2 * width + len(starts) + n, name, "output", 'initial="calculated"')
 
 
 def _variable(reference: int, name: str, causality: str, more: str, meaning: str = "", real: str = "") -> str:
@@ -99,15 +91,11 @@ def _variable(reference: int, name: str, causality: str, more: str, meaning: str
     return f"    <ScalarVariable {head}><Real{real}/></ScalarVariable>"
 
 
-def _meanings(program: Program) -> list[str]:
-    return [plain(group.label) for group in program.registers for _ in range(group.view.size)]
-
-
-def _structure(eq: Equations) -> Iterator[str]:
+def _structure(program: Program) -> Iterator[str]:
     """Outputs, derivatives and what is computed at the start, each by its place among the variables, from 1."""
-    width = len(eq.names)
-    first = 2 * width + eq.inputs + 1
-    outputs, states = range(first, first + len(eq.outputs)), range(1, 2 * width + 1)
+    width = program.width
+    first = 2 * width + program.inputs + 1
+    outputs, states = range(first, first + program.outputs), range(1, 2 * width + 1)
     yield from _unknowns("Outputs", outputs)
     yield from _unknowns("Derivatives", states[width:])
     yield from _unknowns("InitialUnknowns", [*states, *outputs])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from integraph.export.equations import equations
-from integraph.export.header import header, plain
+from integraph.export.equations import output_names, start_box
+from integraph.export.header import header, meanings, plain
 from integraph.report.markup import Html, escaped, joined, tag
 from integraph.report.page import colour_variables, content_policy, data
 
@@ -61,21 +61,22 @@ def _own(file: str) -> str:
 
 def _model(program: Program, name: str) -> dict[str, Any]:
     """All that the scripts need; numbers are decimals that JavaScript reads back exactly."""
-    eq, controls, readout, box = equations(program), program.controls(), program.readout.tocoo(), program.box
-    low, high = (-np.ones(program.inputs), np.ones(program.inputs)) if box is None else (box.low, box.high)
+    controls, readout = program.controls(), program.readout.tocoo()
+    names = [program.registers.name(register) for register in range(program.width)]
+    low, high = map(np.array, start_box(program))
     starts = np.searchsorted(controls.segment, np.arange(program.depth + 1)).tolist()
     columns = {letter: getattr(controls, letter).tolist() for letter in ("i", "j", "k", "value")}
     segments = [
-        {"label": plain(eq.labels[n]), "duration": eq.durations[n]}
+        {"label": plain(segment.label), "duration": segment.duration}
         | {letter: column[starts[n] : starts[n + 1]] for letter, column in columns.items()}
-        for n in range(program.depth)
+        for n, segment in enumerate(program.segments)
     ]
     return {
         "about": header(program, name, exact=True),
         "source": plain(program.source),
-        "registers": eq.names,
-        "meanings": [plain(group.label) for group in program.registers for _ in range(group.view.size)],
-        "outputs": eq.output_names,
+        "registers": names,
+        "meanings": meanings(program),
+        "outputs": output_names(names, program.outputs),
         "low": low.tolist(),
         "high": high.tolist(),
         "start": np.clip(np.round(0.7 * low + 0.3 * high, 2), low, high).tolist(),

@@ -108,6 +108,7 @@ def test_the_tables_are_the_terms(name: str, tmp_path: Path) -> None:
     assert np.array_equal(matrix, program.readout.toarray())
 
 
+@pytest.mark.slow
 def test_an_escape_is_a_status(tmp_path: Path) -> None:
     """p' = -p^2 over time 1, for ln(1 + p)."""
     x = np.array([-4.0, -2.5, -1.0 - 1e-9, -1.0, -1.0 + 1e-6, 0.0, 3.0, -1e20, np.nan, np.inf])[:, None]

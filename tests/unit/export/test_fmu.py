@@ -103,6 +103,7 @@ def instance(fmu: str) -> Any:
     return one
 
 
+@pytest.mark.slow
 def test_an_escape_is_an_error(tmp_path: Path) -> None:
     """ln(1 + p) for p < -1: no number comes out, of neither mode. An instance can be kept, restored and reset."""
     program = ln_program()

@@ -69,6 +69,7 @@ def shows(seen: Visit, outputs: np.ndarray) -> None:
     seen.until(script)
 
 
+@pytest.mark.slow
 def test_a_person_moves_a_slider(browser: Any, tmp_path: Path) -> None:
     program = export_programs.formula()
     with visit(browser, program.export(tmp_path / "wave.html"), width=400, scheme="dark") as seen:
@@ -95,6 +96,7 @@ def test_a_person_moves_a_slider(browser: Any, tmp_path: Path) -> None:
         assert seen.quiet, (seen.said, seen.asked)
 
 
+@pytest.mark.slow
 def test_an_escape_has_no_value(browser: Any, tmp_path: Path) -> None:
     program = ln_program()
     x = np.array([[-4.0], [-1.0 - 1e-9], [-1.0], [-1e20]])
