@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from integraph.export.c_names import function_name
 from integraph.export.header import header
 from integraph.program.terms import ONE
 
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
 
 ORDER = 20
 ROW = 10  # numbers of a line
-TAKEN = frozenset(  # names that a compiler or the C library has, besides those that no model may have
-    """
-    abort alloca asctime asm atexit atof atoi atol bcmp bcopy bsearch bzero cabs cacos calloc carg cbrt ccos cexp
-    cimag clock clog conj copysign cpow cproj creal csin csqrt ctan ctime difftime div drem erfc errno exit exp10
-    exp2 fabs fclose fdim fflush ffs fgetc fgets finite fma fmax fmin fmod fopen fork fprintf fputc fputs fread free
-    frexp fscanf fwrite gamma getc getchar getenv gets gmtime hypot i386 ilogb index isalnum isalpha isascii isdigit
-    isfinite isinf isnan isnormal j0 j1 jn labs ldexp ldiv lgamma linux llabs lldiv llrint llround localtime logb
-    longjmp lrint lround malloc memchr memcmp memcpy memmove memset mktime modf nearbyint nextafter noreturn
-    offsetof perror pow10 printf putc putchar puts qsort raise rand realloc remainder remove remquo rename rewind
-    rindex rint round scalb scalbln scalbn scanf setbuf setjmp signal signbit significand sincos snprintf sprintf
-    srand sscanf stderr stdin stdout stpcpy strcat strchr strcmp strcpy strdup strlen strstr strtod strtok strtol
-    system tgamma time toascii tolower toupper trunc ungetc unix va_arg va_end vprintf y0 y1 yn
-    """.split()  # noqa: SIM905  (as in `identifiers`)
-)
 
 
 def write(program: Program, name: str) -> str:
@@ -45,11 +32,6 @@ def write(program: Program, name: str) -> str:
         f"-DINTEGRAPH_MAIN makes the file a program that takes {program.inputs} numbers and prints {program.outputs}.",
     ]
     return comment(about) + core(program, function) + template("entry.c", function)
-
-
-def function_name(name: str) -> str:
-    """The name of the model, which is that of the function unless the C library has one of this name."""
-    return f"model_{name}" if name in TAKEN else name
 
 
 def comment(lines: Iterable[str]) -> str:
