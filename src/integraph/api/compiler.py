@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from integraph.api.graphs import as_graph
 from integraph.api.planning import as_function, call_limit
+from integraph.constructions.data.construction import fitted
 from integraph.constructions.graph.construction import exact, tolerance
 from integraph.constructions.graph.piecewise import SHARE, settled
 from integraph.constructions.theorem1.construction import sobolev
@@ -111,7 +112,7 @@ def compile(
             gamma=0.5 if gamma is None else gamma, norm=norm,
         )  # fmt: skip
         with call_limit(f, max_calls):
-            program = sobolev(with_surrogate(asked))
+            program = sobolev(with_surrogate(asked)) if f.rows is None else fitted(asked, eps)
     if program.box is None:
         made = interval(box, program.inputs)
         program = program.annotate(domain=Domain(made.low, made.high))

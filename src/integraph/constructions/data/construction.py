@@ -1,0 +1,166 @@
+"""From rows to a program: fitted to some of them, measured on the others, which nothing else has used."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from integraph.constructions.data.coverage import WHOLE, coverage
+from integraph.constructions.data.least_squares import LeastSquares
+from integraph.constructions.data.selection import Trial, fitted_values, select, steepness
+from integraph.constructions.data.split import Split, split
+from integraph.constructions.theorem1 import lean, plans
+from integraph.constructions.theorem1.task import Task
+from integraph.errors import SourceError, UsageError
+from integraph.numbers.arrays import Floats
+from integraph.program import Domain, Origin, Program, build
+from integraph.program.origin import DATA, HELD_OUT, RMS, Option
+from integraph.program.summary import above
+from integraph.targets.rows import Rows
+from integraph.text import clean, counted
+
+FEWEST = 5  # places, so that some can be held out
+REPEATED = 5  # rows at places that have others, from which noise is known
+NAMED = 8  # outputs whose differences are told one by one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """What the rows that were held out say of a fit, for each output."""
+
+    rows: int
+    largest: Floats
+    rms: Floats
+    noise: Floats  # standard deviation, about
+    repeated: bool  # noise is that of rows at one place; else it is all that the fit does not explain
+
+
+def fitted(task: Task, eps: float | None) -> Program:
+    """The program; a UsageError if `eps` is given and a row that was held out differs by more."""
+    rows = task.function.rows
+    assert rows is not None
+    inside = ((rows.x >= task.cube.box.low) & (rows.x <= task.cube.box.high)).all(1)
+    outside = int(np.count_nonzero(~inside))
+    kept = Rows(rows.x[inside], rows.y[inside], rows.names)
+    _check(kept, outside, task)
+    t = np.clip(task.cube.forth(kept.x), 0.0, 1.0)
+    chosen = split(kept)
+    with threadpool_limits(1):  # the systems are small, and threads that wait for each other are slow
+        trial = select(t, kept.y, chosen, task.order, eps)
+        fit = LeastSquares(t[chosen.fitted], kept.y[chosen.fitted], trial.n, trial.ridge)
+        coefficients = fit.coefficients(trial.N)
+    choice = _choice(task, trial)
+    held = _held_out(kept, t, chosen, trial, coefficients)
+    largest = float(held.largest.max())
+    if eps is not None and not largest <= eps:
+        raise _refusal(held, eps)
+    f = task.function
+    shape = lean.Shape(f.inputs, f.outputs, trial.N, trial.n, choice.right, choice.batch, task.read_in)
+    registers, segments, out = lean.construct(shape, task.cube, choice.c, coefficients, f.variables)
+    covered = coverage(t)
+    options = _options(rows, outside, choice, held, len(kept.x), covered)
+    box = Domain(task.cube.box.low, task.cube.box.high)
+    origin = Origin(f.name, DATA, "lean", eps, options, f.variables, box)
+    program = build(registers, segments, out, source=_source(task, choice, held, covered, outside), origin=origin)
+    return program.with_errors(seen=largest)
+
+
+def _check(rows: Rows, outside: int, task: Task) -> None:
+    """Enough rows, at places that differ in every input."""
+    beyond = f"; {counted(outside, 'row')} lie outside the box" if outside else ""
+    places = int(rows.places[-1]) + 1 if len(rows.x) else 0
+    if places < FEWEST:
+        same = "" if places == len(rows.x) else f" at {places} different places"
+        raise SourceError(
+            f"{task.function.name}: {counted(len(rows.x), 'row')}{same}{beyond}: at least {FEWEST} different ones are "
+            "needed, because some are held out to measure the error"
+        )
+    still = np.flatnonzero(np.ptp(rows.x, axis=0) == 0)
+    if len(still):
+        name = task.function.variables[still[0]]
+        raise SourceError(
+            f"{task.function.name}: {name} is {rows.x[0, still[0]]:g} in every row{beyond}: nothing says what depends "
+            "on it, so leave this column out"
+        )
+
+
+def _choice(task: Task, trial: Trial) -> plans.Choice:
+    """The shape of the program: the fewest registers times segments, within the width."""
+    f = task.function
+    shapes = plans.lean(f.inputs, f.outputs, trial.n, trial.N, steepness(trial.N), math.nan, task.read_in, math.nan)
+    return plans.choose(f.name, task.eps, shapes, "terms" if task.width is None else "size", task.width).chosen
+
+
+def _held_out(rows: Rows, t: Floats, chosen: Split, trial: Trial, coefficients: Floats) -> HeldOut:
+    out = ~chosen.fitted
+    off = np.abs(fitted_values(coefficients, trial.n, trial.N, t[out]) - rows.y[out])
+    rms = np.sqrt((off**2).mean(0))
+    noise = _repeated(rows)
+    share = trial.coefficients / rows.y.shape[1] / np.count_nonzero(chosen.fitted)  # a fit follows noise by that much
+    unexplained = rms / math.sqrt(1.0 + share)
+    return HeldOut(len(off), off.max(0), rms, unexplained if noise is None else noise, repeated=noise is not None)
+
+
+def _repeated(rows: Rows) -> Floats | None:
+    """The standard deviation of rows at one place; None if there are too few."""
+    places = rows.places
+    counts = np.bincount(places)
+    more = len(places) - len(counts)
+    if more < REPEATED:
+        return None
+    means = np.stack([np.bincount(places, column) for column in rows.y.T], 1) / counts[:, None]
+    result: Floats = np.sqrt(((rows.y - means[places]) ** 2).sum(0) / more)
+    return result
+
+
+def _refusal(held: HeldOut, eps: float) -> UsageError:
+    worst = int(np.argmax(held.largest))
+    largest, rms, noise = (float(part[worst]) for part in (held.largest, held.rms, held.noise))
+    return UsageError(
+        f"the rows do not show that: on {counted(held.rows, 'held-out row')} the best fit differs by up to "
+        f"{largest:.3g} (RMS {rms:.3g}); {_noise(held, noise)}: ask for eps = {above(1.05 * largest)} or more, or "
+        "leave it out for the best fit",
+        argument="eps",
+        value=eps,
+    )
+
+
+def _noise(held: HeldOut, noise: float) -> str:
+    if held.repeated:
+        return f"rows at one place scatter by about {noise:.2g}"
+    return f"noise, or detail that the rows do not resolve, is about {noise:.2g}"
+
+
+def _options(
+    rows: Rows, outside: int, choice: plans.Choice, held: HeldOut, kept: int, covered: float
+) -> dict[str, Option]:
+    options: dict[str, Option] = {"order": choice.order, "N": choice.N}
+    options |= {"c": choice.c} if choice.N else {}
+    options |= {"fitted rows": kept - held.rows, HELD_OUT: held.rows}
+    options |= {RMS: _short(held.rms.max()), "noise": _short(held.noise.max())}
+    options |= {"rows with gaps": rows.gaps} if rows.gaps else {}
+    options |= {"rows outside the box": outside} if outside else {}
+    options |= {"covered": round(covered, 3)} if covered < WHOLE else {}
+    if len(rows.names) > 1:
+        for name, largest, rms in list(zip(rows.names, held.largest, held.rms, strict=True))[:NAMED]:
+            options[f"largest difference of {clean(name, 100)}"] = f"{largest:.3g} (RMS {rms:.3g})"
+    return options
+
+
+def _source(task: Task, choice: plans.Choice, held: HeldOut, covered: float, outside: int) -> str:
+    """In words, with everything that a reader must know of it."""
+    rows = task.function.rows
+    assert rows is not None
+    worst = int(np.argmax(held.noise))
+    cells = f"N = {choice.N}, c = {choice.c:g}" if choice.N else "N = 0"
+    parts = [f"{task.function.name}, Theorem 1, lean, order {choice.order}, {cells}", *rows.notes]
+    parts += [f"{counted(outside, 'row')} outside the box left out"] if outside else []
+    parts += [f"the rows cover {100 * covered:.3g} % of the box, elsewhere it extrapolates"] if covered < WHOLE else []
+    return "; ".join([*parts, _noise(held, float(held.noise[worst]))])
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.3g}")
