@@ -107,12 +107,16 @@ def compile(
         if gamma is not None and chosen == "lean":
             raise UsageError("γ is for method='paper' and 'remark': leave it out", argument="gamma", value=gamma)
         f, cube = as_function(target, box)
-        asked = task(
-            f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
-            gamma=0.5 if gamma is None else gamma, norm=norm,
-        )  # fmt: skip
         with call_limit(f, max_calls):
-            program = sobolev(with_surrogate(asked)) if f.rows is None else fitted(asked, eps)
+            if f.rows is not None:
+                _refuse({"norm": norm}, "functions with derivatives", "the source is data")
+                program = fitted(f, cube, eps, method=chosen, order=order, width=width)
+            else:
+                asked = task(
+                    f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
+                    gamma=0.5 if gamma is None else gamma, norm=norm,
+                )  # fmt: skip
+                program = sobolev(with_surrogate(asked))
     if program.box is None:
         made = interval(box, program.inputs)
         program = program.annotate(domain=Domain(made.low, made.high))

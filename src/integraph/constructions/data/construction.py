@@ -14,14 +14,18 @@ from integraph.constructions.data.selection import Trial, fitted_values, select,
 from integraph.constructions.data.split import Split, split
 from integraph.constructions.theorem1 import lean, plans
 from integraph.constructions.theorem1.task import Task
+from integraph.constructions.theorem1.task import task as theorem1_task
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
 from integraph.program import Domain, Origin, Program, build
 from integraph.program.origin import DATA, HELD_OUT, RMS, Option
 from integraph.program.summary import above
+from integraph.targets.function import Function
 from integraph.targets.rows import Rows
 from integraph.text import clean, counted
 
+WHATEVER = 1.0  # the tolerance where none is given: it has no part in the fit
 FEWEST = 5  # places, so that some can be held out
 REPEATED = 5  # rows at places that have others, from which noise is known
 NAMED = 8  # outputs whose differences are told one by one
@@ -38,14 +42,19 @@ class HeldOut:
     repeated: bool  # noise is that of rows at one place; else it is all that the fit does not explain
 
 
-def fitted(task: Task, eps: float | None) -> Program:
+def fitted(
+    function: Function, box: Interval, eps: float | None, *, method: str, order: int | None, width: int | None
+) -> Program:
     """The program; a UsageError if `eps` is given and a row that was held out differs by more."""
-    rows = task.function.rows
+    if method != "lean":
+        raise UsageError("data are compiled by method='lean': leave it out", argument="method", value=method)
+    rows = function.rows
     assert rows is not None
-    inside = ((rows.x >= task.cube.box.low) & (rows.x <= task.cube.box.high)).all(1)
+    inside = ((rows.x >= box.low) & (rows.x <= box.high)).all(1)
     outside = int(np.count_nonzero(~inside))
     kept = Rows(rows.x[inside], rows.y[inside], rows.names)
-    _check(kept, outside, task)
+    _check(function, kept, outside)
+    task = theorem1_task(function, box, WHATEVER if eps is None else eps, order=order, width=width)
     t = np.clip(task.cube.forth(kept.x), 0.0, 1.0)
     chosen = split(kept)
     with threadpool_limits(1):  # the systems are small, and threads that wait for each other are slow
@@ -68,21 +77,21 @@ def fitted(task: Task, eps: float | None) -> Program:
     return program.with_errors(seen=largest)
 
 
-def _check(rows: Rows, outside: int, task: Task) -> None:
+def _check(function: Function, rows: Rows, outside: int) -> None:
     """Enough rows, at places that differ in every input."""
     beyond = f"; {counted(outside, 'row')} lie outside the box" if outside else ""
     places = int(rows.places[-1]) + 1 if len(rows.x) else 0
     if places < FEWEST:
         same = "" if places == len(rows.x) else f" at {places} different places"
         raise SourceError(
-            f"{task.function.name}: {counted(len(rows.x), 'row')}{same}{beyond}: at least {FEWEST} different ones are "
+            f"{function.name}: {counted(len(rows.x), 'row')}{same}{beyond}: at least {FEWEST} different ones are "
             "needed, because some are held out to measure the error"
         )
     still = np.flatnonzero(np.ptp(rows.x, axis=0) == 0)
     if len(still):
-        name = task.function.variables[still[0]]
+        name = function.variables[still[0]]
         raise SourceError(
-            f"{task.function.name}: {name} is {rows.x[0, still[0]]:g} in every row{beyond}: nothing says what depends "
+            f"{function.name}: {name} is {rows.x[0, still[0]]:g} in every row{beyond}: nothing says what depends "
             "on it, so leave this column out"
         )
 

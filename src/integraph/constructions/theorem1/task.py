@@ -76,12 +76,6 @@ def task(
         raise UsageError(
             "a table of derivatives fixes N, so it is compiled by method='lean'", argument="method", value=method
         )
-    if function.rows is not None and (method != "lean" or norm is not None):
-        raise UsageError(
-            "data are compiled by method='lean', without a promise: leave it out",
-            argument="method" if norm is None else "norm",
-            value=method if norm is None else norm,
-        )
     if norm is not None and function.expression is not None:
         raise UsageError(
             "the derivatives of a formula are bounded automatically; leave it out", argument="norm", value=norm

@@ -60,13 +60,16 @@ def _separator(text: str) -> str:
     """The first that divides the first lines into as many cells each, more than one; else the one with most cells."""
     lines = (line for line in io.StringIO(text) if line.strip() and not line.startswith(COMMENT))
     some = list(islice(lines, TRIED))
-    most, best = 1, ","
+    most, best = 0, ","
     for mark in SEPARATORS:
-        widths = [len(cells) for cells in csv.reader(some, delimiter=mark, skipinitialspace=True)]
+        try:
+            widths = [len(cells) for cells in csv.reader(some, delimiter=mark, skipinitialspace=True)]
+        except csv.Error:  # which is reported with its line, when all are read
+            break
         if widths and min(widths) == max(widths) > 1:
             return mark
         most, best = max((most, best), (min(widths, default=0), mark), key=lambda pair: pair[0])
-    if some and most == 1 and all(is_number(line) or is_gap(line) for line in some[1:]):
+    if most == 1 and all(is_number(line) or is_gap(line) for line in some[1:]):
         raise FileError("it has one column: data need an input and an output, separated by a comma, semicolon or tab")
     return best
 
@@ -146,7 +149,8 @@ def _numbers(title: str, columns: list[CellColumn], header: list[str] | None, no
 def _check_decimals(columns: list[CellColumn]) -> None:
     """Points or commas, not both; and commas that are surely no marks of thousands."""
     numeric = [column for column in columns if not column.is_text]
-    point, comma = (next(filter(None, words), "") for words in zip(*((c.point, c.comma) for c in numeric), strict=True))
+    point = next((column.point for column in numeric if column.point), "")
+    comma = next((column.comma for column in numeric if column.comma), "")
     if comma and (point or not any(column.surely for column in numeric)):
         doubt = f"{point.strip()!r} has a decimal point" if point else "it may be a decimal comma or mark thousands"
         raise FileError(f"what is {comma.strip()!r}? {doubt}: write every number with a decimal point")

@@ -37,7 +37,11 @@ def read(source: Any, inputs: int | None = None, variables: str | Sequence[objec
     if isinstance(source, str | os.PathLike):
         return read_csv(Path(source)).function(inputs, variables)
     if not isinstance(source, tuple):
-        return _frame(source).function(inputs, variables)
+        frame = _frame(source)
+        if frame.values.shape[1] < 2:
+            many = counted(frame.values.shape[1], "column")
+            raise SourceError(f"the frame has {many} of numbers: data need an input and an output")
+        return frame.function(inputs, variables)
     x, y = (_part(part, name) for part, name in zip(source, ("X", "y"), strict=True))
     if len(x.values) != len(y.values):
         raise SourceError(f"X has {counted(len(x.values), 'row')}, y {len(y.values):,}: both need as many")
@@ -81,7 +85,7 @@ def _part(part: Any, name: str) -> Columns:
         raise SourceError(f"{name} is text: give numbers")
     if values.ndim not in (1, 2) or (values.ndim == 2 and not values.shape[1]):
         raise SourceError(f"{name} has shape {values.shape}: needs (rows,) or (rows, columns)")
-    return Columns(name, values.reshape(len(values), -1), (str(named),) if named else None)
+    return Columns(name, values if values.ndim == 2 else values[:, None], (str(named),) if named else None)
 
 
 def _frame(source: Any) -> Columns:
@@ -101,9 +105,8 @@ def _frame(source: Any) -> Columns:
             notes.append(f"{clean(called[n], 60)} is no column of numbers, and left out")
         else:
             kept[n] = values
-    if len(kept) < 2:
-        raise SourceError(f"the frame has {counted(len(kept), 'column')} of numbers: data need an input and an output")
-    return Columns("data", np.stack(list(kept.values()), 1), tuple(called[n] for n in kept), tuple(notes))
+    values = np.stack(list(kept.values()), 1) if kept else np.zeros((len(source), 0))
+    return Columns("data", values, tuple(called[n] for n in kept), tuple(notes))
 
 
 def _column(series: Any) -> Floats | None:
