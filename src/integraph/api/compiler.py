@@ -49,7 +49,7 @@ def compile(
     max_calls: int | None = None,
     parameters: Parameters = None,
 ) -> Program:
-    """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input in the box.
+    """A quadratic neural ODE of a formula, a computation graph, a network, a function or data, for all of the box.
 
     `box` is one pair (low, high), or one for each input; by default the box that a .nnet file names, else [0, 1]^d.
     `horizon` is T; by default it is D, one unit of time for each segment. `eps` is the tolerance; by default it is
@@ -79,6 +79,11 @@ def compile(
     unless `norm` bounds its derivatives (up to `order`, or all). `variables` names the inputs in order, `inputs` says
     how many a single parameter holds. A Python function is called at as few points as will do, at most
     `max_calls` (20 000 unless given, no limit with `norm`).
+
+    **Data**: a .csv file, a frame of pandas or polars, a pair (X, y) of arrays. `inputs` is how many of the first
+    columns are inputs, or `variables` names them; all others are outputs. The box is that of the rows unless given.
+    Local polynomials are fitted to four of five places, with `eps` the cheapest that keep it; the largest difference
+    on the others is `seen`. Nothing is promised.
 
     `parameters` gives names in a formula values: {"a": 1.5, "b": "pi/4"}. Where a condition, as in if(x < 0, a, b),
     changes on the box, the formula is smoothed within the tolerance, and its error measured, not promised.
