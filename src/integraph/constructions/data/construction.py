@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,12 +58,18 @@ def fitted(
     task = theorem1_task(function, box, WHATEVER if eps is None else eps, order=order, width=width)
     t = np.clip(task.cube.forth(kept.x), 0.0, 1.0)
     chosen = split(kept)
+    size = np.abs(kept.y).max(0)
+    unit = np.exp2(np.ceil(np.log2(np.where(size > 0, size, 1.0))))  # powers of 2, so that nothing is rounded
+    y = kept.y / unit
     with threadpool_limits(1):  # the systems are small, and threads that wait for each other are slow
-        trial = select(t, kept.y, chosen, task.order, eps)
-        fit = LeastSquares(t[chosen.fitted], kept.y[chosen.fitted], trial.n, trial.ridge)
+        trial = select(
+            t, y, chosen, order=order, eps=None if eps is None else eps / unit, narrow_enough=_narrow_enough(task)
+        )
+        fit = LeastSquares(t[chosen.fitted], y[chosen.fitted], trial.n, trial.ridge)
         coefficients = fit.coefficients(trial.N)
-    choice = _choice(task, trial)
-    held = _held_out(kept, t, chosen, trial, coefficients)
+    choice = plans.choose(function.name, task.eps, _shapes(task, trial.n, trial.N), _by(task), width).chosen
+    coefficients *= unit
+    held = _held_out(kept, t, chosen, trial, coefficients, unit)
     largest = float(held.largest.max())
     if eps is not None and not largest <= eps:
         raise _refusal(held, eps)
@@ -71,8 +78,7 @@ def fitted(
     registers, segments, out = lean.construct(shape, task.cube, choice.c, coefficients, f.variables)
     covered = coverage(t)
     options = _options(rows, outside, choice, held, len(kept.x), covered)
-    box = Domain(task.cube.box.low, task.cube.box.high)
-    origin = Origin(f.name, DATA, "lean", eps, options, f.variables, box)
+    origin = Origin(f.name, DATA, "lean", eps, options, f.variables, Domain(box.low, box.high))
     program = build(registers, segments, out, source=_source(task, choice, held, covered, outside), origin=origin)
     return program.with_errors(seen=largest)
 
@@ -96,32 +102,43 @@ def _check(function: Function, rows: Rows, outside: int) -> None:
         )
 
 
-def _choice(task: Task, trial: Trial) -> plans.Choice:
-    """The shape of the program: the fewest registers times segments, within the width."""
+def _shapes(task: Task, n: int, N: int) -> list[plans.Choice]:
     f = task.function
-    shapes = plans.lean(f.inputs, f.outputs, trial.n, trial.N, steepness(trial.N), math.nan, task.read_in, math.nan)
-    return plans.choose(f.name, task.eps, shapes, "terms" if task.width is None else "size", task.width).chosen
+    return plans.lean(f.inputs, f.outputs, n, N, steepness(N), math.nan, task.read_in, math.nan)
 
 
-def _held_out(rows: Rows, t: Floats, chosen: Split, trial: Trial, coefficients: Floats) -> HeldOut:
+def _by(task: Task) -> str:
+    return "terms" if task.width is None else "size"
+
+
+def _narrow_enough(task: Task) -> Callable[[int, int], bool] | None:
+    """Whether a program of order n with N cells can be as narrow as it must be; None if it need not be."""
+    width = task.width
+    if width is None:
+        return None
+    return lambda n, N: min(choice.width for choice in _shapes(task, n, N)) <= width
+
+
+def _held_out(rows: Rows, t: Floats, chosen: Split, trial: Trial, coefficients: Floats, unit: Floats) -> HeldOut:
     out = ~chosen.fitted
     off = np.abs(fitted_values(coefficients, trial.n, trial.N, t[out]) - rows.y[out])
-    rms = np.sqrt((off**2).mean(0))
-    noise = _repeated(rows)
+    rms = unit * np.sqrt(((off / unit) ** 2).mean(0))
+    noise = _repeated(rows, unit)
     share = trial.coefficients / rows.y.shape[1] / np.count_nonzero(chosen.fitted)  # a fit follows noise by that much
     unexplained = rms / math.sqrt(1.0 + share)
     return HeldOut(len(off), off.max(0), rms, unexplained if noise is None else noise, repeated=noise is not None)
 
 
-def _repeated(rows: Rows) -> Floats | None:
+def _repeated(rows: Rows, unit: Floats) -> Floats | None:
     """The standard deviation of rows at one place; None if there are too few."""
     places = rows.places
     counts = np.bincount(places)
     more = len(places) - len(counts)
     if more < REPEATED:
         return None
-    means = np.stack([np.bincount(places, column) for column in rows.y.T], 1) / counts[:, None]
-    result: Floats = np.sqrt(((rows.y - means[places]) ** 2).sum(0) / more)
+    y = rows.y / unit
+    means = np.stack([np.bincount(places, column) for column in y.T], 1) / counts[:, None]
+    result: Floats = unit * np.sqrt(((y - means[places]) ** 2).sum(0) / more)
     return result
 
 

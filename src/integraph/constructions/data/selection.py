@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,10 @@ from integraph.constructions.theorem1.derivative_bounds import ladder
 from integraph.constructions.theorem1.fit import TRIAL
 from integraph.constructions.theorem1.local_polynomials import values
 from integraph.constructions.theorem1.monomials import CENTRE
+from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import count
+from integraph.text import counted
 
 CELLS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # each is half of another, or 0
 RIDGE = 1.0  # rows: how much a coarser grid counts, where that helps against noise
@@ -57,13 +59,33 @@ def fitted_values(coefficients: Floats, n: int, N: int, t: Floats) -> Floats:
     return values(coefficients, Partition(N, steepness(N)), n, t, CENTRE)
 
 
-def select(t: Floats, y: Floats, split: Split, order: int | None, eps: float | None) -> Trial:
-    """The cheapest of the fits that are as good as the best one; with a tolerance, of those that keep half of it."""
+def select(
+    t: Floats,
+    y: Floats,
+    split: Split,
+    *,
+    order: int | None,
+    eps: Floats | None,
+    narrow_enough: Callable[[int, int], bool] | None,
+) -> Trial:
+    """The cheapest of the fits that are as good as the best one; with a tolerance of each output, of those that keep
+    half of it."""
     unit = np.std(y[split.fitted], axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     trials = list(_trials(t, y, split, order, unit))
+    if order is not None and not trials:
+        raise UsageError(
+            f"it has {count(t.shape[1], order):,} coefficients, too many for {counted(len(t), 'row')}: give a smaller "
+            "one, or let it be chosen",
+            argument="order",
+            value=order,
+        )
+    if narrow_enough is not None:
+        trials = [trial for trial in trials if narrow_enough(trial.n, trial.N)]
+    if not trials:
+        raise UsageError("no fit is so narrow: allow more registers, or a smaller order", argument="width")
     if eps is not None:
-        enough = [trial for trial in trials if float(trial.largest.max()) <= 0.5 * eps]
+        enough = [trial for trial in trials if (trial.largest <= 0.5 * eps).all()]
         if enough:
             return min(enough, key=lambda trial: (trial.coefficients, trial.score(unit)))
     best = min(trials, key=lambda trial: trial.score(unit))
@@ -84,7 +106,8 @@ def _trials(t: Floats, y: Floats, split: Split, order: int | None, unit: Floats)
         best, chosen = min((best, chosen), (reached, n))
         if since >= PATIENCE or not np.isfinite(reached):
             break
-    yield from _grids(t, y, split, chosen, RIDGE, unit)
+    if np.isfinite(best):
+        yield from _grids(t, y, split, chosen, RIDGE, unit)
 
 
 def _grids(t: Floats, y: Floats, split: Split, n: int, ridge: float, unit: Floats) -> Iterator[Trial]:

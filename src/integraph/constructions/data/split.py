@@ -47,13 +47,18 @@ def split(rows: Rows) -> Split:
     ends = np.unique(np.concatenate([places[rows.x.argmin(0)], places[rows.x.argmax(0)]]))
     free = order[~np.isin(order, ends)]
     held = max(1, len(first) // HELD_OUT)
-    sizes = np.bincount(places)
-    dealt = np.concatenate([free[held:], ends])
-    room = np.searchsorted(np.cumsum(sizes[dealt[::-1]]), FITTED, side="right")  # the ends come first
-    dealt = dealt[::-1][: max(int(room), 1)]
+    dealt = np.concatenate([ends, free[held:]])[:FITTED]
     fold = np.full(len(first), -1, np.int64)
     fold[dealt] = np.arange(len(dealt)) % FOLDS
-    return Split(fold[places])
+    return Split(np.where(_turn(rows, places, first) < FITTED // len(dealt), fold[places], -1))
+
+
+def _turn(rows: Rows, places: Indices, first: Indices) -> Indices:
+    """The number of each row among those at its place, in an order that says nothing of its values."""
+    order = np.lexsort([_hash(np.concatenate([rows.x, rows.y], 1)), places])
+    turn = np.empty(len(places), np.int64)
+    turn[order] = np.arange(len(places)) - first[places[order]]
+    return turn
 
 
 def _hash(x: Floats) -> NDArray[np.uint64]:

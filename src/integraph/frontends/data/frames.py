@@ -47,9 +47,9 @@ def read(source: Any, inputs: int | None = None, variables: str | Sequence[objec
         raise SourceError(f"X has {counted(len(x.values), 'row')}, y {len(y.values):,}: both need as many")
     count = x.values.shape[1]
     given = x.names or numbered(count) if variables is None else names(variables)
-    for many, argument in ((inputs, "inputs"), (len(given), "variables")):
-        if many is not None and many != count:
-            raise UsageError(f"X has {counted(count, 'column')}, all of them inputs", argument=argument, value=many)
+    for said, argument in ((inputs, "inputs"), (len(given), "variables")):
+        if said is not None and said != count:
+            raise UsageError(f"X has {counted(count, 'column')}, all of them inputs", argument=argument, value=said)
     outputs = y.names or (("y",) if y.values.shape[1] == 1 else tuple(f"y{n + 1}" for n in range(y.values.shape[1])))
     check_size("the data", len(x.values), count + y.values.shape[1])
     return data_function("data", x.values, y.values, given, outputs)

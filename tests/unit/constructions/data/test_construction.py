@@ -107,6 +107,7 @@ def test_as_good_as_scipy_on_the_same_rows() -> None:
     assert program.seen < 0.1 * rival
 
 
+@pytest.mark.slow
 def test_as_good_as_a_line_where_the_data_are_one() -> None:
     """Many inputs, noise: the least squares of scikit-learn on the same rows."""
     rng = np.random.default_rng(3)
@@ -129,10 +130,10 @@ def test_gridded_rows() -> None:
     assert error(program, f).max() < 1e-3
 
 
-@given(st.permutations(range(60)))
+@given(st.permutations(range(40)))
 @settings(max_examples=3)
 def test_the_order_of_rows_changes_nothing(order: list[int]) -> None:
-    x, y = scattered(60, 1, 0.1)
+    x, y = scattered(40, 1, 0.1)
     first, second = (integraph.compile((a, b), order=4) for a, b in ((x, y), (x[order], y[order])))
     assert first.digest == second.digest
     assert first.seen == second.seen
@@ -166,6 +167,7 @@ def test_a_tolerance_is_kept_on_held_out_rows_or_refused() -> None:
     assert integraph.compile(scattered(400, 1), 0.5, width=8).width <= 8
 
 
+@pytest.mark.slow
 def test_a_hole_and_a_box_beyond_the_data_are_said() -> None:
     x, y = scattered(2000, 2)
     hole = (np.abs(x - 0.5) < 0.25).all(1)
@@ -194,7 +196,7 @@ def test_a_hole_is_filled_from_coarser_cells() -> None:
 
 def test_a_box_within_the_data_leaves_rows_out() -> None:
     x, y = scattered(300, 1)
-    program = integraph.compile((x, y), box=(0.25, 0.75))
+    program = integraph.compile((x, y), box=(0.25, 0.75), order=4)
     assert program.origin is not None
     outside = int(((x < 0.25) | (x > 0.75)).sum())
     assert program.origin.options["rows outside the box"] == outside
@@ -237,6 +239,39 @@ def test_too_little_data(source: tuple[Floats, Floats], options: dict[str, objec
 def test_options_that_data_do_not_take(options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         integraph.compile((X, X), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_values_of_any_size(size: float) -> None:
+    program = integraph.compile((X, size * np.sin(3 * X)), order=10)
+    assert program.seen is not None
+    assert program.seen < 1e-6 * size
+    assert program.origin is not None
+    assert 0 < program.origin.options["RMS"] <= program.seen  # type: ignore[operator]
+
+
+def test_many_rows_are_thinned_without_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More rows than are fitted, many at one place: the mean of each place stays, and all others are held out."""
+    from integraph.constructions.data import split as module
+
+    monkeypatch.setattr(module, "FITTED", 400)
+    rng = np.random.default_rng(0)
+    x = np.repeat(np.linspace(0, 1, 20), 200)
+    y = x + rng.normal(size=4000)
+    program = integraph.compile((x, y), order=2)
+    assert program.origin is not None
+    fitted = program.origin.options["fitted rows"]
+    assert isinstance(fitted, int)
+    assert 300 <= fitted <= 400
+    assert program.origin.options["held-out rows"] == 4000 - fitted
+    assert np.abs(program(np.linspace(0, 1, 9))[:, 0] - np.linspace(0, 1, 9)).max() < 0.3
+
+
+def test_an_order_or_a_width_that_the_rows_do_not_allow() -> None:
+    with pytest.raises(UsageError, match="order = 20: it has 20 coefficients, too many for 15 rows"):
+        integraph.compile((X[:15], X[:15]), order=20)
+    with pytest.raises(UsageError, match="no fit is so narrow: allow more registers"):
+        integraph.compile((X, np.sin(9 * X)), width=1)
 
 
 def test_exact_is_refused() -> None:
