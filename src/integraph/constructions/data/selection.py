@@ -24,9 +24,12 @@ from integraph.text import counted
 
 CELLS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # each is half of another, or 0
 RIDGE = 1.0  # rows: how much a coarser grid counts, where that helps against noise
+LOW = (1, 2)  # orders of which all grids are tried: they are cheap, and show how fine the detail is
+ORDERS = 4  # and all orders up to that
 PATIENCE = 2  # grids, and orders, that are no better before a search ends
 BETTER = 0.995  # of an error: by less it is the same
 DOUBT = 0.5  # over √rows: by how much an error that so many rows show may be larger than the smallest
+ROUNDING = 1e-12  # of the spread of the values: no error is better than that
 CHECKED = 8000  # rows of a trial that are looked at
 SYSTEMS = 20_000_000  # numbers in the least-squares systems of all cells
 WORK = 400_000_000  # products of rows, windows and monomials in one fit
@@ -89,29 +92,39 @@ def select(
         if enough:
             return min(enough, key=lambda trial: (trial.coefficients, trial.score(unit)))
     best = min(trials, key=lambda trial: trial.score(unit))
-    most = best.score(unit) * (1.0 + DOUBT / math.sqrt(best.rows))
+    most = max(ROUNDING, best.score(unit) * (1.0 + DOUBT / math.sqrt(best.rows)))
     good = [trial for trial in trials if trial.score(unit) <= most]
     return min(good, key=lambda trial: (trial.coefficients, trial.score(unit)))
 
 
 def _trials(t: Floats, y: Floats, split: Split, order: int | None, unit: Floats) -> Iterator[Trial]:
     """Rising orders, more and more cells, as long as that helps; then the best order with a ridge."""
-    best, chosen, since = np.inf, 1, 0
-    for n in (order,) if order is not None else ladder(t.shape[1]):
-        reached = np.inf
-        for trial in _grids(t, y, split, n, 0.0, unit):
-            reached = min(reached, trial.score(unit))
+    best: Trial | None = None
+    since = 0
+    for n in (order,) if order is not None else _orders(t.shape[1]):
+        trials = []
+        for trial in _grids(t, y, split, n, 0.0, unit, 0.0 if best is None else 0.5 * best.n * best.N):
+            trials.append(trial)
             yield trial
-        since = 0 if reached < BETTER * best else since + 1
-        best, chosen = min((best, chosen), (reached, n))
-        if since >= PATIENCE or not np.isfinite(reached):
+        if not trials:
             break
-    if np.isfinite(best):
-        yield from _grids(t, y, split, chosen, RIDGE, unit)
+        reached = min(trials, key=lambda trial: trial.score(unit))
+        better = best is None or reached.score(unit) < BETTER * best.score(unit)
+        best = reached if best is None or reached.score(unit) < best.score(unit) else best
+        since = 0 if better else since + 1
+        if since >= PATIENCE:
+            break
+    if best is not None:
+        yield from _grids(t, y, split, best.n, RIDGE, unit, 0.5 * best.n * best.N)
 
 
-def _grids(t: Floats, y: Floats, split: Split, n: int, ridge: float, unit: Floats) -> Iterator[Trial]:
-    """More and more cells, as long as there are rows for their coefficients; one cell always."""
+def _orders(d: int) -> tuple[int, ...]:
+    return (*range(1, ORDERS + 1), *(n for n in ladder(d) if n > ORDERS))
+
+
+def _grids(t: Floats, y: Floats, split: Split, n: int, ridge: float, unit: Floats, waves: float) -> Iterator[Trial]:
+    """More and more cells, as long as there are rows for their coefficients, and that helps. Grids that are too coarse
+    for so many `waves` see nothing of them, and do not count."""
     d, rows = t.shape[1], np.count_nonzero(split.fitted)
     M, best, since = count(d, n), np.inf, 0
     fits = [LeastSquares(t[inside], y[inside], n, ridge) for inside in (split.fitted & ~out for out in split.trials)]
@@ -126,9 +139,9 @@ def _grids(t: Floats, y: Floats, split: Split, n: int, ridge: float, unit: Float
         trial = _trial(t, y, split, fits, n, N, ridge)
         yield trial
         score = trial.score(unit)
-        since = 0 if score < BETTER * best else since + 1
+        since = 0 if score < BETTER * best or n * N < waves else since + 1
         best = min(best, score)
-        if since >= PATIENCE:
+        if since >= PATIENCE and (n not in LOW or ridge):
             return
 
 

@@ -291,8 +291,8 @@ def _of_table(task: Task) -> Choice:
             )
     elif not (off := off_between_nodes(table, task.cube, n)) <= task.eps:
         raise UsageError(
-            f"the table has N = {N} and order {n}: its own values at neighbouring nodes say that it is off by about "
-            f"{off:.2g} between them: ask for a larger one, or give a finer table or more derivatives",
+            f"the table has N = {N} and order {n}: its own values at neighbouring nodes say that it is off by up to "
+            f"about {off:.2g} between them: ask for a larger one, or give a finer table or more derivatives",
             argument="eps",
             value=task.eps,
         )

@@ -15,11 +15,12 @@ from integraph.numbers.arrays import Floats
 from integraph.numbers.multi_index import below, factorials
 from integraph.targets.function import Table
 
-OFF = "off by about"  # the option of a program that names the error
+OFF = "off by up to about"  # the option of a program that names the error
 
 
 def off_between_nodes(table: Table, cube: UnitCube, n: int) -> float:
-    """The estimate for order n, the largest of all pairs of neighbours, diagonal ones too."""
+    """The estimate for order n, the largest of all pairs of neighbours, diagonal ones too. Where cells meet, their
+    errors may cancel, for odd n above all: it is rather too large than too small."""
     d = len(cube.scale)
     steps = np.array([step for step in product((-1, 0, 1), repeat=d) if any(step)])
     side = 1.0 / (cube.scale * table.N)

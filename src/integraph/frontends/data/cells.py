@@ -26,13 +26,13 @@ class CellColumn:
         self.surely = False  # a decimal comma that cannot separate thousands
 
     def add(self, cells: Sequence[str], lines: Sequence[int]) -> None:
-        plain = all(map(NUMBER.fullmatch, cells))
-        if plain:
-            self.filled += len(cells)
-            self.parts.append(np.array(cells).astype(np.float64))
-            self.point = self.point or next((cell for cell in cells if "." in cell), "")
+        values = _at_once(cells)
+        if values is None:
+            values = np.array([self._value(cell, line) for cell, line in zip(cells, lines, strict=True)])
         else:
-            self.parts.append(np.array([self._value(cell, line) for cell, line in zip(cells, lines, strict=True)]))
+            self.filled += len(cells)
+            self.point = self.point or next((cell for cell in cells if "." in cell), "")
+        self.parts.append(values)
 
     @property
     def is_text(self) -> bool:
@@ -57,6 +57,18 @@ class CellColumn:
         self.text += 1
         self.odd = self.odd or (line, cell)
         return np.nan
+
+
+def _at_once(cells: Sequence[str]) -> Floats | None:
+    """All of them, if every one is a plain number: most files have no other."""
+    together = "".join(cells)
+    if not together.isascii() or "_" in together:
+        return None
+    try:
+        values = np.array(cells).astype(np.float64)
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
 
 
 def is_gap(cell: str) -> bool:

@@ -290,6 +290,21 @@ def test_a_constant_and_a_polynomial() -> None:
     assert cubic.seen < 1e-12
 
 
+def test_few_rows_of_a_quadratic_in_four_inputs() -> None:
+    x = np.random.default_rng(0).random((30, 4))
+    program = integraph.compile((x, x.sum(1) ** 2))
+    assert "order 3, N = 0" in program.source
+    assert error(program, lambda x: x.sum(1) ** 2).max() < 1e-12
+
+
+@pytest.mark.slow
+def test_detail_that_coarse_grids_do_not_see() -> None:
+    """No grid of less than sixty cells explains any of it."""
+    x = np.random.default_rng(0).random((4000, 1))
+    program = integraph.compile((x, np.sin(200 * x[:, 0])))
+    assert error(program, lambda x: np.sin(200 * x[:, 0])).max() < 1e-3
+
+
 def test_compare_and_certify(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """Compare measures on the rows; nothing can be proved."""
     x, y = scattered(200, 1, 0.05)

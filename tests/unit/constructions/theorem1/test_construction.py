@@ -210,16 +210,19 @@ def test_tables() -> None:
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 def test_a_table_says_how_far_it_is_off(order: int) -> None:
-    """Its own estimate is the true error, but for a factor; a smaller eps is refused, and the message names it."""
+    """Its own estimate is between the true error and the bound that the norm of sin gives; a smaller eps is refused,
+    and the message names it."""
     smooth = Smooth("sine", "", lambda x: np.sin(x), 1.0, (1.0, 3.0))
     table = {k: np.sin(1 + np.arange(17) / 8 + k * np.pi / 2) for k in range(5)}
     program = integraph.compile(table, 1.0, box=(1, 3), order=order)
     assert program.origin is not None
-    off = program.origin.options["off by about"]
+    off = program.origin.options["off by up to about"]
     assert isinstance(off, float)
-    assert 0.5 * smooth.error(program) <= off <= 2 * smooth.error(program)
-    assert f"off by about {off:.2g} between its nodes" in program.source
-    with pytest.raises(UsageError, match=rf"N = 16 and order {order}: its own values .* off by about {off:.2g}"):
+    bounded = integraph.compile(table, 1.0, box=(1, 3), order=order, norm=1.0)
+    assert bounded.budget is not None
+    assert 0.9 * smooth.error(program) <= off <= 1.1 * bounded.budget.total
+    assert f"off by up to about {off:.2g} between its nodes" in program.source
+    with pytest.raises(UsageError, match=rf"N = 16 and order {order}: its own values .* off by up to about {off:.2g}"):
         integraph.compile(table, 0.9 * off, box=(1, 3), order=order)
 
 
