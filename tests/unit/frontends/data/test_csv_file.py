@@ -52,6 +52,16 @@ def test_the_numbers_are_read(tmp_path: Path, text: str | bytes) -> None:
     np.testing.assert_array_equal(np.column_stack([f.rows.x, f.rows.y]), np.array(ROWS))
 
 
+def test_encodings(tmp_path: Path) -> None:
+    """A mark of the byte order is no part of a name; what is not UTF-8 is read as Latin-1, and that is said."""
+    text = f"T [°C],b,c\n{PLAIN}"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "latin-1"):
+        f = integraph.function(wrote(tmp_path, text.encode(encoding)), inputs=2)
+        assert f.rows is not None
+        assert f.variables == ("T [°C]", "b")
+        assert bool(f.rows.notes) == (encoding == "latin-1")
+
+
 def test_what_was_left_out_is_counted_and_said(tmp_path: Path) -> None:
     text = "site,T [K],u,y\n" + "\n".join(f"Ulm,{n},{'' if n < 3 else n},{n * n}" for n in range(30))
     f = integraph.function(wrote(tmp_path, text), inputs=2)
