@@ -1,0 +1,64 @@
+"""The formats, one line each: names, suffixes, how large a program may be, and who has simulated what we write."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from integraph.errors import UsageError
+
+TEXT = 20_000  # terms of a file in which each is written out
+TABLES = 5_000_000  # terms of a file of arrays
+Writer = Callable[..., str | bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    name: str  # as `--to` takes it
+    suffixes: tuple[str, ...]  # of its files; the first format with a suffix is that of the suffix
+    what: str
+    module: str  # of this package
+    limit: int = TEXT  # terms
+    exact: bool = True  # holds every number to the last bit
+    binary: bool = False  # bytes, not text
+    judge: str = "not run by our tests"  # the tools that simulate what we write, in our tests
+
+    @property
+    def write(self) -> Writer:
+        writer: Writer = import_module(f"integraph.export.{self.module}").write
+        return writer
+
+    def options(self) -> dict[str, Any]:
+        """The options that this format takes, and their defaults."""
+        given = inspect.signature(self.write).parameters.values()
+        return {one.name: one.default for one in given if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+FORMATS = (
+    Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
+    Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
+    Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
+)
+
+
+def format_named(name: str | None, path: Path) -> Format:
+    """The format of that name, or, without a name, that of the suffix."""
+    if name is not None:
+        for one in FORMATS:
+            if one.name == name.lower():
+                return one
+        raise UsageError(f"no format is called {name!r}: there are {_names()}", argument="format", value=name)
+    for one in FORMATS:
+        if path.name.lower().endswith(one.suffixes):
+            return one
+    suffix = f"the suffix {path.suffix!r}" if path.suffix else "a name without a suffix"
+    listed = ", ".join(f"{one.suffixes[0]} ({one.name})" for one in FORMATS)
+    raise UsageError(f"{path.name}: {suffix} is of no format; there are {listed}: choose one, or name the format")
+
+
+def _names() -> str:
+    return ", ".join(one.name for one in FORMATS)
