@@ -59,10 +59,14 @@ def test_a_net_trained_on_digits() -> None:
         nn.Flatten(), nn.Linear(32, 10), nn.LogSoftmax(-1),
     ).double()  # fmt: skip
     optimiser = torch.optim.Adam(net.parameters(), 0.02)
+    losses = []
     for _ in range(40):
         optimiser.zero_grad()
-        nn.functional.nll_loss(net(x), torch.tensor(labels)).backward()
+        loss = nn.functional.nll_loss(net(x), torch.tensor(labels))
+        loss.backward()
         optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
     program = integraph.compile(net, inputs=(1, 8, 8))
     points = images[:200] / 16
     given = program(points)
