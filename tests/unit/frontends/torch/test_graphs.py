@@ -151,9 +151,6 @@ REFUSED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
         lambda x: x.masked_fill(torch.arange(4) > 1, -torch.inf), 4, ("masks with −∞", "only a softmax")
     ),
     "Bessel": (lambda x: torch.special.i0(x), 4, ("aten.i0", "not supported", "write it with these")),
-    "transposed convolution": (
-        lambda x: nn.functional.conv_transpose1d(x, torch.ones(2, 3, 2).double()), (2, 4), ("transposed", "upsampling")
-    ),
     "few entries": (lambda x: x.var(-1), (3, 1), ("divides by 1 − 1",)),
     "uneven maxima": (lambda x: nn.functional.adaptive_max_pool1d(x, 3), (2, 7), ("different sizes",)),
 }  # fmt: skip
