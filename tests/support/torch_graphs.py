@@ -225,7 +225,7 @@ OPERATIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {  # a function of x, 
         (2, 2, 3),
     ),
     "interpolation of other kinds": (
-        lambda x: F.interpolate(x, size=7, mode="linear").sum() * F.interpolate(x, scale_factor=0.5).sum(-1),
+        lambda x: F.interpolate(x, size=7, mode="linear").sum(-1) * F.interpolate(x, scale_factor=0.5).sum(-1),
         (2, 4),
     ),
     "interpolation without aliases": (
