@@ -72,3 +72,25 @@ def test_the_certificate_comes_first() -> None:
     program = integraph.compile("x")
     with pytest.raises(UsageError, match="the certificate comes first: check"):
         integraph.check(program, integraph.certify(program))  # type: ignore[arg-type]
+
+
+def test_a_function_without_a_proof_is_not_called() -> None:
+    """It is tried at five points, to know how to call it."""
+    points = 0
+
+    def f(x: np.ndarray) -> np.ndarray:
+        nonlocal points
+        points += np.size(x)
+        return np.sin(3 * x)
+
+    program = integraph.compile(f, 1e-3)
+    points = 0
+    proof = integraph.certify(program, f)
+    assert (proof.status, points) == ("unknown", 5 + 1 + 1)
+    assert "give a formula" in proof.reason
+
+
+def test_points_of_another_shape() -> None:
+    program = integraph.compile("x + y*z")
+    with pytest.raises(UsageError, match=r"flatten them, as x.reshape\(2, 3\)"):
+        program(np.zeros((2, 3, 1)))

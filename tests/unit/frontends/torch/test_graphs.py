@@ -110,6 +110,7 @@ def test_shapes_that_are_not_told() -> None:
         (nn.Conv1d(3, 2, 3), "inputs=(3, W)"),
         (nn.LSTM(3, 4), "inputs=(T, 3)"),
         (encoder(), "inputs=(T, 8)"),
+        (nn.Sequential(nn.Linear(3, 8), encoder()), "inputs=(T, 3)"),
     ):
         with pytest.raises(SourceError) as caught:
             integraph.compile(module)
