@@ -13,6 +13,7 @@ if typing.TYPE_CHECKING:
     from integraph import gadgets as gadgets
     from integraph import paper as paper
     from integraph import plot as plot
+    from integraph.api.bounds import bound as bound
     from integraph.api.certificates import certify as certify
     from integraph.api.certificates import check as check
     from integraph.api.certificates import enclose as enclose
@@ -25,6 +26,7 @@ if typing.TYPE_CHECKING:
     from integraph.api.planning import sobolev_norm as sobolev_norm
     from integraph.bounds.paper.partition_of_unity import Partition as Partition
     from integraph.bounds.sobolev.norm import Sobolev as Sobolev
+    from integraph.certify.bounds.bounds import Bounds as Bounds
     from integraph.certify.certificate.certificate import Certificate as Certificate
     from integraph.certify.certificate.replay import Checked as Checked
     from integraph.certify.proof import Proof as Proof
@@ -52,6 +54,7 @@ if typing.TYPE_CHECKING:
     from integraph.targets.graph import Graph as Graph
 
 _HOMES = {  # where each name lives
+    "Bounds": "certify.bounds.bounds",
     "Budget": "program",
     "Certificate": "certify.certificate.certificate",
     "Checked": "certify.certificate.replay",
@@ -73,6 +76,7 @@ _HOMES = {  # where each name lives
     "Sobolev": "bounds.sobolev.norm",
     "Status": "program",
     "View": "program",
+    "bound": "api.bounds",
     "build": "program",
     "certify": "api.certificates",
     "check": "api.certificates",

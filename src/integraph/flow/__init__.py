@@ -3,7 +3,7 @@
 `exact` takes closed forms, `taylor` only the terms, `oracle` scipy's integrator, `precise` closed forms in many bits. A
 program runs on the first of them that can, in this order, unless one is named.
 
-Read `exact`, `taylor`, `oracle`, `precise` over `ball_flow`; `chunks`, `diagnosis` and `jit` serve them all,
+Read `exact`, `taylor`, `oracle`, `precise` over `ball_flow`; `chunks` and `diagnosis` serve them all,
 `lost_digits` explains failures that are rounding.
 """
 

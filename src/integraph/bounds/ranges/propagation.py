@@ -46,7 +46,7 @@ def ranges(graph: Graph, low: Floats, high: Floats) -> list[Interval]:
     intervals: list[Interval] = []
     for number, node in enumerate(graph.nodes):
         args = [intervals[n] for n in node.args]
-        own = _input(node, box) if node.op == "input" else _range(node, args)
+        own = _input(node, box) if node.op == "input" else node_range(node, args)
         if number in affine:
             own = arithmetic.intersection(own, affine_forms.span(affine[number], box))
         intervals.append(_known(graph, node, args, own))
@@ -67,7 +67,8 @@ def _known(graph: Graph, node: Node, args: Sequence[Interval], own: Interval) ->
     return own if hull is None else arithmetic.intersection(own, hull)
 
 
-def _range(node: Node, args: Sequence[Interval]) -> Interval:
+def node_range(node: Node, args: Sequence[Interval]) -> Interval:
+    """The range of one operation, from those of its operands."""
     if node.op == "constant":
         assert node.value is not None
         rounded = Interval(np.nextafter(node.value, -np.inf), np.nextafter(node.value, np.inf))

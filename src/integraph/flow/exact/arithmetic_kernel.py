@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.flow.jit import cached_njit
+from integraph.numbers.jit import cached_njit
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -20,9 +20,9 @@ from numba.extending import intrinsic
 
 from integraph.flow.exact.affine_steps import Step
 from integraph.flow.exact.exponential import LOWEST, exponential
-from integraph.flow.jit import cached_njit
 from integraph.gadgets.gadget import arguments
 from integraph.numbers.arrays import Floats
+from integraph.numbers.jit import cached_njit
 from integraph.program import Block
 
 LARGEST = np.finfo(np.float64).max

@@ -14,10 +14,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from integraph.flow.exact.affine_steps import Step
-from integraph.flow.jit import cached_njit
 from integraph.gadgets.functions.elementary import LARGE
 from integraph.gadgets.growth import Growth
 from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.jit import cached_njit
 from integraph.program import Block
 
 Registers = NDArray[np.uint32]

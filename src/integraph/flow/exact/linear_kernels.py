@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.flow.jit import cached_njit
+from integraph.numbers.jit import cached_njit
 
 Floats = NDArray[np.float64]
 LARGEST = np.finfo(np.float64).max

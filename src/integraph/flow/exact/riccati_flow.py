@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.flow.exact.exponential import LOWEST, exponential
-from integraph.flow.jit import cached_njit
+from integraph.numbers.jit import cached_njit
 
 LARGEST = np.finfo(np.float64).max
 FLOOR = 1e-290  # what is left of u near an unstable rest is noise below this

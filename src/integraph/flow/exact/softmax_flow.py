@@ -17,11 +17,11 @@ from numba import njit
 
 from integraph.flow.exact.affine_steps import Step
 from integraph.flow.exact.exponential import LOWEST, exponential, remainder
-from integraph.flow.jit import cached_njit
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.functions.normaliser import NOISE, SHARE
 from integraph.gadgets.gadget import Gadget
 from integraph.numbers.arrays import Floats
+from integraph.numbers.jit import cached_njit
 from integraph.program import Block
 
 NEAR = 0.25  # |tσ| up to which twelve terms of (e^v − 1)/v are exact to rounding

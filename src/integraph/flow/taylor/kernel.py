@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from integraph.flow.jit import cached_njit
 from integraph.flow.taylor.series import (
     AHEAD,
     CALM,
@@ -36,6 +35,7 @@ from integraph.flow.taylor.series import (
     fill_scales,
 )
 from integraph.flow.taylor.simd import LANES, if_zero, load, store
+from integraph.numbers.jit import cached_njit
 
 GO_ON, ESCAPED, OVERFLOWED, STEP_LIMIT, DONE, AGAIN, SHRUNK = range(7)  # what becomes of a lane
 IDLE = -1

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from integraph.flow import jit
 from integraph.flow.taylor import kernel
+from integraph.numbers import jit
 from taylor_programs import tanh_program
 
 

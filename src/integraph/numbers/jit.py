@@ -18,7 +18,11 @@ from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-COMPILED = ("integraph.flow.", "integraph.gadgets.functions.")  # packages with what kernels are made of
+COMPILED = (
+    "integraph.flow.",
+    "integraph.numbers.models.",
+    "integraph.gadgets.functions.",
+)  # packages with what kernels are made of
 
 
 def cached_njit(**options: Any) -> Callable[[Function], Function]:

@@ -1,0 +1,77 @@
+"""`bound`: the range of every output of a source over a box, proved."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from integraph.api.graphs import as_graph
+from integraph.errors import UsageError
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
+from integraph.numbers.arrays import real
+from integraph.numbers.intervals import Interval
+from integraph.program import Program
+from integraph.program.box import interval
+from integraph.targets import Function, Network
+from integraph.targets.graph import Graph
+
+if TYPE_CHECKING:
+    from integraph.certify.bounds.bounds import Bounds
+
+
+def bound(
+    source: Any,
+    box: ArrayLike | None = None,
+    *,
+    gap: float | None = None,
+    seconds: float | None = None,
+    progress: bool = True,
+    variables: Variables = None,
+    inputs: Inputs = None,
+    parameters: Parameters = None,
+) -> Bounds:
+    """Prove between which numbers every output is for all x of the box.
+
+    `source` is a network, a formula or a graph, given as to `compile`; the box is [0, 1]^d where neither the call nor
+    the source names one. One pass over a few cells takes milliseconds. With `gap` cells are bisected until every bound
+    is within so much of the width that is attained (0.01: 1 %), for 60 s at most, or for so many `seconds`; Ctrl-C
+    keeps what is proved.
+    """
+    from integraph.certify.bounds.search import search
+
+    for name, value in (("gap", gap), ("seconds", seconds)):
+        if value is not None and (isinstance(value, bool) or not 0 < real(value, name) < math.inf):
+            raise UsageError("it must be finite and > 0", argument=name, value=value)
+    if isinstance(source, Program):
+        raise UsageError(
+            "bound takes the source of a program, a network, a formula or a graph: give that, or enclose(program, box)",
+            argument="source",
+        )
+    target = read(source, ReadOptions(variables, inputs, box=box, parameters=parameters))
+    cube = interval(domain(target, box), target.inputs)
+    return search(_computable(target, cube), cube, gap, seconds, progress)
+
+
+def _computable(target: Target, box: Interval) -> Network | Graph:
+    """The target as something whose operations are known."""
+    if not isinstance(target, Function):
+        return target
+    if target.expression is None:
+        kind = "data" if target.rows is not None else "a function that can only be called"
+        raise UsageError(
+            f"{target.name} is {kind}, and says nothing between the points that are known: bound takes networks, "
+            "formulas and graphs",
+            argument="source",
+        )
+    from integraph.bounds.conditions import conditions, decided
+    from integraph.targets.function import from_expression
+
+    expression = decided(target.expression, box.low, box.high)
+    if conditions(expression):
+        raise UsageError(
+            f"{target.name}: a condition is not decided on the whole box: bound it on boxes on which it is",
+            argument="box",
+        )
+    return as_graph(from_expression(expression, target.name))

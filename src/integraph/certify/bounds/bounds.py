@@ -1,0 +1,68 @@
+"""The result: what every output is between, and where it comes close to that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from integraph.numbers.arrays import Floats
+from integraph.text import counted
+
+SHOWN = 8  # outputs in a text
+
+
+class Ending(Enum):
+    """Why a search ended; the value is a sentence for people."""
+
+    ONE_PASS = "nothing more was asked for"
+    GAP = "the bounds are as close as was asked for to values that are attained"
+    SECONDS = "the time is over"
+    CELLS = "more cells would not fit into memory"
+    SMALL = "the cells cannot be divided further"
+    INTERRUPTED = "it was interrupted"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """low ≤ output ≤ high for every x of the box, rigorously, each of shape (outputs,).
+
+    At row n of `lowest` output n is at most `attained_low[n]`, at row n of `highest` at least `attained_high[n]`, both
+    proved with Arb: the true range reaches at least from one to the other. (outputs, inputs) each.
+    """
+
+    low: Floats
+    high: Floats
+    lowest: Floats
+    highest: Floats
+    attained_low: Floats
+    attained_high: Floats
+    cells: int
+    seconds: float
+    ending: Ending
+
+    @property
+    def width(self) -> Floats:
+        return self.high - self.low
+
+    @property
+    def gap(self) -> Floats:
+        """How much of the attained width the bounds exceed it by, on the side where that is more; 0 is exact, ∞ where
+        nothing is known."""
+        attained = self.attained_high - self.attained_low
+        excess = np.maximum(self.high - self.attained_high, self.attained_low - self.low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(excess <= 0, 0.0, excess / np.maximum(attained, 0.0))
+        return np.where(np.isnan(share), np.inf, share)
+
+    def __str__(self) -> str:
+        lines = [f"{counted(len(self.low), 'output')}, {counted(self.cells, 'cell')}, {self.seconds:.3g} s"]
+        for n in range(min(len(self.low), SHOWN)):
+            inside = f"attained [{self.attained_low[n]:.9g}, {self.attained_high[n]:.9g}]"
+            lines.append(f"output {n} in [{self.low[n]:.9g}, {self.high[n]:.9g}], {inside}, gap {self.gap[n]:.2g}")
+        if len(self.low) > SHOWN:
+            lines.append(f"and {len(self.low) - SHOWN} more")
+        return "\n".join([*lines, f"ended: {self.ending.value}"])
+
+    __repr__ = __str__

@@ -1,0 +1,105 @@
+"""Cells of a box: how it is divided at first, and the bounds of all outputs on a batch of cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.certify.bounds.graph_models import graph_models
+from integraph.certify.bounds.network_models import network_models
+from integraph.clock import check_deadline
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
+from integraph.numbers.models.models import SYMBOLS, of_cells
+from integraph.numbers.models.monomials import monomials
+from integraph.numbers.models.polynomial_ranges import tight_ranges
+from integraph.targets.graph import Graph
+from integraph.targets.network import Network
+
+FIRST = 64  # cells of the first division
+DIVIDED = 6  # inputs up to which there is one
+MEMORY = 16_000_000  # numbers that the rows of one operation may hold
+DEGREES = ((2, 3), (12, 2))  # of models, for so many inputs of positive width at most; beyond, 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Boxes low ≤ x ≤ high, (cells, inputs), and bounds of the outputs on each, (cells, outputs). `influence`, (cells,
+    inputs), says how much of the bounds is due to each input; `peaks` and `dips`, (cells, outputs, inputs), are points
+    where an output is probably large, and small."""
+
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+    influence: Floats
+    peaks: Floats
+    dips: Floats
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, which: object) -> Cells:
+        return Cells(*(getattr(self, name)[which] for name in NAMES))
+
+    def join(self, other: Cells) -> Cells:
+        return Cells(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in NAMES))
+
+
+NAMES = ("low", "high", "least", "most", "influence", "peaks", "dips")
+
+
+def degree_for(inputs: int) -> int:
+    return next((degree for most, degree in DEGREES if inputs <= most), 1)
+
+
+def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The box, cut into at most `FIRST` equal cells: the sides in turn, the widest first."""
+    wide = np.flatnonzero(high > low)
+    if not 0 < len(wide) <= DIVIDED:
+        return low[None], high[None]
+    parts = np.ones(len(low), np.int64)
+    order = wide[np.argsort(low[wide] - high[wide], kind="stable")]
+    axis = 0
+    while parts.prod() * 2 <= FIRST:
+        parts[order[axis % len(order)]] *= 2
+        axis += 1
+    shares = [np.arange(n + 1) / n for n in parts]
+    edges = [a * (1 - share) + b * share for a, b, share in zip(low, high, shares, strict=True)]
+    for edge, a, b in zip(edges, low, high, strict=True):
+        edge[0], edge[-1] = a, b
+        np.clip(edge, a, b, out=edge)
+    lows, highs = (np.meshgrid(*(edge[part] for edge in edges), indexing="ij") for part in (slice(-1), slice(1, None)))
+    return np.stack([x.ravel() for x in lows], 1), np.stack([x.ravel() for x in highs], 1)
+
+
+def batch_size(source: Network | Graph, inputs: int) -> int:
+    """How many cells are computed at once."""
+    sizes = source.sizes if isinstance(source, Network) else [node.size for node in source.nodes]
+    row = monomials(inputs, degree_for(inputs)).count + SYMBOLS
+    return int(np.clip(MEMORY // (max(sizes) * row), 1, 4 * FIRST))
+
+
+def bounded(source: Network | Graph, low: Floats, high: Floats, degree: int, most: int) -> Cells:
+    """Bounds of all outputs on these cells, in batches."""
+    cells = _batch(source, low[:most], high[:most], degree)
+    for start in range(most, len(low), most):
+        check_deadline()
+        cells = cells.join(_batch(source, low[start : start + most], high[start : start + most], degree))
+    return cells
+
+
+def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> Cells:
+    x = of_cells(low, high, degree)
+    y = network_models(source, x) if isinstance(source, Network) else graph_models(source, x)
+    ranges: Interval = tight_ranges(y)
+    wide, table = np.flatnonzero((high > low).any(0)), y.space.monomials
+    influence, slopes = np.zeros(low.shape), np.zeros((*y.r.shape, low.shape[1]))
+    size = np.abs(y.p).sum(0) if degree else np.zeros((len(low), 1))
+    influence[:, wide] = size @ table.exponents
+    if degree:
+        slopes[..., wide] = y.p[..., 1 : 1 + len(wide)]
+    lows, highs = low[None], high[None]
+    peaks, dips = (np.where(up, highs, lows).transpose(1, 0, 2) for up in (slopes >= 0, slopes < 0))
+    return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)

@@ -1,0 +1,30 @@
+"""A feedforward network on polynomial models: one matrix product a layer, one interpolant a neuron."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integraph.numbers.models.functions import apply, kink
+from integraph.numbers.models.models import Models
+from integraph.numbers.models.smooth_functions import SMOOTH
+from integraph.targets.network import Layer, Network
+
+NAMES = {"arctan": "atan"}  # activations that have another name in `SMOOTH`
+
+
+def network_models(network: Network, x: Models) -> Models:
+    """The outputs, from the inputs."""
+    last = len(network.layers) - 1
+    for number, layer in enumerate(network.layers):
+        linear = number == last and layer.activation == "identity"
+        x = _activated(layer, x.affine(layer.A, layer.b, fresh=not linear))
+    return x
+
+
+def _activated(layer: Layer, x: Models) -> Models:
+    if layer.activation == "identity":
+        return x
+    if layer.activation in ("relu", "leaky_relu"):
+        slope = layer.slope if layer.activation == "leaky_relu" else 0.0
+        return kink(x, np.broadcast_to(np.asarray(slope), (len(x),))[:, None])
+    return apply(SMOOTH[NAMES.get(layer.activation, layer.activation)], x)
