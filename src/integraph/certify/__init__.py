@@ -5,5 +5,6 @@ certificate records the result, and the replay checks it without the search. Not
 an engine: floats only say where to look.
 
 Read `problem`, `statement`, `proof`, `search`, `certificate`; then the three problems `network`, `theorem1` and
-`formula` over `controls`, `readout` and `taylor`; `enclosure`, which needs no target, and `bounds`, which needs no program.
+`formula` over `controls`, `readout` and `taylor`; `enclosure`, which needs no target; and `bounds`, which needs no
+program.
 """

@@ -35,12 +35,13 @@ class Monomials:
 
 @lru_cache(maxsize=64)
 def monomials(d: int, k: int) -> Monomials:
-    exponents = below(d, k + 1)
+    small = d == 0 or k <= 1
+    exponents = np.eye(1 + d * min(k, 1), d, -1, np.int64) if small else below(d, k + 1)
     degrees = exponents.sum(1)
     ends = np.searchsorted(degrees, np.arange(k + 2))
     first = np.concatenate([np.repeat(np.arange(ends[i], ends[i + 1]), ends[k - i + 1]) for i in range(k + 1)])
     second = np.concatenate([np.tile(np.arange(ends[k - i + 1]), ends[i + 1] - ends[i]) for i in range(k + 1)])
-    product = rank(exponents[first] + exponents[second])
+    product = first + second if small else rank(exponents[first] + exponents[second])
     squares = rank(2 * np.eye(d, dtype=np.int64)) if k >= 2 and d else np.full(d, -1)
     kinds = (exponents % 2 != 0).any(1).astype(np.int64)
     kinds[: 1 + (d if k else 0)] = 2
