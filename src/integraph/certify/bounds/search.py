@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.certify.bounds.bounds import Bounds, Ending
-from integraph.certify.bounds.cells import Cells, batch_size, bounded, degree_for, division
+from integraph.certify.bounds.cells import DIVIDED, FIRST, Cells, batch_size, bounded, degree_for, division
 from integraph.certify.bounds.point_values import point_values
 from integraph.clock import DeadlineError, check_deadline, deadline, now
 from integraph.numbers.arrays import Floats
@@ -24,6 +24,7 @@ from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
 LONGEST = 60.0  # seconds, where a gap is asked for and no time is given
+BISECTED = 12  # inputs up to which the first pass bisects a box that is not divided evenly
 MOST = 4_000_000  # numbers in the cells that are kept
 CLIMB = 0.5  # of the gap: below that a cell is settled
 
@@ -63,6 +64,8 @@ def search(source: Network | Graph, box: Interval, gap: float | None, seconds: f
     wide = int((box.high > box.low).sum())
     degree, most = degree_for(wide), batch_size(source, wide)
     state = _begin(source, bounded(source, *division(box.low, box.high), degree, most), box)
+    while DIVIDED < wide <= BISECTED and state.count < FIRST and _splittable(state.cells).any():
+        state = _step(source, state, 0.0, degree, most)
     ending = Ending.ONE_PASS
     if gap is not None or seconds is not None:
         limit = max((LONGEST if seconds is None else seconds) - (now() - begun), 0.0)

@@ -1,0 +1,102 @@
+"""Ranges of networks: bounds against sampled values and plain intervals, one pass and with bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import integraph
+from certificates import aimed, named, table, timed
+from integraph import Bounds, Network
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval, affine
+from integraph.targets.activations import activation, value_range
+from networks import net
+
+Rows = Iterator[tuple[object, ...]]
+
+SAMPLES, SEEDS = 100_000, range(3)
+PASSES = (  # sizes, activation, radius of the box, seconds and width/sampled that one pass may take
+    ((2, 16, 16, 1), "tanh", 1.0, 0.005, 1.3),
+    ((2, 16, 16, 1), "sigmoid", 1.0, 0.005, 1.3),
+    ((4, 256, 256, 2), "tanh", 0.1, 1.0, 1.3),
+    ((2, 16, 16, 1), "relu", 1.0, np.inf, np.inf),
+    ((12, 64, 64, 3), "tanh", 0.1, np.inf, np.inf),
+    ((784, 128, 10), "tanh", 0.01, np.inf, np.inf),
+)
+BISECTED = (((2, 16, 16, 1), 1.0), ((3, 32, 32, 2), 0.5), ((4, 32, 32, 1), 0.5), ((4, 256, 256, 2), 0.1))
+GAP = 0.005  # on either side, so that the width is within 1 %
+KINDS: dict[str, float | None] = {"Glorot": None, "uniform": 1.0}  # weights from scale·[−1, 1]
+
+
+def main() -> None:
+    table("one pass", PASS_COLUMNS, passes())
+    table(f"bisected until within {GAP:g} on either side", BISECTED_COLUMNS, bisected())
+
+
+def sampled(network: Network, radius: float, bounds: Bounds) -> Floats:
+    """The width of each output among samples, in a climb from the best of them, and at the points of the bounds."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-radius, radius, (SAMPLES // max(1, network.inputs // 50), network.inputs))
+    values = network(x)
+    ends = [np.where(sign > 0, values.max(0), -values.min(0)) for sign in (1, -1)]
+    for index, sign in enumerate((1.0, -1.0)):
+        for output in range(network.outputs):
+            best, step = x[np.argmax(sign * values[:, output])], 0.3 * radius
+            for _ in range(40):
+                near = np.clip(best + step * rng.normal(size=(200, network.inputs)), -radius, radius)
+                near = np.concatenate([best[None], near])
+                best, step = near[np.argmax(sign * network(near)[:, output])], 0.8 * step
+            ends[index][output] = max(ends[index][output], sign * network(best)[output])
+    return np.maximum(ends[0] + ends[1], bounds.attained_high - bounds.attained_low)
+
+
+def plain(network: Network, radius: float) -> Floats:
+    """The width of each output in interval arithmetic."""
+    x = Interval(np.full(network.inputs, -radius), np.full(network.inputs, radius))
+    for layer in network.layers:
+        x = value_range(activation(layer.activation, layer.slope), affine(layer.A, layer.b, x))
+    return x.high - x.low
+
+
+PASS_COLUMNS = ("net", "weights", "radius", "cells", "time", "width / sampled", "intervals / sampled")
+
+
+def passes() -> Rows:
+    for sizes, kind, radius, seconds, ratio in PASSES:
+        for weights, scale in KINDS.items():
+            network = net(sizes, scale, kind)
+            integraph.bound(network, (-radius, radius))  # compiles what is compiled
+            runs = [timed(integraph.bound, network, (-radius, radius)) for _ in range(20 if max(sizes) < 50 else 3)]
+            bounds, spent = runs[0].value, min(run.seconds for run in runs)
+            true = sampled(network, radius, bounds)
+            wide = float((bounds.width / true).max())
+            yield (
+                f"{named(sizes)}, {kind}", weights, radius, bounds.cells,
+                aimed(f"{1e3 * spent:.1f} ms", spent, seconds), aimed(f"{wide:.3f}", wide, ratio),
+                f"{(plain(network, radius) / true).max():.1f}",
+            )  # fmt: skip
+
+
+BISECTED_COLUMNS = ("net", "weights, seed", "radius", "cells", "time ≤ 10 s", "gap", "width / sampled ≤ 1.01")
+
+
+def bisected() -> Rows:
+    for sizes, radius in BISECTED:
+        for weights, scale in KINDS.items():
+            for seed in SEEDS[:1] if max(sizes) > 100 else SEEDS:
+                network = net(sizes, scale, seed=seed)
+                bounds, seconds = timed(
+                    integraph.bound, network, (-radius, radius), gap=GAP, seconds=10.0, progress=False
+                )
+                wide = float((bounds.width / sampled(network, radius, bounds)).max())
+                yield (
+                    named(sizes), f"{weights}, {seed}", radius, bounds.cells,
+                    aimed(f"{seconds:.2f} s", seconds, 10.0), f"{bounds.gap.max():.4f}",
+                    aimed(f"{wide:.4f}", wide, 1.01),
+                )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
