@@ -40,6 +40,9 @@ class Format:
 
 FORMATS = (
     Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
+    Format(
+        "onnx", (".onnx",), "ONNX: closed forms as array nodes", "onnx_graph", TABLES, binary=True, judge="onnxruntime"
+    ),
     Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
     Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
 )

@@ -94,5 +94,12 @@ def expansions() -> dict[str, Callable[..., Array]]:
     def of(function: Callable[..., Array]) -> Callable[..., Array]:
         return lambda recorder, *given: function(SymbolFunctions(recorder), *given)
 
-    table = {"expm1": expm1, "log1p": log1p, "hypot": hypot, "arcsinh": asinh, "arctan2": atan2, "erf": erf}
+    table: dict[str, Callable[..., Array]] = {
+        "expm1": expm1,
+        "log1p": log1p,
+        "hypot": hypot,
+        "arcsinh": asinh,
+        "arctan2": atan2,
+        "erf": erf,
+    }
     return {op: of(function) for op, function in table.items()}

@@ -111,7 +111,7 @@ class SymbolFunctions:
     @of_symbols
     def grow_powers(self, z: Array, e: Array, x: Array, a: Array) -> Array:
         base = 1.0 + x
-        factors = 1.0
+        factors: Array = 1.0
         for factor in self._factors(base, a) or [self.recorder.push("power", base, a)]:
             factors = factor * factors
         factors = self.recorder.broadcast(factors, np.broadcast_shapes(factors.lanes, x.lanes))

@@ -85,8 +85,9 @@ class Recorder:
     def push(self, op: str, *arguments: Array) -> Array:
         """An elementwise operation: a symbol, or a constant if all arguments are."""
         given = [a if isinstance(a, Symbol) else constant(a) for a in arguments]
-        if not any(isinstance(a, Symbol) for a in given):
-            return _fold(op, given)[..., None]
+        known = [a for a in given if not isinstance(a, Symbol)]
+        if len(known) == len(given):
+            return _fold(op, known)[..., None]
         lanes = np.broadcast_shapes(*(a.lanes if isinstance(a, Symbol) else a.shape for a in given))
         simple = self._simplified(op, given)
         if simple is not None:
@@ -186,9 +187,9 @@ def _fold(op: str, given: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _all(value: Array, number: float) -> bool:
-    return (
-        not isinstance(value, Symbol) and value.size > 0 and bool(value.flat[0] == number and (value == number).all())
-    )
+    if isinstance(value, Symbol) or not value.size or value.flat[0] != number:
+        return False
+    return bool((value == number).all())
 
 
 SMALL = 64  # numbers of a constant that is compared by value; others are the same if they share their memory

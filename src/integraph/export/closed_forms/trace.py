@@ -62,9 +62,7 @@ def _closed(f: SymbolFunctions, block: Block, t: float, registers: RegisterFile)
 
 def _guard(block: Block, quantity: Array) -> Array:
     if not isinstance(quantity, Symbol) and not (np.asarray(quantity) > 0).all():
-        raise UsageError(
-            f"the flow of a block of the gadget {block.op.name!r} ends before its segment, for every input"
-        )
+        raise UsageError(f"the flow of a block of the gadget {block.op.name!r} ends too early, whatever the input")
     return quantity
 
 
@@ -72,7 +70,7 @@ def _outputs(program: Program, scales: np.ndarray, registers: RegisterFile) -> S
     """C y: one register each, or a matrix product, or, of a sparse read-out, a sum for each output."""
     readout, recorder = program.readout, registers.recorder
     weights = readout.multiply(1.0 / scales[None, :]).tocsr()
-    counts, used = np.diff(weights.indptr), np.unique(weights.indices)
+    counts, used = np.diff(weights.indptr), np.unique(weights.indices).astype(np.int64)
     most = int(counts.max(initial=0))
     if DENSE * most > len(used) > 1 and most > 1:
         value = contract(recorder, weights[:, used].toarray()[..., None], registers.read(Index(used))[None])
