@@ -40,6 +40,7 @@ class Format:
 
 FORMATS = (
     Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
+    Format("c-closed", (".closed.c",), "C99: closed forms as one function", "c_closed", TABLES, judge="gcc"),
     Format(
         "onnx", (".onnx",), "ONNX: closed forms as array nodes", "onnx_graph", TABLES, binary=True, judge="onnxruntime"
     ),
