@@ -12,8 +12,7 @@ from integraph.export.closed_forms.operations import ELEMENTWISE, REDUCTIONS, Cl
 def prune(operations: Sequence[Operation], outputs: int, positive: Iterable[int], ends: Iterable[int]) -> ClosedForms:
     """The operations that matter. `ends` must be finite where anything depends on them."""
     needed = _needed(operations, [outputs, *positive])
-    covered = _covered(operations, needed, outputs)
-    finite = sorted({end for end in ends if needed[end] and not covered[end]})
+    finite = _finite(operations, outputs, {end for end in ends if needed[end]})
     kept = [number for number in range(len(operations)) if needed[number]]
     new = {old: number for number, old in enumerate(kept)}
     renamed = [
@@ -35,17 +34,19 @@ def _needed(operations: Sequence[Operation], roots: Iterable[int]) -> list[bool]
     return needed
 
 
-def _covered(operations: Sequence[Operation], needed: list[bool], outputs: int) -> list[bool]:
-    """Whether the outputs are infinite or NaN whenever a number of this operation is."""
-    covered = [False] * len(operations)
-    covered[outputs] = True
-    for number in range(len(operations) - 1, -1, -1):
-        own = operations[number]
-        if covered[number] and needed[number]:
+def _finite(operations: Sequence[Operation], outputs: int, ends: set[int]) -> list[int]:
+    """Which ends must be looked at: the others make one of these, or an output, infinite or NaN whenever they are."""
+    finite, covered = [], {outputs}
+    for number in range(max(covered | ends), -1, -1):
+        if number in ends and number not in covered:
+            finite.append(number)
+            covered.add(number)
+        if number in covered:
+            own = operations[number]
             for position, argument in enumerate(own.arguments):
                 if isinstance(argument, int) and _carries(own, position, operations[argument].size):
-                    covered[argument] = True
-    return covered
+                    covered.add(argument)
+    return finite[::-1]
 
 
 def _carries(own: Operation, position: int, size: int) -> bool:

@@ -136,7 +136,7 @@ class Recorder:
         if places.size == size and (places.reshape(-1) == np.arange(size)).all():
             return self.reshape(value, places.shape)
         row = self.reshape(value, (size,))
-        return self.record("gather", row, lanes=places.shape, indices=np.ascontiguousarray(places, np.int64))
+        return self.record("gather", row, lanes=places.shape, indices=np.array(places, np.int64))
 
     def _aligned(self, value: Array, axes: int) -> Array:
         if not isinstance(value, Symbol):
