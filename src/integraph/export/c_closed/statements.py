@@ -34,7 +34,8 @@ class Statements:
         own = self.forms.operations[n]
         if own.op in EXPRESSIONS:
             return self._define(n, self._expression(own, "0", set())) + self._guards(n, f"v{n}", "    ")
-        return getattr(self, f"_{own.op}")(n, own) + self._array_guards(n, own)
+        code: str = getattr(self, f"_{own.op}")(n, own)
+        return code + self._array_guards(n, own)
 
     def _member(self, n: int, step: Step) -> str:
         own, indent = self.forms.operations[n], " " * 8
