@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import count, groupby
+from itertools import chain, count, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -36,8 +36,17 @@ class Equations:
     def output_names(self) -> tuple[str, ...]:
         """`out1, out2, …`, none of them the name of a register in any case of its letters."""
         taken = {name.lower() for name in self.names}
-        stem = next(stem for stem in ("out", "output_", "result_", *_more()) if not _clash(stem, taken))
+        stems = chain(("out", "output_", "result_"), (f"out_{number}_" for number in count(1)))
+        stem = next(stem for stem in stems if not any(name.startswith(stem) for name in taken))
         return tuple(f"{stem}{number + 1}" for number in range(len(self.outputs)))
+
+
+def start_box(program: Program) -> tuple[list[float], list[float]]:
+    """Low and high of the inputs: of the box that the program was made for, else of [0, 1]."""
+    box = program.box
+    if box is None:
+        return [0.0] * program.inputs, [1.0] * program.inputs
+    return box.low.tolist(), box.high.tolist()
 
 
 def equations(program: Program, avoid: Collection[str] = ()) -> Equations:
@@ -73,11 +82,3 @@ def _rows(program: Program, number: int) -> Iterator[Row]:
     columns = (part.tolist() for part in (terms.i, terms.j, terms.k, terms.value))
     for register, group in groupby(zip(*columns, strict=True), key=itemgetter(0)):
         yield register, [(value, tuple(f for f in (j, k) if f != ONE)) for _, j, k, value in group]
-
-
-def _clash(stem: str, taken: set[str]) -> bool:
-    return any(name.startswith(stem) for name in taken)
-
-
-def _more() -> Iterator[str]:
-    return (f"out_{number}_" for number in range(1, 1_000_000))

@@ -39,6 +39,17 @@ class Format:
 
 
 FORMATS = (
+    Format("matlab", (".m",), "MATLAB and Octave: a function that integrates with ode45", "matlab", judge="Octave"),
+    Format("julia", (".jl",), "Julia: OrdinaryDiffEq.jl", "julia"),
+    Format("mtk", (".mtk.jl",), "Julia: ModelingToolkit.jl, symbolic systems", "modeling_toolkit"),
+    Format("juliareach", (".reach.jl",), "JuliaReach: @taylorize and flowpipes", "juliareach"),
+    Format("cora", (".cora.m",), "CORA (MATLAB): reachable sets", "cora"),
+    Format("flowstar", (".model",), "Flow*: a hybrid system with a clock", "flowstar"),
+    Format("capd", (".capd.cpp", ".cpp"), "CAPD (C++): validated integration", "capd"),
+    Format("dreal", (".smt2",), "dReal: flows for questions about outputs", "dreal"),
+    Format("verilog", (".v",), "Verilog: fixed point, one multiplier", "verilog", 2_000, False, judge="iverilog"),
+    Format("latex", (".tex",), "LaTeX: equations and a legend", "latex", judge="pdflatex"),
+    Format("dot", (".dot", ".gv"), "Graphviz: which register moves which", "graphviz", 2_000, judge="dot"),
     Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
     Format("c-closed", (".closed.c",), "C99: closed forms as one function", "c_closed", TABLES, judge="gcc"),
     Format(
@@ -56,7 +67,7 @@ def format_named(name: str | None, path: Path) -> Format:
             if one.name == name.lower():
                 return one
         raise UsageError(f"no format is called {name!r}: there are {_names()}", argument="format", value=name)
-    for one in FORMATS:
+    for one in sorted(FORMATS, key=lambda one: -max(map(len, one.suffixes))):  # .reach.jl before .jl
         if path.name.lower().endswith(one.suffixes):
             return one
     suffix = f"the suffix {path.suffix!r}" if path.suffix else "a name without a suffix"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from integraph.program import summary
@@ -52,7 +53,7 @@ def header(program: Program, name: str, exact: bool) -> list[str]:
         "A bound speaks of the exact flow of these controls, not of the tool that integrates them.",
         "Every number below is that of the program, to the last bit."
         if exact
-        else "Not bit-exact: this format cannot hold every number of the program to the last bit.",
+        else "Not bit-exact: this format rounds numbers of the program.",
         f"digest of the program: sha256 {program.digest}",
         f"written by integraph {VERSION}",
     ]
@@ -62,6 +63,16 @@ def _inputs(program: Program) -> str:
     names = [program.registers.name(register) for register in range(program.inputs)]
     box = program.box
     return plain(joined(names, ", ", NAMES) if box is None else summary.inputs_in(box.low, box.high, names))
+
+
+def legend(program: Program, places: Sequence[str]) -> list[str]:
+    """What stands at each place of a state vector: the name of the register, and what it means."""
+    lines = []
+    for register, place in enumerate(places):
+        group = program.registers.group(register)
+        meaning = f": {plain(group.label)}" if group.label else ""
+        lines.append(f"{place} is {program.registers.name(register)}{meaning}")
+    return lines
 
 
 def commented(lines: list[str], mark: str) -> str:
