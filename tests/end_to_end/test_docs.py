@@ -21,7 +21,7 @@ from slow import mostly_slow
 KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
 WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
-OPTIONAL = {"jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"}  # what a block of py may import
+OPTIONAL = {"jax", "torch", "onnx", "onnxruntime", "onnxscript", "sklearn", "keras", "h5py"}  # for blocks of py
 
 
 @mostly_slow("page", sorted(WITH_CODE, key=lambda page: page.name != "index.md"), quick=1, ids=label)

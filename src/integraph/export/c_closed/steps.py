@@ -36,7 +36,7 @@ def roots(forms: ClosedForms) -> list[tuple[int, int]]:
     """For each operation the one that computes its numbers, and where in it they begin."""
     known: list[tuple[int, int]] = []
     for number, own in enumerate(forms.operations):
-        begin = 0 if own.op == "reshape" else first_place(own)
+        begin = 0 if own.op == "reshape" else None if number in forms.positive else first_place(own)
         if begin is None:
             known.append((number, 0))
         else:
