@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import shutil
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,7 +26,9 @@ REASONS = {  # why a test is skipped
     "onnx": "needs onnx: pip install 'integraph[onnx]'",
     "onnxruntime": "needs onnxruntime: pip install 'integraph[oracles]'",
     "onnxscript": "needs onnxscript, torch's exporter: pip install 'integraph[oracles]'",
+    "pandas": "needs pandas: pip install 'integraph[oracles]'",
     "playwright": "needs Playwright: pip install 'integraph[browser]'",
+    "polars": "needs polars: pip install 'integraph[oracles]'",
     "pymoca": "needs pymoca: pip install 'integraph[exports]'",
     "roadrunner": "needs libRoadRunner: pip install 'integraph[exports]'",
     "rumoca": "needs rumoca: pip install 'integraph[exports]'",
@@ -37,7 +40,11 @@ REASONS = {  # why a test is skipped
 
 def framework(name: str) -> Any:
     """A module of a framework, or the test is skipped."""
-    return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    encoding = locale.setlocale(locale.LC_CTYPE)
+    try:
+        return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    finally:
+        locale.setlocale(locale.LC_CTYPE, encoding)  # COPASI leaves the one of ASCII, for all texts that are read later
 
 
 class Lazy:

@@ -162,6 +162,11 @@ def _target(source: Any, program: Program, parameters: Parameters) -> Network | 
     target = target_of(program, source, ReadOptions(parameters=parameters))
     if isinstance(target, Graph):
         raise graph_refused(target.name)
+    if isinstance(target, Function) and target.rows is not None:
+        raise UsageError(
+            f"{target.name} are data, which say nothing between their rows, so nothing can be proved of them: "
+            "integraph.compare measures the difference on the rows, and a formula in place of the data can be proved"
+        )
     return target
 
 

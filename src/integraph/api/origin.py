@@ -12,7 +12,7 @@ from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, kind_
 from integraph.frontends.formula.parser import parse
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
-from integraph.program.origin import EXACT, FORMULA, UNKNOWN
+from integraph.program.origin import DATA, EXACT, FORMULA, UNKNOWN
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
@@ -33,6 +33,10 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
                 "program"
             )
         return remembered
+    if kind_of(source) is SourceKind.DATA and options.variables is None and options.inputs is None:
+        origin = program.origin  # which columns are its inputs
+        named = origin.variables if origin is not None and origin.kind == DATA else None
+        options = replace(options, variables=named) if named else replace(options, inputs=program.inputs)
     if kind_of(source) is not SourceKind.PYTHON:
         return read(source, options)
     options.refuse(SourceKind.PYTHON.value, "parameters")
@@ -54,7 +58,7 @@ def is_exact(program: Program) -> bool:
 
 
 def values(target: Target) -> Values | None:
-    """The target in float64; a table of derivatives has none."""
+    """The target in float64; a table of derivatives and data have none."""
     if isinstance(target, Network):
         return target
     return target.values

@@ -90,8 +90,11 @@ def sobolev_norm(
 
 
 def on_box(source: Any, options: ReadOptions) -> tuple[Function, Interval]:
-    """The function in a source, and the box that it is on."""
-    return as_function(read(source, options), options.box)
+    """The function in a source, and the box that it is on. Data have neither a plan nor derivatives."""
+    target = read(source, options)
+    if isinstance(target, Function) and target.rows is not None:
+        raise UsageError(f"{target.name} are data: their fit shows what they allow, so compile them")
+    return as_function(target, options.box)
 
 
 def as_function(target: Target, box: ArrayLike | None) -> tuple[Function, Interval]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from integraph.cli.namesakes import refuse_python_file
-from integraph.cli.paths import FORMULAS, NETWORKS, PROGRAM, is_program, refuse_pipe
+from integraph.cli.paths import DATA, FORMULAS, NETWORKS, PROGRAM, is_program, refuse_pipe
 from integraph.cli.terminal import waiting
 from integraph.errors import SourceError, UsageError
 
@@ -29,7 +29,12 @@ def source_of(text: str) -> Any:
     text = text.strip()
     if not text:
         raise UsageError("SOURCE is empty: give a formula, the file of a network, or module:callable")
-    if Path(text).suffix.lower() in (*NETWORKS, *FORMULAS, *PROGRAM.suffixes):  # anything else may be a formula as well
+    if Path(text).suffix.lower() in (
+        *NETWORKS,
+        *FORMULAS,
+        *DATA,
+        *PROGRAM.suffixes,
+    ):  # anything else may be a formula as well
         refuse_pipe(Path(text))
     if is_program(Path(text)):
         raise UsageError(f"{text} is a program already: integraph info {text} shows it")

@@ -5,7 +5,8 @@ is one module with one function `write(program, name, **options)` and a line in 
 
 Read `exporter` (from a program to a file), `formats` (the table), `equations` (what a writer of equations needs),
 `notation` (how a language writes a sum of products), `header` (what every file says of itself), then any format:
-`heyoka` is a short one. `closed_forms` is what `onnx_graph` (over `onnx_nodes`) and `c_closed` write.
+`heyoka` is a short one. The code of C files, FMUs and pages stands in the folder templates: `c99`, `fmu`, `page`.
+`closed_forms` is what `onnx_graph` (over `onnx_nodes`) and `c_closed` write.
 """
 
 from integraph.export.exporter import export as export

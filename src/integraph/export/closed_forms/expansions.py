@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-import scipy  # loads scipy.special on first use, which takes a while
-
-from integraph.export.closed_forms.gauss_functions import erfcx, polynomial
+from integraph.export.closed_forms.gauss_functions import erfcx
 from integraph.export.closed_forms.recorder import Array
 
 if TYPE_CHECKING:
     from integraph.export.closed_forms.functions import SymbolFunctions
 
-SMALL_ANGLE = math.tan(math.pi / 8) ** 2
+ARCTAN = [(-1) ** n / (2 * n + 1) for n in range(21)]  # of arctan(q)/q in q², for |q| ≤ tan(π/8)
+ERF = [(-1) ** n / (math.factorial(n) * (n + 0.5) * math.sqrt(math.pi)) for n in range(19)]  # of erf(x)/x in x² ≤ 1
 
 
 def expm1(f: SymbolFunctions, x: Array) -> Array:
@@ -48,43 +45,28 @@ def asinh(f: SymbolFunctions, x: Array) -> Array:
 
 
 def atan2(f: SymbolFunctions, y: Array, x: Array) -> Array:
-    """Four times the arc tangent of a quarter of the angle, which a polynomial gives; from the other side for x < 0."""
+    """Four times the arc tangent of a quarter of the angle, which a series gives; from the other side for x < 0."""
     size = f.abs(x)
     half = y / f.nonzero(size + f.hypot(size, y))
     quarter = half / (1.0 + f.sqrt(1.0 + half * half))
-    t = (2.0 / SMALL_ANGLE) * (quarter * quarter) - 1.0
-    angle = 4.0 * quarter * polynomial(f, _arc(), t)
+    angle = 4.0 * quarter * _series(quarter * quarter, ARCTAN)
     return f.where(f.less(x, 0.0), f.sign(y) * math.pi - angle, angle)
 
 
 def erf(f: SymbolFunctions, x: Array) -> Array:
     size = f.abs(x)
     near, far = f.minimum(size, 1.0), f.minimum(f.maximum(size, 1.0), 10.0)
-    small = x * polynomial(f, _centre(), 2.0 * (near * near) - 1.0)
+    small = x * _series(near * near, ERF)
     large = f.sign(x) * (1.0 - f.exp(-far * far) * erfcx(f, far))
     return f.where(f.less(size, 1.0), small, large)
 
 
-@cache
-def _arc() -> Any:
-    """arctan(q)/q in q²."""
-
-    def values(t: Any) -> Any:
-        q = np.sqrt(0.5 * SMALL_ANGLE * (1.0 + t))
-        return np.arctan(q) / q
-
-    return np.polynomial.chebyshev.chebinterpolate(values, 13)
-
-
-@cache
-def _centre() -> Any:
-    """erf(x)/x in x²."""
-
-    def values(t: Any) -> Any:
-        x = np.sqrt(0.5 * (1.0 + t))
-        return scipy.special.erf(x) / x
-
-    return np.polynomial.chebyshev.chebinterpolate(values, 14)
+def _series(x: Array, coefficients: Sequence[float]) -> Array:
+    """A power series by Horner's rule: the first term is the largest, and its rounding the only one that counts."""
+    value: Array = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        value = value * x + c
+    return value
 
 
 def expansions() -> dict[str, Callable[..., Array]]:
