@@ -78,7 +78,10 @@ def _graph(nodes: Nodes, forms: ClosedForms) -> None:
 
 def _operation(nodes: Nodes, name: str, own: Operation) -> None:
     first = own.arguments[0] if own.arguments else None
-    if own.op in ELEMENTWISE:
+    if own.op in ("multiply", "divide"):
+        factors = [nodes.factor(f"{name}_{n}", argument, own.lanes) for n, argument in enumerate(own.arguments)]
+        nodes.node(ELEMENTWISE[own.op], *factors, name=name)
+    elif own.op in ELEMENTWISE:
         nodes.node(ELEMENTWISE[own.op], *map(nodes.argument, own.arguments), name=name)
     elif own.op == "sum":
         nodes.node("ReduceSum", nodes.argument(first), nodes.integers([-1]), name=name, keepdims=0)

@@ -11,13 +11,13 @@ from integraph.errors import UsageError
 
 
 class Nodes:
-    """Constants have the batch as an axis of length 1: onnxruntime would fuse a scalar factor of a matrix product, in
-    float32. Equal ones are stored once."""
+    """Constants have the batch as an axis of length 1. Equal ones are stored once."""
 
     def __init__(self, helper: Any, kind: type) -> None:
         self.helper, self.kind = helper, kind
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
+        self._zero = ""  # a column of 0
         self._known: dict[tuple[Any, ...], str] = {}
 
     def node(self, op: str, *given: str, name: str, **attributes: Any) -> str:
@@ -46,13 +46,26 @@ class Nodes:
         """An argument of an operation: `v7`, or a constant."""
         return f"v{value}" if isinstance(value, int) else self.constant(value[None])
 
+    def factor(self, name: str, value: Any, lanes: tuple[int, ...]) -> str:
+        """An argument of a product with these lanes. onnxruntime would fuse a single number with a matrix product, in
+        float32: it is a vector, or not constant."""
+        if isinstance(value, int) or value.size > 1:
+            return self.argument(value)
+        axis = int(np.argmax(lanes)) if lanes else 0
+        if lanes and lanes[axis] > 1:
+            shape = [lanes[axis] if k == axis else 1 for k in range(len(lanes))]
+            return self.constant(np.broadcast_to(value, shape)[None])
+        column = self.repeated(name, value.reshape(1))
+        return self.node("Reshape", column, self.integers([0, *lanes]), name=f"{name}_factor")
+
     def repeated(self, name: str, argument: Any) -> str:
-        """The same, a constant once for each input: its sum with 0·Σx."""
+        """The same for a row, a constant once for each input: its sum with 0·Σx."""
         if isinstance(argument, int):
             return f"v{argument}"
-        total = self.node("ReduceSum", "x", self.integers([1]), name=f"{name}_total", keepdims=1)
-        nothing = self.node("Mul", total, self.constant(np.zeros((1, 1))), name=f"{name}_zero")
-        return self.node("Add", self.constant(argument[None]), nothing, name=f"{name}_constant")
+        if not self._zero:
+            total = self.node("ReduceSum", "x", self.integers([1]), name="total", keepdims=1)
+            self._zero = self.node("Mul", total, self.constant(np.zeros((1, 1))), name="zero")
+        return self.node("Add", self.constant(argument[None]), self._zero, name=f"{name}_constant")
 
     def flag(self, op: str, *given: str, name: str, size: int) -> str:
         """The sum of an elementwise node of so many lanes, as a column: 0, or NaN where one of them is."""

@@ -15,7 +15,8 @@ import export_programs
 import integraph
 import transformers
 from gadget_cases import CASES, Case
-from integraph import Layer, Network, Program
+from integraph import Layer, Network, Program, Registers, build, segment
+from integraph.gadgets import affine, product
 from lazy import needs_command
 from slow import mostly_slow
 
@@ -120,12 +121,26 @@ def test_a_wide_net_compiles_within_seconds(tmp_path: Path) -> None:
 
 
 def test_no_solution_is_a_status(tmp_path: Path) -> None:
-    program = integraph.compile("log(x) + 1/x", box=(0.5, 2))
-    x = np.array([[1.5], [-1.0], [0.0], [np.nan], [np.inf], [0.7]])
+    """At −0.5 the formula has a value, but the flow passes a pole on the way."""
+    program = integraph.compile("1/x", box=(0.5, 2))
+    x = np.array([[1.5], [-0.5], [0.0], [np.nan], [np.inf], [0.7]])
     outputs, status = run(program.export(tmp_path / "wave.closed.c"), program, x)
     assert status.tolist() == [0, 1, 1, 2, 2, 0]
     assert np.isnan(outputs[1:5]).all()
     assert np.abs(outputs[[0, 5]] - program(x[[0, 5]])).max() <= 1e-13
+
+
+def test_places_of_the_workspace_are_free_only_after_their_last_use(tmp_path: Path) -> None:
+    r = Registers()
+    x, a, b, c, d = (r.inputs("x", 3), *(r.new(name, 3) for name in "abcd"))
+    w = np.random.default_rng(5).normal(size=(3, 3))
+    steps = [
+        segment("a", affine(a, x[None, :], w=w)),
+        segment("b", affine(b, a[None, :], w=w)),
+        segment("c", affine(c, b[None, :], w=w)),
+        segment("d", product(d, a, c)),
+    ]
+    assert largest_error(build(r, steps, d), tmp_path, np.random.default_rng(5).normal(size=(5, 3))) <= 1e-13
 
 
 def test_fast_math_is_refused_by_the_compiler(tmp_path: Path) -> None:

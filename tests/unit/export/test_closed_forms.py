@@ -105,6 +105,15 @@ def test_scaled_states() -> None:
     assert largest_error(scaled, export_programs.inputs(program)) <= 1e-13
 
 
+def test_a_sum_of_one_register_many_times() -> None:
+    r = Registers()
+    x, z = r.inputs("x", 2), r.new("z", 1)
+    left, right = (x[n : n + 1, None].broadcast((1, 3)) for n in (0, 1))
+    program = build(r, [segment("three times", product(z, left, right))], z)
+    assert largest_error(program, np.array([[1.5, -2.0]])) == 0.0
+    assert program([1.5, -2.0]) == [-9.0]
+
+
 def test_what_nobody_reads_is_not_computed() -> None:
     r = Registers()
     x, y, z, unread = r.inputs("x"), r.new("y"), r.new("z"), r.new("unread")
