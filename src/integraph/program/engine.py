@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 
 DOUBLE = 53  # bits of float64
+RTOL = 1e-12
+FEW = 64  # numbers for which a Python loop beats numpy
+FLOAT64 = np.dtype(np.float64)
+Point = Callable[[list[float]], Floats | None]  # from one input to the outputs; None sends it the long way
 
 
 class Status(Enum):
@@ -100,7 +105,7 @@ class Flow:
 class Options(NamedTuple):
     """What every engine takes. An engine that has no use for one ignores it and says so."""
 
-    rtol: float = 1e-12  # relative to each component
+    rtol: float = RTOL  # relative to each component
     max_steps: int = 100_000  # for one input in one segment
     threads: int = 1
     states: bool = False  # also return y(T)
@@ -121,13 +126,21 @@ class Engine(Protocol):
 
 _ENGINES: dict[str, Engine] = {}
 _BITS: dict[str, float] = {}
+_POINTS: dict[str, Callable[[Program], Point | None] | None] = {}
 
 
-def plug(engine: Engine, bits: float = DOUBLE) -> Engine:
-    """Make an engine known by name; `bits` is the highest precision that it works in. Ours come first."""
+def plug(engine: Engine, bits: float = DOUBLE, point: Callable[[Program], Point | None] | None = None) -> Engine:
+    """Make an engine known by name; `bits` is the highest precision that it works in, and `point` gives a program's
+    quick way for one input. Ours come first."""
     load_layer(FLOW)
-    _ENGINES[engine.name], _BITS[engine.name] = engine, bits
+    _ENGINES[engine.name], _BITS[engine.name], _POINTS[engine.name] = engine, bits, point
     return engine
+
+
+def point_by(engine: Engine, program: Program) -> Point | None:
+    """The quick way for one input, if engine and program have one."""
+    point = _POINTS[engine.name]
+    return None if point is None else point(program)
 
 
 def able(program: Program) -> list[Engine]:
@@ -176,10 +189,28 @@ def engine_named(program: Program, name: str) -> Engine:
 
 
 def finite(array: Floats) -> bool:
-    """Whether every number is finite. For a handful a Python loop beats numpy, and batches of one are common."""
-    if array.size <= 64:
+    """Whether every number is finite. For a handful a Python loop beats numpy, and batches of one are common; of many a
+    sum takes a third of the time, and only a sum that is too large needs a look at each."""
+    if array.size <= FEW:
         return all(map(math.isfinite, array.ravel().tolist()))
-    return bool(np.isfinite(array).all())
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.add.reduce(array, axis=None)
+    return math.isfinite(total) or bool(np.isfinite(array).all())
+
+
+def point_of(x: Any, d: int) -> list[float] | None:
+    """The finite numbers of one point, where `x` plainly is one; all else is left to `batch_of`."""
+    if type(x) is np.ndarray:
+        if x.dtype is not FLOAT64 or x.shape not in ((d,), (1, d)) or d > FEW:
+            return None
+        point = x.tolist() if x.ndim == 1 else x[0].tolist()
+    elif d == 1 and isinstance(x, float):
+        point = [float(x)]
+    elif type(x) is list and len(x) == d and all(type(number) is float for number in x):
+        point = x
+    else:
+        return None
+    return point if all(map(math.isfinite, point)) else None
 
 
 def batch_of(x: object, d: int, whose: str = "the program") -> Floats:
