@@ -153,6 +153,7 @@ def _contiguous(block: Block) -> bool:
 
 _GATHERED = 64  # registers that a lane may read: a kernel lists them
 _OVERWRITE = {"affine", "ramp", "product", "bilinear", "log_cosh", "tanh"}  # fast steps that do not read fresh targets
+COMPILED = {"softmax", "shifted_softmax", "erf", "gelu", "silu", "relu", "leaky_relu"}  # whose steps are numba's
 _PLAIN = {"k": np.ones(()), "c": np.zeros(())}
 
 _FAST: dict[str, Binder] = {

@@ -13,7 +13,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from integraph.flow.exact.binding import Step, bind
+from integraph.flow.exact.affine_steps import compiles
+from integraph.flow.exact.binding import COMPILED, Step, bind
 from integraph.flow.exact.multiples import multiple, scaled
 from integraph.flow.exact.window_steps import alike, window_step
 from integraph.numbers.arrays import Floats
@@ -61,6 +62,8 @@ class ExactPlan:
     def bind(self, count: int) -> Workspace:
         states, quiet = np.zeros((self.program.width, count)), copy_context()
         quiet.run(np.seterr, all="ignore")
+        if any(p.block.op.name in COMPILED for p in self.planned):
+            compiles()  # loads numba, which steps before these use, too
         steps = [quiet.run(_bound, together, states) for together in _alike(self.planned)]
         return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states), quiet)
 
