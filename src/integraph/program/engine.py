@@ -137,12 +137,6 @@ def plug(engine: Engine, bits: float = DOUBLE, point: Callable[[Program], Point 
     return engine
 
 
-def point_by(engine: Engine, program: Program) -> Point | None:
-    """The quick way for one input, if engine and program have one."""
-    point = _POINTS[engine.name]
-    return None if point is None else point(program)
-
-
 def able(program: Program) -> list[Engine]:
     """The engines that can run the program, in the order in which they were plugged in."""
     load_layer(FLOW)
@@ -198,19 +192,31 @@ def finite(array: Floats) -> bool:
     return math.isfinite(total) or bool(np.isfinite(array).all())
 
 
-def point_of(x: Any, d: int) -> list[float] | None:
-    """The finite numbers of one point, where `x` plainly is one; all else is left to `batch_of`."""
-    if type(x) is np.ndarray:
-        if x.dtype is not FLOAT64 or x.shape not in ((d,), (1, d)) or d > FEW:
-            return None
-        point = x.tolist() if x.ndim == 1 else x[0].tolist()
-    elif d == 1 and isinstance(x, float):
-        point = [float(x)]
-    elif type(x) is list and len(x) == d and all(type(number) is float for number in x):
-        point = x
-    else:
+def direct(engine: Engine, program: Program) -> Callable[[Any], Floats | None] | None:
+    """The outputs of what plainly is one finite point, without a batch and a `Flow`; None for all else, and where the
+    point fails. None at all if the engine or the program has no such way."""
+    way, d = _POINTS[engine.name], program.inputs
+    point = way(program) if way is not None and d <= FEW else None
+    if point is None:
         return None
-    return point if all(map(math.isfinite, point)) else None
+
+    def one(x: Any) -> Floats | None:
+        if type(x) is np.ndarray:
+            if x.dtype is not FLOAT64 or (x.shape != (d,) and x.shape != (1, d)):
+                return None
+            numbers = x.ravel().tolist()
+        elif type(x) is list and len(x) == d and all(type(number) is float for number in x):
+            numbers = x
+        elif d == 1 and isinstance(x, float):
+            numbers = [float(x)]
+        else:
+            return None
+        if not all(map(math.isfinite, numbers)):
+            return None
+        outputs = point(numbers)
+        return outputs[None] if outputs is not None and type(x) is np.ndarray and x.ndim == 2 else outputs
+
+    return one
 
 
 def batch_of(x: object, d: int, whose: str = "the program") -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -23,12 +23,10 @@ from integraph.program.engine import (
     Engine,
     Flow,
     Options,
-    Point,
     batch_of,
+    direct,
     engine_named,
     first_able,
-    point_by,
-    point_of,
 )
 from integraph.program.origin import Origin
 from integraph.program.plugins import PLOT, REPORT, load_layer
@@ -215,16 +213,15 @@ class Program:
         return first_able(self)
 
     @cached_property
-    def _point(self) -> Point | None:
-        return point_by(self._engine, self)
+    def _direct(self) -> Callable[[Any], Floats | None] | None:
+        return direct(self._engine, self)
 
     def __call__(self, x: ArrayLike, engine: str | None = None, *, rtol: float = RTOL, threads: int = 1) -> Floats:
         """Outputs (B, outputs) for a batch (B, d); for one point (d,), just (outputs,). Raises if an input fails."""
-        if engine is None and rtol is RTOL and type(threads) is int and threads == 1 and self._point is not None:
-            point = point_of(x, self.inputs)
-            single = None if point is None else self._point(point)
+        if engine is None and rtol is RTOL and type(threads) is int and threads == 1 and self._direct is not None:
+            single = self._direct(x)
             if single is not None:
-                return single[None] if np.ndim(x) == 2 else single
+                return single
         outputs = self.flow(x, engine, rtol=rtol, threads=threads).check().outputs
         return outputs[0] if len(outputs) == 1 and np.ndim(x) < 2 else outputs
 
