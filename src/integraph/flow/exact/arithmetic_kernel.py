@@ -21,6 +21,7 @@ from integraph.flow.exact.tape import Argument, Instruction
 LANES = 8
 VECTOR = f"<{LANES} x double>"
 MASK = f"<{LANES} x i1>"
+TRUE = f"<{', '.join(['i1 true'] * LANES)}>"
 Numbered = tuple[int, Instruction]
 Kernel = Callable[[int, int], bool]  # memory and bytes of a row; False if a result is not inside its bounds
 
@@ -36,7 +37,7 @@ start:
   br label %body
 body:
   %first = phi i64 [ 0, %start ], [ %next, %body ]
-  %before = phi {mask} [ splat (i1 true), %start ], [ %fine, %body ]
+  %before = phi {mask} [ {true}, %start ], [ %fine, %body ]
   %column = getelementptr i8, ptr %memory, i64 %first
 {body}
   %fine = and {mask} %before, {fine}
@@ -59,7 +60,7 @@ class _Writer:
         self.places, self.bounds = places, bounds
         self.lines: list[str] = []
         self.known: dict[int, str] = {}
-        self.fine = "splat (i1 true)"
+        self.fine = TRUE
         self.names = map("%v{}".format, count())
 
     def line(self, text: str) -> str:
@@ -74,7 +75,7 @@ class _Writer:
 
     def operand(self, argument: Argument) -> str:
         if isinstance(argument, float):
-            return f"splat (double {_bits(argument)})"
+            return _all(argument)
         if argument not in self.known:
             self.define(argument, self.line(f"load {VECTOR}, ptr {self.row(self.places[argument])}, align 8"))
         return self.known[argument]
@@ -83,7 +84,7 @@ class _Writer:
         """Value n has this name; and it must be inside its bounds."""
         self.known[n] = name
         for test, limit in zip(("ogt", "olt"), self.bounds.get(n, ()), strict=False):
-            inside = self.line(f"fcmp {test} {VECTOR} {name}, splat (double {_bits(limit)})")
+            inside = self.line(f"fcmp {test} {VECTOR} {name}, {_all(limit)}")
             self.fine = self.line(f"and {MASK} {self.fine}, {inside}")
 
     def result(self, op: str, given: Sequence[str]) -> str:
@@ -103,7 +104,7 @@ class _Writer:
             if n in self.places:
                 self.lines.append(f"  store {VECTOR} {self.known[n]}, ptr {self.row(self.places[n])}, align 8")
         body = "\n".join(self.lines)
-        return SHELL.format(number=number, body=body, fine=self.fine, mask=MASK, step=8 * LANES, lanes=LANES)
+        return SHELL.format(number=number, body=body, fine=self.fine, mask=MASK, true=TRUE, step=8 * LANES, lanes=LANES)
 
 
 def kernels(
@@ -138,6 +139,7 @@ def _machine() -> Any:
     return _target().create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2)
 
 
-def _bits(number: float) -> str:
-    """A float64 as LLVM writes it to all digits."""
-    return f"0x{struct.unpack('>Q', struct.pack('>d', number))[0]:016X}"
+def _all(number: float) -> str:
+    """A float64 in every lane, as LLVM writes it to all digits."""
+    bits = struct.unpack(">Q", struct.pack(">d", number))[0]
+    return f"<{', '.join([f'double 0x{bits:016X}'] * LANES)}>"
