@@ -38,6 +38,7 @@ LAYERS = (
 )
 INTERFACE = (
     "api",
+    "export",
     "plot",
     "report",
     "paper",

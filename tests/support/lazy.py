@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import locale
+import shutil
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -9,16 +11,28 @@ from typing import Any
 import pytest
 
 REASONS = {  # why a test is skipped
+    "antimony": "needs Antimony: pip install 'integraph[exports]'",
+    "basico": "needs COPASI: pip install 'integraph[exports]'",
     "distributed": "needs dask.distributed: pip install 'integraph[cluster]'",
     "equinox": "needs equinox: pip install 'integraph[oracles]'",
-    "flax": "needs flax: pip install flax",
+    "flax": "needs flax: pip install 'integraph[oracles]'",
+    "fmpy": "needs FMPy: pip install 'integraph[exports]'",
+    "haiku": "needs haiku: pip install 'integraph[oracles]'",
     "h5py": "needs h5py: pip install 'integraph[keras]'",
+    "heyoka": "needs heyoka: pip install 'integraph[exports]'",
     "jax": "needs JAX: pip install 'integraph[jax]'",
     "keras": "needs Keras: pip install 'integraph[oracles]'",
+    "libsbml": "needs libSBML: pip install 'integraph[exports]'",
+    "lucipy": "needs lucipy: pip install 'integraph[exports]'",
     "onnx": "needs onnx: pip install 'integraph[onnx]'",
     "onnxruntime": "needs onnxruntime: pip install 'integraph[oracles]'",
     "onnxscript": "needs onnxscript, torch's exporter: pip install 'integraph[oracles]'",
+    "pandas": "needs pandas: pip install 'integraph[oracles]'",
     "playwright": "needs Playwright: pip install 'integraph[browser]'",
+    "polars": "needs polars: pip install 'integraph[oracles]'",
+    "pymoca": "needs pymoca: pip install 'integraph[exports]'",
+    "roadrunner": "needs libRoadRunner: pip install 'integraph[exports]'",
+    "rumoca": "needs rumoca: pip install 'integraph[exports]'",
     "sklearn": "needs scikit-learn: pip install 'integraph[sklearn]'",
     "sympy": "needs sympy: pip install 'integraph[sympy]'",
     "torch": "needs PyTorch: pip install 'integraph[torch]'",
@@ -27,7 +41,11 @@ REASONS = {  # why a test is skipped
 
 def framework(name: str) -> Any:
     """A module of a framework, or the test is skipped."""
-    return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    encoding = locale.setlocale(locale.LC_CTYPE)
+    try:
+        return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    finally:
+        locale.setlocale(locale.LC_CTYPE, encoding)  # COPASI leaves the one of ASCII, for all texts that are read later
 
 
 class Lazy:
@@ -49,3 +67,8 @@ class Lazy:
 def needs(name: str) -> pytest.MarkDecorator:
     """`pytestmark = needs("jax")`: for a file whose tests all need a framework, also those that do not name it."""
     return pytest.mark.skipif(find_spec(name) is None, reason=REASONS[name])
+
+
+def needs_command(name: str, package: str) -> pytest.MarkDecorator:
+    """For tests that run a program of somebody else's: a compiler, a simulator."""
+    return pytest.mark.skipif(shutil.which(name) is None, reason=f"needs {name}: apt-get install {package}")

@@ -7,7 +7,19 @@ from typing import Any
 
 import typer
 
-from integraph.cli.commands import bench, certify, compare, compile, evaluate, lemma4, paper, plan, report, trace
+from integraph.cli.commands import (
+    bench,
+    certify,
+    compare,
+    compile,
+    evaluate,
+    export,
+    lemma4,
+    paper,
+    plan,
+    report,
+    trace,
+)
 from integraph.cli.commands import info as showing
 from integraph.cli.output import GOOD, INTERRUPTED, MISUSE, Group, ParserError, fail, telling
 from integraph.cli.terminal import prepare
@@ -42,7 +54,7 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for module in (compile, plan, showing, evaluate, trace, compare, report, certify, paper, lemma4, bench):
+for module in (compile, plan, showing, evaluate, trace, export, compare, report, certify, paper, lemma4, bench):
     module.register(app)
 
 

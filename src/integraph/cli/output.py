@@ -70,7 +70,6 @@ INSTEAD = {  # what other tools call it, and what to type here
     "prove": "integraph certify FILE",
     "verify": "integraph certify FILE",
     "show": "integraph describe FILE",
-    "export": "integraph describe FILE for the equations; Program.stream() in Python for the terms",
     "help": "integraph --help",
 }
 

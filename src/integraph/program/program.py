@@ -29,7 +29,7 @@ from integraph.program.engine import (
     first_able,
 )
 from integraph.program.origin import Origin
-from integraph.program.plugins import PLOT, REPORT, load_layer
+from integraph.program.plugins import EXPORT, PLOT, REPORT, load_layer
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
@@ -274,6 +274,12 @@ class Program:
         """All pictures and numbers in one HTML file, with the options of `integraph.report`; returns its path."""
         page: Path = load_layer(REPORT).report(self, path, source, **options)
         return page
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None, **options: Any) -> Path:
+        """Write the ODE for another tool (C, SBML, SPICE, …); the format follows from the suffix unless it is named.
+        `integraph export --list` names the formats and their options. Returns the path."""
+        written: Path = load_layer(EXPORT).export(self, path, format, **options)
+        return written
 
     def __repr__(self) -> str:
         return summary.short(self)

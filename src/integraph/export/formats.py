@@ -1,0 +1,87 @@
+"""The formats, one line each: names, suffixes, how large a program may be, and who has simulated what we write."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from integraph.errors import UsageError
+
+TEXT = 20_000  # terms of a file in which each is written out
+NETWORK = 5_000  # terms of a reaction network: up to four reactions for each
+PAGE = 200_000  # terms that a browser integrates while a slider moves
+TABLES = 5_000_000  # terms of a file of arrays
+BIOLOGY = "libSBML, libRoadRunner, COPASI"
+Writer = Callable[..., str | bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    name: str  # as `--to` takes it
+    suffixes: tuple[str, ...]  # of its files; the first format with a suffix is that of the suffix
+    what: str
+    module: str  # of this package
+    limit: int = TEXT  # terms
+    exact: bool = True  # holds every number to the last bit
+    binary: bool = False  # bytes, not text
+    judge: str = "not run by our tests"  # the tools that simulate what we write, in our tests
+
+    @property
+    def write(self) -> Writer:
+        writer: Writer = import_module(f"integraph.export.{self.module}").write
+        return writer
+
+    def options(self) -> dict[str, Any]:
+        """The options that this format takes, and their defaults."""
+        given = inspect.signature(self.write).parameters.values()
+        return {one.name: one.default for one in given if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+FORMATS = (
+    Format("matlab", (".m",), "MATLAB and Octave: a function that integrates with ode45", "matlab", judge="Octave"),
+    Format("julia", (".jl",), "Julia: OrdinaryDiffEq.jl", "julia"),
+    Format("mtk", (".mtk.jl",), "Julia: ModelingToolkit.jl, symbolic systems", "modeling_toolkit"),
+    Format("juliareach", (".reach.jl",), "JuliaReach: @taylorize and flowpipes", "juliareach"),
+    Format("cora", (".cora.m",), "CORA (MATLAB): reachable sets", "cora"),
+    Format("flowstar", (".model",), "Flow*: a hybrid system with a clock", "flowstar"),
+    Format("capd", (".capd.cpp", ".cpp"), "CAPD (C++): validated integration", "capd"),
+    Format("dreal", (".smt2",), "dReal: flows for questions about outputs", "dreal"),
+    Format("verilog", (".v",), "Verilog: fixed point, one multiplier", "verilog", 2_000, False, judge="iverilog"),
+    Format("latex", (".tex",), "LaTeX: equations and a legend", "latex", judge="pdflatex"),
+    Format("dot", (".dot", ".gv"), "Graphviz: which register moves which", "graphviz", 2_000, judge="dot"),
+    Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
+    Format("crn", (".crn.xml",), "a reaction network with mass action, as SBML", "crn", NETWORK, judge=BIOLOGY),
+    Format("antimony", (".ant",), "the same network as Antimony", "antimony", NETWORK, exact=False, judge=BIOLOGY),
+    Format("sbml", (".sbml", ".xml"), "SBML L3V2: rate rules and events", "sbml", judge=BIOLOGY),
+    Format("modelica", (".mo",), "Modelica: one model", "modelica", judge="rumoca, pymoca"),
+    Format("spice", (".cir", ".sp"), "SPICE: capacitors and B sources", "spice", exact=False, judge="ngspice"),
+    Format("lucidac", (".lucidac.py",), "LUCIDAC: analog circuits for lucipy", "lucidac", 2_000, False, judge="lucipy"),
+    Format("c", (".c", ".h"), "C99: a function without a library, terms in tables", "c99", TABLES, judge="gcc"),
+    Format("fmu", (".fmu",), "FMU 2.0: co-simulation, model exchange", "fmu", TABLES, binary=True, judge="FMPy"),
+    Format("page", (".html",), "one HTML file that integrates the ODE in a browser", "page", PAGE, judge="Chromium"),
+    Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
+    Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
+)
+
+
+def format_named(name: str | None, path: Path) -> Format:
+    """The format of that name, or, without a name, that of the suffix."""
+    if name is not None:
+        for one in FORMATS:
+            if one.name == name.lower():
+                return one
+        raise UsageError(f"no format is called {name!r}: there are {_names()}", argument="format", value=name)
+    for one in sorted(FORMATS, key=lambda one: -max(map(len, one.suffixes))):  # .reach.jl before .jl
+        if path.name.lower().endswith(one.suffixes):
+            return one
+    suffix = f"the suffix {path.suffix!r}" if path.suffix else "a name without a suffix"
+    listed = ", ".join(f"{one.suffixes[0]} ({one.name})" for one in FORMATS)
+    raise UsageError(f"{path.name}: {suffix} is of no format; there are {listed}: choose one, or name the format")
+
+
+def _names() -> str:
+    return ", ".join(one.name for one in FORMATS)
