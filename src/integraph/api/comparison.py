@@ -19,7 +19,7 @@ from integraph.api.data_rows import placed
 from integraph.api.origin import outputs, recalled, target_of, values
 from integraph.bounds.conditions import conditions
 from integraph.errors import UsageError
-from integraph.frontends import Parameters, ReadOptions, Target
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
 from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches
@@ -115,18 +115,20 @@ def compare(
     X: ArrayLike | None = None,
     engine: str | None = None,
     *,
+    variables: Variables = None,
+    inputs: Inputs = None,
     parameters: Parameters = None,
 ) -> Comparison:
     """The largest difference between a program and its source at the inputs X, for a network also layer by layer.
 
-    `source` is anything that `compile` takes: a network, a formula (with its `parameters`), a Python function, a
-    `Graph`. X is what the source takes; a program in other units of state (`rescale_states`) is given X in its own.
-    Data are compared at their own rows, without X.
+    `source` is anything that `compile` takes, with the `variables`, `inputs` and `parameters` that say how it is read;
+    None is the formula that the program was compiled from. X is what the source takes; a program in other units of
+    state (`rescale_states`) is given X in its own. Data are compared at their own rows, without X.
     Neurons, outputs, inputs and segments count from 0, layers from 1.
     """
     if not isinstance(program, Program):
         raise UsageError(f"compare(program, source, X) takes a program, got {type(program).__name__}: compile it first")
-    target = target_of(program, source, ReadOptions(parameters=parameters))
+    target = target_of(program, source, ReadOptions(variables, inputs, parameters=parameters))
     kind = NETWORK if isinstance(target, Network) else SOURCE
     if (program.inputs, program.outputs) != (target.inputs, outputs(target)):
         raise UsageError(

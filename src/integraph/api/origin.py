@@ -25,6 +25,7 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     A Python function is tried on the box, which is the program's own unless given; if the program is exact, its source
     was perhaps written in jax.numpy, and is traced again if it can be.
     """
+    check_options(source, options)
     if source is None:
         remembered = recalled(program)
         if remembered is None:
@@ -50,6 +51,18 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     if options.box is None and options.inputs is None:
         options = replace(options, inputs=program.inputs or None)
     return read(source, options)
+
+
+def check_options(source: Any, options: ReadOptions) -> None:
+    """A UsageError for an option that says how a source is read where there is none."""
+    for name in ("variables", "inputs", "parameters"):
+        value = getattr(options, name)
+        if source is None and value is not None:
+            raise UsageError(
+                "it says how to read the source, but there is none: give the source too, or leave this out",
+                argument=name,
+                value=value,
+            )
 
 
 def is_exact(program: Program) -> bool:

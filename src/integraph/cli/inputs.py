@@ -163,23 +163,12 @@ def beside(
     from integraph.frontends import ReadOptions
     from integraph.targets import Function
 
-    check_source(source, variables, inputs, parameters)
     given = None if source is None else source_of(source)
     options = ReadOptions(names_of(variables), inputs_of(inputs), box=box_of(box), parameters=values_of(parameters))
     target = target_of(program, given, options)
     if source is None and isinstance(target, Function):
         return target, f"{target.name}, which the program names"
     return target, str(source)
-
-
-def check_source(source: str | None, variables: str | None, inputs: str | None, parameters: list[str] | None) -> None:
-    """Options that say how a source is read need one."""
-    given = (("variables", variables), ("inputs", inputs), ("set", " ".join(parameters or ()) or None))
-    for name, value in given:
-        if source is None and value is not None:
-            raise UsageError(
-                f"--{name} {value} says how to read SOURCE, but there is none: give a SOURCE, or leave this out"
-            )
 
 
 def box_beside(program: Program, box: str | None) -> Interval:
