@@ -27,7 +27,7 @@ DRIVER = r"""
 #include <stdio.h>
 int main(void)
 {
-    double x[wave_INPUTS], y[wave_OUTPUTS];
+    double x[wave_INPUTS + 1], y[wave_OUTPUTS];
     for (;;) {
         int n;
         for (n = 0; n < wave_INPUTS; n++)
@@ -37,6 +37,8 @@ int main(void)
         for (n = 0; n < wave_OUTPUTS; n++)
             printf(" %a", y[n]);
         printf("\n");
+        if (!wave_INPUTS)
+            return 0;
     }
 }
 """
@@ -138,6 +140,21 @@ def test_overflow_is_an_escape(tmp_path: Path) -> None:
     status, outputs = run(build(r, steps, y), np.array([[1.0], [700.0], [720.0], [-700.0], [400.0]]), tmp_path)
     assert status == [0, 1, 1, 0, 1]
     assert outputs[0, 0] == pytest.approx(np.exp(2.0), rel=1e-14)
+
+
+@pytest.mark.slow
+def test_programs_without_segments_terms_or_inputs(tmp_path: Path) -> None:
+    r = Registers()
+    x = r.inputs("x", 2)
+    still = build(r, [], x, [[1e10, 0.0], [0.0, 1.0]])
+    status, outputs = run(still, np.array([[1.0, 2.0], [1e300, 1.0]]), tmp_path)
+    assert status == [0, 1]
+    assert outputs[0].tolist() == [1e10, 2.0]
+    assert np.isnan(outputs[1]).all()
+    r = Registers()
+    z = r.new("z")
+    alone = build(r, [segment("idle"), segment("ramp", ramp(z, b=2.0))], z)
+    assert run(alone, np.zeros((1, 0)), tmp_path) == ([0], [[2.0]])
 
 
 @pytest.mark.slow
