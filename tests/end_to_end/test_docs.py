@@ -22,9 +22,15 @@ from slow import mostly_slow
 KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
 WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
-OPTIONAL = {"fmpy", "jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"}  # what a block of py may import
-
-TOOLS = {"gcc": r"^gcc ", "cmake": r"\bbuild_platform_binary\("}  # and where a page calls them
+OPTIONAL = {  # what a block of py may import
+    *("jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"),
+    *("basico", "fmpy", "lucipy", "roadrunner", "rumoca"),
+}
+TOOLS = {  # programs that a page may call, and where
+    "gcc": r"^gcc ",
+    "cmake": r"\bbuild_platform_binary\(",
+    "ngspice": r"^ngspice ",
+}
 
 
 def skip_without_tools(text: str) -> None:

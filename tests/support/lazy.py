@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import shutil
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,7 +38,11 @@ REASONS = {  # why a test is skipped
 
 def framework(name: str) -> Any:
     """A module of a framework, or the test is skipped."""
-    return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    encoding = locale.setlocale(locale.LC_CTYPE)
+    try:
+        return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    finally:
+        locale.setlocale(locale.LC_CTYPE, encoding)  # COPASI leaves the one of ASCII, for all texts that are read later
 
 
 class Lazy:

@@ -1,13 +1,12 @@
 """A program beside what it was compiled from: how far apart they are, for networks layer by layer.
 
-Layer k of a network is looked at where the program has a probe called `layer k`. The program runs from probe to probe
+A layer of a network is looked at where the program has a probe of it. The program runs from probe to probe
 with all its registers, so no clock has to tell its segments apart, and what is held at once does not grow with depth.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -234,21 +233,22 @@ Seen = tuple[Probe, int]  # a probe, and the layer of the network that it shows
 
 def _probes(program: Program, net: Network) -> list[Seen]:
     """The probes that show layers, in the order in which the program reaches them."""
-    numbers = {f"layer {n}": n - 1 for n in range(1, len(net.layers) + 1)}
     probes, other = [], _other(NETWORK)
     for probe in sorted(program.probes, key=lambda probe: probe.segment):
-        layer = numbers.get(probe.label)
-        if layer is not None:
-            units = len(net.layers[layer].A)
-            if probe.ref.size != units:
-                raise UsageError(
-                    f"{probe.label} has {probe.ref.size} neurons in the program, {units} in the network: {other}"
-                )
-            probes.append((probe, layer))
-        elif re.fullmatch("layer [0-9]+", probe.label):
+        if probe.layer is None:
+            continue
+        if probe.layer > len(net.layers):
             raise UsageError(
-                f"the program has a probe of {probe.label}, the network {counted(len(net.layers), 'layer')}: {other}"
+                f"the program has a probe of layer {probe.layer}, the network {counted(len(net.layers), 'layer')}: "
+                f"{other}"
             )
+        layer = probe.layer - 1
+        units = len(net.layers[layer].A)
+        if probe.ref.size != units:
+            raise UsageError(
+                f"layer {probe.layer} has {probe.ref.size} neurons in the program, {units} in the network: {other}"
+            )
+        probes.append((probe, layer))
     return probes
 
 

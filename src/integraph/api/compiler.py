@@ -89,17 +89,19 @@ def compile(
         "max_calls": max_calls,
     }  # fmt: skip
     tracing = method is None and all(value is None for value in smooth.values())
-    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), parameters, tracing))
+    needs = NEEDS.get(method) if isinstance(method, str) else None
+    target = read(source, ReadOptions(variables, inputs, derivatives, box, needs, parameters, tracing))
     box = domain(target, box)
-    chosen = method or _method(target, smooth)
+    chosen = _method(target, smooth) if method is None else method
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
-        program = _exact(target, eps, free or "keep", box)
+        program = _exact(target, eps, "keep" if free is None else free, box)
     elif isinstance(target, Network):
         _refuse(smooth, "a function", "the source is a network")
         program = feedforward(
-            target, EPS if eps is None else eps, method=chosen, bound=bound or "tight", free=free or "keep", box=box
-        )
+            target, EPS if eps is None else eps, method=chosen, bound="tight" if bound is None else bound,
+            free="keep" if free is None else free, box=box,
+        )  # fmt: skip
     else:
         _refuse({"bound": bound}, "a network", "the source is a function")
         _refuse({"free": free}, "networks and method='exact'", f"the method is {chosen!r}")

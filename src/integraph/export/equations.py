@@ -27,6 +27,7 @@ class Equations:
     durations: tuple[float, ...]
     segments: tuple[tuple[Row, ...], ...]  # the registers that move in a segment, in order
     outputs: tuple[Row, ...]
+    avoid: frozenset[str] = frozenset()  # words that name nothing, in lower case
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -34,12 +35,12 @@ class Equations:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        return output_names(self.names, len(self.outputs))
+        return output_names(self.names, len(self.outputs), self.avoid)
 
 
-def output_names(registers: Sequence[str], outputs: int) -> tuple[str, ...]:
-    """`out1, out2, …`, none of them the name of a register in any case of its letters."""
-    taken = {name.lower() for name in registers}
+def output_names(registers: Sequence[str], outputs: int, avoid: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """`out1, out2, …`, none of them the name of a register, or a word to avoid, in any case of its letters."""
+    taken = {name.lower() for name in registers} | avoid
     stems = chain(("out", "output_", "result_"), (f"out_{number}_" for number in count(1)))
     stem = next(stem for stem in stems if not any(name.startswith(stem) for name in taken))
     return tuple(f"{stem}{number + 1}" for number in range(outputs))
@@ -56,22 +57,24 @@ def start_box(program: Program) -> tuple[list[float], list[float]]:
 def equations(program: Program, avoid: Collection[str] = ()) -> Equations:
     """The equations of a program; a register that is called like one of the words to avoid, in any case of its
     letters, gets another name."""
+    words = frozenset(word.lower() for word in avoid)
     readout = program.readout.tocoo()
     rows: list[list[Term]] = [[] for _ in range(program.outputs)]
     for row, column, value in zip(readout.row.tolist(), readout.col.tolist(), readout.data.tolist(), strict=True):
         if value:
             rows[row].append((value, (column,)))
     return Equations(
-        _names(program, {word.lower() for word in avoid}),
+        _names(program, words),
         tuple(segment.label for segment in program.segments),
         program.inputs,
         tuple(segment.duration for segment in program.segments),
         tuple(tuple(_rows(program, number)) for number in range(program.depth)),
         tuple(enumerate(rows)),
+        words,
     )
 
 
-def _names(program: Program, avoid: set[str]) -> tuple[str, ...]:
+def _names(program: Program, avoid: frozenset[str]) -> tuple[str, ...]:
     names = [program.registers.name(register) for register in range(program.width)]
     taken = {name.lower() for name in names} | avoid
     for n, name in enumerate(names):

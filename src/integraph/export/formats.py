@@ -12,8 +12,10 @@ from typing import Any
 from integraph.errors import UsageError
 
 TEXT = 20_000  # terms of a file in which each is written out
+NETWORK = 5_000  # terms of a reaction network: up to four reactions for each
 PAGE = 200_000  # terms that a browser integrates while a slider moves
 TABLES = 5_000_000  # terms of a file of arrays
+BIOLOGY = "libSBML, libRoadRunner, COPASI"
 Writer = Callable[..., str | bytes]
 
 
@@ -52,6 +54,12 @@ FORMATS = (
     Format("latex", (".tex",), "LaTeX: equations and a legend", "latex", judge="pdflatex"),
     Format("dot", (".dot", ".gv"), "Graphviz: which register moves which", "graphviz", 2_000, judge="dot"),
     Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
+    Format("crn", (".crn.xml",), "a reaction network with mass action, as SBML", "crn", NETWORK, judge=BIOLOGY),
+    Format("antimony", (".ant",), "the same network as Antimony", "antimony", NETWORK, exact=False, judge=BIOLOGY),
+    Format("sbml", (".sbml", ".xml"), "SBML L3V2: rate rules and events", "sbml", judge=BIOLOGY),
+    Format("modelica", (".mo",), "Modelica: one model", "modelica", judge="rumoca, pymoca"),
+    Format("spice", (".cir", ".sp"), "SPICE: capacitors and B sources", "spice", exact=False, judge="ngspice"),
+    Format("lucidac", (".lucidac.py",), "LUCIDAC: analog circuits for lucipy", "lucidac", 2_000, False, judge="lucipy"),
     Format("c", (".c", ".h"), "C99: a function without a library, terms in tables", "c99", TABLES, judge="gcc"),
     Format("fmu", (".fmu",), "FMU 2.0: co-simulation, model exchange", "fmu", TABLES, binary=True, judge="FMPy"),
     Format("page", (".html",), "one HTML file that integrates the ODE in a browser", "page", PAGE, judge="Chromium"),
