@@ -13,6 +13,7 @@ from integraph.errors import FlowError, UsageError
 from integraph.numbers.arrays import Floats
 from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
+from integraph.program.origin import DATA, HELD_OUT, RMS
 from integraph.program.terms import ONE
 from integraph.text import counted, joined
 
@@ -60,12 +61,20 @@ def errors(program: Program) -> list[str]:
         else [f"promised error ≤ {above(budget.total)} for {inputs_in(budget.low, budget.high, input_names(program))}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
-    known += [f"largest difference found {program.seen:.3g}"] if program.seen is not None else []
+    known += [f"largest difference found {measured(program)}"] if program.seen is not None else []
     if budget is None:
         domain = program.domain
         here = "" if domain is None else f" for {inputs_in(domain.low, domain.high, input_names(program))}"
         return [", ".join(known) + here if known else f"no error bound is promised{here}"]
     return known
+
+
+def measured(program: Program) -> str:
+    """The largest difference found; of a program of data also on how many rows, which the fit had not used."""
+    options = {} if program.origin is None or program.origin.kind != DATA else program.origin.options
+    held, rms = options.get(HELD_OUT), options.get(RMS)
+    on = f"on {counted(held, 'held-out row')} " if isinstance(held, int) else ""
+    return f"{on}{program.seen:.3g}" + (f" (RMS {rms:.3g})" if isinstance(rms, float) else "")
 
 
 Stiffness = tuple[float | None, str]  # None where it is not computed; in words
@@ -109,7 +118,7 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
         where = inputs_in(budget.low, budget.high, input_names(program))
         rows.append(("promised error", f"≤ {above(budget.total)} for {where}"))
     rows.append(("proven error", "none is stored" if program.proven is None else f"≤ {above(program.proven)}"))
-    rows.append(("difference found", "not measured" if program.seen is None else f"{program.seen:.3g}"))
+    rows.append(("difference found", "not measured" if program.seen is None else measured(program)))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from integraph.api.origin import is_exact
 from integraph.plot.subject import Subject
 from integraph.program.engine import DOUBLE
-from integraph.program.summary import above, at_point, inputs_in
+from integraph.program.origin import DATA
+from integraph.program.summary import above, at_point, inputs_in, measured
 from integraph.report.markup import Html, facts, tag
 from integraph.report.page import Section
 from integraph.targets import Function
@@ -87,6 +88,9 @@ def _provable(subject: Subject) -> bool:
 
 def _seen(subject: Subject) -> Html:
     stored = subject.program.seen
+    if stored is not None and subject.program.origin is not None and subject.program.origin.kind == DATA:
+        says = "Measured when it was fitted, on rows that the fit had not used. Between the rows it can be larger."
+        return card(FOUND, measured(subject.program), says)
     carried = "" if stored is None else f" The program carries {stored:.3g} from when it was compiled."
     if subject.seen is None:
         why = "no source was given" if subject.target is None else "the source has no values to compare with"
