@@ -12,7 +12,6 @@ import pytest
 
 import export_programs
 from integraph import Program, Registers, build, segment
-from integraph.export.c_names import function_name
 from integraph.gadgets import affine, arctan, exp, product, ramp, raw, sin_cos
 from lazy import needs_command
 from slow import mostly_slow
@@ -210,13 +209,6 @@ def test_the_example_takes_words(tmp_path: Path) -> None:
     assert said("0") == (0, "1")
     assert said("-2") == (1, "nan")
     assert [said(*words) for words in ((), ("1", "2"), ("word",), ("1x",))] == [(2, "")] * 4
-
-
-def test_names_of_the_library_are_left_to_it(tmp_path: Path) -> None:
-    assert [function_name(name) for name in ("wave", "step", "half", "well")] == ["wave", "step", "half", "well"]
-    for name in ("gamma", "round", "index", "y0", "read", "linux", "sinf", "roundl", "floorf64x", "int8_t", "EOF"):
-        assert function_name(name) == f"model_{name}"
-    assert "int model_gamma(const double *x, double *y)" in ln_program().export(tmp_path / "gamma.c").read_text()
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ int MODEL(const double *x, double *y)
 
 int main(int count, char **words)
 {
+    static MODEL_memory MODEL_own;
     double MODEL_x[MODEL_INPUTS + 1], MODEL_y[MODEL_OUTPUTS];
     int n, status;
     if (count != MODEL_INPUTS + 1) {
@@ -43,7 +44,7 @@ int main(int count, char **words)
             return MODEL_INPUT;
         }
     }
-    status = MODEL(MODEL_x, MODEL_y);
+    status = MODEL_in(&MODEL_own, MODEL_x, MODEL_y); /* whatever the model is called, this is no name of a variable */
     for (n = 0; n < MODEL_OUTPUTS; n++)
         printf("%.17g\n", MODEL_y[n]);
     return status;
