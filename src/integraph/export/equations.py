@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, groupby
 from operator import itemgetter
@@ -35,11 +35,15 @@ class Equations:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """`out1, out2, …`, none of them the name of a register, or a word to avoid, in any case of its letters."""
-        taken = {name.lower() for name in self.names} | self.avoid
-        stems = chain(("out", "output_", "result_"), (f"out_{number}_" for number in count(1)))
-        stem = next(stem for stem in stems if not any(name.startswith(stem) for name in taken))
-        return tuple(f"{stem}{number + 1}" for number in range(len(self.outputs)))
+        return output_names(self.names, len(self.outputs), self.avoid)
+
+
+def output_names(registers: Sequence[str], outputs: int, avoid: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """`out1, out2, …`, none of them the name of a register, or a word to avoid, in any case of its letters."""
+    taken = {name.lower() for name in registers} | avoid
+    stems = chain(("out", "output_", "result_"), (f"out_{number}_" for number in count(1)))
+    stem = next(stem for stem in stems if not any(name.startswith(stem) for name in taken))
+    return tuple(f"{stem}{number + 1}" for number in range(outputs))
 
 
 def start_box(program: Program) -> tuple[list[float], list[float]]:

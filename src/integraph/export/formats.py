@@ -13,6 +13,7 @@ from integraph.errors import UsageError
 
 TEXT = 20_000  # terms of a file in which each is written out
 NETWORK = 5_000  # terms of a reaction network: up to four reactions for each
+PAGE = 200_000  # terms that a browser integrates while a slider moves
 TABLES = 5_000_000  # terms of a file of arrays
 BIOLOGY = "libSBML, libRoadRunner, COPASI"
 Writer = Callable[..., str | bytes]
@@ -59,6 +60,9 @@ FORMATS = (
     Format("modelica", (".mo",), "Modelica: one model", "modelica", judge="rumoca, pymoca"),
     Format("spice", (".cir", ".sp"), "SPICE: capacitors and B sources", "spice", exact=False, judge="ngspice"),
     Format("lucidac", (".lucidac.py",), "LUCIDAC: analog circuits for lucipy", "lucidac", 2_000, False, judge="lucipy"),
+    Format("c", (".c", ".h"), "C99: a function without a library, terms in tables", "c99", TABLES, judge="gcc"),
+    Format("fmu", (".fmu",), "FMU 2.0: co-simulation, model exchange", "fmu", TABLES, binary=True, judge="FMPy"),
+    Format("page", (".html",), "one HTML file that integrates the ODE in a browser", "page", PAGE, judge="Chromium"),
     Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
     Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
 )

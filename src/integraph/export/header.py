@@ -65,14 +65,16 @@ def _inputs(program: Program) -> str:
     return plain(joined(names, ", ", NAMES) if box is None else summary.inputs_in(box.low, box.high, names))
 
 
+def meanings(program: Program) -> list[str]:
+    """What each register means, where there is anything to say."""
+    return [text for group in program.registers for text in [plain(group.label)] * group.view.size]
+
+
 def legend(program: Program, places: Sequence[str]) -> list[str]:
     """What stands at each place of a state vector: the name of the register, and what it means."""
-    lines = []
-    for register, place in enumerate(places):
-        group = program.registers.group(register)
-        meaning = f": {plain(group.label)}" if group.label else ""
-        lines.append(f"{place} is {program.registers.name(register)}{meaning}")
-    return lines
+    names = map(program.registers.name, range(program.width))
+    rows = zip(places, names, meanings(program), strict=True)
+    return [f"{place} is {name}{f': {meaning}' if meaning else ''}" for place, name, meaning in rows]
 
 
 def commented(lines: list[str], mark: str) -> str:
