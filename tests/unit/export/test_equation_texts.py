@@ -105,7 +105,7 @@ def test_latex_is_typeset_and_fits_the_page(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", export_programs.PROGRAMS)
 def test_latex_holds_the_terms_to_the_last_bit(name: str, tmp_path: Path) -> None:
-    from integraph.export.latex import symbol
+    from integraph.export.documents.latex import symbol
 
     program = export_programs.PROGRAMS[name]()
     text = re.sub(r" \\\\\n&\\quad \{\}", "", program.export(tmp_path / "wave.tex").read_text())

@@ -13,7 +13,7 @@ import numpy as np
 from integraph.errors import UsageError
 from integraph.export.closed_forms import ClosedForms, Operation, trace
 from integraph.export.header import header
-from integraph.export.onnx_nodes import Nodes
+from integraph.export.onnx.onnx_nodes import Nodes
 from integraph.version import VERSION
 
 if TYPE_CHECKING:

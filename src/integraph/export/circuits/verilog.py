@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import UsageError
+from integraph.export.circuits.fixed_point import GUARD, POINT, FixedProgram, FixedTerms, fixed_program
 from integraph.export.equations import Equations, equations, start_box
-from integraph.export.fixed_point import GUARD, POINT, FixedProgram, FixedTerms, fixed_program
 from integraph.export.header import commented, header
 from integraph.numbers.arrays import Floats
 
@@ -70,7 +70,7 @@ def write(program: Program, name: str, *, extra: int = 6) -> str:
             for n, one in enumerate(eq.input_names)
         ),
     }
-    template = files("integraph.export").joinpath("fixed_point.v").read_text()
+    template = files("integraph.export.circuits").joinpath("fixed_point.v").read_text()
     about = [*header(program, name, exact=False), *_about(program, fixed, eq, x, cycles)]
     return commented(about, "//") + "\n" + re.sub(r"@(\w+)@", lambda match: str(words[match[1]]), template)
 

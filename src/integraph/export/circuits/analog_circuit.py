@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from integraph.export.circuits.multipliers import Sum, multiplications
 from integraph.export.equations import Equations
-from integraph.export.multipliers import Sum, multiplications
 from integraph.numbers.arrays import Floats
 
 INTEGRATORS, LANES, LARGEST = 8, 32, 10.0  # of a LUCIDAC; its largest coefficient

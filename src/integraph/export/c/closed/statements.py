@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from integraph.export.c_closed.elements import Elements
-from integraph.export.c_closed.steps import Step
+from integraph.export.c.closed.elements import Elements
+from integraph.export.c.closed.steps import Step
 from integraph.export.closed_forms import ClosedForms, Operation
 
 EXPRESSIONS = {

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import UsageError
-from integraph.export.analog_circuit import CONSTANT, LANES, MACHINE, AnalogCircuit, Lane, analog_circuit, excess
+from integraph.export.circuits.analog_circuit import (
+    CONSTANT,
+    LANES,
+    MACHINE,
+    AnalogCircuit,
+    Lane,
+    analog_circuit,
+    excess,
+)
 from integraph.export.equations import equations
 from integraph.export.header import commented, header, legend, plain
 from integraph.export.sample import ranges

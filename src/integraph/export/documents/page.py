@@ -56,7 +56,7 @@ def write(program: Program, name: str) -> str:
 
 
 def _own(file: str) -> str:
-    return files("integraph.export").joinpath("templates", file).read_text("ascii")
+    return files("integraph.export.documents").joinpath(file).read_text("ascii")
 
 
 def _model(program: Program, name: str) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from integraph.export.c_closed.elements import Elements
-from integraph.export.c_closed.statements import Statements
-from integraph.export.c_closed.steps import roots, steps
-from integraph.export.c_closed.storage import places
-from integraph.export.c_closed.tables import Tables
+from integraph.export.c.closed.elements import Elements
+from integraph.export.c.closed.statements import Statements
+from integraph.export.c.closed.steps import roots, steps
+from integraph.export.c.closed.storage import places
+from integraph.export.c.closed.tables import Tables
 from integraph.export.closed_forms import trace
 from integraph.export.header import header
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from integraph.export.c_names import function_name
+from integraph.export.c.c_names import function_name
 from lazy import needs_command
 from taylor_programs import ln_program
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from integraph.export.c_closed.tables import Tables, number
+from integraph.export.c.closed.tables import Tables, number
 from integraph.export.closed_forms import ClosedForms
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from integraph.export.equations import equations, start_box
 from integraph.export.header import commented, header, legend
-from integraph.export.julia import segment_functions
+from integraph.export.solvers.julia import segment_functions
 
 if TYPE_CHECKING:
     from integraph.program import Program

@@ -12,10 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from integraph.export.equations import Equations, Term, equations
-from integraph.export.header import header
-from integraph.export.sample import centre
-from integraph.export.sbml_document import (
+from integraph.export.biology.sbml_document import (
     MATH,
     TIMING,
     Constants,
@@ -27,6 +24,9 @@ from integraph.export.sbml_document import (
     product,
     runs,
 )
+from integraph.export.equations import Equations, Term, equations
+from integraph.export.header import header
+from integraph.export.sample import centre
 
 if TYPE_CHECKING:
     from integraph.program import Program

@@ -4,6 +4,6 @@ Read `source` (the file), `steps` (which operations share a loop), `storage` (wh
 `elements` (how code names a number), `statements` (the code of an operation).
 """
 
-from integraph.export.c_closed.source import write as write
+from integraph.export.c.closed.source import write as write
 
 __all__ = ["write"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from integraph.export.c_names import function_name
+from integraph.export.c.c_names import function_name
 from integraph.export.header import header
 from integraph.program.terms import ONE
 
@@ -45,7 +45,7 @@ def core(program: Program, function: str) -> str:
 
 
 def template(file: str, function: str, **parts: str) -> str:
-    text = files("integraph.export").joinpath("templates", file).read_text("ascii")
+    text = files("integraph.export.c").joinpath(file).read_text("ascii")
     for word, part in parts.items():
         text = text.replace(f"{word}\n", part)
     return text.replace("MODEL", function)

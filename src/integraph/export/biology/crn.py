@@ -9,12 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from integraph.export.annihilation import annihilation_rate
-from integraph.export.equations import Equations, equations
-from integraph.export.header import header
-from integraph.export.reactions import NETWORK, SIGNS, Reaction, rail, reactions
-from integraph.export.sample import centre
-from integraph.export.sbml_document import (
+from integraph.export.biology.annihilation import annihilation_rate
+from integraph.export.biology.reactions import NETWORK, SIGNS, Reaction, rail, reactions
+from integraph.export.biology.sbml_document import (
     INTEGER,
     MATH,
     TIMING,
@@ -27,6 +24,9 @@ from integraph.export.sbml_document import (
     product,
     runs,
 )
+from integraph.export.equations import Equations, equations
+from integraph.export.header import header
+from integraph.export.sample import centre
 
 if TYPE_CHECKING:
     from integraph.program import Program

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from integraph.export.c99 import comment, core, template
-from integraph.export.c_names import function_name
+from integraph.export.c.c99 import comment, core, template
+from integraph.export.c.c_names import function_name
 from integraph.export.equations import output_names, start_box
 from integraph.export.header import header, meanings
 from integraph.version import VERSION

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from integraph.export.c_closed.steps import Step
+from integraph.export.c.closed.steps import Step
 from integraph.export.closed_forms import ClosedForms
 
 
