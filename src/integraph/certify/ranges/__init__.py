@@ -1,0 +1,4 @@
+"""Certified low and high of every register in every segment, over a box of inputs.
+
+Read `slopes`, then `segment_flow` (one segment, many cells of the box), `bisection` (which cells to halve) and `ranges`.
+"""
