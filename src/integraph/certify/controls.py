@@ -235,10 +235,11 @@ def _reach(f: BallFunctions, t: arb, r: Any) -> Any:
 
 
 def _relax(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
-    """z' = −r z + c with c = r v as rounded: z + (c − r z) t (e^{−rt} − 1)/(−rt)."""
-    (z,), rates, values = start, _lanes(block, "r"), _lanes(block, "v")
-    r, c = f.exactly(rates), f.exactly(rates * values)
-    return Closed((f.grow(z, -t * r) + c * _reach(f, t, r),))
+    """z' = −r z + c with c = r v as rounded: c/r + (z − c/r) e^{−rt}, where t enters once."""
+    (z,), rates, goals = start, _lanes(block, "r"), _lanes(block, "v")
+    r, c = f.exactly(rates), f.exactly(rates * goals)
+    rest = c / np.where(rates == 0, 1, r)
+    return Closed((rest + f.grow(z - rest, -t * r),))
 
 
 def _leaky_relu(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:

@@ -19,7 +19,7 @@ from integraph.program import description, dynamics, lowering, notebook, spec, s
 from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, engine_named, first_able
 from integraph.program.origin import Origin
-from integraph.program.plugins import EXPORT, PLOT, REPORT, load_layer
+from integraph.program.plugins import EXPORT, MACHINE, PLOT, REPORT, load_layer
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
@@ -226,6 +226,21 @@ class Program:
     def rescale_states(self, scales: ArrayLike) -> Program:
         """The same flow in units ŷ = y / scales. Outputs are unchanged; inputs are taken in the new units."""
         return transform.rescale_states(self, scales)
+
+    def ranges(self, box: ArrayLike | None = None, **options: Any) -> Any:
+        """Certified low and high of every register in every segment, for all inputs of the box: a `Ranges`.
+        Options: `cells` of the box at most, `seconds`, `progress`."""
+        return load_layer(MACHINE).register_ranges(self, box, **options)
+
+    def scaled(self, box: ArrayLike | None = None, **options: Any) -> Any:
+        """The program in units, powers of two, in which every register fits a machine: a `Scaling`. Options:
+        `unit=1.0`, `headroom=1.0`, `horizon` (at most), `largest=10.0` coefficient, `cells`, `progress`."""
+        return load_layer(MACHINE).scaled(self, box, **options)
+
+    def tolerance(self, box: ArrayLike | None = None, **options: Any) -> Any:
+        """How far outputs move on a machine that is not exact: a `Tolerance`. Options: `coefficients=1e-3` (relative),
+        `offsets=1e-4` (of each integrator), `samples`, `trials`, `seed`."""
+        return load_layer(MACHINE).tolerance(self, box, **options)
 
     def reverse(self) -> Program:
         """The inverse flow: takes y(T), all W of it, and returns y(0)."""

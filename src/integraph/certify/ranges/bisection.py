@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.certify.ranges.segment_flow import SegmentFlow, at_start, ends
+from integraph.certify.ranges.segment_flow import SegmentFlow, at_start, middles
 from integraph.clock import DeadlineError, check_deadline, deadline
 from integraph.numbers.arb.conversion import FIRST, precision
 from integraph.numbers.arrays import Floats, Indices
@@ -18,10 +18,12 @@ from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.progress import late_bar
 
-ENOUGH = 0.02  # of the whole range, that halving a cell may gain
-ROUND = 16  # cells halved at a time
-WORK = 400_000  # cells times numbers of the program, at most
-FEWEST = 8  # cells, however large the program is
+ENOUGH = 0.04  # of the whole range, that halving a cell may gain
+SMALL = 1e-3  # of the size, below which a range is not divided for its own sake
+ROUND = 16  # cells divided at a time
+QUARTERS = 4  # parts of a divided cell
+WORK = 150_000  # cells times numbers of the program, about
+FEWEST, MOST = 8, 384  # cells, however large or small the program is
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +33,7 @@ class Cells:
     low: Floats
     high: Floats
     bounds: Interval
+    middles: Floats  # about the values from their centres, at the ends of the segments
 
     def joined(self, keep: Indices, other: Cells) -> Cells:
         """Some of these cells, and others."""
@@ -38,11 +41,14 @@ class Cells:
             np.concatenate([self.bounds.low[..., keep], other.bounds.low], -1),
             np.concatenate([self.bounds.high[..., keep], other.bounds.high], -1),
         )
-        return Cells(np.concatenate([self.low[keep], other.low]), np.concatenate([self.high[keep], other.high]), bounds)
+        low, high = np.concatenate([self.low[keep], other.low]), np.concatenate([self.high[keep], other.high])
+        return Cells(low, high, bounds, np.concatenate([self.middles[..., keep], other.middles], -1))
 
 
 def bounds(program: Program, box: Interval, cells: int | None, seconds: float, progress: bool) -> tuple[Interval, int]:
-    """Bounds (D, W) of the registers, and how many cells they took. Ctrl-C and an exhausted time leave what is proved."""
+    """Bounds (D + 1, W) of the registers, at the start and in each segment, and how many cells they took.
+
+    An exhausted time leaves what is proved; so does Ctrl-C, which is for the person who waits."""
     segments = [SegmentFlow(program, number) for number in range(program.depth)]
     most = _most(program) if cells is None else cells
     cover = _run(program, segments, box.low[None], box.high[None])
@@ -50,12 +56,12 @@ def bounds(program: Program, box: Interval, cells: int | None, seconds: float, p
         with deadline(seconds), late_bar(progress, "bounding registers") as update:
             while (count := cover.low.shape[0]) < most:
                 check_deadline()
-                chosen = _urgent(cover, min(ROUND, most - count))
+                chosen = _urgent(cover, min(ROUND, -((count - most) // (QUARTERS - 1))))
                 if not len(chosen):
                     break
-                halves = _halved(cover.low[chosen], cover.high[chosen], box)
+                quarters = _halved(*_halved(cover.low[chosen], cover.high[chosen], box), box)
                 rest = np.setdiff1d(np.arange(count), chosen)
-                cover = cover.joined(rest, _run(program, segments, *halves))
+                cover = cover.joined(rest, _run(program, segments, *quarters))
                 update(count / most, f"bounding registers: {count} cells")
     except (DeadlineError, KeyboardInterrupt):
         pass  # the cells so far cover the box
@@ -64,36 +70,40 @@ def bounds(program: Program, box: Interval, cells: int | None, seconds: float, p
 
 def _most(program: Program) -> int:
     numbers = program.terms + program.width * program.depth
-    return max(FEWEST, WORK // numbers)
+    return min(max(FEWEST, WORK // max(numbers, 1)), MOST)
 
 
 def _run(program: Program, segments: list[SegmentFlow], low: Floats, high: Floats) -> Cells:
     """All segments from these cells."""
     shape = (program.depth + 1, program.width, len(low))
-    result = Interval(np.empty(shape), np.empty(shape))
+    result, centres = Interval(np.empty(shape), np.empty(shape)), np.empty(shape)
     with precision(FIRST):
         states = at_start(program.width, low, high)
-        way = ends(states)
-        result.low[0], result.high[0] = way.low, way.high
+        now = Interval(np.zeros(shape[1:]), np.zeros(shape[1:]))
+        now.low[: program.inputs], now.high[: program.inputs] = low.T, high.T
+        result.low[0], result.high[0], centres[0] = now.low, now.high, middles(states)
         for number, flow in enumerate(segments, 1):
-            states, way = flow(states)
-            result.low[number], result.high[number] = way.low, way.high
-    return Cells(low, high, result)
+            states, now, way = flow(states, now)
+            result.low[number], result.high[number], centres[number] = way.low, way.high, middles(states)
+    return Cells(low, high, result, centres)
 
 
 def _urgent(cover: Cells, most: int) -> Indices:
-    """Cells that make a bound and are wide, the widest first."""
+    """Cells that make a bound and may exceed the values by much, as a part of the range of values; these first."""
     low, high = cover.bounds.low, cover.bounds.high
-    least, largest = low.min(-1), high.max(-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = (high - low) / (largest - least)[..., None]
-    share = np.where(np.isnan(share), np.where(np.isfinite(high - low), 0.0, 1.0), share)
-    splittable = (0.5 * cover.low + 0.5 * cover.high > cover.low).any(1)
-    score = np.zeros(len(splittable))
-    for cells in (low.argmin(-1), high.argmax(-1)):
-        np.maximum.at(score, cells.ravel(), np.take_along_axis(share, cells[..., None], -1).ravel())
-    unknown = (~np.isfinite(share) | ~np.isfinite(high - low)).any((0, 1))
-    score = np.where(splittable, np.where(unknown, 1.0, score), 0.0)
+    ends = np.concatenate([cover.middles, np.concatenate([cover.middles[:1], cover.middles[:-1]])], -1)
+    with np.errstate(all="ignore"):
+        least, largest = np.nanmin(ends, -1), np.nanmax(ends, -1)
+        whole = np.maximum(largest - least, SMALL * np.maximum(np.abs(least), np.abs(largest)))
+        excess = np.stack([least - low.min(-1), high.max(-1) - largest])
+        cells = np.stack([low.argmin(-1), high.argmax(-1)])
+        width = np.take_along_axis((high - low)[None], cells[..., None], -1)[..., 0]
+        share = np.minimum(excess, width) / whole
+    share = np.where(np.isnan(share), np.where(width > 0, np.inf, 0.0), share)
+    score = np.zeros(cover.low.shape[0])
+    np.maximum.at(score, cells.ravel(), share.ravel())
+    score[~np.isfinite(high - low).all((0, 1))] = np.inf
+    score[~(0.5 * cover.low + 0.5 * cover.high > cover.low).any(1)] = 0.0
     order = np.argsort(-score, kind="stable")[:most]
     return order[score[order] > ENOUGH]
 

@@ -8,6 +8,7 @@ and controls that are rounded, go by validated Taylor steps, cell by cell.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from integraph.certify.enclosure.closed_forms import advance
 from integraph.certify.enclosure.systems import systems
 from integraph.certify.problem import Unprovable
 from integraph.certify.ranges import riccati
-from integraph.certify.ranges.gradients import GRADIENTS, values, variable, without_gradient
+from integraph.certify.ranges.gradients import GRADIENTS, centre_of, values, variable, without_gradient
 from integraph.certify.ranges.slopes import between, tighten
 from integraph.clock import check_deadline
 from integraph.gadgets import Closed, Gadget
@@ -34,10 +35,11 @@ from integraph.program import Block, Program, Terms
 from integraph.program.terms import concatenate
 from integraph.program.views import mark
 
-PIECES = 4  # of a segment
+TIMES = (0.0, 0.125, 0.5, 1.0)  # pieces of a segment: what is stiff settles early
 GRADIENTS_OF = 16  # inputs at most: each makes everything slower
 _below, _above = np.frompyfunc(conversion.below, 1, 1), np.frompyfunc(conversion.above, 1, 1)
 _ball, _variable = np.frompyfunc(conversion.interval, 2, 1), np.frompyfunc(variable, 4, 1)
+_middle = np.frompyfunc(lambda ball: float(centre_of(ball).mid()), 1, 1)
 _where = np.frompyfunc(lambda alive, ball: ball if alive else without_gradient(UNKNOWN, ball), 2, 1)
 
 
@@ -45,6 +47,12 @@ def ends(balls: Any) -> Interval:
     """Floats around balls."""
     balls = values(balls)
     return Interval(_below(balls).astype(np.float64), _above(balls).astype(np.float64))
+
+
+def middles(balls: Any) -> Floats:
+    """About the values at the centres of the cells."""
+    guess: Floats = _middle(balls).astype(np.float64)
+    return guess
 
 
 def at_start(width: int, low: Floats, high: Floats) -> Any:
@@ -68,45 +76,53 @@ class SegmentFlow:
         self.segment = program.segments[number]
         self.moving = [block for block in self.segment.blocks if not block.op.additive]
         self.closed = _has_closed_form(program, number)
-        self.terms = _terms_of(program, number, self.moving)
+        self.registers = _targets(self.moving)
+        self.terms = _terms_of(program, number, self.registers)
 
-    def __call__(self, states: Any) -> tuple[Any, Interval]:
-        """From the start of the segment to its end, and bounds (W, cells) of the states in between."""
-        return self._by_closed_forms(states) if self.closed else self._by_taylor_steps(states)
+    def __call__(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
+        """From states at the start of the segment, and their bounds (W, cells), to those at its end; and bounds of the
+        states in between."""
+        return self._by_closed_forms(states, start) if self.closed else self._by_taylor_steps(states, start)
 
-    def _by_closed_forms(self, states: Any) -> tuple[Any, Interval]:
-        start = ends(states)
-        after = self._at(GRADIENTS, self.segment.blocks, self._time(PIECES, PIECES), states)
-        end = ends(after)
-        low, high = np.minimum(start.low, end.low), np.maximum(start.high, end.high)  # additive: y' is constant
-        registers = _targets(self.moving)
-        if len(registers):
+    def _by_closed_forms(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
+        last = TIMES[-1]
+        after = self._at(GRADIENTS, self.segment.blocks, self._time(last, last), states)
+        written = _targets(self.segment.blocks)
+        end = self._replaced(start, written, after)
+        way = Interval(np.minimum(start.low, end.low), np.maximum(start.high, end.high))  # additive: y' is constant
+        if len(self.registers):
             moved = self._pieces(states, start, end)
-            low[registers], high[registers] = moved.low[registers], moved.high[registers]
-        return after, Interval(low, high)
+            way.low[self.registers], way.high[self.registers] = moved.low, moved.high
+        return after, end, way
 
     def _pieces(self, states: Any, start: Interval, end: Interval) -> Interval:
-        low, high = np.full(start.low.shape, np.inf), np.full(start.low.shape, -np.inf)
-        first, plain = start, values(states)
-        duration = float(np.nextafter(self.segment.duration / PIECES, np.inf))
-        for piece in range(PIECES):
+        """Bounds of the registers whose derivatives are not constant."""
+        ways, first, plain = [], start, values(states)
+        for begin, finish in pairwise(TIMES):
             check_deadline()
-            last = (
-                end
-                if piece + 1 == PIECES
-                else ends(self._at(GRADIENTS, self.moving, self._time(piece + 1, piece + 1), states))
-            )
-            coarse = ends(self._at(BALLS, self.moving, self._time(piece, piece + 1), plain))
-            on_the_way = tighten(self.terms, coarse, first, last, duration)
-            low, high = np.minimum(low, on_the_way.low), np.maximum(high, on_the_way.high)
+            last = end
+            if finish != TIMES[-1]:
+                now = self._at(GRADIENTS, self.moving, self._time(finish, finish), states)
+                last = self._replaced(start, self.registers, now)
+            over = self._at(BALLS, self.moving, self._time(begin, finish), plain)
+            coarse = self._replaced(start, self.registers, over)
+            duration = float(np.nextafter((finish - begin) * self.segment.duration, np.inf))
+            way = tighten(self.terms, coarse, first, last, duration)
+            ways.append((way.low[self.registers], way.high[self.registers]))
             first = last
+        lows, highs = zip(*ways, strict=True)
+        return Interval(np.minimum.reduce(lows), np.maximum.reduce(highs))
+
+    def _replaced(self, bounds: Interval, registers: Indices, states: Any) -> Interval:
+        """The bounds with those of some registers from other states."""
+        low, high, new = bounds.low.copy(), bounds.high.copy(), ends(states[registers])
+        low[registers], high[registers] = new.low, new.high
         return Interval(low, high)
 
-    def _time(self, first: int, last: int) -> arb:
-        """All times from piece `first` to piece `last`, of the blocks' own flow; its sign is certain."""
-        part = conversion.interval(first / PIECES, last / PIECES)
-        t = (part * arb(self.segment.duration) * abs(arb(self.segment.rate))).nonnegative_part()
-        return t if self.segment.rate > 0 else -t
+    def _time(self, first: float, last: float) -> arb:
+        """All times between two parts of the segment, of the blocks' own flow; its sign is certain."""
+        part = conversion.interval(first, last) * arb(self.segment.duration) * abs(arb(self.segment.rate))
+        return part.nonnegative_part() if self.segment.rate > 0 else -part.nonnegative_part()
 
     def _at(self, f: BallFunctions, blocks: Sequence[Block], t: arb, states: Any) -> Any:
         """The states after time t; not finite where a solution may end before."""
@@ -128,17 +144,17 @@ class SegmentFlow:
         start, operands, _ = arguments(block, states)
         return form(f, t, start, operands)
 
-    def _by_taylor_steps(self, states: Any) -> tuple[Any, Interval]:
-        bounds, after = ends(states), states.copy()
+    def _by_taylor_steps(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
+        way, after = Interval(start.low.copy(), start.high.copy()), states.copy()
         for cell in range(after.shape[1]):
             check_deadline()
             column, like = values(states[:, cell]).tolist(), states[0, cell]
             for system in systems(self.program, self.number, column):
                 registers = system.registers
-                end, way = _taylor(system, [column[r] for r in registers], self.segment.duration)
-                bounds.low[registers, cell], bounds.high[registers, cell] = way.low, way.high
+                end, on_the_way = _taylor(system, [column[r] for r in registers], self.segment.duration)
+                way.low[registers, cell], way.high[registers, cell] = on_the_way.low, on_the_way.high
                 after[registers, cell] = [without_gradient(ball, like) for ball in end]
-        return after, bounds
+        return after, self._replaced(start, _targets(self.segment.blocks), after), way
 
 
 def _taylor(system: taylor_step.System, y: Balls, duration: float) -> tuple[Balls, Interval]:
@@ -171,8 +187,8 @@ def _targets(blocks: Sequence[Block]) -> Indices:
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
 
-def _terms_of(program: Program, number: int, blocks: Sequence[Block]) -> Terms:
-    """The terms of the derivatives of what these blocks write."""
+def _terms_of(program: Program, number: int, registers: Indices) -> Terms:
+    """The terms of the derivatives of these registers."""
     wanted = np.zeros(program.width, np.bool_)
-    wanted[_targets(blocks)] = True
+    wanted[registers] = True
     return concatenate([part[wanted[part.i]] for part in program.segment_terms(number)])

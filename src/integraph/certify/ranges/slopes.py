@@ -47,7 +47,10 @@ def between(start: Interval, end: Interval, slope: Interval, duration: float) ->
     over = duration * np.fmin(np.minimum(rise, fall), rise * fall / (rise + fall))
     over = np.where((rise == 0) | (fall == 0), 0.0, over * (1 + 16 * U) + TINY)
     low, high = np.minimum(start.low, end.low), np.maximum(start.high, end.high)
-    return interval(np.nextafter(low - over, -np.inf), np.nextafter(high + over, np.inf))
+    return interval(
+        np.where(over == 0, low, np.nextafter(low - over, -np.inf)),
+        np.where(over == 0, high, np.nextafter(high + over, np.inf)),
+    )
 
 
 def tighten(terms: Terms, coarse: Interval, start: Interval, end: Interval, duration: float) -> Interval:
