@@ -231,7 +231,9 @@ def _drain(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arra
 
 def _reach(f: BallFunctions, t: arb, r: Any) -> Any:
     """∫ e^{−rs} ds over [0, t], which is (1 − e^{−rt})/r: t enters once, because it may be a ball."""
-    return np.where(r == 0, t, -f.expm1(-t * r) / np.where(r == 0, 1, r))
+    still = r == 0
+    time: Any = t
+    return np.where(still, time, -f.expm1(-t * r) / np.where(still, 1, r))
 
 
 def _relax(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:

@@ -1,8 +1,8 @@
 """How the outputs depend on every coefficient of eq. (1), by the adjoint equation along sampled trajectories.
 
 λ' = −Jᵀλ runs backwards from the read-out; the derivative of an output with respect to the coefficient of y_j y_k in
-y_i' is ∫ λ_i y_j y_k over its segment. Steps are those of Gauss's collocation of three stages, of order 6 and A-stable, with
-the trajectory at its nodes.
+y_i' is ∫ λ_i y_j y_k over its segment. Steps are those of Gauss's collocation of three stages, of order 6 and A-stable,
+with the trajectory at its nodes.
 """
 
 from __future__ import annotations

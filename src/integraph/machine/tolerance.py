@@ -1,6 +1,6 @@
 """How far outputs move on a machine whose coefficients and integrators are a little off.
 
-The worst case is linearised, at sampled inputs; perturbed programs, the worst of them included, show what really happens.
+The worst case is linearised, at sampled inputs; perturbed programs, the worst one included, show what really happens.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
 from integraph.numbers.arrays import Floats
-from integraph.program import description, dynamics, lowering, notebook, spec, summary, transform
+from integraph.program import composition, description, dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, engine_named, first_able
 from integraph.program.origin import Origin
@@ -213,11 +213,17 @@ class Program:
 
         storage.save(self, path)
 
-    def then(self, other: Program) -> Program:
-        """First this program, then `other` on its outputs; one segment between them carries the values over."""
+    def then(self, other: Program, *, reuse: bool = False) -> Program:
+        """First this program, then `other` on its outputs; one segment between them carries the values over. With
+        `reuse`, this one is then run backwards, where that loses no digits, and `other` has its registers."""
         if not isinstance(other, Program):
             raise UsageError(f"then(other) takes a program, got {other!r}")
-        return transform.then(self, other)
+        return composition.then(self, other, reuse)
+
+    def repeat(self, rounds: int) -> Program:
+        """The program applied so many times to its own outputs. Where it can be run backwards without loss of digits,
+        all rounds share its registers: W + (rounds − 1)·d of them, else rounds·W."""
+        return composition.repeat(self, rounds)
 
     def rescale_time(self, horizon: float) -> Program:
         """The same map with T = `horizon`: durations and controls trade."""

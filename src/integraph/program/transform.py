@@ -1,4 +1,4 @@
-"""Programs from programs: composition, other units of time and state, the inverse flow.
+"""Programs from programs: other units of time and state, the inverse flow.
 
 What was known of the old controls is not known of new ones that are rounded anew: `proven` and `budget` are dropped,
 and probes too where registers change their number, or units that no power of 2 gives.
@@ -19,13 +19,10 @@ from numpy.typing import ArrayLike
 from integraph.errors import SpecError, UsageError
 from integraph.numbers.arrays import Floats, Indices, numbers, real
 from integraph.program.annotations import Domain, Probe
-from integraph.program.block import Block, operation
 from integraph.program.engine import DOUBLE
-from integraph.program.origin import COMPOSITION, INVERSE, PROGRAM, Origin
-from integraph.program.segment import Segment
+from integraph.program.origin import INVERSE, PROGRAM, Origin
 from integraph.program.terms import positions
-from integraph.program.views import Index, Ref, View, dense
-from integraph.text import counted
+from integraph.program.views import Ref
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -54,44 +51,6 @@ def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | N
     return scipy.sparse.csr_array(
         (dense_matrix[rows, chosen], (rows, columns[chosen])), shape=(len(dense_matrix), width)
     )
-
-
-def then(first: Program, second: Program) -> Program:
-    if first.outputs != second.inputs:
-        gives, takes = counted(first.outputs, "output"), counted(second.inputs, "input")
-        raise UsageError(f"the first program has {gives}, the second takes {takes}: these numbers must agree")
-    registers = first.registers.copy()
-    registers.extend(second.registers)
-    moved = [replace(s, blocks=tuple(_shift(b, first.width) for b in s.blocks)) for s in second.segments]
-    used = np.unique(first.readout.indices).astype(np.int64)
-    weights = first.readout[:, used].toarray()
-    entry = np.ones(second.inputs)
-    if first.scales is not None:  # blocks speak of y, the read-out of ŷ = y / scales
-        weights = weights / first.scales[used]
-    if second.scales is not None:  # the second program takes its inputs in its own units
-        entry = second.scales[: second.inputs]
-    source = Index(np.broadcast_to(used, weights.shape))
-    carry = Block(
-        operation("affine"), (dense(first.width, (second.inputs,)),), (source,), {"w": weights * entry[:, None]}
-    )
-    matrix = scipy.sparse.csr_array(
-        (second.readout.data, second.readout.indices + first.width, second.readout.indptr),
-        shape=(second.outputs, registers.width),
-    )
-    scales = None
-    if first.scales is not None or second.scales is not None:
-        parts = [np.ones(p.width) if p.scales is None else p.scales for p in (first, second)]
-        scales = np.concatenate(parts)
-    middle = Segment("hand over", (carry,))
-    name = f"{first.source}, then {second.source}"
-    bits = max(first.bits, second.bits)
-    origin = Origin(name, PROGRAM, COMPOSITION)
-    return type(first)(registers, (*first.segments, middle, *moved), matrix, scales, name, bits=bits, origin=origin)
-
-
-def _shift(block: Block, by: int) -> Block:
-    move = lambda ref: replace(ref, offset=ref.offset + by) if isinstance(ref, View) else Index(ref.registers + by)  # noqa: E731
-    return Block(block.op, tuple(map(move, block.targets)), tuple(map(move, block.operands)), block.tensors)
 
 
 def rescale_time(program: Program, horizon: float) -> Program:

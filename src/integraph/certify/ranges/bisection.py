@@ -93,7 +93,7 @@ def _urgent(cover: Cells, most: int) -> Indices:
     low, high = cover.bounds.low, cover.bounds.high
     ends = np.concatenate([cover.middles, np.concatenate([cover.middles[:1], cover.middles[:-1]])], -1)
     with np.errstate(all="ignore"):
-        least, largest = np.nanmin(ends, -1), np.nanmax(ends, -1)
+        least, largest = np.fmin.reduce(ends, -1), np.fmax.reduce(ends, -1)
         whole = np.maximum(largest - least, SMALL * np.maximum(np.abs(least), np.abs(largest)))
         excess = np.stack([least - low.min(-1), high.max(-1) - largest])
         cells = np.stack([low.argmin(-1), high.argmax(-1)])

@@ -116,10 +116,6 @@ PARTIALS: dict[str, tuple[Rule | None, ...]] = {  # of each argument in turn
         lambda z, x, a: ranges.log1p(x) * _grow(z, a * ranges.log1p(x)),
     ),
     "log_cosh": (_d_log_cosh, _d_log_cosh_k),
-    "log_logistic": (
-        lambda x, k: k * d_expm1c(x) / (1 + k * ranges.expm1c(x)),
-        lambda x, k: ranges.expm1c(x) / (1 + k * ranges.expm1c(x)),
-    ),
     "fall": (
         lambda z, a, b, c: _fall(a, b, c),
         lambda z, a, b, c: -c * z * _fall(a, b, c),

@@ -56,10 +56,10 @@ class GradientBall:
         return GradientBall(-self._value, -self.centre, [-a for a in self.gradient], self.offsets, self.tight)
 
     def __sub__(self, other: Any) -> GradientBall:
-        return self + (-other)
+        return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> GradientBall:
-        return -self + other
+        return (-self).__add__(other)
 
     def __mul__(self, other: Any) -> GradientBall:
         if type(other) is not GradientBall:
@@ -73,7 +73,7 @@ class GradientBall:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> GradientBall:
-        return self * (1 / other)
+        return self.__mul__(1 / other)
 
     def __rtruediv__(self, other: Any) -> GradientBall:
         inverse = 1 / self.value
@@ -137,7 +137,7 @@ class GradientFunctions(BallFunctions):
             setattr(self, name, np.frompyfunc(lifted(function, rules), count, 1))
 
     def logistic(self, x: Any, k: Any, *z: Any) -> tuple[Any, ...]:
-        """Without the case distinction by the sign of x, where there is no derivative: N e^{−x} in place of N."""
+        """N e^{−x} in place of N: no case distinction by the sign of x, where there is no derivative."""
         below = self.exp(-x) + k * self.expm1c(-x)
         return below, *(y / below for y in z)
 

@@ -16,23 +16,23 @@ from flint import arb
 from integraph.certify.ranges.gradients import GradientBall, lifted, value_of
 from integraph.gadgets import Closed, log_cosh, tanh
 from integraph.gadgets.functions.arb import BallFunctions
-from integraph.gadgets.functions.namespace import Arrays
+from integraph.gadgets.functions.namespace import Arrays, Tensors
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import hull, intersection
+from integraph.numbers.arb.conversion import Balls, hull, intersection
 from integraph.program import Op
 
 TANHC_SLOPE = hull(arb(0), -2 / arb(3))  # (tanh(v)/v)' = −v Σ 64/(c_k + 4v²)² with c_k = (2k − 1)²π²
 KAPPA_SLOPE = hull(arb(-1), arb(1.5))  # |sech'| ≤ ½, 0 ≤ (1 − sech v)/v² ≤ ½, |1 − sech v|/|v| ≤ 1
 
 _tanh = lifted(ranges.tanh, (ranges.sech2,))
-_tanhc = lifted(ranges.tanhc, (lambda v: TANHC_SLOPE * v,))
+tanhc = lifted(ranges.tanhc, (lambda v: TANHC_SLOPE * v,))
 _sech = lifted(ranges.sech, (lambda v: -ranges.sech(v) * ranges.tanh(v),))
 _kappa = lifted(ranges.kappa, (lambda v: KAPPA_SLOPE,))
 
 
 def _lambda(t: Any, x: Any, start: Any) -> Any:
     v = t * x
-    end = (x * _tanh(v) + start) / (1 + t * start * _tanhc(v))
+    end = (x * _tanh(v) + start) / (1 + t * start * tanhc(v))
     value = intersection(value_of(end), _corners(t, value_of(x), value_of(start)))
     return GradientBall(value, end.centre, end.gradient, end.offsets, True) if type(end) is GradientBall else value
 
@@ -41,30 +41,33 @@ def _corners(t: arb, x: arb, start: arb) -> arb:
     if not (t >= 0 and x.is_finite() and start.is_finite()):
         return ranges.UNKNOWN
     corners = ((x.abs_lower(), start.lower()), (x.abs_upper(), start.upper()))
-    ends = [(c * ranges.tanh(t * c) + s) / (1 + s * t * ranges.tanhc(t * c)) for c, s in corners]
-    return ends[0].union(ends[1])
+    ends: Balls = [(c * ranges.tanh(t * c) + s) / (1 + s * t * ranges.tanhc(t * c)) for c, s in corners]
+    return hull(*ends)
 
 
 def _alpha(t: Any, x: Any, alpha: Any, start: Any) -> Any:
     v = t * x
-    return _tanh(v) + (alpha * _sech(v) - t * start * _kappa(v)) / (1 + t * start * _tanhc(v))
+    return _tanh(v) + (alpha * _sech(v) - t * start * _kappa(v)) / (1 + t * start * tanhc(v))
 
 
 def _alive(t: Any, x: Any, start: Any) -> arb:
-    return 1 + t * value_of(start) * ranges.tanhc(t * value_of(x))
+    alive: arb = 1 + t * value_of(start) * ranges.tanhc(t * value_of(x))
+    return alive
 
 
-_lambdas, _alphas, _lives = (np.frompyfunc(f, n, 1) for f, n in ((_lambda, 3), (_alpha, 4), (_alive, 3)))
+_lambdas: Callable[..., Any] = np.frompyfunc(_lambda, 3, 1)
+_alphas: Callable[..., Any] = np.frompyfunc(_alpha, 4, 1)
+_lives: Callable[..., Any] = np.frompyfunc(_alive, 3, 1)
 
 
-def _tanh_form(f: BallFunctions, t: arb, start: Arrays, operands: Arrays) -> Closed:
+def _tanh_form(f: BallFunctions, t: arb, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
     (alpha, lam), (x,) = start, operands
     return Closed((_alphas(t, x, alpha, lam), _lambdas(t, x, lam)), {"lam": _lives(t, x, lam)})
 
 
-def _log_cosh_form(f: BallFunctions, t: arb, start: Arrays, operands: Arrays) -> Closed:
+def _log_cosh_form(f: BallFunctions, t: arb, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
     (m, l), (x,) = start, operands
     return Closed((_lambdas(t, x, m), l + f.log_cosh(t * x, t * m)), {"m": _lives(t, x, m)})
 
 
-FORMS: dict[Op, Callable[[BallFunctions, arb, Arrays, Arrays], Closed]] = {tanh: _tanh_form, log_cosh: _log_cosh_form}
+FORMS: dict[Op, Any] = {tanh: _tanh_form, log_cosh: _log_cosh_form}

@@ -17,14 +17,14 @@ from flint import arb
 from integraph.certify.controls import exact_segment
 from integraph.certify.enclosure import taylor_step
 from integraph.certify.enclosure.closed_forms import advance
-from integraph.certify.enclosure.systems import systems
+from integraph.certify.enclosure.systems import System, systems
 from integraph.certify.problem import Unprovable
-from integraph.certify.ranges import riccati
+from integraph.certify.ranges import logistic, riccati
 from integraph.certify.ranges.gradients import GRADIENTS, centre_of, values, variable, without_gradient
 from integraph.certify.ranges.slopes import between, tighten
 from integraph.clock import check_deadline
 from integraph.gadgets import Closed, Gadget
-from integraph.gadgets.functions.arb import BALLS, BallFunctions
+from integraph.gadgets.functions.arb import BALLS
 from integraph.gadgets.gadget import arguments
 from integraph.numbers.arb import conversion
 from integraph.numbers.arb.conversion import Balls
@@ -37,6 +37,7 @@ from integraph.program.views import mark
 
 TIMES = (0.0, 0.125, 0.5, 1.0)  # pieces of a segment: what is stiff settles early
 GRADIENTS_OF = 16  # inputs at most: each makes everything slower
+FORMS = riccati.FORMS | logistic.FORMS  # that lose less on wide balls than those for floats
 _below, _above = np.frompyfunc(conversion.below, 1, 1), np.frompyfunc(conversion.above, 1, 1)
 _ball, _variable = np.frompyfunc(conversion.interval, 2, 1), np.frompyfunc(variable, 4, 1)
 _middle = np.frompyfunc(lambda ball: float(centre_of(ball).mid()), 1, 1)
@@ -86,7 +87,7 @@ class SegmentFlow:
 
     def _by_closed_forms(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
         last = TIMES[-1]
-        after = self._at(GRADIENTS, self.segment.blocks, self._time(last, last), states)
+        after = self._at(self.segment.blocks, self._time(last, last), states)
         written = _targets(self.segment.blocks)
         end = self._replaced(start, written, after)
         way = Interval(np.minimum(start.low, end.low), np.maximum(start.high, end.high))  # additive: y' is constant
@@ -97,14 +98,14 @@ class SegmentFlow:
 
     def _pieces(self, states: Any, start: Interval, end: Interval) -> Interval:
         """Bounds of the registers whose derivatives are not constant."""
-        ways, first, plain = [], start, values(states)
+        ways, first = [], start
         for begin, finish in pairwise(TIMES):
             check_deadline()
             last = end
             if finish != TIMES[-1]:
-                now = self._at(GRADIENTS, self.moving, self._time(finish, finish), states)
+                now = self._at(self.moving, self._time(finish, finish), states)
                 last = self._replaced(start, self.registers, now)
-            over = self._at(BALLS, self.moving, self._time(begin, finish), plain)
+            over = self._at(self.moving, self._time(begin, finish), states)
             coarse = self._replaced(start, self.registers, over)
             duration = float(np.nextafter((finish - begin) * self.segment.duration, np.inf))
             way = tighten(self.terms, coarse, first, last, duration)
@@ -124,25 +125,27 @@ class SegmentFlow:
         part = conversion.interval(first, last) * arb(self.segment.duration) * abs(arb(self.segment.rate))
         return part.nonnegative_part() if self.segment.rate > 0 else -part.nonnegative_part()
 
-    def _at(self, f: BallFunctions, blocks: Sequence[Block], t: arb, states: Any) -> Any:
+    def _at(self, blocks: Sequence[Block], t: arb, states: Any) -> Any:
         """The states after time t; not finite where a solution may end before."""
         scales = self.program.scales
         unit = None if scales is None else BALLS.exactly(scales)[:, None]
         after = states.copy() if unit is None else states * unit
         for block in blocks:
             with np.errstate(all="ignore"):
-                closed = self._closed(f, block, t, after)
+                closed = self._closed(block, t, after)
             for role, ref, value in zip(block.op.targets, block.targets, closed.ends, strict=True):
                 alive = np.greater(closed.alive.get(role, 1.0), 0).astype(np.bool_)
                 mark(ref, after, value if alive.all() else _where(alive, value))
         return after if unit is None else after / unit
 
-    def _closed(self, f: BallFunctions, block: Block, t: arb, states: Any) -> Closed:
-        form = riccati.FORMS.get(block.op)
+    def _closed(self, block: Block, t: arb, states: Any) -> Closed:
+        form = FORMS.get(block.op)
         if form is None:
-            return advance(f, self.segment, block, t, states)
-        start, operands, _ = arguments(block, states)
-        return form(f, t, start, operands)
+            return advance(GRADIENTS, self.segment, block, t, states)
+        start, operands, tensors = arguments(block, states)
+        exact = {name: BALLS.exactly(value) for name, value in tensors.items()}
+        closed: Closed = form(GRADIENTS, t, start, operands, exact)
+        return closed
 
     def _by_taylor_steps(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
         way, after = Interval(start.low.copy(), start.high.copy()), states.copy()
@@ -157,7 +160,7 @@ class SegmentFlow:
         return after, self._replaced(start, _targets(self.segment.blocks), after), way
 
 
-def _taylor(system: taylor_step.System, y: Balls, duration: float) -> tuple[Balls, Interval]:
+def _taylor(system: System, y: Balls, duration: float) -> tuple[Balls, Interval]:
     """The end, and bounds on the way: of each step from its tube and its ends."""
     low, high = np.full(len(y), np.inf), np.full(len(y), -np.inf)
     first = ends(np.array(y, object))
