@@ -1,6 +1,6 @@
 """Sigmoid, SiLU, softplus and ReLU on balls: s' = k(x s − s²) around the start s = x/2 that they all have.
 
-With v = kxt and what is left of the start, d = s − x/2, the factor of s is 2σ(v)/N with N = 1 + ktd·tanh(v/2)/(v/2) > 0.
+With v = kxt and what is left of the start, d = s − x/2, the factor of s is 2σ(v)/N, N = 1 + ktd·tanh(v/2)/(v/2) > 0.
 The sum d has a gradient, so it is small although s and x are wide.
 """
 
