@@ -117,10 +117,9 @@ def restored(programs: Sequence[Program], name: str) -> Program:
         places = np.concatenate([carried.indices(), work[: after.width - after.inputs]])
         segments += [replace(s, blocks=_placed(s, places)) for s in after.segments]
     last = programs[-1].readout
-    matrix = scipy.sparse.csr_array(
-        (last.data, places[last.indices], last.indptr), shape=(last.shape[0], registers.width)
-    )
-    matrix.sort_indices()
+    rows, columns = last.tocoo().coords
+    entries = (last.tocoo().data, (rows, places[columns]))
+    matrix = scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=(last.shape[0], registers.width)))
     bits = max(program.bits for program in programs)
     return type(first)(
         registers, tuple(segments), matrix, source=name, bits=bits, origin=Origin(name, PROGRAM, COMPOSITION)
