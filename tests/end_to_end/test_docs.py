@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,27 @@ from slow import mostly_slow
 KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PAGES}
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
 WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
-OPTIONAL = {"jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"}  # what a block of py may import
+OPTIONAL = {  # what a block of py may import
+    *("jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"),
+    *("basico", "fmpy", "lucipy", "roadrunner", "rumoca"),
+}
+TOOLS = {  # programs that a page may call, and where
+    "gcc": r"^gcc ",
+    "cmake": r"\bbuild_platform_binary\(",
+    "ngspice": r"^ngspice ",
+}
+
+
+def skip_without_tools(text: str) -> None:
+    for tool, call in TOOLS.items():
+        if re.search(call, text, re.MULTILINE) and shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}: apt-get install {tool}")
 
 
 @mostly_slow("page", sorted(WITH_CODE, key=lambda page: page.name != "index.md"), quick=1, ids=label)
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     text = page.read_text()
+    skip_without_tools(text)
     result = run(text, tmp_path)
     assert result.returncode == 0, result.stderr
     assert unprinted(text, result.stdout) == []
@@ -43,6 +59,7 @@ def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
             assert used, "a block of py needs no extra: call it python"
             for name in sorted(used):
                 framework(name)
+            skip_without_tools(block.code)
             result = run(f"```python\n{block.code}```\n", tmp_path, warnings="default")  # those of the framework
             assert result.returncode == 0, result.stderr
 

@@ -14,7 +14,7 @@ import numpy as np
 import integraph
 from hostile_names import ALL
 from integraph import Layer, Network, Program, Registers, build, segment
-from integraph.gadgets import affine, product
+from integraph.gadgets import affine, product, raw
 
 HOSTILE_COMMENTS = (
     '*/ --> ]]> \\\n.control\nshell touch pwned\n.endc\n#include </etc/passwd>\n`include "x"\n\\input{x} ^^M'
@@ -57,6 +57,14 @@ def hostile() -> Program:
         z,
         source=HOSTILE_COMMENTS + ALL,
     )
+
+
+@cache
+def escaping() -> Program:
+    """y' = y²: from y(0) = 2 the solution ends at t = 1/2."""
+    registers = Registers()
+    x = registers.inputs("x")
+    return build(registers, [segment("explode", raw(x, Q=[[[1.0]]]))], x)
 
 
 def inputs(program: Program, count: int = 20) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import shutil
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,8 +15,9 @@ REASONS = {  # why a test is skipped
     "basico": "needs COPASI: pip install 'integraph[exports]'",
     "distributed": "needs dask.distributed: pip install 'integraph[cluster]'",
     "equinox": "needs equinox: pip install 'integraph[oracles]'",
-    "flax": "needs flax: pip install flax",
+    "flax": "needs flax: pip install 'integraph[oracles]'",
     "fmpy": "needs FMPy: pip install 'integraph[exports]'",
+    "haiku": "needs haiku: pip install 'integraph[oracles]'",
     "h5py": "needs h5py: pip install 'integraph[keras]'",
     "heyoka": "needs heyoka: pip install 'integraph[exports]'",
     "jax": "needs JAX: pip install 'integraph[jax]'",
@@ -25,7 +27,9 @@ REASONS = {  # why a test is skipped
     "onnx": "needs onnx: pip install 'integraph[onnx]'",
     "onnxruntime": "needs onnxruntime: pip install 'integraph[oracles]'",
     "onnxscript": "needs onnxscript, torch's exporter: pip install 'integraph[oracles]'",
+    "pandas": "needs pandas: pip install 'integraph[oracles]'",
     "playwright": "needs Playwright: pip install 'integraph[browser]'",
+    "polars": "needs polars: pip install 'integraph[oracles]'",
     "pymoca": "needs pymoca: pip install 'integraph[exports]'",
     "roadrunner": "needs libRoadRunner: pip install 'integraph[exports]'",
     "rumoca": "needs rumoca: pip install 'integraph[exports]'",
@@ -37,7 +41,11 @@ REASONS = {  # why a test is skipped
 
 def framework(name: str) -> Any:
     """A module of a framework, or the test is skipped."""
-    return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    encoding = locale.setlocale(locale.LC_CTYPE)
+    try:
+        return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+    finally:
+        locale.setlocale(locale.LC_CTYPE, encoding)  # COPASI leaves the one of ASCII, for all texts that are read later
 
 
 class Lazy:

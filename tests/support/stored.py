@@ -36,7 +36,7 @@ def everything(p: Program) -> list[Any]:
         found += [part.hex() for part in (budget.approximation, budget.residue, budget.rounding)]
     for probe in p.probes:
         found += [probe.label, probe.segment, type(probe.ref), bits(probe.ref.indices())]
-        found += [probe.scale.hex(), probe.shift.hex()]
+        found += [probe.scale.hex(), probe.shift.hex(), probe.layer]
     for s in p.segments:
         found += [s.label, float(s.duration).hex(), float(s.rate).hex()]
         for b in s.blocks:

@@ -55,6 +55,11 @@ def of(forward: Callable[..., Any]) -> Any:
     return Forward(lambda m, x: forward(x), unit=torch.ones(1, dtype=torch.float64))
 
 
+def fixed(*shape: int) -> Any:
+    """Weights that are the same every time."""
+    return torch.tensor(np.random.default_rng(shape).normal(size=shape))
+
+
 def double(module: Any) -> Any:
     return module.double()
 
@@ -208,6 +213,25 @@ OPERATIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {  # a function of x, 
     "average pooling": (lambda x: F.avg_pool2d(x, 3, 2, 1, True, False), (2, 4, 5)),
     "adaptive pooling": (lambda x: F.adaptive_avg_pool2d(x, 2), (2, 4, 6)),
     "adaptive pooling of uneven windows": (lambda x: F.adaptive_avg_pool2d(x, (3, 2)), (2, 4, 5)),
+    "transposed convolution": (
+        lambda x: F.conv_transpose2d(x, fixed(4, 3, 3, 2), fixed(3), (3, 2), (1, 0), (2, 1), 1, (2, 1)), (4, 3, 4)
+    ),
+    "transposed convolution in groups": (
+        lambda x: F.conv_transpose1d(x, fixed(4, 3, 3), None, 2, 1, groups=2), (4, 5)
+    ),
+    "interpolation": (
+        lambda x: F.interpolate(x, scale_factor=2, mode="bilinear").sum(1)
+        + F.interpolate(x, (4, 6), mode="bilinear", align_corners=True).sum(1),
+        (2, 2, 3),
+    ),
+    "interpolation of other kinds": (
+        lambda x: F.interpolate(x, size=7, mode="linear").sum(-1) * F.interpolate(x, scale_factor=0.5).sum(-1),
+        (2, 4),
+    ),
+    "interpolation without aliases": (
+        lambda x: F.interpolate(x, scale_factor=0.5, mode="bilinear", antialias=True), (2, 4, 6)
+    ),
+    "norms of windows": (lambda x: F.lp_pool2d(x, 2, 2, 1) + F.lp_pool2d(x, 4.0, (2, 2), (1, 1)), (2, 4, 5)),
     "max pooling": (lambda x: F.max_pool2d(x, 3, 2, 1), (2, 4, 5)),
     "adaptive max pooling": (lambda x: F.adaptive_max_pool2d(x, 2), (2, 4, 4)),
     "padding": (lambda x: F.pad(x, (1, 2, 0, 1), value=0.5), (2, 4)),

@@ -17,7 +17,7 @@ from integraph.certify.problem import Box, Unprovable  # and the package, before
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath
-from integraph.frontends import Parameters, ReadOptions, SourceKind, kind_of
+from integraph.frontends import Inputs, Parameters, ReadOptions, SourceKind, Variables, kind_of
 from integraph.numbers.arrays import Floats, real
 from integraph.program import Program
 from integraph.program.box import where
@@ -38,7 +38,7 @@ WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a ti
 
 def certify(
     program: Program,
-    source: Any,
+    source: Any = None,
     eps: float | None = None,
     *,
     box: ArrayLike | None = None,
@@ -48,20 +48,24 @@ def certify(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: bool = True,
+    variables: Variables = None,
+    inputs: Inputs = None,
     parameters: Parameters = None,
 ) -> Proof:
     """Prove sup |source − program| ≤ eps over the box, for the exact flow of the stored controls.
 
-    `source` is what the program was compiled from, with the values of its `parameters` if it has any. Without `eps` the
-    program's own promise is to be proved (of an exact program 1e-12, if that is larger), without `box` on the promise's
-    box. With `gap` the bound is tightened further, until it is within a factor 1 + gap of a difference that is really
-    there. `boxes` and `seconds` limit the work: what is not proved by then is `unknown`. `workers` processes share it
-    (one for each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
+    `source` is what the program was compiled from, with the `variables`, `inputs` and `parameters` that `compile` was
+    given; without one it is the formula that the program names. Without `eps` the program's own promise is to be proved
+    (of an exact program 1e-12, if that is larger), without `box` on the promise's box. With `gap` the bound is
+    tightened further, until it is within a factor 1 + gap of a difference that is really there. `boxes` and `seconds`
+    limit the work: what is not proved by then is `unknown`. `workers` processes share it (one for each core, when it
+    takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.proof import Work, prove
 
     _is_program(program)
-    target, domain, promised = _target(source, program, parameters), _box(program, box), _promised(program, box)
+    options = ReadOptions(variables, inputs, parameters=parameters)
+    target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
     if workers is not None and scheduler is not None:
         raise UsageError(
@@ -85,23 +89,32 @@ def certify(
 
 
 def check(
-    certificate: Certificate | Proof | FilePath, program: Program, target: Any, *, parameters: Parameters = None
+    certificate: Certificate | Proof | FilePath,
+    program: Program,
+    source: Any = None,
+    *,
+    variables: Variables = None,
+    inputs: Inputs = None,
+    parameters: Parameters = None,
 ) -> Checked:
-    """Whether a certificate, or the file of one, holds for this program and this target; `status` is what it shows.
+    """Whether a certificate, or the file of one, holds for this program and its source; `status` is what it shows.
 
-    Everything it claims is computed again, by a module that shares nothing with the search.
+    The source is given as to `certify`. Everything that the certificate claims is computed again, by a module that
+    shares nothing with the search.
     """
     from integraph.certify.certificate.certificate import Certificate, load_certificate
     from integraph.certify.certificate.replay import check as replay
     from integraph.certify.proof import Proof
 
+    if isinstance(certificate, Program):
+        raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
     _is_program(program)
     if isinstance(certificate, Proof):
         if certificate.certificate is None:
             raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
         certificate = certificate.certificate
     parsed = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-    return replay(parsed, program, _target(target, program, parameters))
+    return replay(parsed, program, _target(source, program, ReadOptions(variables, inputs, parameters=parameters)))
 
 
 def enclose(
@@ -155,13 +168,18 @@ def graph_refused(name: str) -> UsageError:
     )
 
 
-def _target(source: Any, program: Program, parameters: Parameters) -> Network | Function:
+def _target(source: Any, program: Program, options: ReadOptions) -> Network | Function:
     """What there are proofs of: a network or a function."""
-    if kind_of(source) is SourceKind.PYTHON and is_exact(program):  # it was traced
+    if source is not None and kind_of(source) is SourceKind.PYTHON and is_exact(program):  # it was traced
         raise graph_refused(getattr(source, "__name__", type(source).__name__))
-    target = target_of(program, source, ReadOptions(parameters=parameters))
+    target = target_of(program, source, options)
     if isinstance(target, Graph):
         raise graph_refused(target.name)
+    if isinstance(target, Function) and target.rows is not None:
+        raise UsageError(
+            f"{target.name} are data, which say nothing between their rows, so nothing can be proved of them: "
+            "integraph.compare measures the difference on the rows, and a formula in place of the data can be proved"
+        )
     return target
 
 
@@ -174,7 +192,8 @@ def _fits(program: Program, target: Network | Function) -> None:
 def _starts(program: Program, target: Network | Function, box: Box) -> list[tuple[float, ...]]:
     """Where the difference looks largest in float64; none of it is believed, it only says where to look."""
     values = target if isinstance(target, Network) else target.values
-    if values is None or program.bits > DOUBLE:
+    called = isinstance(target, Function) and target.expression is None  # there is no proof, and a call may cost much
+    if values is None or called or program.bits > DOUBLE:
         return []
     rng = np.random.default_rng(0)
     low, high = np.array(box.low), np.array(box.high)

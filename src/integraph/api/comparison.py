@@ -1,13 +1,12 @@
 """A program beside what it was compiled from: how far apart they are, for networks layer by layer.
 
-Layer k of a network is looked at where the program has a probe called `layer k`. The program runs from probe to probe
+A layer of a network is looked at where the program has a probe of it. The program runs from probe to probe
 with all its registers, so no clock has to tell its segments apart, and what is held at once does not grow with depth.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,14 +15,14 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from integraph.api.data_rows import placed
 from integraph.api.origin import outputs, recalled, target_of, values
 from integraph.bounds.conditions import conditions
 from integraph.errors import UsageError
-from integraph.frontends import Parameters, ReadOptions, Target
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
 from integraph.program import Flow, Probe, Program
 from integraph.program.dynamics import switches
-from integraph.program.engine import batch_of
 from integraph.program.summary import above
 from integraph.targets import Function, Layer, Network
 from integraph.targets.graph import Graph
@@ -111,24 +110,32 @@ def _cells(row: ComparisonRow) -> tuple[str, ...]:
 
 
 def compare(
-    program: Program, source: Any, X: ArrayLike, engine: str | None = None, *, parameters: Parameters = None
+    program: Program,
+    source: Any,
+    X: ArrayLike | None = None,
+    engine: str | None = None,
+    *,
+    variables: Variables = None,
+    inputs: Inputs = None,
+    parameters: Parameters = None,
 ) -> Comparison:
     """The largest difference between a program and its source at the inputs X, for a network also layer by layer.
 
-    `source` is anything that `compile` takes: a network, a formula (with its `parameters`), a Python function, a
-    `Graph`. X is what the source takes; a program in other units of state (`rescale_states`) is given X in its own.
+    `source` is anything that `compile` takes, with the `variables`, `inputs` and `parameters` that say how it is read;
+    None is the formula that the program was compiled from. X is what the source takes; a program in other units of
+    state (`rescale_states`) is given X in its own. Data are compared at their own rows, without X.
     Neurons, outputs, inputs and segments count from 0, layers from 1.
     """
     if not isinstance(program, Program):
         raise UsageError(f"compare(program, source, X) takes a program, got {type(program).__name__}: compile it first")
-    target = target_of(program, source, ReadOptions(parameters=parameters))
+    target = target_of(program, source, ReadOptions(variables, inputs, parameters=parameters))
     kind = NETWORK if isinstance(target, Network) else SOURCE
     if (program.inputs, program.outputs) != (target.inputs, outputs(target)):
         raise UsageError(
             f"the program is {program.inputs} → {program.outputs}, the {kind} {target.inputs} → {outputs(target)}: "
             f"{_other(kind)}"
         )
-    x = batch_of(X, program.inputs)
+    target, x, placing = placed(program, target, X)
     if not len(x):
         raise UsageError("there is no input to compare at: X is empty")
     with np.errstate(all="ignore"):  # the program refuses what is not finite
@@ -141,7 +148,7 @@ def compare(
     broken, promise = _promise(program, kind, x, judged)
     read = [f"when the {kind} was read: {note}" for note in getattr(target, "notes", ())]
     promised = 0.0 if program.budget is None else program.budget.total
-    return Comparison(tuple(rows), len(x), (*notes, *promise, *read), promised, broken, kind)
+    return Comparison(tuple(rows), len(x), (*notes, *placing, *promise, *read), promised, broken, kind)
 
 
 def _other(kind: str) -> str:
@@ -234,21 +241,22 @@ Seen = tuple[Probe, int]  # a probe, and the layer of the network that it shows
 
 def _probes(program: Program, net: Network) -> list[Seen]:
     """The probes that show layers, in the order in which the program reaches them."""
-    numbers = {f"layer {n}": n - 1 for n in range(1, len(net.layers) + 1)}
     probes, other = [], _other(NETWORK)
     for probe in sorted(program.probes, key=lambda probe: probe.segment):
-        layer = numbers.get(probe.label)
-        if layer is not None:
-            units = len(net.layers[layer].A)
-            if probe.ref.size != units:
-                raise UsageError(
-                    f"{probe.label} has {probe.ref.size} neurons in the program, {units} in the network: {other}"
-                )
-            probes.append((probe, layer))
-        elif re.fullmatch("layer [0-9]+", probe.label):
+        if probe.layer is None:
+            continue
+        if probe.layer > len(net.layers):
             raise UsageError(
-                f"the program has a probe of {probe.label}, the network {counted(len(net.layers), 'layer')}: {other}"
+                f"the program has a probe of layer {probe.layer}, the network {counted(len(net.layers), 'layer')}: "
+                f"{other}"
             )
+        layer = probe.layer - 1
+        units = len(net.layers[layer].A)
+        if probe.ref.size != units:
+            raise UsageError(
+                f"layer {probe.layer} has {probe.ref.size} neurons in the program, {units} in the network: {other}"
+            )
+        probes.append((probe, layer))
     return probes
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from integraph.api.graphs import as_graph
 from integraph.api.planning import as_function, call_limit
+from integraph.constructions.data.construction import fitted
 from integraph.constructions.graph.construction import exact, tolerance
 from integraph.constructions.graph.piecewise import SHARE, settled
 from integraph.constructions.theorem1.construction import sobolev
@@ -48,7 +49,7 @@ def compile(
     max_calls: int | None = None,
     parameters: Parameters = None,
 ) -> Program:
-    """A quadratic neural ODE of a formula, a computation graph, a network or a function, for every input in the box.
+    """A quadratic neural ODE of a formula, a computation graph, a network, a function or data, for all of the box.
 
     `box` is one pair (low, high), or one for each input; by default the box that a .nnet file names, else [0, 1]^d.
     `horizon` is T; by default it is D, one unit of time for each segment. `eps` is the tolerance; by default it is
@@ -79,6 +80,11 @@ def compile(
     how many a single parameter holds. A Python function is called at as few points as will do, at most
     `max_calls` (20 000 unless given, no limit with `norm`).
 
+    **Data**: a .csv file, a frame of pandas or polars, a pair (X, y) of arrays. `inputs` is how many of the first
+    columns are inputs, or `variables` names them; all others are outputs. The box is that of the rows unless given.
+    Local polynomials are fitted to four of five places, with `eps` the cheapest that keep it; the largest difference
+    on the others is `seen`. Nothing is promised.
+
     `parameters` gives names in a formula values: {"a": 1.5, "b": "pi/4"}. Where a condition, as in if(x < 0, a, b),
     changes on the box, the formula is smoothed within the tolerance, and its error measured, not promised.
     """
@@ -89,29 +95,35 @@ def compile(
         "max_calls": max_calls,
     }  # fmt: skip
     tracing = method is None and all(value is None for value in smooth.values())
-    target = read(source, ReadOptions(variables, inputs, derivatives, box, NEEDS.get(method), parameters, tracing))
+    needs = NEEDS.get(method) if isinstance(method, str) else None
+    target = read(source, ReadOptions(variables, inputs, derivatives, box, needs, parameters, tracing))
     box = domain(target, box)
-    chosen = method or _method(target, smooth)
+    chosen = _method(target, smooth) if method is None else method
     if chosen == EXACT:
         _refuse(smooth | {"bound": bound}, "Theorems 1 and 2", "the source is compiled exactly")
-        program = _exact(target, eps, free or "keep", box)
+        program = _exact(target, eps, "keep" if free is None else free, box)
     elif isinstance(target, Network):
         _refuse(smooth, "a function", "the source is a network")
         program = feedforward(
-            target, EPS if eps is None else eps, method=chosen, bound=bound or "tight", free=free or "keep", box=box
-        )
+            target, EPS if eps is None else eps, method=chosen, bound="tight" if bound is None else bound,
+            free="keep" if free is None else free, box=box,
+        )  # fmt: skip
     else:
         _refuse({"bound": bound}, "a network", "the source is a function")
         _refuse({"free": free}, "networks and method='exact'", f"the method is {chosen!r}")
         if gamma is not None and chosen == "lean":
             raise UsageError("γ is for method='paper' and 'remark': leave it out", argument="gamma", value=gamma)
         f, cube = as_function(target, box)
-        asked = task(
-            f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
-            gamma=0.5 if gamma is None else gamma, norm=norm,
-        )  # fmt: skip
         with call_limit(f, max_calls):
-            program = sobolev(with_surrogate(asked))
+            if f.rows is not None:
+                _refuse({"norm": norm}, "functions with derivatives", "the source is data")
+                program = fitted(f, cube, eps, method=chosen, order=order, width=width)
+            else:
+                asked = task(
+                    f, cube, EPS if eps is None else eps, method=chosen, order=order, width=width,
+                    gamma=0.5 if gamma is None else gamma, norm=norm,
+                )  # fmt: skip
+                program = sobolev(with_surrogate(asked))
     if program.box is None:
         made = interval(box, program.inputs)
         program = program.annotate(domain=Domain(made.low, made.high))

@@ -12,7 +12,7 @@ from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, kind_
 from integraph.frontends.formula.parser import parse
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
-from integraph.program.origin import EXACT, FORMULA, UNKNOWN
+from integraph.program.origin import DATA, EXACT, FORMULA, UNKNOWN
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
@@ -25,6 +25,7 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     A Python function is tried on the box, which is the program's own unless given; if the program is exact, its source
     was perhaps written in jax.numpy, and is traced again if it can be.
     """
+    check_options(source, options)
     if source is None:
         remembered = recalled(program)
         if remembered is None:
@@ -33,6 +34,10 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
                 "program"
             )
         return remembered
+    if kind_of(source) is SourceKind.DATA and options.variables is None and options.inputs is None:
+        origin = program.origin  # which columns are its inputs
+        named = origin.variables if origin is not None and origin.kind == DATA else None
+        options = replace(options, variables=named) if named else replace(options, inputs=program.inputs)
     if kind_of(source) is not SourceKind.PYTHON:
         return read(source, options)
     options.refuse(SourceKind.PYTHON.value, "parameters")
@@ -48,13 +53,25 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     return read(source, options)
 
 
+def check_options(source: Any, options: ReadOptions) -> None:
+    """A UsageError for an option that says how a source is read where there is none."""
+    for name in ("variables", "inputs", "parameters"):
+        value = getattr(options, name)
+        if source is None and value is not None:
+            raise UsageError(
+                "it says how to read the source, but there is none: give the source too, or leave this out",
+                argument=name,
+                value=value,
+            )
+
+
 def is_exact(program: Program) -> bool:
     """Whether a program was compiled exactly, as a graph."""
     return program.origin is not None and program.origin.method == EXACT
 
 
 def values(target: Target) -> Values | None:
-    """The target in float64; a table of derivatives has none."""
+    """The target in float64; a table of derivatives and data have none."""
     if isinstance(target, Network):
         return target
     return target.values

@@ -19,7 +19,7 @@ from integraph.certify.statement import assumptions, digests, problem
 from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
 from integraph.program.notebook import table
-from integraph.program.summary import above, inputs_in
+from integraph.program.summary import above, at_point, inputs_in
 from integraph.targets import Function, Network
 from integraph.text import counted
 
@@ -77,7 +77,7 @@ class Proof:
             ("asked", self._asked()),
             ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
             ("proven", f"≤ {above(self.upper)}" if math.isfinite(self.upper) else "nothing"),
-            ("difference found", "none" if self.seen is None else f"{self.seen:.4g}{_where(self.point)}"),
+            ("difference found", "none" if self.seen is None else f"{self.seen:.4g}{at_point(self.point, self.names)}"),
         ]
         if self.boxes:
             work = f"{counted(self.boxes, 'box')}, {self.precision} bits, {self.seconds:.2g} s"
@@ -96,12 +96,6 @@ class Proof:
         if self.gap is not None:
             parts.append(f"within {100 * self.gap:.3g} % of the difference found")
         return ", ".join(parts) or "nothing"
-
-
-def _where(point: Point | None) -> str:
-    if point is None or len(point) > 8:
-        return ""
-    return f" at x = ({', '.join(f'{x:.6g}' for x in point)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +208,11 @@ def _tightened(
 def _reason(result: SearchResult, certificate: Certificate, blurred: LargestSample | None) -> str:
     """Why the search ended early, if it did."""
     parts = []
-    if blurred is not None:
+    high = math.inf if blurred is None else min(blurred.high, certificate.upper)
+    if blurred is not None and blurred.low < high:
         parts.append(
             f"rounded controls blur the difference, which at its largest is only known to be between {blurred.low:.3g} "
-            f"and {blurred.high:.3g}"
+            f"and {high:.3g}"
         )
     if result.stopped.early:
         parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + result.stopped.message)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from integraph.cli.namesakes import refuse_python_file
-from integraph.cli.paths import FORMULAS, NETWORKS, PROGRAM, is_program, refuse_pipe
+from integraph.cli.paths import DATA, FORMULAS, NETWORKS, PROGRAM, is_program, refuse_pipe
 from integraph.cli.terminal import waiting
 from integraph.errors import SourceError, UsageError
 
@@ -29,7 +29,12 @@ def source_of(text: str) -> Any:
     text = text.strip()
     if not text:
         raise UsageError("SOURCE is empty: give a formula, the file of a network, or module:callable")
-    if Path(text).suffix.lower() in (*NETWORKS, *FORMULAS, *PROGRAM.suffixes):  # anything else may be a formula as well
+    if Path(text).suffix.lower() in (
+        *NETWORKS,
+        *FORMULAS,
+        *DATA,
+        *PROGRAM.suffixes,
+    ):  # anything else may be a formula as well
         refuse_pipe(Path(text))
     if is_program(Path(text)):
         raise UsageError(f"{text} is a program already: integraph info {text} shows it")
@@ -158,23 +163,12 @@ def beside(
     from integraph.frontends import ReadOptions
     from integraph.targets import Function
 
-    check_source(source, variables, inputs, parameters)
     given = None if source is None else source_of(source)
     options = ReadOptions(names_of(variables), inputs_of(inputs), box=box_of(box), parameters=values_of(parameters))
     target = target_of(program, given, options)
     if source is None and isinstance(target, Function):
         return target, f"{target.name}, which the program names"
     return target, str(source)
-
-
-def check_source(source: str | None, variables: str | None, inputs: str | None, parameters: list[str] | None) -> None:
-    """Options that say how a source is read need one."""
-    given = (("variables", variables), ("inputs", inputs), ("set", " ".join(parameters or ()) or None))
-    for name, value in given:
-        if source is None and value is not None:
-            raise UsageError(
-                f"--{name} {value} says how to read SOURCE, but there is none: give a SOURCE, or leave this out"
-            )
 
 
 def box_beside(program: Program, box: str | None) -> Interval:

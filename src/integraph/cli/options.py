@@ -10,7 +10,7 @@ import typer
 
 SOURCE = (
     'What to compile: a formula ("sin(3*x)*exp(-y)"), a .formula or .txt file with a formula on each line, an .onnx, '
-    ".keras, .h5, .nnet, .yml or .mat file, or module:name, "
+    ".keras, .h5, .nnet, .yml or .mat file, a .csv file of data, or module:name, "
     "a Python function, a torch module or an estimator in a module that can be imported from here (its code runs)."
 )
 TABLE = (
@@ -53,10 +53,13 @@ Points = Annotated[
 Table = Annotated[Path | None, typer.Option("--points", help=TABLE, metavar="FILE")]
 Eps = Annotated[
     float | None,
-    typer.Option(help="Tolerance of the error. Default: 1e-6; exact programs need one only for kinks, such as abs(x)."),
+    typer.Option(
+        help="Tolerance of the error. Default: 1e-6; exact programs need one only for kinks, such as abs(x); data are "
+        "fitted as well as they allow."
+    ),
 ]
 BOX = "Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: "
-Box = Annotated[str | None, typer.Option(help=f"{BOX}that of a .nnet file, else 0,1.", metavar="BOX")]
+Box = Annotated[str | None, typer.Option(help=f"{BOX}that of a .nnet file or of data, else 0,1.", metavar="BOX")]
 ProgramBox = Annotated[str | None, typer.Option(help=f"{BOX}that of the program.", metavar="BOX")]
 EitherBox = Annotated[
     str | None, typer.Option(help=f"{BOX}that of the program or of a .nnet file, else 0,1.", metavar="BOX")
@@ -90,7 +93,11 @@ Free = Annotated[
     ),
 ]
 Variables = Annotated[
-    str | None, typer.Option(help="Inputs of a formula, in order: x,y. Default: sorted by name.", metavar="NAMES")
+    str | None,
+    typer.Option(
+        help="Inputs of a formula, in order: x,y. Default: sorted by name. Of data: the columns that are inputs.",
+        metavar="NAMES",
+    ),
 ]
 Parameters = Annotated[
     list[str] | None,
@@ -101,7 +108,8 @@ Parameters = Annotated[
 Inputs = Annotated[
     str | None,
     typer.Option(
-        help="Number of inputs of a Python function, if it cannot be inferred; of a torch module also the shape of one "
+        help="Number of inputs of a Python function, if it cannot be inferred; of data, how many of the first columns "
+        "are inputs; of a torch module also the shape of one "
         "input without the batch axis: 1,28,28, or the shapes of several: '16,32;8,32'.",
         metavar="N",
     ),

@@ -36,6 +36,7 @@ PICTURE = FileKind("a picture", (".png", ".svg", ".pdf"))
 TABLE = FileKind("a table", (".csv", ".npy"))
 NETWORKS = (".onnx", ".keras", ".h5", ".hdf5", ".nnet", ".yml", ".yaml", ".mat")
 FORMULAS = (".formula", ".txt")
+DATA = (".csv", ".tsv")
 START = 1024  # bytes of a file by which it is known
 
 

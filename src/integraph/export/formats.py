@@ -12,7 +12,10 @@ from typing import Any
 from integraph.errors import UsageError
 
 TEXT = 20_000  # terms of a file in which each is written out
+NETWORK = 5_000  # terms of a reaction network: up to four reactions for each
+PAGE = 200_000  # terms that a browser integrates while a slider moves
 TABLES = 5_000_000  # terms of a file of arrays
+BIOLOGY = "libSBML, libRoadRunner, COPASI"
 Writer = Callable[..., str | bytes]
 
 
@@ -39,7 +42,27 @@ class Format:
 
 
 FORMATS = (
+    Format("matlab", (".m",), "MATLAB and Octave: a function that integrates with ode45", "matlab", judge="Octave"),
+    Format("julia", (".jl",), "Julia: OrdinaryDiffEq.jl", "julia"),
+    Format("mtk", (".mtk.jl",), "Julia: ModelingToolkit.jl, symbolic systems", "modeling_toolkit"),
+    Format("juliareach", (".reach.jl",), "JuliaReach: @taylorize and flowpipes", "juliareach"),
+    Format("cora", (".cora.m",), "CORA (MATLAB): reachable sets", "cora"),
+    Format("flowstar", (".model",), "Flow*: a hybrid system with a clock", "flowstar"),
+    Format("capd", (".capd.cpp", ".cpp"), "CAPD (C++): validated integration", "capd"),
+    Format("dreal", (".smt2",), "dReal: flows for questions about outputs", "dreal"),
+    Format("verilog", (".v",), "Verilog: fixed point, one multiplier", "verilog", 2_000, False, judge="iverilog"),
+    Format("latex", (".tex",), "LaTeX: equations and a legend", "latex", judge="pdflatex"),
+    Format("dot", (".dot", ".gv"), "Graphviz: which register moves which", "graphviz", 2_000, judge="dot"),
     Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
+    Format("crn", (".crn.xml",), "a reaction network with mass action, as SBML", "crn", NETWORK, judge=BIOLOGY),
+    Format("antimony", (".ant",), "the same network as Antimony", "antimony", NETWORK, exact=False, judge=BIOLOGY),
+    Format("sbml", (".sbml", ".xml"), "SBML L3V2: rate rules and events", "sbml", judge=BIOLOGY),
+    Format("modelica", (".mo",), "Modelica: one model", "modelica", judge="rumoca, pymoca"),
+    Format("spice", (".cir", ".sp"), "SPICE: capacitors and B sources", "spice", exact=False, judge="ngspice"),
+    Format("lucidac", (".lucidac.py",), "LUCIDAC: analog circuits for lucipy", "lucidac", 2_000, False, judge="lucipy"),
+    Format("c", (".c", ".h"), "C99: a function without a library, terms in tables", "c99", TABLES, judge="gcc"),
+    Format("fmu", (".fmu",), "FMU 2.0: co-simulation, model exchange", "fmu", TABLES, binary=True, judge="FMPy"),
+    Format("page", (".html",), "one HTML file that integrates the ODE in a browser", "page", PAGE, judge="Chromium"),
     Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
     Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
 )
@@ -52,7 +75,7 @@ def format_named(name: str | None, path: Path) -> Format:
             if one.name == name.lower():
                 return one
         raise UsageError(f"no format is called {name!r}: there are {_names()}", argument="format", value=name)
-    for one in FORMATS:
+    for one in sorted(FORMATS, key=lambda one: -max(map(len, one.suffixes))):  # .reach.jl before .jl
         if path.name.lower().endswith(one.suffixes):
             return one
     suffix = f"the suffix {path.suffix!r}" if path.suffix else "a name without a suffix"

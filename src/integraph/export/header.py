@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from integraph.program import summary
@@ -52,7 +53,7 @@ def header(program: Program, name: str, exact: bool) -> list[str]:
         "A bound speaks of the exact flow of these controls, not of the tool that integrates them.",
         "Every number below is that of the program, to the last bit."
         if exact
-        else "Not bit-exact: this format cannot hold every number of the program to the last bit.",
+        else "Not bit-exact: this format rounds numbers of the program.",
         f"digest of the program: sha256 {program.digest}",
         f"written by integraph {VERSION}",
     ]
@@ -62,6 +63,18 @@ def _inputs(program: Program) -> str:
     names = [program.registers.name(register) for register in range(program.inputs)]
     box = program.box
     return plain(joined(names, ", ", NAMES) if box is None else summary.inputs_in(box.low, box.high, names))
+
+
+def meanings(program: Program) -> list[str]:
+    """What each register means, where there is anything to say."""
+    return [text for group in program.registers for text in [plain(group.label)] * group.view.size]
+
+
+def legend(program: Program, places: Sequence[str]) -> list[str]:
+    """What stands at each place of a state vector: the name of the register, and what it means."""
+    names = map(program.registers.name, range(program.width))
+    rows = zip(places, names, meanings(program), strict=True)
+    return [f"{place} is {name}{f': {meaning}' if meaning else ''}" for place, name, meaning in rows]
 
 
 def commented(lines: list[str], mark: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from integraph.errors import UsageError
@@ -21,9 +22,9 @@ def names(given: str | Sequence[object]) -> tuple[str, ...]:
     variables = tuple(given.replace(",", " ").split() if isinstance(given, str) else map(str, given))
     if not variables:
         raise UsageError("it names no input: leave it out, or name at least one", argument="variables", value=given)
-    twice = [name for name in variables if variables.count(name) > 1]
-    if twice:
-        raise UsageError(f"it names {twice[0]} twice", argument="variables", value=given)
+    first, count = Counter(variables).most_common(1)[0]
+    if count > 1:
+        raise UsageError(f"it names {first} twice", argument="variables", value=given)
     return variables
 
 

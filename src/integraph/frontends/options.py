@@ -23,7 +23,8 @@ Inputs = int | Sequence[int] | Sequence[Sequence[int]] | None
 class ReadOptions:
     """`variables` names the inputs in order. `parameters` gives names in a formula values. `inputs` is how many numbers
     a single parameter holds, or, for a function that jax traces, the shapes of all arguments; for a torch module how
-    many numbers it takes, the shape of one input without the batch axis, or the shapes of all. `derivatives` is what is
+    many numbers it takes, the shape of one input without the batch axis, or the shapes of all; of data, how many of the
+    first columns are inputs. `derivatives` is what is
     known of f^(α). A Python function is tried on the `box`. `into` is what the caller needs of a source that can be
     read as more than one thing: an ONNX file, a Keras model or a torch module is a network where it is one, else a
     graph, and a Python function is a function unless it is traced into a graph. With `tracing` it is traced if it is
@@ -60,6 +61,8 @@ class ReadOptions:
 
 def domain(target: Target, box: ArrayLike | None) -> ArrayLike | None:
     """The box that is given, or else the one that the source names; where neither is, None."""
+    if isinstance(target, Function) and target.rows is not None and box is None:
+        return target.rows.x.min(0), target.rows.x.max(0)
     own = target.box if isinstance(target, Network) else None
     return box if box is not None or own is None else (own.low, own.high)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import SourceError, UsageError
-from integraph.frontends import files
+from integraph.frontends import data, files
 from integraph.frontends.formula import formula_file, parser, sympy_tree
 from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.input_names import names
@@ -35,7 +35,8 @@ NETWORKS = (
 )
 FUNCTIONS = (
     "a formula or a list of formulas, a path to a .formula or .txt file of them, a sympy expression or a list or "
-    "matrix of them, a polynomial of numpy, a Python function, a table {α: array} of derivatives, or a Function"
+    "matrix of them, a polynomial of numpy, a Python function, a table {α: array} of derivatives, a .csv file, a "
+    "DataFrame or a pair (X, y) of data, or a Function"
 )
 ONNX, TORCH = ("onnx", ("ModelProto",)), ("torch", ("Module",))
 KERAS = ("Layer", "Model")
@@ -49,6 +50,7 @@ class SourceKind(Enum):
     ONNX = "an ONNX model"
     NETWORK = "a network"  # as an object, or in a file of another kind
     PYTHON = "a Python function"
+    DATA = "data"  # rows, in a file or in memory
     FORMULA = "a formula"  # or a table of derivatives, a polynomial of numpy, a Function
 
 
@@ -56,6 +58,8 @@ def kind_of(source: Any) -> SourceKind:
     """What a source is meant as; whether it can be read shows when it is."""
     if isinstance(source, Graph):
         return SourceKind.GRAPH
+    if data.is_data(source):
+        return SourceKind.DATA
     if _is(source, *ONNX) or (isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == files.ONNX):
         return SourceKind.ONNX
     if _is_formula_file(source):
@@ -73,6 +77,9 @@ def read(source: Any, options: ReadOptions = DEFAULTS) -> Target:
         if options.into is Graph:
             return _traced(source, options)
         return (_traced_or_tried if options.tracing and recognition.is_jax(source) else _tried)(source, options)
+    if kind is SourceKind.DATA:
+        options.refuse(kind.value, "parameters", "derivatives")
+        return data.read(source, options.count, options.variables)
     if kind is SourceKind.FORMULA:
         return function(
             source, variables=options.variables, inputs=options.count, derivatives=options.derivatives,
@@ -137,6 +144,11 @@ def function(
     `derivatives` and `box` are for Python functions: how many inputs a single parameter holds, what is known of f^(α),
     and where f is tried (by default on the unit cube).
     """
+    if data.is_data(source):
+        ReadOptions(parameters=parameters, derivatives=derivatives).refuse(
+            SourceKind.DATA.value, "parameters", "derivatives"
+        )
+        return data.read(source, inputs, variables)
     if _is_python(source):
         ReadOptions(parameters=parameters).refuse(SourceKind.PYTHON.value, "parameters")
         low, high = (None, None) if box is None else _box(*box)

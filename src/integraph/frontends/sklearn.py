@@ -46,7 +46,11 @@ def _steps(estimator: Any, notes: list[str]) -> list[Step]:
     if hasattr(estimator, "best_estimator_"):
         raise SourceError(f"{name} is a search: pass its best_estimator_")
     if not hasattr(estimator, "hidden_layer_sizes") and not hasattr(estimator, "coefs_"):
-        raise SourceError(f"scikit-learn's {name} is not a network we read: accepted are {ACCEPTED}")
+        called = "; its predict is a function, which compile(model.predict) approximates from its values"
+        raise SourceError(
+            f"scikit-learn's {name} is not a network we read: accepted are {ACCEPTED}"
+            f"{called if hasattr(estimator, 'predict') else ''}"
+        )
     return _perceptron(estimator, notes)
 
 

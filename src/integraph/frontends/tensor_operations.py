@@ -130,6 +130,13 @@ def product(n: Site, a: Operand, b: Operand) -> Operand:
     return reshaped(n, result, (*lead, *(() if row else (rows,)), *(() if column else (columns,))))
 
 
+def matrix_along(n: Site, x: Operand, axis: int, matrix: Array) -> Operand:
+    """The product of every line along an axis with a matrix (size of the axis, new size)."""
+    rank = len(x.shape)
+    order = [*(k for k in range(rank) if k != axis), axis]
+    return transposed(n, product(n, transposed(n, x, order), matrix), [order.index(k) for k in range(rank)])
+
+
 def kept(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
     """The shape of a reduction that keeps its axes, with size 1."""
     return tuple(1 if axis in axes else size for axis, size in enumerate(shape))

@@ -22,7 +22,7 @@ import numpy as np
 
 from integraph.errors import SpecError
 from integraph.gadgets.functions.namespace import Array, Arrays, Functions, Tensors
-from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.arrays import Floats, Indices, broadcasts
 from integraph.program import ONE, Block, Op, Ref, Terms, View
 from integraph.program.terms import terms
 from integraph.program.views import row_major
@@ -177,11 +177,7 @@ def _first(term: tuple[Array, Array, Array]) -> tuple[int, int]:
 
 def fits(op: str, name: str, shape: tuple[int, ...], into: tuple[int, ...]) -> None:
     """A tensor must broadcast to its lanes."""
-    try:
-        good = np.broadcast_shapes(shape, into) == into
-    except ValueError:
-        good = False
-    if not good:
+    if not broadcasts(shape, into):
         raise SpecError(
             f"{op}: tensor {name!r} has shape {shape}, which does not broadcast to {into}: give a number or that shape"
         )

@@ -1,4 +1,4 @@
-"""Convert arrays and scalars from users to float64, or raise an error that says why they are not numbers."""
+"""Arrays and scalars from users, as float64 or an error that says why they are not numbers; what fits into what."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ def numbers(given: Any, what: str, error: type[IntegraphError] = UsageError) -> 
 def _odd(array: np.ndarray[Any, Any]) -> bool:
     """Whether it holds objects that float() accepts although they are not numbers."""
     return any(item is None or isinstance(item, str | bytes | complex) for item in array.flat)
+
+
+def broadcasts(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
+    """Whether an array of this shape can be repeated to that one."""
+    try:
+        return np.broadcast_shapes(shape, into) == into
+    except ValueError:
+        return False
 
 
 def immutable(array: Any) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LINE, SQUARE, SLICE = 401, 61, 41  # points of a line, of a side of the square, of a side of each slice
 VARIED = 4  # inputs whose pairs are slices
-MEMORY = 5_000_000  # coordinates of all points of slices: 40 MB
+MEMORY = 5_000_000  # coordinates of all points that are run at once: 40 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,8 @@ def influential(s: Subject) -> tuple[list[int], int]:
     axes = moving(s)
     if len(axes) <= VARIED:
         return axes, len(axes)
-    tried = axes[: max(s.points(2 * len(axes), 16) // 2, VARIED)]
+    most = min(s.points(2 * len(axes), 16), MEMORY // s.program.inputs)
+    tried = axes[: max(most // 2, VARIED)]
     x = np.repeat(s.landmarks[:1], 2 * len(tried), 0)
     for row, axis in enumerate(tried):
         x[2 * row : 2 * row + 2, axis] = s.box.low[axis], s.box.high[axis]

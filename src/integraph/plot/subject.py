@@ -6,7 +6,7 @@ the same picture.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.api.comparison import compare
-from integraph.api.origin import Values, recalled, target_of, values
+from integraph.api.origin import Values, check_options, recalled, target_of, values
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
@@ -226,12 +226,12 @@ def subject(
                 f"side {n} of the box is [{low:g}, {high:g}]: pictures end at {FAR:g}, give a smaller box",
                 argument="box",
             )
-    if source is None and parameters is not None:
-        raise UsageError("there is no source to read with them: give the source too", argument="parameters")
+    options = ReadOptions(variables, inputs, parameters=parameters)
+    check_options(source, options)
     if source is None:
         return Subject(program, recalled(program), domain, proof)
     sides = np.stack([domain.low, domain.high], 1) if program.inputs else None
-    target = target_of(program, source, ReadOptions(variables, inputs, box=sides, parameters=parameters))
+    target = target_of(program, source, replace(options, box=sides))
     outputs = target.sizes if isinstance(target, Graph) else target.outputs
     if (target.inputs, outputs) != (program.inputs, program.outputs):
         raise UsageError(

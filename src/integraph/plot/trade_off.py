@@ -44,7 +44,10 @@ def trade_off(s: Subject) -> Picture | str:
     origin = s.program.origin
     order = origin.options.get("order") if origin is not None and origin.method in THEOREM1 else None
     if origin is not None and isinstance(order, int) and isinstance(s.target, Function):
-        return _theorem1(s, s.target, origin.method, order)
+        try:
+            return _theorem1(s, s.target, origin.method, order)
+        except IntegraphError as error:  # a file says anything of its origin
+            return f"there are no plans of the origin that the program names: {error}"
     if isinstance(s.target, Network) and not is_exact(s.program):
         return _theorem2(s, s.target)
     return _exact(s)

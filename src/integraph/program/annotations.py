@@ -22,13 +22,15 @@ PARTS = ("approximation", "residue", "rounding")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
-    """After segment number `segment`, scale · registers + shift is the named value of the source."""
+    """After segment number `segment`, scale · registers + shift is the named value of the source: of a network, the
+    values of layer number `layer`, counted from 1."""
 
     label: str
     segment: int
     ref: Ref
     scale: float = 1.0
     shift: float = 0.0
+    layer: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str):
@@ -40,6 +42,10 @@ class Probe:
         if not isinstance(self.ref, View | Index):
             raise SpecError(f"{where}: registers are given by a view or Index(...), got {self.ref!r}")
         object.__setattr__(self, "segment", int(self.segment))
+        if self.layer is not None:
+            if not isinstance(self.layer, int | np.integer) or isinstance(self.layer, bool) or self.layer < 1:
+                raise SpecError(f"{where}: the layer is a number, counted from 1, or None, got {self.layer!r}")
+            object.__setattr__(self, "layer", int(self.layer))
         for name in ("scale", "shift"):
             value = real(getattr(self, name), f"the {name} of {where}", SpecError)
             if not math.isfinite(value):

@@ -177,22 +177,21 @@ class _Decoder:
 
     def probe(self, number: int, part: object) -> Probe:
         where = f"probe {number}"
-        label, segment, ref, scale, shift = _parts(part, 5, where)
+        label, segment, ref, scale, shift, *layer = _parts_and_one(part, 5, where)
         return Probe(
             checked(str, label, f"{where}, label"),
             checked(int, segment, f"{where}, segment"),
             self.ref(where, ref),
             _float(scale, f"{where}, scale"),
             _float(shift, f"{where}, shift"),
+            *(checked(int, number, f"{where}, layer") for number in layer),
         )
 
 
 def _registers(part: object, limit: int) -> Registers:
     registers = Registers()
     for group in checked(list, part, "registers"):
-        name, shape, *labels = _parts(
-            group, 3 if isinstance(group, list) and len(group) == 3 else 2, "a register group"
-        )
+        name, shape, *labels = _parts_and_one(group, 2, "a register group")
         sizes = _ints(shape, "the shape of a register group")
         if not sizes or len(sizes) > MAX_AXES or min(sizes) < 1:
             raise FileError(f"register group {_show(name)} has shape {_show(sizes)}: needs 1 to {MAX_AXES} sizes ≥ 1")
@@ -224,6 +223,11 @@ def _parts(value: object, count: int, what: str) -> list[Any]:
     if isinstance(value, list) and len(value) == count:
         return value
     raise FileError(f"{what} is {_show(value)}: needs a list of {count}")
+
+
+def _parts_and_one(value: object, count: int, what: str) -> list[Any]:
+    """So many parts, and perhaps one more."""
+    return _parts(value, count + (isinstance(value, list) and len(value) == count + 1), what)
 
 
 def _float(value: object, what: str) -> float:

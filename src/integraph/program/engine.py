@@ -192,7 +192,9 @@ def batch_of(x: object, d: int, whose: str = "the program") -> Floats:
     else:
         batch = given
     if batch.ndim != 2 or batch.shape[1] != d:
-        raise UsageError(f"inputs have shape {given.shape}: {whose} takes ({d},) or (batch, {d})")
+        fits = given.ndim > 1 and math.prod(given.shape[1:]) == d
+        flat = f"; flatten them, as x.reshape({len(given)}, {d})" if fits else ""
+        raise UsageError(f"inputs have shape {given.shape}: {whose} takes ({d},) or (batch, {d}){flat}")
     if not finite(batch):
         row, column = (int(n) for n in np.argwhere(~np.isfinite(batch))[0])
         raise UsageError(f"input {row} is not finite: component {column} is {batch[row, column]}")

@@ -1,11 +1,12 @@
-"""The origin of a program in a file of version 0.1, which stores only the text `Program.source`.
+"""Facts that a file of version 0.1 tells only in texts: the origin in `Program.source`, layers in the labels of probes.
 
-Nothing else reads that text. Whether it is a formula, the formula parser decides.
+Nothing else reads these texts. Whether a source is a formula, the formula parser decides.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from integraph.program.annotations import Domain
 from integraph.program.origin import EXACT, NETWORK, THEOREM1, UNKNOWN, Option, Origin
@@ -17,8 +18,18 @@ HOW = (  # a program was compiled, by the end of its text
     re.compile(r", (?P<method>narrow)$"),
     re.compile(r", (?P<method>wide)(?P<free>, cleaned| with decay)?$"),
 )
+LAYER = re.compile(r"layer (?P<number>[1-9][0-9]{0,8})")
 INPUTS = re.compile(r" in \((?P<variables>[\w, ]+)\)$")
 VERSION = "0.1"
+
+
+def with_old_layers(program: Program) -> Program:
+    """The program with the layers that its probes name."""
+    said = (LAYER.fullmatch(probe.label) for probe in program.probes)
+    pairs = zip(program.probes, said, strict=True)
+    return program.annotate(
+        probes=tuple(probe if name is None else replace(probe, layer=int(name["number"])) for probe, name in pairs)
+    )
 
 
 def with_old_origin(program: Program) -> Program:
@@ -35,7 +46,8 @@ def with_old_origin(program: Program) -> Program:
         options["smoothed"] = True
     method = facts.get("method", EXACT)
     if inputs := INPUTS.search(source):
-        source, variables = source[: inputs.start()], tuple(inputs["variables"].replace(",", " ").split())
+        named = tuple(inputs["variables"].replace(",", " ").split())
+        source, variables = source[: inputs.start()], named if len(named) == program.inputs else ()
     box = None if program.box is None else Domain(program.box.low, program.box.high)
     kind = UNKNOWN if method in (EXACT, *THEOREM1) else NETWORK
     return program.annotate(origin=Origin(source, kind, method, None, options, variables, box, VERSION))

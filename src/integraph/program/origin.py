@@ -19,9 +19,11 @@ Option = str | int | float | bool
 LENGTH = 10_000  # characters of a source: the longest formula that is read
 OPTIONS = 32  # at most
 FORMULA, NETWORK, GRAPH, FUNCTION, PROGRAM, UNKNOWN = "formula", "network", "graph", "function", "program", "unknown"
-KINDS = (FORMULA, NETWORK, GRAPH, FUNCTION, PROGRAM, UNKNOWN)
+DATA = "data"
+KINDS = (FORMULA, NETWORK, GRAPH, FUNCTION, DATA, PROGRAM, UNKNOWN)
 EXACT, INVERSE, COMPOSITION = "exact", "inverse", "composition"
 THEOREM1 = ("lean", "remark", "paper")
+HELD_OUT, RMS = "held-out rows", "RMS"  # options of data: how many rows measured the error, and its root mean square
 LOOK = "looks like"  # the option that says what a function that was called looks like, if that is not smooth
 
 

@@ -33,7 +33,10 @@ class Group:
         """The name of the register at a flat place: `mu3`, or `lam2_1` where there are two axes."""
         if self.view.size == 1:
             return self.name
-        indices = "_".join(str(int(n) + 1) for n in np.unravel_index(place, self.view.shape))
+        if len(self.view.shape) == 1:  # of most, and NumPy takes its time
+            indices = str(place + 1)
+        else:
+            indices = "_".join(str(int(n) + 1) for n in np.unravel_index(place, self.view.shape))
         return f"{self.name}{'_' * self.name[-1].isdigit()}{indices}"
 
 

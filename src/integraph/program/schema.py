@@ -5,15 +5,15 @@
     blocks     [[operation, targets, operands, {tensor: name}], …]
     scales     tensor or null                        source, proven, seen as in Program
     budget     [low, high, approximation, residue, rounding] or null; low and high are tensors
-    probes     [[label, segment, registers, scale, shift], …]
+    probes     [[label, segment, registers, scale, shift, layer], …]
     bits       the precision that the flow needs, where that is more than 53
     domain     [low, high], tensors, where there is one
     origin     {source, kind, method, eps, options, variables, box, version}, where there is one, as in Origin; an
                option is a text, an integer, a truth value, or [float]
 
-An empty label is left out. Files of version 0.1 have no labels, and long names: when such a file is loaded, a name that
-is no identifier becomes a label. A reference to registers is [offset, shape, strides], or the name of an int64 tensor
-that lists them. A float is its hexadecimal text, which is exact.
+An empty label is left out, and so is a layer that is None. Files of version 0.1 have neither, and long names: when such
+a file is loaded, a name that is no identifier becomes a label. A reference to registers is [offset, shape, strides], or
+the name of an int64 tensor that lists them. A float is its hexadecimal text, which is exact.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ def encode(program: Program) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "budget": None
         if budget is None
         else [name(budget.low), name(budget.high), *(float(getattr(budget, part)).hex() for part in PARTS)],
-        "probes": [[p.label, p.segment, place(p.ref), p.scale.hex(), p.shift.hex()] for p in program.probes],
+        "probes": [
+            [p.label, p.segment, place(p.ref), p.scale.hex(), p.shift.hex(), *[p.layer][: p.layer is not None]]
+            for p in program.probes
+        ],
     }
     if program.bits > DOUBLE:
         document["bits"] = program.bits

@@ -5,7 +5,7 @@
 3. disjoint targets: within a segment one writer per register, unless all its writers are additive
 4. frozen operands: what a block reads is not written in the same segment, except by the block itself as a target
 5. reachable read-out: every register read out is an input or is written by some segment
-6. annotations that speak of this program: a box of its inputs, probes of its registers after its segments
+6. annotations that speak of this program: boxes and names of its inputs, probes of its registers after its segments
 7. a precision that engines offer: 53 … 1 000 000 bits
 """
 
@@ -23,6 +23,7 @@ from integraph.program.block import Block
 from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
 from integraph.program.order import distinct
+from integraph.program.origin import Origin
 from integraph.program.segment import Segment
 from integraph.program.views import Ref, View, mark
 from integraph.text import counted
@@ -133,22 +134,22 @@ def _first(ref: Ref, owners: NDArray[np.uint8], allowed: int) -> int | None:
 
 
 def check_annotations(program: Program) -> None:
-    budget, domain = program.budget, program.domain
+    budget, domain, origin = program.budget, program.domain, program.origin
     if domain is not None:
         if not isinstance(domain, Domain):
             raise SpecError(f"the domain is a Domain(low, high) or None, got {domain!r}")
-        if domain.low.shape != (program.inputs,):
-            raise SpecError(
-                f"the domain has {counted(len(domain.low), 'side')}, the program {counted(program.inputs, 'input')}"
-            )
+        _check_inputs("the domain", len(domain.low), "side", program)
     if budget is not None:
         if not isinstance(budget, Budget):
             raise SpecError(f"the budget is a Budget(low, high, …) or None, got {budget!r}")
-        if budget.low.shape != (program.inputs,):
-            raise SpecError(
-                f"the box of the budget has {counted(len(budget.low), 'side')}, the program "
-                f"{counted(program.inputs, 'input')}"
-            )
+        _check_inputs("the box of the budget", len(budget.low), "side", program)
+    if origin is not None:
+        if not isinstance(origin, Origin):
+            raise SpecError(f"the origin is an Origin(source, kind, method, …) or None, got {origin!r}")
+        if origin.box is not None:
+            _check_inputs("the box of the origin", len(origin.box.low), "side", program)
+        if origin.variables:
+            _check_inputs("the origin", len(origin.variables), "variable", program)
     if not isinstance(program.probes, tuple):
         raise SpecError(f"probes are a tuple of Probe(label, segment, ref), got {program.probes!r}")
     for probe in program.probes:
@@ -164,6 +165,12 @@ def check_annotations(program: Program) -> None:
             raise SpecError(
                 f"{where} reads {counted(probe.ref.size, 'register')}: needs 1 to {program.width}, each once"
             )
+
+
+def _check_inputs(what: str, count: int, noun: str, program: Program) -> None:
+    """Raise SpecError unless there is one for each input."""
+    if count != program.inputs:
+        raise SpecError(f"{what} has {counted(count, noun)}, the program {counted(program.inputs, 'input')}")
 
 
 def _bounds(program: Program, where: str, block: Block) -> None:

@@ -22,7 +22,7 @@ from integraph.program.bands import bound
 from integraph.program.block import Tensor
 from integraph.program.document import Limits, decode
 from integraph.program.lowering import digest
-from integraph.program.old_source import with_old_origin
+from integraph.program.old_source import with_old_layers, with_old_origin
 from integraph.program.program import Program
 from integraph.program.schema import encode
 from integraph.progress import progress_bar
@@ -75,7 +75,7 @@ def load(
         metadata, tensors = _read(path)
         program = decode(_parse(metadata["program"]), tensors, Limits(max_registers, max_terms))
         if int(metadata["version"]) == 1:
-            program = with_old_origin(program)
+            program = with_old_layers(with_old_origin(program))
         if _lower(program, "checking") != metadata["digest"]:
             raise FileError("the file was altered: its blocks do not give the terms that its digest names")
         return program

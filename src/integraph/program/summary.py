@@ -13,6 +13,7 @@ from integraph.errors import FlowError, UsageError
 from integraph.numbers.arrays import Floats
 from integraph.program.engine import DOUBLE
 from integraph.program.lowering import stream_segment
+from integraph.program.origin import DATA, HELD_OUT, RMS
 from integraph.program.terms import ONE
 from integraph.text import counted, joined
 
@@ -24,6 +25,7 @@ MANY_TERMS = 2_000_000  # above, a table should not wait for eigenvalues
 MAX_PATH = 50_000_000  # numbers of a trajectory that a table may hold: 400 MB
 SIDES = 3  # intervals of a box that are written out
 NAMES = 6  # and names of inputs
+COORDINATES = 8  # of a point that is written out
 SEED = 0
 
 
@@ -59,12 +61,20 @@ def errors(program: Program) -> list[str]:
         else [f"promised error ≤ {above(budget.total)} for {inputs_in(budget.low, budget.high, input_names(program))}"]
     )
     known += [] if program.proven is None else [f"proven error ≤ {above(program.proven)}"]
-    known += [f"largest difference found {program.seen:.3g}"] if program.seen is not None else []
+    known += [f"largest difference found {measured(program)}"] if program.seen is not None else []
     if budget is None:
         domain = program.domain
         here = "" if domain is None else f" for {inputs_in(domain.low, domain.high, input_names(program))}"
         return [", ".join(known) + here if known else f"no error bound is promised{here}"]
     return known
+
+
+def measured(program: Program) -> str:
+    """The largest difference found; of a program of data also on how many rows, which the fit had not used."""
+    options = {} if program.origin is None or program.origin.kind != DATA else program.origin.options
+    held, rms = options.get(HELD_OUT), options.get(RMS)
+    on = f"on {counted(held, 'held-out row')} " if isinstance(held, int) else ""
+    return f"{on}{program.seen:.3g}" + (f" (RMS {rms:.3g})" if isinstance(rms, float) else "")
 
 
 Stiffness = tuple[float | None, str]  # None where it is not computed; in words
@@ -107,8 +117,8 @@ def table(program: Program, points: int, stiff: Stiffness | None = None) -> str:
         rows.append(("error budget", f"{parts} + {budget.rounding:.3g} control rounding"))
         where = inputs_in(budget.low, budget.high, input_names(program))
         rows.append(("promised error", f"≤ {above(budget.total)} for {where}"))
-    rows.append(("proven error", "not proven" if program.proven is None else f"≤ {above(program.proven)}"))
-    rows.append(("difference found", "not measured" if program.seen is None else f"{program.seen:.3g}"))
+    rows.append(("proven error", "none is stored" if program.proven is None else f"≤ {above(program.proven)}"))
+    rows.append(("difference found", "not measured" if program.seen is None else measured(program)))
     return "\n".join(f"{name:<18}{value}" for name, value in rows)
 
 
@@ -158,13 +168,22 @@ def _exactly(x: float) -> str:
 
 def input_names(program: Program) -> tuple[str, ...]:
     """The names that the inputs have in the formula that a program was compiled from; none if it was something else."""
-    named = () if program.origin is None else program.origin.variables
-    return named if len(named) == program.inputs else ()
+    return () if program.origin is None else program.origin.variables
 
 
 def inputs_in(low: Floats, high: Floats, names: Sequence[str] = ()) -> str:
     """`T, E in [0, 1]^2`, or `x in [0, 1]^2` for inputs without names."""
     return f"{joined(names, ', ', NAMES) or 'x'} in {named_box(low, high)}"
+
+
+def at_point(x: Sequence[float] | None, names: Sequence[str] = ()) -> str:
+    """` at T = 0, E = 1`, or ` at x = (0, 1)` for inputs without names; nothing of no point, or of a long one."""
+    if x is None or len(x) > COORDINATES:
+        return ""
+    values = [f"{value:.6g}" for value in x]
+    if not names:
+        return f" at x = ({', '.join(values)})"
+    return f" at {', '.join(f'{name} = {value}' for name, value in zip(names, values, strict=True))}"
 
 
 def named_box(low: Floats, high: Floats) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from integraph.api.origin import is_exact
 from integraph.plot.subject import Subject
 from integraph.program.engine import DOUBLE
-from integraph.program.summary import above, inputs_in
+from integraph.program.origin import DATA
+from integraph.program.summary import above, at_point, inputs_in, measured
 from integraph.report.markup import Html, facts, tag
 from integraph.report.page import Section
 from integraph.targets import Function
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from integraph.certify.proof import Proof
 
 FOUND = "Largest difference found"
-COORDINATES = 8  # of a point that is written out
 CANNOT = "cannot: it proves formulas and feedforward networks. integraph.enclose bounds the outputs on small boxes."
 
 
@@ -88,6 +88,9 @@ def _provable(subject: Subject) -> bool:
 
 def _seen(subject: Subject) -> Html:
     stored = subject.program.seen
+    if stored is not None and subject.program.origin is not None and subject.program.origin.kind == DATA:
+        says = "Measured when it was fitted, on rows that the fit had not used. Between the rows it can be larger."
+        return card(FOUND, measured(subject.program), says)
     carried = "" if stored is None else f" The program carries {stored:.3g} from when it was compiled."
     if subject.seen is None:
         why = "no source was given" if subject.target is None else "the source has no values to compare with"
@@ -118,7 +121,7 @@ def _proof(proof: Proof | Certificate, names: tuple[str, ...]) -> Html:
         ("box", inputs_in(np.array(proof.box.low), np.array(proof.box.high), names)),
         ("asked", "a bound" if proof.eps is None else f"≤ {above(proof.eps)}"),
         ("proven upper bound", f"≤ {above(proof.upper)}" if math.isfinite(proof.upper) else "nothing"),
-        ("proven lower bound", f"≥ {below(proof.lower)}{_where(proof.point)}"),
+        ("proven lower bound", f"≥ {below(proof.lower)}{at_point(proof.point, names)}"),
     ]
     reason = getattr(proof, "reason", "")
     rows += [("reason", reason)] if reason else []
@@ -133,9 +136,3 @@ def _proof(proof: Proof | Certificate, names: tuple[str, ...]) -> Html:
 def below(bound: float) -> str:
     """Three digits, rounded down: nothing is claimed that is not there."""
     return f"{float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(bound)):.3g}"
-
-
-def _where(point: tuple[float, ...] | None) -> str:
-    if point is None or len(point) > COORDINATES:
-        return ""
-    return f" at x = ({', '.join(f'{x:.6g}' for x in point)})"

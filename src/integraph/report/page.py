@@ -55,11 +55,11 @@ def page(title: str, sections: Iterable[Section], lead: str = "") -> str:
     head = [
         Html('<meta charset="utf-8">'),
         Html(GENERATOR),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{escaped(_policy(scripts))}">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{escaped(content_policy(scripts))}">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html('<meta name="color-scheme" content="light dark">'),
         tag("title", title),
-        tag("style", Html(_variables() + _own("page.css"))),
+        tag("style", Html(colour_variables() + _own("page.css"))),
     ]
     need = [tag("noscript", tag("p", "The pictures of this page are drawn by its own JavaScript, which is off."))]
     end = [*need, data(colours.scales(), id="scales"), *(tag("script", Html(text)) for text in scripts)]
@@ -98,7 +98,7 @@ def _own(name: str) -> str:
     return importlib.resources.files("integraph.report").joinpath(name).read_text("utf-8")
 
 
-def _policy(scripts: list[str]) -> str:
+def content_policy(scripts: list[str]) -> str:
     """Only these scripts, nothing from outside. Styles are set by the script, and heat maps are data: images."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     allowed = " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
@@ -108,7 +108,7 @@ def _policy(scripts: list[str]) -> str:
     )
 
 
-def _variables() -> str:
+def colour_variables() -> str:
     """The colours of the page, light and dark."""
     named = {"text": colours.TEXT, "muted": colours.MUTED, "grid": colours.GRID, "level": colours.LEVEL,
              "ground": colours.GROUND, "band": colours.BANDS[0], "accent": colours.PALETTE[0],

@@ -2,7 +2,7 @@
 
 Targets know numbers and the conventions of inputs, nothing of gadgets or engines.
 
-Read `network` with `activations` and `affine_maps`; `expression`, `constants`, `float_arithmetic`, `calls` and
+Read `network` with `activations` and `affine_maps`; `expression`, `constants`, `float_arithmetic`, `calls`, `rows` and
 `function`; `graph`, `graph_builder` with `graph_rows` and `folding`, `graph_evaluation`, `graph_conversion`; `windows`
 (convolutions, pooling) and `composites` (ELU and its kin), which draw on a builder what graphs have no operation for.
 """

@@ -13,6 +13,7 @@ from flint import arb, fmpq
 
 from integraph.numbers.arb.conversion import ONE, ZERO
 from integraph.numbers.arb.ranges import UNKNOWN
+from integraph.targets.expression import OPERATORS
 
 Real = Callable[[arb], arb]
 
@@ -37,13 +38,7 @@ def cube_root(x: arb) -> arb:
     return root(x) if x >= 0 else -root(-x) if x <= 0 else (-root(-x.lower())).union(root(x.upper()))
 
 
-FUNCTIONS: dict[str, Callable[..., arb]] = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
-    "neg": lambda x: -x,
-    "abs": abs,
+FUNCTIONS: dict[str, Callable[..., arb]] = OPERATORS | {
     "min": arb.min,
     "max": arb.max,
     "ln": arb.log,

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from integraph.errors import SourceError
-from integraph.targets.expression import CONDITION, CONSTANTS, NUMBER, Expression, Step
+from integraph.targets.expression import CONDITION, CONSTANTS, NUMBER, OPERATORS, Expression, Step
 from integraph.targets.float_arithmetic import VALUES
 
 if TYPE_CHECKING:
@@ -24,16 +24,7 @@ NOTHING = 1e-25  # a ball around 0 that no precision brings away from it
 REACH = 400  # decimal digits of magnitude: beyond, float64 has no numbers
 LONG = 4096  # bits of a fraction that is still computed with
 
-RATIONAL: dict[str, Callable[..., Fraction]] = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
-    "neg": lambda x: -x,
-    "abs": abs,
-    "min": min,
-    "max": max,
-}
+RATIONAL: dict[str, Callable[..., Fraction]] = OPERATORS | {"min": min, "max": max}
 
 
 def constants(expression: Expression) -> dict[int, tuple[float, bool]]:

@@ -9,12 +9,17 @@ segments in `constructions/`, balls in `certify/`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 NUMBER, VARIABLE = "number", "variable"
 CONSTANTS = ("pi", "e")
+OPERATORS: dict[str, Callable[..., Any]] = {  # of numbers of any kind
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
+    "abs": operator.abs,
+}  # fmt: skip
 FUNCTIONS = (  # of one argument
     "exp", "expm1", "ln", "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
     "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus", "abs",

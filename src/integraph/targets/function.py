@@ -1,4 +1,4 @@
-"""A function on a box, as Theorem 1 compiles it: given by values, by a formula, or by a table of its derivatives."""
+"""A function on a box, as Theorem 1 compiles it: given by values, a formula, a table of its derivatives, or data."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from integraph.numbers.arrays import Floats
 from integraph.targets import float_arithmetic
 from integraph.targets.calls import CallMeter
 from integraph.targets.expression import Expression
+from integraph.targets.rows import Rows
 from integraph.text import DistinctNames, clean, counted
 
 Alpha = tuple[int, ...]
@@ -30,7 +31,7 @@ class Table:
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """f: ℝ^d → ℝ^m. With an expression errors are proved; with values they are measured at points; with a table
-    neither."""
+    neither; with rows they are measured on rows that are held out."""
 
     inputs: int
     outputs: int
@@ -41,13 +42,14 @@ class Function:
     derivative: Callable[[Alpha, Floats], Floats] | None = None  # f^(α): (α, (B, d)) → (B, m)
     table: Table | None = None
     meter: CallMeter | None = None  # of the calls of `values`, where they may cost much
+    rows: Rows | None = None  # measured values, and nothing between them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))
         object.__setattr__(self, "variables", tuple(map(DistinctNames(), self.variables)))
 
     def __repr__(self) -> str:
-        kind = "formula " if self.expression else "" if self.table else "function "
+        kind = "formula " if self.expression else "" if self.table else "data " if self.rows else "function "
         inputs, outputs = counted(self.inputs, "input"), counted(self.outputs, "output")
         return f"{kind}{self.name}: {inputs} ({', '.join(self.variables)}), {outputs}"
 

@@ -103,6 +103,45 @@ def convolve(b: Builder, x: int, kernel: Floats, axes: Sequence[Axis], groups: i
     return b.apply("reshape", total, data=((samples, outputs, *counts),), text=text)
 
 
+def transposed(
+    b: Builder,
+    x: int,
+    kernel: Floats,
+    axes: Sequence[Axis],
+    extra: Sequence[int],
+    groups: int = 1,
+    text: str = "",
+) -> int:
+    """The transposed convolution: every entry of x puts the kernel (C, O/groups, …sizes) into the result, `stride`
+    apart. As a convolution it sees zeros between the entries, and the kernel from behind. `before` and `after` are cut
+    off the result, which is longer by `extra`."""
+    channels, own, *sizes = kernel.shape
+    if groups < 1 or channels % groups or b.nodes[x].shape[1] != channels or len(axes) != len(b.nodes[x].shape) - 2:
+        raise SourceError(
+            f"{text or 'transposed convolution'}: a kernel of shape {kernel.shape} in {groups} groups does not fit "
+            f"shape {b.nodes[x].shape}"
+        )
+    for number, axis in enumerate(axes, 2):
+        x = spaced(b, x, number, axis.stride, text)
+    reaches = [(axis.size - 1) * axis.dilation for axis in axes]
+    around = [(n - axis.before, n - axis.after + more) for n, axis, more in zip(reaches, axes, extra, strict=True)]
+    x = padded(b, x, [(0, 0)] * 2 + around, 0.0, text)
+    turned = kernel.reshape(groups, channels // groups, own, *sizes).swapaxes(1, 2)
+    behind = np.flip(turned.reshape(groups * own, channels // groups, *sizes), tuple(range(2, kernel.ndim)))
+    return convolve(b, x, behind, [Axis(axis.size, 1, axis.dilation) for axis in axes], groups, text)
+
+
+def spaced(b: Builder, x: int, axis: int, step: int, text: str = "") -> int:
+    """`step` − 1 zeros between the entries along an axis."""
+    shape = b.nodes[x].shape
+    if step == 1 or shape[axis] == 1:
+        return x
+    column = b.apply("reshape", x, data=((*shape[: axis + 1], 1, *shape[axis + 1 :]),), text=text)
+    wide = padded(b, column, [(0, step - 1 if k == axis + 1 else 0) for k in range(len(shape) + 1)], 0.0, text)
+    long = b.apply("reshape", wide, data=((*shape[:axis], shape[axis] * step, *shape[axis + 1 :]),), text=text)
+    return padded(b, long, [(0, 1 - step if k == axis else 0) for k in range(len(shape))], 0.0, text)
+
+
 def sum_pool(b: Builder, x: int, axes: Sequence[Axis], text: str = "") -> int:
     """The sum of each window."""
     samples, channels, *space = b.nodes[x].shape

@@ -23,6 +23,7 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "report": (["wave.integraph"], "wrote wave.html"),
     "certify": (["wave.integraph", "-o", "new.proof.json"], "status            proved"),
     "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
+    "export": (["wave.integraph", "wave.csv"], "every number to the last bit"),
     "lemma4": (["--N", "5", "--c", "30"], "W = 14 registers, D = 7 segments"),
     "bench": (["wave.integraph"], "Runs that would take longer than 2 s are left out"),
 }
@@ -33,6 +34,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "describe": (["cut.integraph"], "cut.integraph"),
     "eval": (["wave.integraph", "0.3"], "a point has 2, x, y"),
     "trace": (["wave.integraph", "0.3", "here"], "is not a number"),
+    "export": (["wave.integraph", "wave.wat"], "is of no format"),
     "compare": (["wave.integraph", "x*y*z"], "3"),
     "report": (["wave.integraph", "-o", "page.png"], "is written as .html or .htm"),
     "certify": (["wave.integraph", "--eps=-1"], "it must be finite and ≥ 0"),

@@ -34,6 +34,25 @@ def test_info(lean: Path) -> None:
     assert data["bytes"] == lean.stat().st_size
 
 
+def test_info_names_the_proof_beside(path: Path) -> None:
+    proof = path.with_suffix(".proof.json")
+    integraph.compile(FORMULA, 1e-3, method="lean").save(path)
+    assert call("info", path, "--json").data["proof"] is None
+    assert call("certify", path, "-o", proof).code == 0
+    certificate = integraph.Certificate.load(proof)
+    said = call("info", path)
+    assert re.search(
+        rf"{proof} claims an error ≤ \S+ for x, y in \[0, 1\]\^2; integraph check {proof} {path} ", said.out
+    )
+    data = call("info", path, "--json").data["proof"]
+    assert data == {"file": str(proof), "upper": certificate.upper, "low": [0.0, 0.0], "high": [1.0, 1.0]}
+    integraph.compile("x").save(path)
+    assert f"{proof} is about another program" in call("info", path).out
+    proof.write_text("{}")
+    said = call("info", path)
+    assert (said.code, "cannot read the certificate" in said.out) == (0, True)
+
+
 def test_describe(lean: Path, path: Path) -> None:
     program, said = integraph.load(lean), call("describe", lean)
     assert said.code == 0

@@ -30,7 +30,7 @@ def test_a_source_with_parameters(command: str, saved: Path) -> None:
     assert call(command, saved, FORMULA, "--set", "k=0.25").code == 0
     assert call(command, saved, FORMULA).code != 0  # k is an input then
     refused = call(command, saved, "--set", "k=0.25")
-    assert "--set k=0.25 says how to read SOURCE, but there is none" in refused.err
+    assert "--set {'k': '0.25'}: it says how to read the source, but there is none" in refused.err
 
 
 def test_a_report_names_the_inputs(saved: Path) -> None:

@@ -154,7 +154,9 @@ def _kinks(case: Case) -> bool:
 
 
 def _certified(case: Case, subject: Subject, program: Program, x: Points) -> Outcome | None:
-    """A proof that contradicts the truth: a difference above its upper bound, or a lower bound where there is less."""
+    """A proof that contradicts the truth: a difference above its upper bound, or a lower bound where there is less.
+
+    A proof is about the stored controls, which are rounded; the closed forms, which run here, know them exactly."""
     network = case.network
     proof = integraph.certify(
         program, network, box=list(case.box), seconds=SECONDS, boxes=200, workers=1, progress=False
@@ -166,7 +168,7 @@ def _certified(case: Case, subject: Subject, program: Program, x: Points) -> Out
             continue
         off = max(abs(mpf(y) - value) for (value, _), y in zip(wanted, flow.outputs[row].tolist(), strict=True))
         rounding = max(abs(mpf(y)) for y in flow.outputs[row].tolist()) * mpf(2) ** -52
-        rounding += max(map(own_rounding, wanted))
+        rounding += max(map(own_rounding, wanted)) + (0.0 if program.budget is None else program.budget.rounding)
         if off > proof.upper + rounding:
             return Outcome(FAILS, f"promise: {float(off)!r} at {points[row].tolist()}, proved is {proof.upper!r}")
         if row == len(x) and off < proof.lower - rounding:

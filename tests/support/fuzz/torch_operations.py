@@ -138,7 +138,9 @@ OPERATIONS: dict[str, Operation] = {
     "gelu": Operation(
         1, _one("none", "tanh"), lambda x, a: F.gelu(x, approximate=a), "F.gelu({0}, approximate={d[0]})"
     ),
-    "softplus": Operation(1, _one(1.0, 2.0, 0.5, -1.0), lambda x, b: F.softplus(x, b), "F.softplus({0}, {d[0]})"),
+    "softplus": Operation(  # with a threshold that is never reached: at 20, torch itself is 2e-9 off
+        1, _one(1.0, 2.0, 0.5, -1.0), lambda x, b: F.softplus(x, b, 1000.0), "F.softplus({0}, {d[0]}, 1000.0)"
+    ),
     "leaky_relu": Operation(1, _one(0.01, 0.3, -0.2, 1.0, 0.0, 2.0), F.leaky_relu, "F.leaky_relu({0}, {d[0]})"),
     "prelu": Operation(1, _channels, F.prelu, "F.prelu({0}, {d[0]})"),
     "linear": Operation(1, _linear, F.linear, "F.linear({0}, {d[0]}, {d[1]})"),
@@ -266,8 +268,10 @@ def layer(op: str, data: Sequence[Any]) -> Any:
     simple = {"tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "relu": nn.ReLU, "silu": nn.SiLU, "dropout": nn.Dropout}
     if op in simple:
         return simple[op]()
-    if op in ("gelu", "softplus", "leaky_relu"):
-        return {"gelu": nn.GELU, "softplus": nn.Softplus, "leaky_relu": nn.LeakyReLU}[op](*data)  # type: ignore[operator]
+    if op == "softplus":
+        return nn.Softplus(*data, threshold=1000.0)
+    if op in ("gelu", "leaky_relu"):
+        return {"gelu": nn.GELU, "leaky_relu": nn.LeakyReLU}[op](*data)  # type: ignore[operator]
     if op == "flatten":
         return nn.Flatten()
     if op == "linear":

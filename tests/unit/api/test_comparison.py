@@ -34,7 +34,7 @@ def pair(fault: tuple[int, int, float] | None = None) -> tuple[Program, Network]
         layers[layer][1][neuron] += change
     program = compile_net(layers, readout)
     alpha = View(0, (8,), (1,))
-    probes = tuple(Probe(f"layer {k + 1}", 3 * k + 1, alpha) for k in range(3))
+    probes = tuple(Probe(f"layer {k + 1}", 3 * k + 1, alpha, layer=k + 1) for k in range(3))
     return replace(program, probes=probes), net
 
 
@@ -172,7 +172,7 @@ def scalar(name: str, weight: float) -> tuple[Program, Network]:
     r = Registers()
     x, alpha, lam = r.inputs("x", 1), r.new("alpha", 1), r.new("lam", 1)
     program = build(r, [segment("tanh", tanh(alpha, lam, x))], alpha)
-    return replace(program, probes=(Probe("layer 1", 0, alpha),)), from_layers([([[weight]], None, name)])
+    return replace(program, probes=(Probe("layer 1", 0, alpha, layer=1),)), from_layers([([[weight]], None, name)])
 
 
 @pytest.mark.parametrize(("weight", "value"), [(1e308, np.inf), (-1e308, 0.0)])
@@ -257,7 +257,7 @@ def test_failed_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     x, p, z, y = r.inputs("x", 1), r.new("p", 1), r.new("z", 1), r.new("y", 1)
     load, logarithm = segment("load", affine(p, x, b=-1.0)), segment("ln", ln(p, z))
     net = from_layers([([[1.0]], None, "exp")])
-    program = replace(build(r, [load, logarithm], z), probes=(Probe("layer 1", 1, z),))
+    program = replace(build(r, [load, logarithm], z), probes=(Probe("layer 1", 1, z, layer=1),))
     with pytest.raises(EscapeError) as called:
         program([1.0, 0.0])
     with pytest.raises(EscapeError) as compared:
@@ -266,7 +266,7 @@ def test_failed_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
     both = segment("start", ramp(y, b=1.0), affine(p, x, b=-1.0))
     unread = build(r, [both, segment("exp", exp(y, x)), logarithm], y)
-    probes = (Probe("layer 1", 1, y), Probe("layer 1", 2, y))
+    probes = (Probe("layer 1", 1, y, layer=1), Probe("layer 1", 2, y, layer=1))
     for memory, some in itertools.product((10**6, 1), (probes, probes[:1])):
         monkeypatch.setattr(MODULE, "MEMORY", memory)
         with pytest.raises(EscapeError, match=r"input 1: .*register p, segment 2 'ln', t ≈ 3") as compared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,9 @@ def test_networks_are_narrow() -> None:
             r"bound = 'tight': this is for Theorems 1 and 2, and the source is compiled exactly",
         ),
         (FORMULA, {"method": "exact", "order": 3}, r"order = 3: this is for Theorems 1 and 2"),
+        (FORMULA, {"free": ""}, r"free = '': needs 'keep', 'clean', 'decay' or 'auto'"),
+        (FORMULA, {"method": ""}, r"method = '': a function is compiled by"),
+        (FORMULA, {"method": ["lean"]}, r"method = \['lean'\]: a function is compiled by"),
         (FORMULA, {"free": "burn"}, r"free = 'burn': needs 'keep', 'clean', 'decay' or 'auto'"),
         (FORMULA, {"eps": 0.0}, r"eps = 0\.0: the tolerance must be finite and > 0"),
         (FORMULA, {"eps": float("nan")}, r"eps = nan"),
@@ -84,3 +88,18 @@ def test_a_function_known_by_values_is_no_graph() -> None:
 
 def test_exact_programs_are_proved() -> None:
     assert integraph.certify(integraph.compile(FORMULA), FORMULA, 1e-6).status == "proved"
+
+
+def test_what_is_equal_is_not_blurred() -> None:
+    """No value at a point decides that two things are equal; the proof does, and does not contradict itself."""
+    proof = integraph.certify(integraph.compile("sin(3*x)*exp(-y)"), "sin(3*x)*exp(-y)", gap=0.0)
+    assert (proof.status, proof.upper, proof.reason) == ("proved", 0.0, "")
+
+
+def test_a_proof_names_the_inputs_of_a_formula() -> None:
+    program = integraph.compile("T*U^2", 0.5, method="lean", order=1)
+    said = repr(integraph.certify(program, "T*U^2", workers=1))
+    assert "T, U in [0, 1]^2\n" in said
+    assert re.search(r"difference found  \S+ at T = \S+, U = \S+\n", said)
+    net = random_network((2, 3, 1), "tanh")
+    assert re.search(r" at x = \(\S+, \S+\)\n", repr(integraph.certify(integraph.compile(net), net, workers=1)))

@@ -25,13 +25,13 @@ def written(program: Program, format: Format, tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("format", TEXTS, ids=lambda one: one.name)
 def test_texts_from_outside_stay_in_their_comments(format: Format, tmp_path: Path) -> None:
-    """The same lines as those of a program with harmless names: no line begins with what an attacker wrote."""
-    hostile = export_programs.hostile()
-    text = written(hostile, format, tmp_path)
-    for line in text.splitlines():
+    """Lines that no harmless file has begin with nothing that an attacker wrote, and no word of his was added."""
+    hostile, harmless = export_programs.hostile(), export_programs.formula()
+    text, other = (written(one, format, tmp_path) for one in (hostile, harmless))
+    for line in set(text.splitlines()) - set(other.splitlines()):
         assert not re.match(r"\s*(\.control|shell|#include|`include|\\input|rm )", line), line
     for word in ("*/ -->", "]]>", "$(", "`id`", "^^M", "<script", "\x1b"):
-        assert word not in text, word
+        assert text.count(word) <= other.count(word), word
 
 
 @pytest.mark.parametrize("format", TEXTS, ids=lambda one: one.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from integraph.api.graphs import graph
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import function
+from integraph.frontends.input_names import names
 from integraph.targets import Function
 
 X2 = np.array([[0.25, 0.5], [0.75, -1.0], [2.0, 3.0], [0.5, 0.5]])
@@ -300,3 +302,9 @@ def test_a_function_stays_what_it_is() -> None:
     assert function(f) is f
     with pytest.raises(UsageError, match="names its inputs itself, x, y"):
         function(f, variables="a b")
+
+
+def test_many_names_are_read_at_once() -> None:
+    start = time.process_time()
+    assert len(names([f"x{n}" for n in range(200_000)])) == 200_000
+    assert time.process_time() - start < 5  # a search among all others for each name takes minutes

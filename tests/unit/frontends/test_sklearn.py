@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from integraph.errors import SourceError
+import integraph
+from integraph.errors import SourceError, UsageError
 from integraph.frontends import network
 from integraph.targets import Network
 from lazy import Lazy
+from slow import mostly_slow
 
 compose, datasets, decomposition = Lazy("sklearn.compose"), Lazy("sklearn.datasets"), Lazy("sklearn.decomposition")
 linear_model, selection = Lazy("sklearn.linear_model"), Lazy("sklearn.model_selection")
+processes, support = Lazy("sklearn.gaussian_process"), Lazy("sklearn.svm")
 neural_network, pipeline, scaling = (
     Lazy(f"sklearn.{name}") for name in ("neural_network", "pipeline", "preprocessing")
 )
@@ -288,3 +291,44 @@ def test_what_counts_is_what_was_fitted() -> None:
     model.set_params(func=None, inverse_func=None)
     with pytest.raises(SourceError, match="with func is not read"):
         network(model)
+
+
+class Counted:
+    """`predict` of an estimator, and at how many points it was called."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.points = model, 0
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        self.points += len(X)
+        values: np.ndarray = self.model.predict(X)
+        return values
+
+    @property
+    def n_features_in_(self) -> int:
+        count: int = self.model.n_features_in_
+        return count
+
+
+BLACK_BOXES = {
+    "a Gaussian process": lambda: processes.GaussianProcessRegressor(processes.kernels.RBF(0.5), alpha=1e-6),
+    "support vectors": lambda: support.SVR(C=10, gamma=2.0),
+}
+
+
+@mostly_slow("name", BLACK_BOXES, 1)
+def test_a_black_box_is_compiled_from_its_predictions(name: str) -> None:
+    """It says itself how many inputs it has; 1,000 calls are allowed for two inputs, about 150 are made."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(40, 2))
+    model = fit(BLACK_BOXES[name](), X, np.sin(3 * X[:, 0]) * np.exp(-X[:, 1]))
+    with pytest.raises(SourceError, match=r"is not a network we read.*; its predict is a function, .*model.predict"):
+        integraph.compile(model)
+    counted = Counted(model)
+    program = integraph.compile(counted.predict, eps=1e-3)
+    assert counted.points == program.origin.options["calls"] <= 200
+    assert program.budget is None
+    points = rng.uniform(size=(500, 2))
+    assert np.abs(program(points)[:, 0] - model.predict(points)).max() <= program.seen <= 1e-3
+    with pytest.raises(UsageError, match=r"different numbers of inputs: inputs has 3, \w+ has 2"):
+        integraph.compile(model.predict, inputs=3)

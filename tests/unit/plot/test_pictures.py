@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -268,6 +269,13 @@ def test_sizes_of_exact_programs_are_their_layouts() -> None:
         again = integraph.compile(text, free=free)
         assert shown[free] == (again.width, again.depth)
     assert shown["this program"] == shown["clean"] != shown["keep"]
+
+
+def test_an_origin_that_cannot_be_has_no_trade_off() -> None:
+    program = integraph.compile("exp(x)", 1e-2, method="lean")
+    assert program.origin is not None
+    odd = program.annotate(origin=replace(program.origin, options={"order": 10**4000}))
+    assert "no plans of the origin that the program names: order = 1000" in trade_off(subject(odd))
 
 
 def test_unknown_sources_have_no_trade_off() -> None:

@@ -18,6 +18,7 @@ from integraph.gadgets import affine, exp, ln, ramp
 from integraph.plot import PICTURES, gallery, matplotlib_renderer, pictures, plot, subject
 from integraph.plot.error import error
 from integraph.plot.picture import Curve, Heat, Panel, Picture
+from integraph.plot.places import influential
 from integraph.plot.trajectory import trajectory
 from pictures import SKEW, WAVE, curves, drawn
 from transformers import to_graph, transformer
@@ -287,6 +288,11 @@ def test_many_inputs_and_a_transformer_stay_small() -> None:
     assert numbers < 500_000
     twenty = integraph.compile("+".join(f"x{n}^2" for n in range(20)))
     assert "6 of 190 pairs" in drawn(error(subject(twenty))).says
+
+
+def test_of_very_many_inputs_some_are_tried() -> None:
+    wide = subject(integraph.compile([(np.ones((1, 100_000)), None)], box=(0.0, 1e-5)))
+    assert influential(wide) == ([0, 1, 2, 3], 25)
 
 
 @pytest.mark.parametrize(

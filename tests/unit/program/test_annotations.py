@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integraph import Index, Program, Registers, View, build, segment
+from integraph import Index, Origin, Program, Registers, View, build, segment
 from integraph.errors import SpecError
 from integraph.gadgets import affine, decay
 from integraph.program import Budget, Domain, Probe, spec
@@ -44,6 +44,8 @@ Z = View(2, (2,), (1,))
         (lambda: Probe("p", 0.0, Z), "probe 'p': the segment is a number, counted from 0, got 0.0"),
         (lambda: Probe("p", True, Z), "got True"),
         (lambda: Probe("p", 0, [2, 3]), "view or Index"),
+        (lambda: Probe("p", 0, Z, layer=0), "probe 'p': the layer is a number, counted from 1, or None, got 0"),
+        (lambda: Probe("p", 0, Z, layer=1.0), "counted from 1, or None, got 1.0"),
         (lambda: Probe("p", 0, Z, np.nan), "probe 'p': the scale must be finite, got nan"),
         (lambda: Probe("p", 0, Z, "2"), "the scale of probe 'p' must be numbers"),
         (lambda: Probe("p", 0, Z, 1.0, -np.inf), "the shift must be finite, got -inf"),
@@ -77,6 +79,9 @@ def test_what_is_refused(make: Callable[[], object], match: str) -> None:
         ({"budget": Budget([0.0], [1.0], 0, 0, 0)}, "has 1 side, the program 2 inputs"),
         ({"domain": (0.0, 1.0)}, "the domain is a Domain"),
         ({"domain": Domain([0.0], [1.0])}, "the domain has 1 side, the program 2 inputs"),
+        ({"origin": "x*y"}, "the origin is an Origin"),
+        ({"origin": Origin("x", "formula", "exact", variables=("x",))}, "has 1 variable, the program 2 inputs"),
+        ({"origin": Origin("x", "graph", "exact", box=Domain([0.0], [1.0]))}, "box of the origin has 1 side"),
         ({"probes": Probe("p", 0, Z)}, "probes are a tuple"),
         ({"probes": ("p",)}, "a probe is made by Probe.*got 'p'"),
         ({"probes": (Probe("p", 3, Z),)}, "probe 'p' is read after segment 3: the segments are 0 … 2"),

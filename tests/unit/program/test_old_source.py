@@ -73,8 +73,21 @@ def test_formulas_are_recalled(name: str) -> None:
     assert digest(remembered.expression) == digest(wanted.expression)
 
 
+@pytest.mark.parametrize("name", [name for name in RECORD if program(name).probes])
+def test_probes_know_their_layers(name: str) -> None:
+    new = integraph.compile(source(name), **RECORD[name]["options"])
+    layers = [probe.layer for probe in program(name).probes]
+    assert layers == [probe.layer for probe in new.probes] == [*range(1, len(layers) + 1)]
+
+
 def test_a_text_that_tells_nothing() -> None:
     assert with_old_origin(replace(program("formula"), source="gadgets", origin=None)).origin is None
+
+
+def test_a_text_that_names_other_inputs() -> None:
+    old = with_old_origin(replace(program("formula"), source="x in (x, y, z), exact", origin=None)).origin
+    assert old is not None
+    assert (old.source, old.variables) == ("x", ())
 
 
 @pytest.mark.parametrize("name", PROVED)

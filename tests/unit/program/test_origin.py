@@ -154,6 +154,7 @@ def test_options_are_plain_and_cannot_be_changed() -> None:
         ("options", {"free": None}, "option 'free' of the origin"),
         ("options", [], "options of the origin"),
         ("variables", [1], "a variable of the origin"),
+        ("variables", [f"x{n}" for n in range(100_000)], "the origin has 100,000 variables, the program 2 inputs"),
         ("box", ["t0"], "the domain is"),
         ("version", 1, "version of the origin"),
         ("more", 1, "the origin has the keys"),

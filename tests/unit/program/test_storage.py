@@ -41,7 +41,8 @@ def probes(program: Program) -> st.SearchStrategy[tuple[Probe, ...]]:
     registers = st.lists(st.integers(0, program.width - 1), min_size=1, max_size=min(program.width, 4))
     refs = registers.map(lambda found: Index(np.array(found))) | st.just(View(0, (program.width,), (1,)))
     numbers = st.floats(allow_nan=False, allow_infinity=False)
-    probe = st.builds(Probe, st.text(max_size=9), st.integers(0, max(program.depth - 1, 0)), refs, numbers, numbers)
+    segments, layers = st.integers(0, max(program.depth - 1, 0)), st.none() | st.integers(1, 9)
+    probe = st.builds(Probe, st.text(max_size=9), segments, refs, numbers, numbers, layers)
     return st.lists(probe, max_size=3 if program.depth else 0).map(tuple)
 
 

@@ -137,6 +137,11 @@ CASES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "budget overflows": (lambda d: [put("budget", n, (1.7e308).hex())(d) for n in (2, 3)], "sum of its parts"),
     "probes": (put("probes", None), "probes is None: needs list"),
     "probe": (put("probes", 0, ["layer 1", 0]), "probe 0 is .*: needs a list of 5"),
+    "probe layer": (put("probes", 0, ["z", 0, [2, [2], [1]], *["0x1.0000000000000p+0"] * 2, 0]), "counted from 1"),
+    "probe layer text": (
+        put("probes", 0, ["z", 0, [2, [2], [1]], *["0x1.0000000000000p+0"] * 2, "1"]),
+        "probe 0, layer is '1': needs int",
+    ),
     "probe label": (put("probes", 0, 0, 1), "probe 0, label is 1: needs str"),
     "probe segment": (put("probes", 0, 1, "0"), "probe 0, segment is '0': needs int"),
     "probe segment true": (put("probes", 0, 1, True), "probe 0, segment is True: needs int"),

@@ -138,3 +138,17 @@ def test_what_is_read_by_many_is_computed_once() -> None:
 def test_what_does_not_fit(draw: Any, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         drawn((1, 3, 5, 5), draw)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_transposed_convolution(groups: int) -> None:
+    """Every entry puts the kernel into the result, `stride` apart; the definition, place by place."""
+    rng = np.random.default_rng(2)
+    x, kernel = rng.normal(size=(2, 4, 3, 2)), rng.normal(size=(4, 3, 2, 3))
+    moves, extra = [Axis(2, 3, 2, 1, 0), Axis(3, 2, 1, 0, 1)], [2, 1]
+    long = np.zeros((2, 3 * groups, (3 - 1) * 3 + 2 + 1 + 2, (2 - 1) * 2 + 2 + 1 + 1))
+    for c, i, j, k, m in np.ndindex(4, 3, 2, 2, 3):
+        outputs = slice(3 * (c * groups // 4), 3 * (c * groups // 4) + 3)
+        long[:, outputs, 3 * i + 2 * k, 2 * j + m] += x[:, c, i, j, None] * kernel[c, :, k, m]
+    graph = drawn(x.shape, lambda b, n: windows.transposed(b, n, kernel, moves, extra, groups))
+    agree(graph, x, long[:, :, 1:, :-1])

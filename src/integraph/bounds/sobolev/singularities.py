@@ -78,13 +78,13 @@ def _place(expression: Expression, step: Step, low: Floats, high: Floats) -> str
 
 
 def _variables(expression: Expression, step: Step) -> set[str]:
-    waiting, names = [step], set()
+    """The variables below a step; each step is visited once, however many others use it."""
+    waiting, below = [*step.args], set(step.args)
     while waiting:
-        now = waiting.pop()
-        if now.op == VARIABLE:
-            names.add(now.text)
-        waiting += [expression.steps[n] for n in now.args]
-    return names
+        new = {*expression.steps[waiting.pop()].args} - below
+        waiting += new
+        below |= new
+    return {now.text for now in (step, *(expression.steps[n] for n in below)) if now.op == VARIABLE}
 
 
 def _text(expression: Expression, step: Step) -> str:

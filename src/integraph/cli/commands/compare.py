@@ -62,8 +62,11 @@ def compare(
     integraph compare bell.integraph --samples 100000
 
     integraph compare f.integraph mymodule:f --points inputs.csv
+
+    integraph compare density.integraph density.csv
     """
     import integraph
+    from integraph.api.data_rows import placed
     from integraph.program.engine import DOUBLE
 
     for name, value in (("samples", samples), ("seed", seed), ("box", box)):
@@ -73,17 +76,23 @@ def compare(
     target, origin = beside(program, source, box, variables, inputs, parameters)
     count = samples or (SAMPLES if program.bits <= DOUBLE else FEW)
     warnings: tuple[str, ...] = ()
-    if table is None:
+    rows = getattr(target, "rows", None) is not None  # data
+    if rows:
+        for name, given in (("points", table), ("samples", samples), ("seed", seed), ("box", box)):
+            if given is not None:
+                raise UsageError(f"--{name} says where to compare, and data have rows of their own: leave it out")
+        x = placed(program, target, None)[1]
+    elif table is None:
         x = _random(program, box, count, seed or 0)
     else:
         x, warnings = points_of(None, table, program)
     with waiting("comparing"):
-        comparison = integraph.compare(program, target, x, engine)
+        comparison = integraph.compare(program, target, None if rows else x, engine)
     worst = dict(zip(input_names(program), x[comparison.worst.input].tolist(), strict=True))
     data = {
         "source": origin,
         "inputs": comparison.inputs,
-        "seed": (seed or 0) if table is None else None,
+        "seed": (seed or 0) if table is None and not rows else None,
         "largest": comparison.largest,
         "promised": None if program.budget is None else comparison.promised,
         "broken": comparison.broken,

@@ -68,7 +68,7 @@ def compile(
         Path | None, typer.Option(metavar="FILE", help="Write a report, one HTML page, to this file.")
     ] = None,
 ) -> Answer:
-    """Compile a formula, a network or a function into a quadratic neural ODE.
+    """Compile a formula, a network, a function or data into a quadratic neural ODE.
 
     With --certify, exits with 1 unless the error bound is proved; the program is written in any case.
 
@@ -87,6 +87,8 @@ def compile(
     integraph compile "1/(1+x*y)" --method lean --eps 1e-4 --certify
 
     integraph compile mymodule:f --inputs 2 --eps 1e-3
+
+    integraph compile density.csv --inputs 2
     """
     import integraph
 
@@ -127,6 +129,9 @@ def _warnings(program: Program, target: Target, source: str) -> Iterator[str]:
     if program.budget is None and is_exact(program) and isinstance(target, Function):
         smoothed = program.origin is not None and program.origin.options.get("smoothed") is True
         yield SMOOTHED if smoothed else NO_PROMISE
+    covered = None if program.origin is None else program.origin.options.get("covered")
+    if isinstance(covered, float):
+        yield f"the rows cover {100 * covered:.3g} % of the box: elsewhere the program extrapolates"
     look = None if program.origin is None else program.origin.options.get(LOOK)
     if look is not None:
         yield f"the function looks like {look}: between the points where it was called, the error may be much larger"

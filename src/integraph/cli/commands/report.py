@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import box_of, check_source, inputs_of, names_of, source_of, values_of
+from integraph.cli.inputs import box_of, inputs_of, names_of, source_of, values_of
 from integraph.cli.output import Answer, command, waiting
 from integraph.cli.paths import PAGE, loaded, output, refuse_pipe
 from integraph.errors import UsageError
@@ -65,7 +65,6 @@ def report(
         raise UsageError(
             f"--format {formats} is for the files that --figures DIR writes: add --figures DIR, or leave it out"
         )
-    check_source(source, variables, inputs, parameters)
     if certificate is not None:
         refuse_pipe(certificate)
     program = loaded(file)

@@ -59,10 +59,11 @@ def _products(at: Floats, points: Floats) -> Floats:
 
 def interpolant(values: Floats, inside: NDArray[np.bool_]) -> Floats:
     """The coefficients of the P that has these values (n_1, …, n_d, outputs) at the nested points; `inside` is Λ, and
-    what is outside does not matter."""
+    what is outside does not matter. They are not finite where differences of values overflow."""
+    solve = partial(scipy.linalg.solve_triangular, lower=True, check_finite=False)
     array = np.where(inside[..., None], values, 0.0)
     for axis, n in enumerate(inside.shape):
-        array = _along(array, axis, partial(scipy.linalg.solve_triangular, _hierarchy(n)[0], lower=True))
+        array = _along(array, axis, partial(solve, _hierarchy(n)[0]))
     array = np.where(inside[..., None], array, 0.0)
     for axis, n in enumerate(inside.shape):
         array = _along(array, axis, _hierarchy(n)[1].__matmul__)

@@ -22,12 +22,13 @@ CALLS = VALUES * len(SPACINGS)
 def noise_level(values: Floats) -> float:
     """The deviation σ of the noise in equally spaced values (VALUES, outputs), the largest over the outputs; 0 if there
     is none."""
+    size = float(np.abs(values).max()) or 1.0  # so that no square overflows
     levels = []
     for k in ORDERS:
-        differences = np.diff(values, k, axis=0)
+        differences = np.diff(values / size, k, axis=0)
         levels.append(np.sqrt(np.mean(differences**2, axis=0) * math.factorial(k) ** 2 / math.factorial(2 * k)))
     low, high = np.min(levels, axis=0), np.max(levels, axis=0)
-    return float(np.max(np.where(high <= ALIKE * low, levels[-1], 0.0)))
+    return size * float(np.max(np.where(high <= ALIKE * low, levels[-1], 0.0)))
 
 
 def around(centre: float, spacing: float) -> Floats:

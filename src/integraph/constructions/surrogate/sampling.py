@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.constructions.surrogate import chebyshev
+from integraph.errors import SourceError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.numbers.low_discrepancy import kronecker
@@ -105,10 +106,16 @@ class Sampler:
         called = self.call(np.concatenate([points, fresh]))
         values[tuple(new.T)] = called[: len(new)]
         self.truth = np.concatenate([self.truth, called[len(new) :]])
-        off = np.abs(called - chebyshev.evaluate(self.coefficients, np.concatenate([points, fresh]))).max(1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.abs(called - chebyshev.evaluate(self.coefficients, np.concatenate([points, fresh]))).max(1)
+            self.coefficients = chebyshev.interpolant(values, wanted)
+        if not np.isfinite(self.coefficients).all():
+            raise SourceError(
+                f"values of the function reach {np.abs(values).max():.3g}, and differences of them are larger than "
+                "float64 holds: divide the function by a constant, or choose a smaller box"
+            )
         self.worst = np.concatenate([points, fresh])[int(off.argmax())]
         self.values, self.inside = values, wanted
-        self.coefficients = chebyshev.interpolant(values, wanted)
         return self.error(self.coefficients)
 
     def error(self, coefficients: Floats) -> float:

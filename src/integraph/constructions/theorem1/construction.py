@@ -14,6 +14,7 @@ from integraph.constructions.theorem1.local_polynomials import LocalPolynomials
 from integraph.constructions.theorem1.monomials import CENTRE
 from integraph.constructions.theorem1.planner import plan, would_fit
 from integraph.constructions.theorem1.plans import TERMS, Choice, megabytes
+from integraph.constructions.theorem1.table_error import OFF, off_between_nodes
 from integraph.constructions.theorem1.task import Task
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
@@ -87,6 +88,9 @@ def compiled(task: Task, choice: Choice) -> Program:
         registers, segments, out, bits, controls = printed.construct(task, choice, result.local)
     cells = f"N = {choice.N}, c = {choice.c:g}" if choice.N else "N = 0"
     source = f"{task.function.name}, Theorem 1, {choice.method}, order {choice.order}, {cells}"
+    if task.function.table is not None and worst is None:
+        off = off_between_nodes(task.function.table, task.cube, choice.order)
+        source += f"; by its own values {OFF} {off:.2g} between its nodes"
     if task.surrogate is not None and task.surrogate.note:
         source += f"; the function looks like {task.surrogate.note}"
     program = replace(build(registers, segments, out, source=source, origin=_origin(task, choice)), bits=bits)
@@ -110,6 +114,8 @@ def _origin(task: Task, choice: Choice) -> Origin:
     options |= {"c": choice.c} if choice.N else {}
     options |= {} if choice.method == "lean" else {"gamma": task.gamma}
     options |= {} if task.function.meter is None else {"calls": task.function.meter.spent}
+    if task.function.table is not None and not task.known.anything:
+        options[OFF] = float(f"{off_between_nodes(task.function.table, task.cube, choice.order):.2g}")
     options |= {LOOK: task.surrogate.note} if task.surrogate is not None and task.surrogate.note else {}
     f, box = task.function, Domain(task.cube.box.low, task.cube.box.high)
     if f.expression is not None and f.expression.formula:

@@ -89,12 +89,12 @@ def _expansion(N: int, n: int, spread: float, centre: float, part: slice) -> Mat
     scale = float(max(N, 1))
     b = (scale * centre - np.arange(N + 1)[:, None] - all_nodes(n, N, spread))[part]
     off = 4 * U * (np.abs(b) + scale)
-    E, plain, moved = (_multiplied(scale, factors) for factors in (b, np.abs(b), np.abs(b) + off))
+    E, plain, moved = (multiplied(scale, factors) for factors in (b, np.abs(b), np.abs(b) + off))
     return E, (moved - plain) + 8 * n * U * moved
 
 
-def _multiplied(scale: float, b: Floats) -> Floats:
-    """Columns i: Π_{l<i} (scale·y + b_l) in powers of y, for every row of b."""
+def multiplied(scale: float | Floats, b: Floats) -> Floats:
+    """Columns i: Π_{l<i} (scale·y + b_l) in powers of y, for every row of b; `scale` is one number, or (rows, 1)."""
     cells, n = b.shape
     expansion = np.zeros((cells, n, n))
     expansion[:, 0, 0] = 1.0
@@ -107,21 +107,28 @@ def _multiplied(scale: float, b: Floats) -> Floats:
 def _along(d: int, n: int, matrices: Callable[[slice], Matrix], cells: Cells, x: Floats, e: Floats) -> Pair:
     """The matrix of its k along every axis, one axis after the other. Exponents of degree < n stay among themselves,
     because D is lower and E upper triangular."""
-    alphas = below(d, n)
     for axis in range(d):
-        others = np.delete(alphas, axis, 1)
-        alike = (others[:, None] == others).all(2)
-        at = alphas[:, axis]
-        v, o = (np.where(alike, part[:, at[:, None], at], 0.0) for part in matrices(cells[axis]))
+        v, o = (on_exponents(d, n, axis, part) for part in matrices(cells[axis]))
         size = np.abs(v)
         x, e = (
-            _apply(v, x, axis),
-            _apply(size + o, e, axis) + _apply(o + 2 * (n + 2) * U * size, np.abs(x), axis),
+            apply(v, x, axis),
+            apply(size + o, e, axis) + apply(o + 2 * (n + 2) * U * size, np.abs(x), axis),
         )
     return x, UP * e
 
 
-def _apply(matrix: Floats, array: Floats, axis: int) -> Floats:
+def on_exponents(d: int, n: int, axis: int, matrices: Floats) -> Floats:
+    """Matrices (cells, n, n) between powers of one variable, as (cells, M, M) between monomials that differ in it
+    alone."""
+    alphas = below(d, n)
+    others = np.delete(alphas, axis, 1)
+    alike = (others[:, None] == others).all(2)
+    at = alphas[:, axis]
+    result: Floats = np.where(alike, matrices[:, at[:, None], at], 0.0)
+    return result
+
+
+def apply(matrix: Floats, array: Floats, axis: int) -> Floats:
     """matrix[k] to the exponents, for every k of a cell axis."""
     moved = np.moveaxis(np.moveaxis(array, axis, 0), -2, -1)  # exponents last, for one matrix product
     product = moved.reshape(len(matrix), -1, moved.shape[-1]) @ matrix.transpose(0, 2, 1)

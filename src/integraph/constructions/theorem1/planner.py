@@ -21,6 +21,7 @@ from integraph.constructions.theorem1.derivative_bounds import extra_orders, lad
 from integraph.constructions.theorem1.fit import trial_choices
 from integraph.constructions.theorem1.plans import TERMS, Choice, Plan
 from integraph.constructions.theorem1.samples import Samples
+from integraph.constructions.theorem1.table_error import off_between_nodes
 from integraph.constructions.theorem1.task import Task
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
@@ -288,6 +289,13 @@ def _of_table(task: Task) -> Choice:
                 f"the table has N = {N} and order {n}: with norm = {task.known.norm:g} that bounds the error by "
                 f"{above(error)}, not by eps = {task.eps:g}: give a finer table, more derivatives or a larger eps"
             )
+    elif not (off := off_between_nodes(table, task.cube, n)) <= task.eps:
+        raise UsageError(
+            f"the table has N = {N} and order {n}: its own values at neighbouring nodes say that it is off by up to "
+            f"about {off:.2g} between them: ask for a larger one, or give a finer table or more derivatives",
+            argument="eps",
+            value=task.eps,
+        )
     shapes = plans.lean(d, task.function.outputs, n, N, kappa * N, TAYLOR, task.read_in, error)
     if shapes[0].terms > TERMS:
         raise _too_large(task, math.inf)

@@ -46,7 +46,7 @@ class LayerPlan:
 
     def probe(self, segment: int, out: Ref) -> Probe:
         """Where the layer's values can be seen."""
-        return Probe(f"layer {self.number}", segment, out, self.recipe.gain, self.recipe.offset)
+        return Probe(f"layer {self.number}", segment, out, self.recipe.gain, self.recipe.offset, self.number)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.frontends.composer import ExactComposer
 from integraph.frontends.extras import need
 from integraph.frontends.jax.jaxpr import JaxprTraversal, said
+from integraph.frontends.jax.recognition import is_module
 from integraph.frontends.jax.values import PrimitiveCall
 from integraph.frontends.options import Inputs
 from integraph.targets.graph import Graph
@@ -79,6 +80,12 @@ def read_first(function: Callable[..., Any], choices: Sequence[Sequence[Shape]])
             return read(function, shapes)
         except SourceError as error:
             errors.append(error)
+    if choices == [[()]] and is_module(function):
+        raise UsageError(
+            f"{type(function).__name__} does not say how many inputs it has: give their number, as inputs=2, or the "
+            "shapes of its arguments",
+            argument="inputs",
+        ) from errors[0]
     raise errors[0]
 
 
@@ -149,9 +156,11 @@ def _trace(jax: Any, function: Callable[..., Any], name: str, shapes: list[Shape
         try:
             return _jaxpr(jax, function, shapes, np.float32), ROUNDED_TO
         except Exception:  # what it says of float64 is as good
+            training = type(reason).__name__ == "TraceContextError"  # of flax.nnx: a model changes itself
+            fix = "Call model.eval() first" if training else "Write it in jax.numpy, without `if` or `while` on values"
             raise SourceError(
                 f"jax cannot trace {name} with arguments of shape {', '.join(map(str, shapes))}: "
-                f"{type(reason).__name__}: {said(reason)}. Write it in jax.numpy, without `if` or `while` on values"
+                f"{type(reason).__name__}: {said(reason)}. {fix}"
             ) from None
 
 

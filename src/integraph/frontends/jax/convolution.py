@@ -116,19 +116,5 @@ def _axes(
 def _surrounded(at: PrimitiveCall, x: int, zeros: Sequence[tuple[int, int]], spread: Sequence[int]) -> int:
     """With zeros around, or cut off, and between its entries."""
     for axis, step in enumerate(spread, 2):
-        if step > 1:
-            x = _spaced(at, x, axis, int(step))
+        x = windows.spaced(at.build, x, axis, int(step), at.where)
     return windows.padded(at.build, x, [(0, 0)] * 2 + [(int(a), int(b)) for a, b in zeros], 0.0, at.where)
-
-
-def _spaced(at: PrimitiveCall, x: int, axis: int, step: int) -> int:
-    """`step` − 1 zeros between the entries along an axis."""
-    shape = at.shape(x)
-    column = at.reshape(x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
-    sides = [(0, 0)] * (len(shape) + 1)
-    sides[axis + 1] = (0, step - 1)
-    wide = windows.padded(at.build, column, sides, 0.0, at.where)
-    long = at.reshape(wide, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
-    ends = [(0, 0)] * len(shape)
-    ends[axis] = (0, 1 - step)
-    return windows.padded(at.build, long, ends, 0.0, at.where)

@@ -25,6 +25,37 @@ def convolution(n: LayerCall) -> Operand:
     return activation(n, _convolved(n, turned, n.whole("groups", 1), bias))
 
 
+def transposed_convolution(n: LayerCall) -> Operand:
+    """The kernel is (…sizes, filters, channels). Without output_padding, the result has strides·size places, or where
+    the kernel reaches farther, all that it reaches."""
+    kernel, *bias = _weights(n, "kernel")
+    if any(extra is not None for extra in _list(n.get("output_padding"))):
+        raise SourceError(f"{n.where} has an output_padding: leave it out, and crop or pad what comes out")
+    turned, space = kernel.transpose(-1, -2, *range(kernel.ndim - 2)), _space(n)
+    same = n.choice("padding", "valid", "same") == "same"
+    strides, dilations = (n.wholes(key, len(space), 1) for key in ("strides", "dilation_rate"))
+    if min((*strides, *dilations)) < 1:
+        raise SourceError(f"{n.where}: strides {strides} and dilations {dilations} must be positive")
+    axes, extra = [], []
+    for size, stride, dilation in zip(turned.shape[2:], strides, dilations, strict=True):
+        reach = (size - 1) * dilation + 1
+        cut = max(reach - stride, 0) if same else 0
+        before = cut // 2
+        axes.append(Axis(size, stride, dilation, before, cut - before))
+        extra.append(max(stride - reach, 0))
+    long = (size * axis.stride + more for size, axis, more in zip(space, axes, extra, strict=True))
+    n.room([math.prod(n.operand().shape) // math.prod(space), *long])
+
+    def draw(b: Builder, x: int, text: str) -> int:
+        return windows.transposed(b, x, turned, axes, extra, 1, text)
+
+    return activation(n, _drawn(n, n.operand(), draw, bias))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
 def depthwise(n: LayerCall) -> Operand:
     """Each channel alone."""
     kernel, *bias = _weights(n, "kernel")
@@ -112,7 +143,7 @@ def _drawn(n: LayerCall, x: Operand, draw: Draw, bias: list[Floats] | None = Non
 
 def _dimensions(n: LayerCall) -> int:
     """Of space: the class is called so."""
-    return int(n.part.kind[-2])
+    return int(n.part.kind.removesuffix("Transpose")[-2])
 
 
 def _channels_last(n: LayerCall) -> bool:

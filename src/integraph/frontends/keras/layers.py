@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from integraph.errors import FileError, SourceError
-from integraph.frontends.keras import activations, attention, convolutions, normalisations, structure
-from integraph.frontends.keras.configuration import LayerConfig
+from integraph.frontends.keras import activations, attention, convolutions, einsum, normalisations, structure
+from integraph.frontends.keras.arguments import show
+from integraph.frontends.keras.configuration import LayerConfig, foreign, want
 from integraph.frontends.keras.layer_call import LayerCall
 from integraph.frontends.tensor_builder import Operand, TensorValue
 from integraph.frontends.tensor_operations import product
@@ -25,12 +26,12 @@ CODE = "it holds code, which is never run: write it with Keras' own layers or ke
 REASONS = {  # why some classes have no rule, and the way round
     **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D"), RECURRENT),
     "Lambda": CODE,
-    "TimeDistributed": "leave it out around a layer that acts on the last axis alone, as Dense does",
     "Masking": "its mask is chosen by the data: give attention_mask, a constant, where attention needs one",
     "HardShrink": activations.JUMPS,
     "Threshold": activations.JUMPS,
     "Sparsemax": activations.SORTS,
 }
+ALONE = ("Activation", "Dense", "Dropout", "ELU", "LeakyReLU", "ReLU")  # act on the last axis, or on each number
 KEYWORDS = {  # options of a call that a rule reads
     "MultiHeadAttention": ("value", "key", "use_causal_mask", "attention_mask", "return_attention_scores"),
     "Attention": ("use_causal_mask", "return_attention_scores"),
@@ -98,6 +99,19 @@ def _embedding(n: LayerCall) -> Operand:
     return np.asarray(table[x])
 
 
+def _time_distributed(n: LayerCall) -> Operand | list[Operand]:
+    """Around a layer that acts on the last axis, or on each number, alone."""
+    entry = want(n.part.config, "layer", dict, n.where)
+    kind, config = want(entry, "class_name", str, n.where), want(entry, "config", dict, n.where)
+    if kind not in ALONE or foreign(entry):
+        raise SourceError(
+            f"{n.where} repeats a {show(kind)}: read are {', '.join(ALONE)}; call another layer on every step, and "
+            "stack the results"
+        )
+    place = n.part.place.within("layer", want(config, "name", str, n.where))
+    return LAYERS[kind](LayerCall(LayerConfig(kind, config, place), n.args, n.kwargs, n.reading))
+
+
 def _identity(n: LayerCall) -> Operand:
     return n.operand()
 
@@ -113,11 +127,13 @@ LAYERS: dict[str, Callable[[LayerCall], Operand | list[Operand]]] = {
     "BatchNormalization": normalisations.batch_normalization,
     "Concatenate": structure.concatenate,
     **dict.fromkeys(("Conv1D", "Conv2D"), convolutions.convolution),
+    **dict.fromkeys(("Conv1DTranspose", "Conv2DTranspose"), convolutions.transposed_convolution),
     **dict.fromkeys(("Cropping1D", "Cropping2D"), structure.cropping),
     "Dense": _dense,
     **dict.fromkeys(("DepthwiseConv1D", "DepthwiseConv2D"), convolutions.depthwise),
     "Dot": structure.dot,
     "Embedding": _embedding,
+    "EinsumDense": einsum.dense,
     "Flatten": structure.flatten,
     **dict.fromkeys(("GlobalAveragePooling1D", "GlobalAveragePooling2D"), convolutions.global_average),
     **dict.fromkeys(("GlobalMaxPooling1D", "GlobalMaxPooling2D"), convolutions.global_max),
@@ -138,6 +154,7 @@ LAYERS: dict[str, Callable[[LayerCall], Operand | list[Operand]]] = {
     "Reshape": structure.reshape,
     **dict.fromkeys(("SeparableConv1D", "SeparableConv2D"), convolutions.separable),
     "Subtract": structure.subtract,
+    "TimeDistributed": _time_distributed,
     "UnitNormalization": normalisations.unit_normalization,
     **dict.fromkeys(("UpSampling1D", "UpSampling2D"), structure.up_sampling),
     **dict.fromkeys(("ZeroPadding1D", "ZeroPadding2D"), structure.zero_padding),

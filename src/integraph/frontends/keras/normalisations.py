@@ -12,7 +12,7 @@ from integraph.errors import SourceError
 from integraph.frontends.keras.layer_call import LayerCall
 from integraph.frontends.tensor_builder import Operand, TensorValue
 from integraph.frontends.tensor_operations import kept, mean, root_mean_square, standardise
-from integraph.numbers.arrays import Floats
+from integraph.numbers.arrays import Floats, broadcasts
 
 SMALLEST = 1e-7  # Keras' own epsilon: Normalization divides by no less
 SHORTEST = 1e-12  # UnitNormalization's
@@ -122,11 +122,7 @@ def _affine(n: LayerCall, factor: Floats, shift: Floats) -> Operand:
     """factor·x + shift, which keeps the shape of x."""
     x, draw = n.tensor(), n.builder
     for given in (factor, shift):
-        try:
-            fits = np.broadcast_shapes(given.shape, x.shape) == x.shape
-        except ValueError:
-            fits = False
-        if not fits:
+        if not broadcasts(given.shape, x.shape):
             raise SourceError(f"{n.where} has {np.shape(given)} factors for values of shape {x.shape[1:]}")
         if not np.isfinite(given).all():
             raise SourceError(f"{n.where} has a factor or a shift that is not finite")

@@ -9,11 +9,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from integraph.errors import FileError, SourceError
+from integraph.frontends.interpolation import centres, linear
 from integraph.frontends.keras.arguments import show
 from integraph.frontends.keras.layer_call import LayerCall
 from integraph.frontends.keras.normalisations import inverse_length
 from integraph.frontends.tensor_builder import Operand, TensorValue
-from integraph.frontends.tensor_operations import composite, cut, extreme, moved, product, reshaped, spread, transposed
+from integraph.frontends.tensor_operations import (
+    composite,
+    cut,
+    extreme,
+    matrix_along,
+    moved,
+    product,
+    reshaped,
+    spread,
+    transposed,
+)
 from integraph.targets import windows
 
 
@@ -80,16 +91,20 @@ def _padded(n: LayerCall, key: str, sign: int) -> Operand:
 
 
 def up_sampling(n: LayerCall) -> Operand:
-    """Every entry several times."""
+    """Every entry several times, or means of neighbours."""
     x, dimensions = n.operand(), int(n.part.kind[-2])
-    n.choice("interpolation", "nearest")
+    kind = n.choice("interpolation", "nearest", "bilinear")
     first = n.choice("data_format", "channels_last", "channels_first") == "channels_first" and dimensions > 1
     counts = n.wholes("size", dimensions, 2)
     if len(x.shape) != dimensions + 2 or min(counts) < 1:
         raise SourceError(f"{n.where} repeats entries of shape {x.shape[1:]} {counts} times")
     for axis, count in enumerate(counts, 2 if first else 1):
         n.room([*x.shape, count])
-        x = moved(n, "take", x, (axis, tuple(np.repeat(np.arange(x.shape[axis]), count).tolist())))
+        size = x.shape[axis]
+        if kind == "bilinear":
+            x = matrix_along(n, x, axis, linear(size, centres(size * count, count)))
+        else:
+            x = moved(n, "take", x, (axis, tuple(np.repeat(np.arange(size), count).tolist())))
     return x
 
 

@@ -21,6 +21,7 @@ from integraph.frontends.tensor_operations import (
     standardise,
     transposed,
 )
+from integraph.numbers.arrays import broadcasts
 
 EPSILON = float(np.float32(1e-5))  # LayerNormalization's default, an attribute of float32
 SUMS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare")
@@ -47,11 +48,7 @@ def gemm(n: OnnxNode) -> Operand:
 
 def biased(n: OnnxNode, total: Operand, bias: Operand) -> Operand:
     """With biases that do not change its shape."""
-    try:
-        fits = np.broadcast_shapes(total.shape, bias.shape) == total.shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts(bias.shape, total.shape):
         raise SourceError(f"{n.where} has biases of shape {bias.shape} for a result of shape {total.shape}")
     return n.builder.apply("add", total, bias, where=n.where)
 

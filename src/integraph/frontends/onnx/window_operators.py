@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from integraph.errors import SourceError
 from integraph.frontends.onnx.node import OnnxNode
@@ -22,12 +23,46 @@ def convolution(n: OnnxNode) -> Operand:
         raise SourceError(f"{n.where} moves a kernel of shape {kernel.shape}, declared {given}, over shape {x.shape}")
     axes, groups = _axes(n, kernel.shape[2:]), n.attributes.get("group", 1)
     total = composite(n, n.operand(0), lambda b, number, text: windows.convolve(b, number, kernel, axes, groups, text))
+    return _with_biases(n, total)
+
+
+def transposed_convolution(n: OnnxNode) -> Operand:
+    x, kernel = n.traced(), n.weights(1, "weights")
+    count, named = kernel.ndim - 2, n.attributes
+    given = named.get("kernel_shape")
+    if kernel.ndim != len(x.shape) or count < 1 or (given is not None and tuple(given) != kernel.shape[2:]):
+        raise SourceError(f"{n.where} moves a kernel of shape {kernel.shape}, declared {given}, over shape {x.shape}")
+    if named.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID") or "output_shape" in named:
+        raise SourceError(
+            f"{n.where} chooses its pads by auto_pad or output_shape: write them as pads, and export that"
+        )
+    axes, extra = _axes(n, kernel.shape[2:]), named.get("output_padding", [0] * count)
+    if len(extra) != count or min(extra) < 0 or max(extra) > max(max(a.stride, a.dilation) for a in axes):
+        raise SourceError(f"{n.where} has output_padding {extra} for {count} axes: each is below stride or dilation")
+    n.room(*x.shape, *(axis.stride for axis in axes))
+    groups = named.get("group", 1)
+    total = composite(n, x, lambda b, number, text: windows.transposed(b, number, kernel, axes, extra, groups, text))
+    return _with_biases(n, total)
+
+
+def _with_biases(n: OnnxNode, total: Operand) -> Operand:
+    """Of the channels."""
     if n.given(2) is None:
         return total
     bias = n.weights(2, "biases")
-    if bias.shape != kernel.shape[:1]:
-        raise SourceError(f"{n.where} has biases of shape {bias.shape} for {len(kernel)} channels")
-    return biased(n, total, bias.reshape(-1, *(1,) * (kernel.ndim - 2)))
+    if bias.shape != total.shape[1:2]:
+        raise SourceError(f"{n.where} has biases of shape {bias.shape} for {total.shape[1]} channels")
+    return biased(n, total, bias.reshape(-1, *(1,) * (len(total.shape) - 2)))
+
+
+def norm_pool(n: OnnxNode) -> Operand:
+    """(Σ |x|^p)^(1/p) of each window, where p is even."""
+    axes, p = _axes(n, _kernel_shape(n)), n.attributes.get("p", 2)
+    if p % 2 or p < 2:
+        raise SourceError(f"{n.where} has p = {p}: even numbers are read; write Abs, Pow and AveragePool for others")
+    powers = n.builder.apply("power", n.operand(0), where=n.where, data=(Fraction(p),))
+    sums = composite(n, powers, lambda b, x, text: windows.sum_pool(b, x, axes, text))
+    return n.builder.apply("power", sums, where=n.where, data=(Fraction(1, p),))
 
 
 def average_pool(n: OnnxNode) -> Operand:

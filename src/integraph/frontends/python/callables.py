@@ -62,6 +62,9 @@ def inputs_of(f: Callable[..., Any], sizes: dict[str, int | None]) -> tuple[int,
         if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size > MOST):
             raise UsageError(f"needs an integer from 1 to {MOST}", argument=ARGUMENT.get(what, what), value=size)
     known = {what: size for what, size in sizes.items() if size is not None}
+    owner = getattr(f, "__self__", None)  # predict of a fitted estimator of scikit-learn
+    if isinstance(features := getattr(owner, "n_features_in_", None), int):
+        known[type(owner).__name__] = features
     if parameters is None and not known:
         raise UsageError(f"{_name(f)} takes any number of arguments: say how many inputs it has", argument="inputs")
     if parameters is not None and len(parameters) > 1:

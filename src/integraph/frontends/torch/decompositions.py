@@ -6,6 +6,7 @@ Some decompositions of torch compare their operands, to be safe at ±∞; here t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -62,7 +63,22 @@ def rewriting(torch: Any) -> Any:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func is torch.nn.functional.softshrink:
                 return softshrink(*args, **(kwargs or {}))
+            if func in pools:
+                return lp_pool(func, *args, **(kwargs or {}))
             return func(*args, **(kwargs or {}))
+
+    F = torch.nn.functional
+    pools = {F.lp_pool1d: F.avg_pool1d, F.lp_pool2d: F.avg_pool2d, F.lp_pool3d: F.avg_pool3d}
+
+    def lp_pool(
+        func: Any, x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Any:
+        """(Σ x^p)^(1/p) of each window; torch takes signs of the sum, which is never negative where p is even."""
+        if norm_type % 2:
+            return func(x, norm_type, kernel_size, stride, ceil_mode)
+        sizes = [kernel_size] * int(func.__name__[-2]) if isinstance(kernel_size, int) else kernel_size
+        means = pools[func](x**norm_type, kernel_size, stride, 0, ceil_mode)
+        return (means * math.prod(sizes)) ** (1 / norm_type)
 
     def softshrink(x: Any, lambd: float = 0.5) -> Any:
         return x - x.clamp(-lambd, lambd)

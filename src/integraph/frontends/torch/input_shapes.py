@@ -80,15 +80,15 @@ def shown(shapes: Shapes) -> str:
 
 def guesses(torch: Any, module: Any) -> tuple[Shapes, ...]:
     """One input of each size that weights suggest, likeliest first; none where they cannot tell."""
-    name = type(module).__name__
+    name, first = type(module).__name__, None
     for path, part in module.named_modules():
-        wanted = _shape_of(torch, part)
+        first = part.in_features if first is None and isinstance(part, torch.nn.Linear) else first
+        wanted = _shape_of(torch, part, first)
         if wanted is not None:
             layer = f", for {path} {type(part).__name__}" * bool(path)
             raise SourceError(
                 f"the weights of {name} do not tell the shape of its input{layer}: give inputs={wanted}, the shape of "
-                "one input without the batch axis; where there is no such argument, pass integraph.graph(module, "
-                f"inputs={wanted})",
+                "one input without the batch axis",
                 argument="inputs",
             )
     sizes = _sizes(module)
@@ -97,16 +97,17 @@ def guesses(torch: Any, module: Any) -> tuple[Shapes, ...]:
     return tuple(((*lead, d),) for d in sizes for lead in ((1,), ()))
 
 
-def _shape_of(torch: Any, part: Any) -> str | None:
-    """How the input of a layer is written whose weights do not tell all of its shape."""
+def _shape_of(torch: Any, part: Any, first: int | None) -> str | None:
+    """How the input of a module is written that has a layer whose weights do not tell all of its shape; a sequence may
+    come to a dense layer `first`."""
     nn = torch.nn
     if isinstance(part, nn.modules.conv._ConvNd):
         return f"({', '.join(map(str, (part.in_channels, *'DHW'[-len(part.kernel_size) :])))})"
     if isinstance(part, nn.modules.pooling._AvgPoolNd | nn.modules.pooling._MaxPoolNd):
         return "(C, H, W)"
     if isinstance(part, nn.RNNBase):
-        return f"(T, {part.input_size})"
-    return f"(T, {part.embed_dim})" if isinstance(part, nn.MultiheadAttention) else None
+        return f"(T, {first or part.input_size})"
+    return f"(T, {first or part.embed_dim})" if isinstance(part, nn.MultiheadAttention) else None
 
 
 def _sizes(module: Any) -> list[int]:

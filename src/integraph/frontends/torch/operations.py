@@ -15,6 +15,14 @@ FUNCTIONS = {  # of torch, by their names in a graph
     "log": "ln",
 }
 
+INTERPOLATIONS = {  # and how many axes they have
+    "upsample_linear1d": 1,
+    "upsample_bilinear2d": 2,
+    "upsample_trilinear3d": 3,
+    "_upsample_bilinear2d_aa": 2,
+    "_upsample_bicubic2d_aa": 2,
+}
+
 RULES: dict[str, Rule] = {
     **{name: function(known) for name, known in FUNCTIONS.items()},
     **{f"avg_pool{n}d": windows.average_pool(n) for n in (1, 2, 3)},
@@ -23,6 +31,7 @@ RULES: dict[str, Rule] = {
     **{f"adaptive_avg_pool{n}d": windows.adaptive_average_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": windows.adaptive_max_pool(n) for n in (1, 2, 3)},
     **{f"conv{n}d": windows.convolution for n in (1, 2, 3)},
+    **{name: windows.interpolation(name, count) for name, count in INTERPOLATIONS.items()},
     "add": arithmetic.add,
     "addbmm": products.weighted_sum("batch1", "batch2"),
     "addmm": products.weighted_sum("mat1", "mat2"),

@@ -12,9 +12,9 @@ import numpy as np
 
 from integraph.errors import SourceError
 from integraph.frontends.tensor_builder import Operand, TensorValue
-from integraph.frontends.tensor_operations import composite, product, reshaped, transposed
+from integraph.frontends.tensor_operations import composite, matrix_along, reshaped
 from integraph.frontends.torch.arithmetic import Rule
-from integraph.frontends.torch.call import TorchCall
+from integraph.frontends.torch.call import TorchCall, array
 from integraph.targets import windows
 from integraph.targets.graph_builder import Builder
 from integraph.targets.windows import Axis
@@ -22,7 +22,7 @@ from integraph.targets.windows import Axis
 
 def convolution(call: TorchCall) -> Operand:
     if call["transposed"]:
-        raise SourceError(f"{call.where} is a transposed convolution, which is not read: use upsampling and a Conv")
+        return _transposed(call)
     kernel = call.constant("weight")
     count = kernel.ndim - 2
     x = _batched(call, call.traced("input"), count)
@@ -39,10 +39,50 @@ def convolution(call: TorchCall) -> Operand:
     ]
     groups = int(call["groups"] or 1)
     value = composite(call, x, lambda b, n, text: windows.convolve(b, n, kernel, axes, groups, text))
+    return _biased(call, value, count)
+
+
+def _transposed(call: TorchCall) -> Operand:
+    kernel = call.constant("weight")
+    count = kernel.ndim - 2
+    x = _batched(call, call.traced("input"), count)
+    strides, dilations = call.sizes("stride", count, 1), call.sizes("dilation", count, 1)
+    parts = zip(kernel.shape[2:], strides, dilations, call.sizes("padding", count, 0), strict=True)
+    axes = [Axis(size, stride, dilation, n, n) for size, stride, dilation, n in parts]
+    call.builder.spend(math.prod((*x.shape, *(axis.stride for axis in axes))), call.where)
+    extra, groups = call.sizes("output_padding", count, 0), int(call["groups"] or 1)
+    value = composite(call, x, lambda b, n, text: windows.transposed(b, n, kernel, axes, extra, groups, text))
+    return _biased(call, value, count)
+
+
+def _biased(call: TorchCall, value: Operand, count: int) -> Operand:
     if call["bias"] is not None:
         bias = call.constant("bias").reshape(-1, *(1,) * count)
-        value = call.builder.add(value, bias, call.where)
+        value = call.builder.apply("add", value, bias, where=call.where)
     return _like(call, value, call.traced("input"), count)
+
+
+def interpolation(name: str, count: int) -> Rule:
+    """A matrix along each axis: what torch makes of unit vectors, whose weights add up to 1 along the other axes."""
+
+    def rule(call: TorchCall) -> Operand:
+        import torch
+
+        operation = getattr(torch.ops.aten, name).vec
+        value: Operand = call.traced("input")
+        first = len(value.shape) - count
+        space = value.shape[first:]
+        options = [call[key] for key in ("output_size", "align_corners", "scale_factors")]
+        for axis, n in enumerate(space):
+            call.builder.spend(n * math.prod(space), call.where)
+            shape = [n if k == axis else 1 for k in range(count)]
+            units = np.broadcast_to(np.eye(n).reshape(n, 1, *shape), (n, 1, *space))
+            lines = operation(torch.tensor(units), *options)
+            matrix = array(lines[(slice(None), 0, *(slice(None) if k == axis else 0 for k in range(count)))])
+            value = matrix_along(call, value, first + axis, matrix)
+        return value
+
+    return rule
 
 
 def average_pool(count: int) -> Rule:
@@ -77,9 +117,7 @@ def adaptive_average_pool(count: int) -> Rule:
         value: Operand = call.traced()
         rank = len(value.shape)
         for axis, size in zip(range(rank - count, rank), sizes, strict=True):
-            order = [*(k for k in range(rank) if k != axis), axis]
-            means = product(call, transposed(call, value, order), _means(value.shape[axis], size))
-            value = transposed(call, means, [order.index(k) for k in range(rank)])
+            value = matrix_along(call, value, axis, _means(value.shape[axis], size))
         return value
 
     return rule

@@ -21,6 +21,7 @@ from lazy import Lazy
 from slow import mostly_slow
 
 sympy = Lazy("sympy")
+DOUBLED = "a0 = x; " + "".join(f"a{n} = (a{n - 1} + a{n - 1})/2; " for n in range(1, 61)) + "1/a60"  # 2^60 ways to x
 
 
 def bounds(text: str, n: int, low: float = 0.0, high: float = 1.0, **options: float) -> Sobolev:
@@ -142,6 +143,7 @@ DEAD = {
     "sqrt(x-2)": "sqrt(x-2) is not finite at x = 0",
     "tan(3*x)": "tan(3*x) is not finite near x = 0.523598775598",
     "exp(1000*x)": "exp(1000*x) is not finite at x = 1",
+    DOUBLED: "1/a60 is not finite at x = 0",
     "1/(x-y-0.123)": "1/(x-y-0.123) is not finite near x = ",
     "tanh(1/(x-0.71))": "1/(x-0.71) is not finite near x = 0.71",
 }

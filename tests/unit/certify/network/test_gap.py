@@ -27,7 +27,7 @@ def test_an_activated_output_has_a_difference_and_a_bound_near_it(activation: st
     assert 0.999 * true <= proof.lower <= true <= proof.upper
 
 
-@mostly_slow("activation", EVERY, quick=6)
+@mostly_slow("activation", EVERY, quick=3)
 def test_what_is_left_by_decay_is_told_from_zero(activation: str) -> None:
     network = random_network((2, 4, 3, 1), "tanh", 5, output=activation)
     program = integraph.compile(network, method="wide", free="decay")

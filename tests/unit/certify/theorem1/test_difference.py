@@ -120,7 +120,7 @@ def test_values_at_points(name: str) -> None:
         assert (sizes[:, 1] - sizes[:, 0] <= 1e-15 * sizes[:, 1] + 1e-300).all()
 
 
-@mostly_slow("name", CASES, quick=6)
+@mostly_slow("name", CASES, quick=3)
 def test_every_box_has_its_points(name: str) -> None:
     """Boxes of all sizes, off the grid."""
     problem, rng = proof(name), np.random.default_rng(2)
@@ -135,7 +135,7 @@ def test_every_box_has_its_points(name: str) -> None:
     assert upper <= 1.001 * max(at) + 1e-6 * compiled(name).budget.total
 
 
-@mostly_slow("name", LEAN, quick=5)
+@mostly_slow("name", LEAN, quick=3)
 def test_a_second_opinion(name: str) -> None:
     """The closed forms, register by register, on thin balls."""
     problem = proof(name)

@@ -15,6 +15,7 @@ from integraph.errors import SourceError, UsageError
 from integraph.program.box import interval
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
+from slow import mostly_slow
 
 FREES = ("keep", "clean", "decay")
 CHAIN = "tanh(2*tanh(2*tanh(2*tanh(2*x+y)+y)+y)+x)"
@@ -63,7 +64,7 @@ def test_width_against_depth_is_printed() -> None:
         assert (built.width, built.depth) == (int(width), int(depth))
 
 
-@pytest.mark.parametrize("activation", ["tanh", "gelu", "softplus", "sigmoid", "erf"])
+@mostly_slow("activation", ["tanh", "gelu", "softplus", "sigmoid", "erf"], quick=2)
 def test_cleaned_registers_are_back_at_their_start(activation: str) -> None:
     """In the segment after it was cleaned, what a lot held is gone to 1e-12 of what it was."""
     graph, _ = deep(4, 5, 0.4, activation)
@@ -79,7 +80,7 @@ def test_cleaned_registers_are_back_at_their_start(activation: str) -> None:
 
 
 @pytest.mark.parametrize("free", FREES)
-@pytest.mark.parametrize("gain", [1.0, 25.0, 100.0])
+@mostly_slow("gain", [100.0, 25.0, 1.0], quick=1)
 def test_saturated_nets_stay_accurate(free: str, gain: float) -> None:
     """|pre-activation| of hundreds: the output of a contracting gadget is never computed backwards."""
     graph, weights = deep(6, 6, gain)
@@ -138,7 +139,7 @@ def test_graphs_built_by_hand_are_checked() -> None:
             attempt()
 
 
-@pytest.mark.parametrize("free", FREES)
+@mostly_slow("free", FREES, quick=1)
 def test_networks_are_graphs_too(free: str) -> None:
     """Every activation of a network, exactly or within the tolerance, whatever its registers do."""
     rng = np.random.default_rng(6)
@@ -209,7 +210,7 @@ def test_a_tolerance_is_a_positive_number() -> None:
 
 
 @pytest.mark.parametrize("free", ["clean", "decay"])
-@pytest.mark.parametrize("size", [1e3, 1e6, 1e10, 1e16])
+@mostly_slow("size", [1e3, 1e6, 1e10, 1e16], quick=2)
 def test_large_numbers_leave_nothing_where_registers_are_used_again(free: str, size: float) -> None:
     """Neither x·tanh x, whose rounding is 1e-16 of it, nor a bias that rounding took from a large sum."""
     net = [([[-0.4]], [-0.07], "tanh"), ([[0.5], [0.3]], [-0.1, 0.2], "sin"), ([[0.1, 0.7]], [-0.6], "exp")]

@@ -132,6 +132,13 @@ def test_what_is_not_smooth_is_recognised(name: str) -> None:
     assert calls <= most
 
 
+def test_values_near_the_end_of_float64() -> None:
+    with pytest.raises(SourceError, match=r"reach 1\.\d+e\+308, .* larger than float64 holds: divide the function"):
+        integraph.compile(lambda x: 1.7e308 * np.sin(9.0 * x), 1e300)
+    with pytest.raises(UsageError, match=r"noise of about \d\.?\d*e\+\d+: ask for eps ≥ \de\+300"):
+        integraph.compile(lambda x: 1e300 * np.round(np.sin(9e4 * x)), 1e290)
+
+
 def test_noise_below_the_tolerance_does_not_matter() -> None:
     """The eps that the message names is enough."""
     program = integraph.compile(rounded, 0.01)

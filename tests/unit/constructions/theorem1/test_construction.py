@@ -204,8 +204,26 @@ def test_tables() -> None:
     silent = integraph.compile(table, 1e-6, box=(1, 3))
     assert silent.budget is None
     assert silent.digest == kept_table.digest
-    lower = integraph.compile(table, 1e-6, box=(1, 3), order=3)
+    lower = integraph.compile(table, 1e-5, box=(1, 3), order=3)
     assert "order 3" in lower.source
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
+def test_a_table_says_how_far_it_is_off(order: int) -> None:
+    """Its own estimate is between the true error and the bound that the norm of sin gives; a smaller eps is refused,
+    and the message names it."""
+    smooth = Smooth("sine", "", lambda x: np.sin(x), 1.0, (1.0, 3.0))
+    table = {k: np.sin(1 + np.arange(17) / 8 + k * np.pi / 2) for k in range(5)}
+    program = integraph.compile(table, 1.0, box=(1, 3), order=order)
+    assert program.origin is not None
+    off = program.origin.options["off by up to about"]
+    assert isinstance(off, float)
+    bounded = integraph.compile(table, 1.0, box=(1, 3), order=order, norm=1.0)
+    assert bounded.budget is not None
+    assert 0.9 * smooth.error(program) <= off <= 1.1 * bounded.budget.total
+    assert f"off by up to about {off:.2g} between its nodes" in program.source
+    with pytest.raises(UsageError, match=rf"N = 16 and order {order}: its own values .* off by up to about {off:.2g}"):
+        integraph.compile(table, 0.9 * off, box=(1, 3), order=order)
 
 
 def test_a_table_of_two_inputs_and_outputs() -> None:

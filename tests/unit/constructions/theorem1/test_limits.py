@@ -112,7 +112,7 @@ def test_messages(source: str, options: dict[str, object], error: type[Exception
         integraph.compile(source, method="lean", **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("source", ["x^1000", "exp(-1e6*(x-0.5)^2)"])
+@mostly_slow("source", ["x^1000", "exp(-1e6*(x-0.5)^2)"], quick=1)
 def test_where_high_orders_round_low_ones_are_tried(source: str) -> None:
     program = integraph.compile(source, 1e-3, method="lean")
     assert program.budget is not None
@@ -174,7 +174,7 @@ def test_inputs_have_an_order() -> None:
         integraph.compile(lambda x: x[0] * x[1], 1e-3)
 
 
-@pytest.mark.parametrize("low", [2.2250738585072014e-308, 1e-300, 1e-9])
+@mostly_slow("low", [2.2250738585072014e-308, 1e-300, 1e-9], quick=1)
 def test_coefficients_that_are_dust_do_not_empty_a_lane(low: float) -> None:
     """A term of e^−700 cannot be refilled in float64: it is left out, and counted."""
     box = [(0.0, 1.0), (low, 1.0)]

@@ -21,7 +21,7 @@ FOUR = {"erf": 4, "gelu": 4, "gelu_tanh": 6}  # banks of activations that need m
 STAGES = {"gelu_tanh": 6, "identity": 1}  # segments of a layer that does not take three
 
 
-@pytest.mark.parametrize("sizes", [(2, 5, 1), (3, 4, 9, 2, 3), (7, 3, 3, 1), (1, 6, 1)], ids=str)
+@mostly_slow("sizes", [(3, 4, 9, 2, 3), (2, 5, 1), (7, 3, 3, 1), (1, 6, 1)], quick=2, ids=str)
 @pytest.mark.parametrize("name", EVERY)
 def test_narrow_has_the_size_of_the_theorem(name: str, sizes: tuple[int, ...]) -> None:
     """W = 3·max(W̃, d) and D = 3·D̃, more only where an activation needs more registers."""
@@ -35,7 +35,7 @@ def test_narrow_has_the_size_of_the_theorem(name: str, sizes: tuple[int, ...]) -
     assert seen(program, network, box) <= program.budget.total <= 1e-4
 
 
-@pytest.mark.parametrize("sizes", [(2, 5, 1), (3, 4, 9, 2, 3), (1, 6, 1)], ids=str)
+@mostly_slow("sizes", [(3, 4, 9, 2, 3), (2, 5, 1), (1, 6, 1)], quick=1, ids=str)
 @pytest.mark.parametrize("name", EVERY)
 def test_wide_is_exact(name: str, sizes: tuple[int, ...]) -> None:
     network = random_network(sizes, name)
@@ -64,7 +64,7 @@ def test_wide_registers() -> None:
     np.testing.assert_allclose(decay(x), network(x), rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@mostly_slow("name", EVERY, quick=4)
 def test_wide_with_decay(name: str) -> None:
     sizes = (3, 6, 4, 8, 8, 5, 2)
     network = random_network(sizes, name)

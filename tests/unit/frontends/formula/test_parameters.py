@@ -137,5 +137,5 @@ def test_sources_without_parameters() -> None:
         integraph.compile([([[1.0]], [0.0])], parameters={"a": 1})
     with pytest.raises(UsageError, match="this is for a formula as text, and the source is a Function"):
         integraph.compile(parse("x"), parameters={"a": 1})
-    with pytest.raises(UsageError, match="there is no source to read with them"):
+    with pytest.raises(UsageError, match=r"parameters = .* says how to read the source, but there is none"):
         integraph.report(integraph.compile("x"), "unused.html", parameters={"a": 1})

@@ -36,14 +36,14 @@ OFFSETS = {
 }
 
 
-@pytest.mark.parametrize("name", MASKS)
+@mostly_slow("name", MASKS, quick=2)
 def test_masks_go_into_the_softmax(name: str) -> None:
     graph = check(MASKS[name], 5 * RNG.standard_normal(SHAPE))
     softmax = next(node for node in graph.nodes if node.op == "softmax")
     np.testing.assert_array_equal(softmax.value, TRI.T if "other" in name else TRI)
 
 
-@pytest.mark.parametrize("name", OFFSETS)
+@mostly_slow("name", OFFSETS, quick=2)
 @pytest.mark.parametrize("rows", ["softmax", "log_softmax", "logsumexp"])
 def test_masks_that_are_numbers_are_added(rows: str, name: str) -> None:
     check(lambda x: getattr(nn, rows)(OFFSETS[name](x)), RNG.standard_normal(SHAPE), accuracy=1e-7)  # 1e-16 of 1e9
@@ -57,7 +57,7 @@ def test_masks_that_are_numbers_beside_infinity() -> None:
 
 
 @mostly_slow("axis", [0, 1, (0, 1), None], quick=1)
-@pytest.mark.parametrize("shift", [0.0, 400.0, -4000.0])
+@mostly_slow("shift", [400.0, 0.0, -4000.0], quick=1)
 def test_sums_of_exponentials(axis: int | tuple[int, ...] | None, shift: float) -> None:
     x = shift + 20 * RNG.standard_normal(SHAPE)
     check(lambda x: nn.softmax(x, axis), x)
@@ -114,7 +114,7 @@ def in_jax(net: Transformer) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("gain", [1.0, 8.0])
+@mostly_slow("gain", [8.0, 1.0], quick=1)
 def test_a_transformer(causal: bool, gain: float) -> None:
     net = transformer(tokens=6, width=8, heads=2, hidden=16, causal=causal, gain=gain)
     graph = reader.read(in_jax(net), ((6, 8),))

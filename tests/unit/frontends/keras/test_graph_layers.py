@@ -52,6 +52,23 @@ LAYER_CASES: dict[str, Case] = {
     "ZeroPadding2D one number": ((4, 3, 2), lambda L: L.ZeroPadding2D(1)),
     "UpSampling1D": ((4, 3), lambda L: L.UpSampling1D(3)),
     "UpSampling2D": ((2, 3, 2), lambda L: L.UpSampling2D((2, 3))),
+    "UpSampling2D bilinear": ((2, 3, 2), lambda L: L.UpSampling2D((2, 3), interpolation="bilinear")),
+    **{
+        f"Conv2DTranspose {padding} {size} {stride}": (
+            (3, 4, 2),
+            lambda L, a=size, b=stride, c=padding: L.Conv2DTranspose(3, a, strides=b, padding=c, activation="tanh"),
+        )
+        for padding in ("valid", "same")
+        for size, stride in ((3, 2), ((2, 3), (1, 3)), (1, 2), (4, 2))
+    },
+    "Conv1DTranspose": ((4, 2), lambda L: L.Conv1DTranspose(3, 3, dilation_rate=2)),
+    "Conv1DTranspose first": ((2, 4), lambda L: L.Conv1DTranspose(3, 3, strides=2, data_format="channels_first")),
+    "EinsumDense": ((4, 3), lambda L: L.EinsumDense("abc,cd->abd", output_shape=(None, 5), bias_axes="d")),
+    "EinsumDense heads": ((4, 6), lambda L: L.EinsumDense("abc,cde->adbe", (2, 4, 3), bias_axes="de")),
+    "EinsumDense any": ((2, 4, 3), lambda L: L.EinsumDense("...x,xy->...y", 5, activation="tanh")),
+    "EinsumDense two": ((4, 3), lambda L: L.EinsumDense("abc,bcd->ad", 5, bias_axes="d")),
+    "TimeDistributed": ((4, 3), lambda L: L.TimeDistributed(L.Dense(2, activation="tanh"))),
+    "TimeDistributed activation": ((4, 3), lambda L: L.TimeDistributed(L.ELU(0.4))),
     "UpSampling2D first": ((2, 3, 2), lambda L: L.UpSampling2D(2, data_format="channels_first")),
     "Conv1D": ((9, 3), lambda L: L.Conv1D(4, 3, strides=2, activation="tanh")),
     "Conv1D same": ((9, 3), lambda L: L.Conv1D(4, 4, strides=2, padding="same")),

@@ -68,9 +68,21 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "hard_shrink": (sequential(lambda L: L.Dense(1, activation="hard_shrink")), "'hard_shrink': it jumps"),
     "sparsemax": (sequential(lambda L: L.Dense(3, activation="sparsemax")), "'sparsemax': it sorts"),
     "threshold": (sequential(lambda L: L.ReLU(threshold=0.5)), "has a threshold, where it jumps"),
-    "bilinear": (
-        sequential(lambda L: L.UpSampling2D(interpolation="bilinear"), shape=(2, 2, 1)),
-        "interpolation of .* is 'bilinear': known are nearest",
+    "bicubic": (
+        sequential(lambda L: L.UpSampling2D(interpolation="bicubic"), shape=(2, 2, 1)),
+        "interpolation of .* is 'bicubic': known are nearest, bilinear",
+    ),
+    "output padding": (
+        sequential(lambda L: L.Conv1DTranspose(2, 3, strides=2, output_padding=1), shape=(4, 2)),
+        "has an output_padding: leave it out",
+    ),
+    "a layer of each step": (
+        sequential(lambda L: L.TimeDistributed(L.Conv1D(2, 3)), shape=(2, 4, 3)),
+        r"\(TimeDistributed\) repeats a 'Conv1D': read are Activation, Dense",
+    ),
+    "a product entry by entry": (
+        sequential(lambda L: L.EinsumDense("abc,bc->abc", (4, 3)), shape=(4, 3)),
+        "read is a sum over all letters that tensor and kernel share",
     ),
     "gate": (gated, "has a gate, which is not read"),
     "tokens": (tokens, "takes int32.*compile the part after the embedding"),

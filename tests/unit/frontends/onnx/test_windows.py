@@ -31,6 +31,26 @@ CASES: dict[str, tuple[Any, tuple[int | str, ...], int]] = {
     "Conv, SAME_LOWER": (lambda b: b.node("Conv", "x", b.number(KERNEL), auto_pad="SAME_LOWER"), (1, 2, 6, 5), 17),
     "Conv, groups": (lambda b: b.node("Conv", "x", b.number(KERNEL), b.number(BIAS), group=2), (1, 4, 6, 5), 17),
     "Conv of one axis": (lambda b: b.node("Conv", "x", b.number(KERNEL[..., 0])), (1, 2, 6), 17),
+    "ConvTranspose": (lambda b: b.node("ConvTranspose", "x", b.number(KERNEL), b.number(BIAS[:2])), (1, 4, 3, 5), 17),
+    "ConvTranspose, everything": (
+        lambda b: b.node(
+            "ConvTranspose",
+            "x",
+            b.number(KERNEL),
+            strides=[3, 2],
+            pads=[1, 0, 2, 1],
+            dilations=[2, 1],
+            output_padding=[2, 1],
+        ),
+        (1, 4, 3, 4),
+        17,
+    ),
+    "ConvTranspose of one axis": (
+        lambda b: b.node("ConvTranspose", "x", b.number(KERNEL[..., 0]), strides=[2]),
+        (1, 4, 3),
+        17,
+    ),
+    "LpPool": (lambda b: b.node("LpPool", "x", kernel_shape=[2, 2], strides=[2, 1]), (1, 2, 4, 5), 18),
     "AveragePool": (lambda b: b.node("AveragePool", "x", kernel_shape=[2, 2], strides=[2, 2]), (1, 2, 6, 5), 17),
     "AveragePool, pads": (
         lambda b: b.node("AveragePool", "x", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
@@ -100,6 +120,27 @@ REFUSED: dict[str, tuple[Any, tuple[int, ...], str]] = {
         "biases of shape .3,. for 4",
     ),
     "stride 0": (lambda b: b.node("Conv", "x", b.number(KERNEL), strides=[0, 1]), (1, 2, 6, 6), "must be positive"),
+    "transposed, channels": (
+        lambda b: b.node("ConvTranspose", "x", b.number(KERNEL)),
+        (1, 3, 4, 4),
+        "does not fit shape .1, 3, 4, 4",
+    ),
+    "transposed, pads by name": (
+        lambda b: b.node("ConvTranspose", "x", b.number(KERNEL), auto_pad="SAME_UPPER"),
+        (1, 4, 4, 4),
+        "write them as pads",
+    ),
+    "transposed, far too much": (
+        lambda b: b.node("ConvTranspose", "x", b.number(KERNEL), strides=[2**40, 1]),
+        (1, 4, 4, 4),
+        "unfolds too far",
+    ),
+    "transposed, a long end": (
+        lambda b: b.node("ConvTranspose", "x", b.number(KERNEL), output_padding=[2**40, 0]),
+        (1, 4, 4, 4),
+        "output_padding",
+    ),
+    "odd norm": (lambda b: b.node("LpPool", "x", kernel_shape=[2, 2], p=3), (1, 1, 3, 3), "p = 3: even numbers"),
     "Celu, alpha 0": (lambda b: b.node("Celu", "x", alpha=0.0), (3,), "alpha 0"),
 }
 

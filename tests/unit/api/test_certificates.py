@@ -1,0 +1,96 @@
+"""certify, check and compare in Python find the source of a program as the command does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import integraph
+from integraph.errors import UsageError
+from lazy import Lazy
+
+nn = Lazy("torch.nn")
+
+
+def test_the_formula_of_a_program_is_recalled(tmp_path: Path) -> None:
+    integraph.compile("exp(-a*x)", parameters={"a": 3}).save(tmp_path / "bell.integraph")
+    program = integraph.load(tmp_path / "bell.integraph")
+    proof = integraph.certify(program)
+    assert (proof.status, proof.proven) == ("proved", integraph.certify(program, "exp(-3*x)").proven)
+    checked = integraph.check(proof, program)
+    assert checked.holds
+    assert not integraph.check(proof, program, "exp(-3.0001*x)").holds
+    assert integraph.compare(program, None, [0.5]).largest < 1e-15
+
+
+@pytest.mark.parametrize("call", ["certify", "check", "compare"])
+def test_a_net_is_not_recalled(call: str) -> None:
+    net = integraph.network([([[1.0]], [0.0], "tanh")])
+    program = integraph.compile(net)
+    proof = integraph.certify(program, net)
+    ask: Any = {
+        "certify": lambda: integraph.certify(program),
+        "check": lambda: integraph.check(proof, program),
+        "compare": lambda: integraph.compare(program, None, [0.5]),
+    }[call]
+    with pytest.raises(
+        UsageError, match=r"stores only the name of its source.*: give the source too, after the program"
+    ):
+        ask()
+
+
+def test_names_and_values_of_a_formula() -> None:
+    """y comes first: x/y is (second input)/(first input)."""
+    options: dict[str, Any] = {"variables": "y x", "parameters": {"c": "1/3"}}
+    program = integraph.compile("x/(y + 1) + c", **options)
+    proof = integraph.certify(program, "x/(y + 1) + c", **options)
+    assert proof.status == "proved"
+    assert integraph.check(proof, program, "x/(y + 1) + c", **options).holds
+    assert integraph.compare(program, "x/(y + 1) + c", [[0.5, 0.25]], **options).largest < 1e-15
+    assert integraph.certify(program, "x/(y + 1) + 1/3", variables="x y").status == "refuted"
+
+
+@pytest.mark.parametrize("option", [{"variables": "y"}, {"inputs": 1}, {"parameters": {"a": 1}}], ids=str)
+def test_options_without_a_source(option: dict[str, Any]) -> None:
+    program = integraph.compile("x")
+    (name,) = option
+    with pytest.raises(UsageError, match=f"{name} = .*: it says how to read the source, but there is none"):
+        integraph.certify(program, **option)
+
+
+def test_a_module_whose_weights_do_not_tell_its_inputs() -> None:
+    model = nn.Sequential(nn.Tanh(), nn.Flatten(), nn.Linear(6, 2)).double()
+    program = integraph.compile(model, inputs=(2, 3))
+    assert integraph.compare(program, model, np.full((1, 6), 0.3), inputs=(2, 3)).largest < 1e-6
+    assert integraph.certify(program, model, inputs=(2, 3)).status == "proved"
+
+
+def test_the_certificate_comes_first() -> None:
+    program = integraph.compile("x")
+    with pytest.raises(UsageError, match="the certificate comes first: check"):
+        integraph.check(program, integraph.certify(program))  # type: ignore[arg-type]
+
+
+def test_a_function_without_a_proof_is_not_called() -> None:
+    """It is tried at five points, to know how to call it."""
+    points = 0
+
+    def f(x: np.ndarray) -> np.ndarray:
+        nonlocal points
+        points += np.size(x)
+        return np.sin(3 * x)
+
+    program = integraph.compile(f, 1e-3)
+    points = 0
+    proof = integraph.certify(program, f)
+    assert (proof.status, points) == ("unknown", 5 + 1 + 1)
+    assert "give a formula" in proof.reason
+
+
+def test_points_of_another_shape() -> None:
+    program = integraph.compile("x + y*z")
+    with pytest.raises(UsageError, match=r"flatten them, as x.reshape\(2, 3\)"):
+        program(np.zeros((2, 3, 1)))
