@@ -18,6 +18,7 @@ from integraph.text import counted, joined
 
 FAINT = 2.0**-16  # of the unit: what is always smaller is not amplified further
 TERMS = 1000  # beyond the machine's range, that are kept; the rest is counted
+SLACK = 1 + 2.0**-24  # ranges are known to a part in 10⁹: no unit doubles for that
 POWERS = 900  # the exponents of units and times that are tried, far from the ends of float64
 
 
@@ -94,7 +95,7 @@ def scaled(
     cells: int | None = None,
     progress: bool = True,
 ) -> Scaling:
-    """Every register within unit/headroom for all inputs of the box; in at most `horizon` of time, if that is given."""
+    """Every register within unit/headroom, to a part in 10⁷, on all of the box; in `horizon` of time at most."""
     for name, value, least in (("unit", unit, 0.0), ("headroom", headroom, 1.0), ("largest", largest, 0.0)):
         number = real(value, name)
         if isinstance(value, bool) or not (math.isfinite(number) and number > 0 and number >= least):
@@ -123,7 +124,8 @@ def _units(program: Program, largest: Floats, room: float) -> Floats:
     if np.abs(exponent).max(initial=0) > POWERS:
         raise UsageError(f"registers reach {largest.max():.3g}: units that far from 1 round", argument="unit")
     scales = np.ldexp(1.0, np.where(mantissa == 0.5, exponent - 1, exponent))
-    scales = np.where(scales * room < largest, 2 * scales, scales)  # the quotient was rounded
+    scales = np.where(0.5 * scales * room * SLACK >= largest, 0.5 * scales, scales)
+    scales = np.where(scales * room * SLACK < largest, 2 * scales, scales)  # the quotient was rounded
     scales[largest == 0] = 1.0
     before = np.zeros_like(scales)
     while not np.array_equal(before, scales):  # probes may share registers

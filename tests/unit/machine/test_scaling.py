@@ -21,7 +21,7 @@ def test_every_register_fits() -> None:
     scaling = program.scaled(cells=8, progress=False)
     x = export_programs.inputs(program, 200)
     assert np.array_equal(scaling.program(scaling.inputs(x)), program(x))
-    assert (scaling.program.ranges(cells=8, progress=False).largest <= 1.0).all()
+    assert (scaling.program.ranges(cells=8, progress=False).largest <= 1.0 + 1e-7).all()
     assert np.array_equal(np.frexp(scaling.scales)[0], np.full(program.width, 0.5))
     exact_program(scaling.program)  # raises where a control is rounded
 
@@ -31,7 +31,7 @@ def test_unit_and_headroom(unit: float) -> None:
     program = small()
     scaling = program.scaled(unit=unit, headroom=1.5, cells=8, progress=False)
     largest = scaling.ranges.largest / scaling.scales
-    assert (largest <= unit / 1.5).all()
+    assert (largest <= unit / 1.5 * (1 + 1e-7)).all()
     assert (largest > unit / 1.5 / 2.001).all()  # the smallest power of two that does
 
 
