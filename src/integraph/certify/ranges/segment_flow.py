@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from integraph.certify.controls import exact_segment
 from integraph.certify.enclosure import taylor_step
@@ -133,8 +134,8 @@ class SegmentFlow:
         for block in blocks:
             with np.errstate(all="ignore"):
                 closed = self._closed(block, t, after)
-            for role, ref, value in zip(block.op.targets, block.targets, closed.ends, strict=True):
-                alive = np.greater(closed.alive.get(role, 1.0), 0).astype(np.bool_)
+            alive = _alive(closed, states.shape[1])
+            for ref, value in zip(block.targets, closed.ends, strict=True):
                 mark(ref, after, value if alive.all() else _where(alive, value))
         return after if unit is None else after / unit
 
@@ -175,6 +176,15 @@ def _taylor(system: System, y: Balls, duration: float) -> tuple[Balls, Interval]
         y = [UNKNOWN] * len(y)
         low, high = -np.full(len(y), np.inf), np.full(len(y), np.inf)
     return y, Interval(low, high)
+
+
+def _alive(closed: Closed, cells: int) -> NDArray[np.bool_]:
+    """The cells from which the solutions of a block provably exist: one register that escapes ends all of them."""
+    alive = np.ones(cells, np.bool_)
+    for quantity in closed.alive.values():
+        positive = np.greater(quantity, 0).astype(np.bool_)
+        alive &= positive.reshape(-1, positive.shape[-1]).all(0) if positive.ndim else positive
+    return alive
 
 
 def _has_closed_form(program: Program, number: int) -> bool:

@@ -108,14 +108,23 @@ def test_blocks_without_a_closed_form() -> None:
 
 
 def test_an_escape_is_no_bound() -> None:
-    """p' = −p² from p ≤ −1 ends before the segment does."""
+    """p' = −p² from p ≤ −1 ends before the segment does, although p/(1 + p) is a number; nor is what comes after."""
     registers = Registers()
-    p, z = registers.inputs("p"), registers.new("z")
-    program = build(
-        registers, [segment("start", gadgets.ramp(z, b=1.0)), segment("power", gadgets.power(p, z, a=1.0))], z
-    )
+    p, z, y = registers.inputs("p"), registers.new("z"), registers.new("y")
+    start, power = segment("start", gadgets.ramp(z, b=1.0)), segment("power", gadgets.power(p, z, a=1.0))
+    program = build(registers, [start, power, segment("copy", gadgets.affine(y, p[:, None], w=[[1.0]]))], y)
     assert program.ranges((-0.5, 0.5), cells=4, progress=False).unbounded == ()
-    assert program.ranges((-2.0, 0.5), cells=8, progress=False).unbounded == ("p", "z")
+    for box in ((-2.0, 0.5), (-3.0, -2.0)):
+        assert program.ranges(box, cells=8, progress=False).unbounded == ("p", "z", "y")
+
+
+def test_an_escape_ends_all_registers_of_a_block() -> None:
+    """λ' = x² − λ² from λ = −5 escapes, and α with it, although its closed form has a value."""
+    registers = Registers()
+    alpha, lam, x = (registers.inputs(name) for name in ("alpha", "lam", "x"))
+    program = build(registers, [segment("tanh", gadgets.tanh(alpha, lam, x))], alpha)
+    ranges = program.ranges([(0.0, 0.1), (-5.1, -5.0), (1.0, 1.1)], cells=2, progress=False)
+    assert ranges.unbounded == ("alpha", "lam")
 
 
 def test_other_units() -> None:
