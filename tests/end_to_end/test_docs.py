@@ -23,7 +23,7 @@ KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PA
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
 WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
 OPTIONAL = {  # what a block of py may import
-    *("jax", "torch", "onnx", "onnxscript", "sklearn", "keras", "h5py"),
+    *("jax", "torch", "onnx", "onnxruntime", "onnxscript", "sklearn", "keras", "h5py"),
     *("basico", "fmpy", "lucipy", "roadrunner", "rumoca"),
 }
 TOOLS = {  # programs that a page may call, and where

@@ -45,7 +45,7 @@ def write(program: Program, name: str) -> bytes:
     starts = [(low + high) / 2 for low, high in zip(*start_box(program), strict=True)]
     guid = f"{{{program.digest[:32]}}}"
     tables = f'static const char MODEL_GUID[] = "{guid}";\n' + (
-        f"static const double MODEL_default[MODEL_INPUTS] = {{{', '.join(map(float.hex, starts))}}};\n"
+        f"static const double MODEL_default[MODEL_INPUTS + 1] = {{{', '.join(map(float.hex, [*starts, 0.0]))}}};\n"
     )
     source = comment(header(program, name, exact=True)) + core(program, function)
     kinds = (

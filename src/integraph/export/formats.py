@@ -63,6 +63,10 @@ FORMATS = (
     Format("c", (".c", ".h"), "C99: a function without a library, terms in tables", "c99", TABLES, judge="gcc"),
     Format("fmu", (".fmu",), "FMU 2.0: co-simulation, model exchange", "fmu", TABLES, binary=True, judge="FMPy"),
     Format("page", (".html",), "one HTML file that integrates the ODE in a browser", "page", PAGE, judge="Chromium"),
+    Format("c-closed", (".closed.c",), "C99: closed forms as one function", "c_closed", TABLES, judge="gcc"),
+    Format(
+        "onnx", (".onnx",), "ONNX: closed forms as array nodes", "onnx_graph", TABLES, binary=True, judge="onnxruntime"
+    ),
     Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
     Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,17 @@ from integraph.errors import SpecError, UsageError
 from integraph.numbers.arrays import Floats
 from integraph.program import composition, description, dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Domain, Probe
-from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, engine_named, first_able
+from integraph.program.engine import (
+    DOUBLE,
+    RTOL,
+    Engine,
+    Flow,
+    Options,
+    batch_of,
+    direct,
+    engine_named,
+    first_able,
+)
 from integraph.program.origin import Origin
 from integraph.program.plugins import EXPORT, MACHINE, PLOT, REPORT, load_layer
 from integraph.program.registers import Registers
@@ -184,7 +194,7 @@ class Program:
         x: ArrayLike,
         engine: str | None = None,
         *,
-        rtol: float = 1e-12,
+        rtol: float = RTOL,
         max_steps: int = 100_000,
         threads: int = 1,
         states: bool = False,
@@ -202,8 +212,16 @@ class Program:
     def _engine(self) -> Engine:
         return first_able(self)
 
-    def __call__(self, x: ArrayLike, engine: str | None = None, *, rtol: float = 1e-12, threads: int = 1) -> Floats:
+    @cached_property
+    def _direct(self) -> Callable[[Any], Floats | None] | None:
+        return direct(self._engine, self)
+
+    def __call__(self, x: ArrayLike, engine: str | None = None, *, rtol: float = RTOL, threads: int = 1) -> Floats:
         """Outputs (B, outputs) for a batch (B, d); for one point (d,), just (outputs,). Raises if an input fails."""
+        if engine is None and rtol is RTOL and type(threads) is int and threads == 1 and self._direct is not None:
+            single = self._direct(x)
+            if single is not None:
+                return single
         outputs = self.flow(x, engine, rtol=rtol, threads=threads).check().outputs
         return outputs[0] if len(outputs) == 1 and np.ndim(x) < 2 else outputs
 

@@ -12,7 +12,6 @@ import pytest
 
 import export_programs
 from integraph import Program, Registers, build, segment
-from integraph.export.c_names import function_name
 from integraph.gadgets import affine, arctan, exp, product, ramp, raw, sin_cos
 from lazy import needs_command
 from slow import mostly_slow
@@ -27,7 +26,7 @@ DRIVER = r"""
 #include <stdio.h>
 int main(void)
 {
-    double x[wave_INPUTS], y[wave_OUTPUTS];
+    double x[wave_INPUTS + 1], y[wave_OUTPUTS];
     for (;;) {
         int n;
         for (n = 0; n < wave_INPUTS; n++)
@@ -37,6 +36,8 @@ int main(void)
         for (n = 0; n < wave_OUTPUTS; n++)
             printf(" %a", y[n]);
         printf("\n");
+        if (!wave_INPUTS)
+            return 0;
     }
 }
 """
@@ -141,6 +142,21 @@ def test_overflow_is_an_escape(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_programs_without_segments_terms_or_inputs(tmp_path: Path) -> None:
+    r = Registers()
+    x = r.inputs("x", 2)
+    still = build(r, [], x, [[1e10, 0.0], [0.0, 1.0]])
+    status, outputs = run(still, np.array([[1.0, 2.0], [1e300, 1.0]]), tmp_path)
+    assert status == [0, 1]
+    assert outputs[0].tolist() == [1e10, 2.0]
+    assert np.isnan(outputs[1]).all()
+    r = Registers()
+    z = r.new("z")
+    alone = build(r, [segment("idle"), segment("ramp", ramp(z, b=2.0))], z)
+    assert run(alone, np.zeros((1, 0)), tmp_path) == ([0], [[2.0]])
+
+
+@pytest.mark.slow
 def test_short_steps_without_growth_are_no_escape(tmp_path: Path) -> None:
     r = Registers()
     s, c, x = r.inputs("s"), r.inputs("c"), r.inputs("x")
@@ -193,13 +209,6 @@ def test_the_example_takes_words(tmp_path: Path) -> None:
     assert said("0") == (0, "1")
     assert said("-2") == (1, "nan")
     assert [said(*words) for words in ((), ("1", "2"), ("word",), ("1x",))] == [(2, "")] * 4
-
-
-def test_names_of_the_library_are_left_to_it(tmp_path: Path) -> None:
-    assert [function_name(name) for name in ("wave", "step", "half", "well")] == ["wave", "step", "half", "well"]
-    for name in ("gamma", "round", "index", "y0", "read", "linux", "sinf", "roundl", "floorf64x", "int8_t", "EOF"):
-        assert function_name(name) == f"model_{name}"
-    assert "int model_gamma(const double *x, double *y)" in ln_program().export(tmp_path / "gamma.c").read_text()
 
 
 @pytest.mark.slow

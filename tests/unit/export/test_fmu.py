@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import export_programs
-from integraph import Program
+from integraph import Program, Registers, build, segment
+from integraph.gadgets import ramp
 from lazy import Lazy, needs, needs_command
 from slow import mostly_slow
 from taylor_programs import ln_program
@@ -76,6 +77,17 @@ def test_steps_need_not_meet_the_switches(interval: float, tmp_path: Path) -> No
     assert np.abs(same - program(x)).max() <= 1e-13
     same = simulated(program, fmu, x, "ModelExchange", relative_tolerance=1e-12, **times)
     assert np.abs(same - program(x)).max() <= 1e-8
+
+
+@pytest.mark.slow
+def test_a_program_without_inputs(tmp_path: Path) -> None:
+    r = Registers()
+    z = r.new("z")
+    program = build(r, [segment("idle"), segment("ramp", ramp(z, b=2.0))], z)
+    fmu = compiled(program, tmp_path)
+    assert validation.validate_fmu(fmu) == []
+    for kind in ("CoSimulation", "ModelExchange"):
+        assert np.abs(simulated(program, fmu, np.zeros((1, 0)), kind) - 2.0).max() <= 1e-8
 
 
 @needs_command("cmake", "cmake")

@@ -7,6 +7,7 @@ import re
 import runpy
 from itertools import product as pairs
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,8 +27,12 @@ from slow import mostly_slow
 FORMULAS = ["sin(3*x)*exp(-y)/(1+x*y)", "exp(-x*x)", "1/(1+x)", "sin(3*x)", "x*x*x-2*x+0.3", "20*tanh(3*x)-y"]
 
 
+def powers_of_two(one: dict[str, Any]) -> bool:
+    return all(math.frexp(number)[0] == 0.5 for number in (one["time"], *one["units"]))
+
+
 @needs("lucipy")
-@mostly_slow("formula", FORMULAS, quick=2)
+@mostly_slow("formula", FORMULAS, quick=1)
 def test_lucipy_gives_the_same_outputs(formula: str, tmp_path: Path) -> None:
     program = integraph.compile(formula)
     module = runpy.run_path(str(program.export(tmp_path / "wave.lucidac.py")))
@@ -38,7 +43,7 @@ def test_lucipy_gives_the_same_outputs(formula: str, tmp_path: Path) -> None:
         machine = module["circuit"](one, dict.fromkeys(module["REGISTERS"], 0.0))
         assert machine.sanity_check(also_print=False) == []
         assert all(abs(coefficient) <= 10 for _, _, coefficient, _ in one["routes"])
-        assert all(math.frexp(number)[0] == 0.5 for number in (one["time"], *one["units"]))  # powers of 2
+        assert powers_of_two(one)
 
 
 @needs("lucipy")
@@ -52,7 +57,7 @@ def test_an_input_beyond_the_box_is_an_overload(tmp_path: Path) -> None:
         module["run"]([0.9])
 
 
-@pytest.mark.parametrize("duration", [1.0, 100.0, 1e-4, 0.3])
+@mostly_slow("duration", [0.3, 100.0, 1e-4, 1.0], quick=1)
 @needs("lucipy")
 def test_long_and_short_segments_and_constants(duration: float, tmp_path: Path) -> None:
     registers = Registers()
@@ -70,7 +75,21 @@ def test_long_and_short_segments_and_constants(duration: float, tmp_path: Path) 
     assert module["run"](point.tolist())[0] == pytest.approx(program(point)[0], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["narrow", "lean", "wide"])
+@needs("lucipy")
+def test_a_fast_decay_takes_longer_on_the_machine(tmp_path: Path) -> None:
+    registers = Registers()
+    x = registers.inputs("x")
+    y = registers.new("y")
+    program = build(registers, [segment("approach", raw(y, x, A=[[-37.0, 37.0]]))], y)
+    module = runpy.run_path(str(program.export(tmp_path / "wave.lucidac.py")))
+    (one,) = module["SEGMENTS"]
+    assert one["time"] == 4
+    assert one["units"] == [1, 2]  # y comes close to 1, and has 6 % to spare
+    assert sorted(coefficient for _, _, coefficient, _ in one["routes"]) == [-37 / 4 / 2, 37 / 4]
+    assert abs(module["run"]([0.7])[0] - program([0.7])[0]) <= 1e-8
+
+
+@mostly_slow("name", ["narrow", "lean", "wide"], quick=1)
 def test_what_does_not_fit_is_refused_with_the_counts(name: str, tmp_path: Path) -> None:
     program = export_programs.PROGRAMS[name]()
     with pytest.raises(UsageError, match="does not fit on a LUCIDAC") as caught:

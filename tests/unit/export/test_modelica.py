@@ -46,7 +46,7 @@ def read(text: str) -> dict[tuple[int, str, tuple[str, ...]], float]:
     return terms
 
 
-@pytest.mark.parametrize("name", NAMES)
+@mostly_slow("name", NAMES, quick=1)
 def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
     program = export_programs.PROGRAMS[name]()
     text = program.export(tmp_path / "wave.mo").read_text()
@@ -107,6 +107,7 @@ def test_names_that_the_file_uses_itself_and_long_and_short_segments(tmp_path: P
 
 
 @needs("pymoca")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["formula", "hostile"])
 def test_pymoca_parses_it(name: str, tmp_path: Path) -> None:
     program = {"formula": export_programs.formula, "hostile": export_programs.hostile}[name]()

@@ -137,13 +137,13 @@ def test_the_policy_stops_a_script_that_got_in(browser: Any, tmp_path: Path) -> 
 
 
 def many() -> Program:
-    """More inputs, registers and terms in a row than the page lists, and a segment that is very short."""
+    """More inputs, outputs, registers and terms in a row than the page lists, and a segment that is very short."""
     r = Registers()
-    x, y, z = r.inputs("x", 40), r.new("y", 60), r.new("z", 3)
+    x, y, z = r.inputs("x", 40), r.new("y", 60), r.new("z", 70)
     weights = np.random.default_rng(1).normal(size=(60, 40))
     steps = [
         segment("wide", affine(y, x, w=weights)),
-        segment("sum", affine(z, y, w=weights[:3] @ weights.T), duration=1e-3),
+        segment("sum", affine(z, y, w=np.resize(weights @ weights.T, (70, 60))), duration=1e-3),
     ]
     return build(r, steps, z)
 
@@ -159,9 +159,10 @@ def test_a_wide_program_fits_the_page(width: int, browser: Any, tmp_path: Path) 
         text = seen.page.inner_text("main")
     for words in (
         "first 16 of 40 inputs",
-        "first 48 of 103 registers",
+        "first 48 of 170 registers",
         "same width",
         "24 more terms",
         "20 more registers",
+        "6 more outputs",
     ):
         assert words in text

@@ -91,7 +91,7 @@ def expected(program: Program) -> Rates:
     return rates
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@mostly_slow("suffix", SUFFIXES, quick=1)
 @mostly_slow("name", NAMES, quick=1)
 def test_the_reactions_are_those_of_the_program(name: str, suffix: str, tmp_path: Path) -> None:
     program = export_programs.PROGRAMS[name]()
@@ -101,7 +101,8 @@ def test_the_reactions_are_those_of_the_program(name: str, suffix: str, tmp_path
 
 
 @needs("libsbml")
-@mostly_slow("name", [*NAMES, "hostile"], quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*NAMES, "hostile"])
 def test_libsbml_has_nothing_to_say(name: str, tmp_path: Path) -> None:
     program = {"hostile": export_programs.hostile, **export_programs.PROGRAMS}[name]()
     assert complaints(program.export(tmp_path / "out1.crn.xml")) == []

@@ -70,7 +70,7 @@ def named(program: Program) -> Terms:
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@mostly_slow("name", NAMES, quick=1)
 def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
     program = export_programs.PROGRAMS[name]()
     rates, outputs, values = read(program.export(tmp_path / "wave.sbml"))
@@ -83,6 +83,7 @@ def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
 
 
 @needs("libsbml")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hostile", *NAMES])
 def test_libsbml_has_nothing_to_say(name: str, tmp_path: Path) -> None:
     program = {"hostile": export_programs.hostile, **export_programs.PROGRAMS}[name]()

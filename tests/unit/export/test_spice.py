@@ -38,7 +38,7 @@ def polynomial(text: str) -> dict[tuple[str, ...], float]:
     return terms
 
 
-@pytest.mark.parametrize("name", NAMES)
+@mostly_slow("name", NAMES, quick=1)
 def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
     program = export_programs.PROGRAMS[name]()
     lines = joined(program.export(tmp_path / "wave.cir").read_text())
@@ -83,14 +83,14 @@ def simulated(path: Path, program: Program, point: np.ndarray) -> tuple[list[flo
 def test_ngspice_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
     program = export_programs.PROGRAMS[name]()
     path = program.export(tmp_path / "wave.cir")
-    for point in export_programs.inputs(program, 5):
+    for point in export_programs.inputs(program, 3):
         outputs, time = simulated(path, program, point)
         assert time == 1.25 * program.depth
         assert np.abs(outputs - program(point)).max() <= 1e-5
 
 
 @needs_command("ngspice", "ngspice")
-@pytest.mark.parametrize("duration", [1.0, 100.0, 1e-4])
+@mostly_slow("duration", [1e-4, 100.0, 1.0], quick=1)
 def test_short_and_long_segments_and_odd_names(duration: float, tmp_path: Path) -> None:
     registers = Registers()
     x = registers.inputs("V", label="x")
@@ -108,6 +108,7 @@ def test_short_and_long_segments_and_odd_names(duration: float, tmp_path: Path) 
 
 
 @needs_command("ngspice", "ngspice")
+@pytest.mark.slow
 def test_a_solution_that_blows_up_does_not_reach_the_end(tmp_path: Path) -> None:
     registers = Registers()
     x = registers.inputs("x")

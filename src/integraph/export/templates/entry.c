@@ -7,7 +7,7 @@ int MODEL_in(MODEL_memory *memory, const double *x, double *y)
     int status = MODEL_begin(memory, x);
     volatile double large = DBL_MAX;
     size_t segment, output;
-    for (segment = 0; segment < MODEL_DEPTH && status == MODEL_OK; segment++)
+    for (segment = 0; segment != MODEL_DEPTH && status == MODEL_OK; segment++)
         status = MODEL_advance(memory, segment, MODEL_duration[segment]);
     if (status == MODEL_OK)
         status = MODEL_read(memory, y);
@@ -29,13 +29,14 @@ int MODEL(const double *x, double *y)
 
 int main(int count, char **words)
 {
-    double MODEL_x[MODEL_INPUTS], MODEL_y[MODEL_OUTPUTS];
+    static MODEL_memory MODEL_own;
+    double MODEL_x[MODEL_INPUTS + 1], MODEL_y[MODEL_OUTPUTS];
     int n, status;
     if (count != MODEL_INPUTS + 1) {
         fprintf(stderr, "%d numbers are needed, the inputs\n", (int)MODEL_INPUTS);
         return MODEL_INPUT;
     }
-    for (n = 0; n < MODEL_INPUTS; n++) {
+    for (n = 0; n != MODEL_INPUTS; n++) {
         char *end;
         MODEL_x[n] = strtod(words[n + 1], &end);
         if (end == words[n + 1] || *end != '\0') {
@@ -43,7 +44,7 @@ int main(int count, char **words)
             return MODEL_INPUT;
         }
     }
-    status = MODEL(MODEL_x, MODEL_y);
+    status = MODEL_in(&MODEL_own, MODEL_x, MODEL_y); /* whatever the model is called, this is no name of a variable */
     for (n = 0; n < MODEL_OUTPUTS; n++)
         printf("%.17g\n", MODEL_y[n]);
     return status;

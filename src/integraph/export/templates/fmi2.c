@@ -113,7 +113,7 @@ MODEL_FMI_OTHER(void *, fmi2Instantiate)(const char *name, MODEL_kind kind, cons
     }
     strcpy((char *)instance->name, name ? name : "");
     instance->edge[0] = instance->start = instance->time = 0.0;
-    for (n = 0; n < MODEL_DEPTH; n++)
+    for (n = 0; n != MODEL_DEPTH; n++)
         instance->edge[n + 1] = instance->edge[n] + MODEL_duration[n];
     memcpy(instance->x, MODEL_default, sizeof MODEL_default);
     MODEL_restart(instance);
@@ -253,10 +253,10 @@ MODEL_FMI(fmi2NewDiscreteStates)(void *c, MODEL_event *event)
 {
     MODEL_instance *instance = c;
     const double now = (instance->time - instance->start) * (1.0 + MODEL_SNAP);
-    while (instance->segment < MODEL_DEPTH && now >= instance->edge[instance->segment + 1])
+    while (instance->segment != MODEL_DEPTH && now >= instance->edge[instance->segment + 1])
         instance->segment++;
     event->update_needed = event->terminate = event->nominals_changed = event->values_changed = 0;
-    event->next_time_defined = instance->segment < MODEL_DEPTH;
+    event->next_time_defined = instance->segment != MODEL_DEPTH;
     event->next_time = event->next_time_defined ? instance->start + instance->edge[instance->segment + 1] : 0.0;
     return MODEL_FINE;
 }
@@ -310,7 +310,7 @@ MODEL_FMI(fmi2DoStep)(void *c, double current, double step, int keep)
     MODEL_instance *instance = c;
     const double target = current + step - instance->start;
     (void)keep;
-    while (instance->segment < MODEL_DEPTH && instance->status == MODEL_OK) {
+    while (instance->segment != MODEL_DEPTH && instance->status == MODEL_OK) {
         const size_t segment = instance->segment;
         if (target >= instance->edge[segment + 1] * (1.0 - MODEL_SNAP)) {
             const double span = MODEL_duration[segment] - instance->elapsed;

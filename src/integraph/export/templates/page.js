@@ -2,7 +2,7 @@
 // Fills the page: sliders for the inputs, the outputs, the registers over time, the equations. Texts are set as texts.
 (() => {
   const model = JSON.parse(document.getElementById("model").textContent);
-  const SLIDERS = 16, LINES = 48, ROWS = 40, PARTS = 16, SAMPLES = 400;
+  const SLIDERS = 16, OUTPUTS = 64, LINES = 48, ROWS = 40, PARTS = 16, SAMPLES = 400;
   const SAYS = {
     done: "", input: "an input is not a finite number", steps: "too many steps",
     escape: "the solution escapes: it leaves every bound at t = ",
@@ -146,13 +146,14 @@
     const begin = performance.now();
     result = flow(model, x, Math.max(12, Math.ceil(SAMPLES / Math.max(model.segments.length, 1))));
     const spent = performance.now() - begin;
-    place("outputs").replaceChildren(...model.outputs.map((name, n) => {
+    place("outputs").replaceChildren(...model.outputs.slice(0, OUTPUTS).map((name, n) => {
       const value = make("output", Number.isFinite(result.outputs[n]) ? String(result.outputs[n]) : "no value");
       return make("div", named(name), value);
     }));
     const where = result.status === "escape" ? `${short(result.time)}` : "";
     place("status").textContent = SAYS[result.status] + where;
-    place("effort").textContent = `${result.steps} Taylor steps of order 24, ${spent.toFixed(1)} ms`;
+    const rest = model.outputs.length - OUTPUTS;
+    place("effort").textContent = `${rest > 0 ? `${rest} more outputs; ` : ""}${result.steps} Taylor steps of order 24, ${spent.toFixed(1)} ms`;
     draw();
     document.documentElement.dataset.drawn = "all";
   };

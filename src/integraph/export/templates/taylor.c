@@ -206,7 +206,7 @@ static int MODEL_begin(MODEL_memory *memory, const double *x)
     size_t i;
     for (i = 0; i <= MODEL_WIDTH; i++)
         memory->series[i][0] = i < MODEL_WIDTH ? 0.0 : 1.0;
-    for (i = 0; i < MODEL_INPUTS; i++) {
+    for (i = 0; i != MODEL_INPUTS; i++) {
         if (!MODEL_finite(x[i]))
             return MODEL_INPUT;
         memory->series[i][0] = x[i];
@@ -220,7 +220,7 @@ static int MODEL_read(const MODEL_memory *memory, double *y)
     int status = MODEL_OK;
     for (output = 0; output < MODEL_OUTPUTS; output++)
         y[output] = 0.0;
-    for (e = 0; e < MODEL_READS; e++)
+    for (e = 0; e != MODEL_READS; e++)
         y[MODEL_output[e]] += MODEL_weight[e] * memory->series[MODEL_register[e]][0];
     for (output = 0; output < MODEL_OUTPUTS; output++)
         if (!MODEL_finite(y[output]))
