@@ -22,8 +22,8 @@ ENOUGH = 0.04  # of the whole range, that halving a cell may gain
 SMALL = 1e-3  # of the size, below which a range is not divided for its own sake
 ROUND = 16  # cells divided at a time
 QUARTERS = 4  # parts of a divided cell
-WORK = 80_000  # cells times numbers of the program, about
-FEWEST, MOST = 8, 192  # cells, however large or small the program is
+WORK = 120_000  # cells times numbers of the program, about
+FEWEST, MOST = 8, 288  # cells, however large or small the program is
 
 
 @dataclass(slots=True, eq=False)

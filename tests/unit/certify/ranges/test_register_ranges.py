@@ -39,7 +39,7 @@ def assert_holds(program: Program, ranges: object, low: Floats, high: Floats) ->
     assert (ranges.high >= most - slack).all()  # type: ignore[attr-defined]
 
 
-BARS = {"formula": 1.1, "narrow": 1.2, "lean": 1.2, "wide": 1.2}
+BARS = {"formula": 1.03, "narrow": 1.1, "lean": 1.1, "wide": 1.1}
 
 
 @pytest.mark.slow
