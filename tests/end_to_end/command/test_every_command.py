@@ -24,6 +24,8 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "certify": (["wave.integraph", "-o", "new.proof.json"], "status            proved"),
     "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
     "export": (["wave.integraph", "wave.csv"], "every number to the last bit"),
+    "ranges": (["wave.integraph", "--cells", "4"], "Ranges of 4 registers in 2 segments"),
+    "scale": (["wave.integraph", "--cells", "4", "-o", "machine.integraph"], "wrote machine.integraph"),
     "lemma4": (["--N", "5", "--c", "30"], "W = 14 registers, D = 7 segments"),
     "bench": (["wave.integraph"], "Runs that would take longer than 2 s are left out"),
 }
@@ -35,6 +37,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "eval": (["wave.integraph", "0.3"], "a point has 2, x, y"),
     "trace": (["wave.integraph", "0.3", "here"], "is not a number"),
     "export": (["wave.integraph", "wave.wat"], "is of no format"),
+    "ranges": (["wave.integraph", "--box", "1,0"], "needs finite low ≤ high"),
+    "scale": (["wave.integraph", "--unit", "0"], "needs a finite number > 0"),
     "compare": (["wave.integraph", "x*y*z"], "3"),
     "report": (["wave.integraph", "-o", "page.png"], "is written as .html or .htm"),
     "certify": (["wave.integraph", "--eps=-1"], "it must be finite and ≥ 0"),
