@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from integraph.errors import UsageError
-from integraph.export.sample import ranges
+from integraph.export.amplitude import ranges
 from integraph.numbers.arrays import Floats
 from integraph.program.terms import concatenate
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from integraph.export.amplitude import centre
 from integraph.export.biology.annihilation import annihilation_rate
 from integraph.export.biology.reactions import NETWORK, SIGNS, Reaction, rail, reactions
 from integraph.export.biology.sbml_document import TIMING, Constants
 from integraph.export.equations import Equations, equations
 from integraph.export.header import commented, header
-from integraph.export.sample import centre
 
 if TYPE_CHECKING:
     from integraph.program import Program

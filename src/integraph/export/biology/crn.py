@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from integraph.export.amplitude import centre
 from integraph.export.biology.annihilation import annihilation_rate
 from integraph.export.biology.reactions import NETWORK, SIGNS, Reaction, rail, reactions
 from integraph.export.biology.sbml_document import (
@@ -26,7 +27,6 @@ from integraph.export.biology.sbml_document import (
 )
 from integraph.export.equations import Equations, equations
 from integraph.export.header import header
-from integraph.export.sample import centre
 
 if TYPE_CHECKING:
     from integraph.program import Program

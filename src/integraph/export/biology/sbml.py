@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from integraph.export.amplitude import centre
 from integraph.export.biology.sbml_document import (
     MATH,
     TIMING,
@@ -26,7 +27,6 @@ from integraph.export.biology.sbml_document import (
 )
 from integraph.export.equations import Equations, Term, equations
 from integraph.export.header import header
-from integraph.export.sample import centre
 
 if TYPE_CHECKING:
     from integraph.program import Program

@@ -1,6 +1,6 @@
 """One segment as the circuit of an analog computer: integrators, multipliers, and lanes with a coefficient each.
 
-Every voltage is a share of the machine unit: a register is measured in a power of 2 that its sampled range fits into,
+Every voltage is a share of the machine unit: a register is measured in a power of 2 that its range fits into,
 and the segment takes so long, a power of 2 again, that no coefficient exceeds what the machine has.
 """
 

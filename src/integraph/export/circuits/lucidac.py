@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import UsageError
+from integraph.export.amplitude import largest
 from integraph.export.circuits.analog_circuit import (
     CONSTANT,
     LANES,
@@ -22,16 +23,12 @@ from integraph.export.circuits.analog_circuit import (
 )
 from integraph.export.equations import equations
 from integraph.export.header import commented, header, legend, plain
-from integraph.export.sample import ranges
 
 if TYPE_CHECKING:
     from integraph.program import Program
 
-HEADROOM = 1.0625  # ranges are samples
+HEADROOM = 1.0625  # for the errors of an integrator
 LOW, HIGH = 15, 14  # where lanes below and from 16 find the constant 1
-ABOUT = (
-    "Units and times are powers of 2, from the ranges of the registers on sampled trajectories: samples, not bounds."
-)
 MODULE = '''from lucipy import Circuit, Route, Simulation
 
 SEGMENTS = [
@@ -67,17 +64,16 @@ def run(x, tolerance=1e-11):
 
 def write(program: Program, name: str) -> str:
     eq = equations(program)
-    low, high = ranges(program)
-    largest = np.maximum(high, -low) * HEADROOM
-    largest[:, : eq.inputs] /= HEADROOM
-    circuits = [analog_circuit(eq, number, sizes) for number, sizes in zip(range(program.depth), largest, strict=False)]
+    sizes, known = largest(program)
+    sizes = np.where(np.arange(program.width) < eq.inputs, sizes, HEADROOM * sizes)
+    circuits = [analog_circuit(eq, number, row) for number, row in zip(range(program.depth), sizes, strict=False)]
     labels = [f"segment {number}: {plain(label)}" for number, label in enumerate(eq.labels, 1)]
     if too_much := excess(circuits):
         raise UsageError(
             f"this does not fit on a LUCIDAC: {too_much}; compile a smaller source, or export to spice, which has no "
             "such limits"
         )
-    return commented([*header(program, name, exact=False), ABOUT, *legend(program, eq.names)], "#") + MODULE.format(
+    return commented([*header(program, name, exact=False), known, *legend(program, eq.names)], "#") + MODULE.format(
         segments="".join(_segment(eq.names, *row) for row in zip(circuits, labels, strict=True)),
         registers=list(eq.names),
         inputs=eq.inputs,

@@ -11,10 +11,10 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from integraph.errors import UsageError
+from integraph.export.amplitude import centre
 from integraph.export.equations import Equations, equations
 from integraph.export.header import commented, header, plain
 from integraph.export.notation import Notation
-from integraph.export.sample import centre
 
 if TYPE_CHECKING:
     from integraph.program import Program

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import UsageError
+from integraph.export.amplitude import largest
 from integraph.export.circuits.fixed_point import GUARD, POINT, FixedProgram, FixedTerms, fixed_program
 from integraph.export.equations import Equations, equations, start_box
 from integraph.export.header import commented, header
@@ -37,7 +38,8 @@ def write(program: Program, name: str, *, extra: int = 6) -> str:
         raise UsageError("a whole number from 0 to 20", argument="extra", value=extra)
     low, high = map(np.array, start_box(program))
     x = np.concatenate([[low, high], np.random.default_rng(SEED).uniform(low, high, (SAMPLES, program.inputs))])
-    fixed = fixed_program(program, _largest(program, x), extra)
+    sizes, known = largest(program)
+    fixed = fixed_program(program, np.append(sizes, np.zeros((1, program.width)), 0).max(0), extra)
     eq = equations(program, avoid=[*USED, name])
     tables = [*fixed.segments, fixed.readout]
     counts = [max(len(table.i), 1) for table in tables]
@@ -71,14 +73,8 @@ def write(program: Program, name: str, *, extra: int = 6) -> str:
         ),
     }
     template = files("integraph.export.circuits").joinpath("fixed_point.v").read_text()
-    about = [*header(program, name, exact=False), *_about(program, fixed, eq, x, cycles)]
+    about = [*header(program, name, exact=False), known, *_about(program, fixed, eq, x, cycles)]
     return commented(about, "//") + "\n" + re.sub(r"@(\w+)@", lambda match: str(words[match[1]]), template)
-
-
-def _largest(program: Program, x: Floats) -> Floats:
-    """The largest size of each register on its way, from trajectories of these inputs."""
-    sizes: Floats = np.max([np.abs(program.trajectory(point).states).max(0) for point in x], 0)
-    return sizes
 
 
 def _ports(eq: Equations) -> str:

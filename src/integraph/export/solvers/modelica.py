@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from integraph.export.amplitude import centre
 from integraph.export.equations import Equations, Row, Term, equations
 from integraph.export.header import commented, header, plain
 from integraph.export.notation import Notation
-from integraph.export.sample import centre
 
 if TYPE_CHECKING:
     from integraph.program import Program

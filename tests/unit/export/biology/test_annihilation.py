@@ -11,10 +11,10 @@ from scipy.integrate import solve_ivp
 import export_programs
 from integraph import Program, Registers, build, segment
 from integraph.errors import UsageError
+from integraph.export.amplitude import ranges
 from integraph.export.biology.annihilation import _largest_sum, annihilation_rate
 from integraph.export.biology.reactions import reactions
 from integraph.export.equations import equations
-from integraph.export.sample import ranges
 from integraph.gadgets import affine, raw
 
 

@@ -16,10 +16,10 @@ import export_programs
 import integraph
 from integraph import Registers, build, segment
 from integraph.errors import UsageError
+from integraph.export.amplitude import ranges
 from integraph.export.circuits.analog_circuit import analog_circuit, excess, power
 from integraph.export.circuits.multipliers import Forms, multiplications
 from integraph.export.equations import equations
-from integraph.export.sample import ranges
 from integraph.gadgets import product, raw
 from lazy import needs
 from slow import mostly_slow
