@@ -59,7 +59,7 @@ def check_options(source: Any, options: ReadOptions) -> None:
         value = getattr(options, name)
         if source is None and value is not None:
             raise UsageError(
-                "it says how to read the source, but there is none: give the source too, or leave this out",
+                "this says how to read a source, and no source is given: give the source too, or leave this out",
                 argument=name,
                 value=value,
             )
