@@ -29,9 +29,13 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     if source is None:
         remembered = recalled(program)
         if remembered is None:
+            origin = program.origin
+            name = program.source if origin is None else origin.source
+            fit = (
+                "; data can be compared, a proof takes a formula" if origin is not None and origin.kind == DATA else ""
+            )
             raise UsageError(
-                f"the program stores only the name of its source, {program.source!r}: give the source too, after the "
-                "program"
+                f"the program stores only the name of its source, {name!r}: give the source too, after the program{fit}"
             )
         return remembered
     if kind_of(source) is SourceKind.DATA and options.variables is None and options.inputs is None:
@@ -59,7 +63,7 @@ def check_options(source: Any, options: ReadOptions) -> None:
         value = getattr(options, name)
         if source is None and value is not None:
             raise UsageError(
-                "this says how to read a source, and no source is given: give the source too, or leave this out",
+                "it says how to read the source, but there is none: give the source too, or leave this out",
                 argument=name,
                 value=value,
             )
