@@ -30,6 +30,7 @@ from exact_formulas import FORMULAS, Formula
 
 CPU = time.process_time
 COUNT = 100_000
+CALLS = 70  # of so many inputs, after which the shortest tape has been compiled; jax compiles at its first call
 NETS = ((2, 16, 16, 1), (4, 32, 32, 2), (8, 64, 64, 64, 1))
 ACTIVATIONS = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu", "gelu": ""}  # onnxruntime has no GELU in float64
 LEAN = (("sin(3*x)*exp(-x)/(1+x*x)", 1, 1e-6), ("sin(3*x)*exp(-y)/(1+x*y)", 2, 1e-3))
@@ -94,6 +95,8 @@ def formula(formula: Formula) -> tuple[object, ...]:
     rivals = {"numpy": in_numpy(formula.text, formula.variables)}
     if find_spec("jax"):
         rivals["jax"] = in_jax(formula.text, formula.variables)
+    for _ in range(CALLS):
+        program(x)
     many = race({name: lambda f=f: f(x) for name, f in rivals.items()} | {"exact": lambda: program(x)}, 0.6, timer=CPU)
     one = {"numpy": lambda: rivals["numpy"](x[:1]), "exact": lambda: program(x[0])}
     single = race({name: lambda f=f: [f() for _ in range(20)] for name, f in one.items()}, 0.05, timer=CPU)

@@ -39,6 +39,7 @@ LAYERS = (
 INTERFACE = (
     "api",
     "export",
+    "machine",
     "plot",
     "report",
     "paper",

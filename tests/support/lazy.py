@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import locale
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -39,13 +41,20 @@ REASONS = {  # why a test is skipped
 }
 
 
-def framework(name: str) -> Any:
-    """A module of a framework, or the test is skipped."""
+@contextmanager
+def same_encoding() -> Iterator[None]:
+    """COPASI leaves the encoding of ASCII, for all texts that are read later: when it is imported, and when it runs."""
     encoding = locale.setlocale(locale.LC_CTYPE)
     try:
-        return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
+        yield
     finally:
-        locale.setlocale(locale.LC_CTYPE, encoding)  # COPASI leaves the one of ASCII, for all texts that are read later
+        locale.setlocale(locale.LC_CTYPE, encoding)
+
+
+@same_encoding()
+def framework(name: str) -> Any:
+    """A module of a framework, or the test is skipped."""
+    return pytest.importorskip(name, reason=REASONS[name.partition(".")[0]])
 
 
 class Lazy:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from integraph import Program
-from lazy import Lazy
+from lazy import Lazy, same_encoding
 
 libsbml, roadrunner, basico = Lazy("libsbml"), Lazy("roadrunner"), Lazy("basico")
 
@@ -18,6 +18,7 @@ def complaints(path: Path) -> list[str]:
     return [document.getError(number).getMessage() for number in range(document.checkConsistency())]
 
 
+@same_encoding()
 def by_roadrunner(
     path: Path, program: Program, x: np.ndarray, inputs: list[str], outputs: list[str], derived: bool = False
 ) -> np.ndarray:
@@ -38,6 +39,7 @@ def by_roadrunner(
     return table[:, 1:]
 
 
+@same_encoding()
 def by_copasi(path: Path, program: Program, x: np.ndarray, inputs: list[str], outputs: list[str]) -> np.ndarray:
     model = basico.load_model(str(path))
     rows = []

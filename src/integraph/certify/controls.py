@@ -37,7 +37,7 @@ from integraph.gadgets import (
     spiral,
 )
 from integraph.gadgets import product as products
-from integraph.gadgets.functions.arb import BALLS
+from integraph.gadgets.functions.arb import BallFunctions
 from integraph.gadgets.functions.namespace import Arrays
 from integraph.gadgets.gadget import lane_values
 from integraph.numbers.arrays import Floats, Indices
@@ -48,7 +48,7 @@ from integraph.program.block import operation
 from integraph.program.lowering import BATCH
 from integraph.program.terms import canonical, concatenate
 
-Form = Callable[[Block, arb, Arrays, Arrays], Closed]
+Form = Callable[[Any, Block, arb, Arrays, Arrays], Closed]  # over a namespace of functions of balls
 VERBATIM = (  # store their tensors, with either sign, or their gain, as it is
     affine,
     bilinear,
@@ -220,30 +220,38 @@ def _same(segment: Segment, terms: Terms, stored: Terms) -> None:
         raise Unprovable(f"segment {segment.label!r}: its stored controls are not those of its blocks")
 
 
-def _drain(block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
+def _drain(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
     """z' = G x + b, x' = −r x with the gain G in place of r/(1 − e^{−r}) w."""
-    (z, x), r = start, BALLS.exactly(block.tensors["r"])
-    gain = BALLS.exactly(drain.gain(block)).reshape(block.tensors["w"].shape)
-    drift = BALLS.exactly(block.tensors.get("b", np.zeros(()))[..., None])
-    reach = t * BALLS.expm1c(-t * r)
-    return Closed((z + reach * np.matmul(gain, x) + t * drift, BALLS.grow(x, -t * r)))
+    (z, x), r = start, f.exactly(block.tensors["r"])
+    gain = f.exactly(drain.gain(block)).reshape(block.tensors["w"].shape)
+    drift = f.exactly(block.tensors.get("b", np.zeros(()))[..., None])
+    reach = _reach(f, t, r)
+    return Closed((z + reach * np.matmul(gain, x) + t * drift, f.grow(x, -t * r)))
 
 
-def _relax(block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
-    """z' = −r z + c with c = r v as rounded: z + (c − r z) t (e^{−rt} − 1)/(−rt)."""
-    (z,), rates, values = start, _lanes(block, "r"), _lanes(block, "v")
-    r, c = BALLS.exactly(rates), BALLS.exactly(rates * values)
-    return Closed((BALLS.grow(z, -t * r) + t * c * BALLS.expm1c(-t * r),))
+def _reach(f: BallFunctions, t: arb, r: Any) -> Any:
+    """∫ e^{−rs} ds over [0, t], which is (1 − e^{−rt})/r: t enters once, because it may be a ball."""
+    still = r == 0
+    time: Any = t
+    return np.where(still, time, -f.expm1(-t * r) / np.where(still, 1, r))
 
 
-def _leaky_relu(block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
+def _relax(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
+    """z' = −r z + c with c = r v as rounded: c/r + (z − c/r) e^{−rt}, where t enters once."""
+    (z,), rates, goals = start, _lanes(block, "r"), _lanes(block, "v")
+    r, c = f.exactly(rates), f.exactly(rates * goals)
+    rest = c / np.where(rates == 0, 1, r)
+    return Closed((rest + f.grow(z - rest, -t * r),))
+
+
+def _leaky_relu(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
     """s' = p x s − k s² − l x² = k (s − c x)(c' x − s): c and c' are the roots of k c² − p c + l."""
     (s,), (x,), rates, slopes = start, operands, _lanes(block, "k"), _lanes(block, "c")
-    k, p, l = (BALLS.exactly(part) for part in (rates, rates + rates * slopes, rates * slopes))
+    k, p, l = (f.exactly(part) for part in (rates, rates + rates * slopes, rates * slopes))
     apart = _root(p * p - 4 * k * l)
     low = (p - apart) / (2 * k)
     excess = s - low * x
-    alive, excess = BALLS.logistic(t * (apart * x), t * k * excess, excess)
+    alive, excess = f.logistic(t * (apart * x), t * k * excess, excess)
     still = np.broadcast_to(rates == 0, excess.shape)
     return Closed((np.where(still, s, low * x + excess),), {"s": np.where(still, 1.0, alive)})
 

@@ -11,10 +11,13 @@ from typing import Any
 
 from integraph.errors import UsageError
 
+SMALL = 2_000  # terms of a circuit, or of a drawing
 TEXT = 20_000  # terms of a file in which each is written out
 NETWORK = 5_000  # terms of a reaction network: up to four reactions for each
 PAGE = 200_000  # terms that a browser integrates while a slider moves
 TABLES = 5_000_000  # terms of a file of arrays
+ORT = "onnxruntime"
+NOT_RUN = "not run by our tests"
 BIOLOGY = "libSBML, libRoadRunner, COPASI"
 Writer = Callable[..., str | bytes]
 
@@ -28,7 +31,7 @@ class Format:
     limit: int = TEXT  # terms
     exact: bool = True  # holds every number to the last bit
     binary: bool = False  # bytes, not text
-    judge: str = "not run by our tests"  # the tools that simulate what we write, in our tests
+    judge: str = NOT_RUN  # the tools that simulate what we write, in our tests
 
     @property
     def write(self) -> Writer:
@@ -42,29 +45,31 @@ class Format:
 
 
 FORMATS = (
-    Format("matlab", (".m",), "MATLAB and Octave: a function that integrates with ode45", "matlab", judge="Octave"),
-    Format("julia", (".jl",), "Julia: OrdinaryDiffEq.jl", "julia"),
-    Format("mtk", (".mtk.jl",), "Julia: ModelingToolkit.jl, symbolic systems", "modeling_toolkit"),
-    Format("juliareach", (".reach.jl",), "JuliaReach: @taylorize and flowpipes", "juliareach"),
-    Format("cora", (".cora.m",), "CORA (MATLAB): reachable sets", "cora"),
-    Format("flowstar", (".model",), "Flow*: a hybrid system with a clock", "flowstar"),
-    Format("capd", (".capd.cpp", ".cpp"), "CAPD (C++): validated integration", "capd"),
-    Format("dreal", (".smt2",), "dReal: flows for questions about outputs", "dreal"),
-    Format("verilog", (".v",), "Verilog: fixed point, one multiplier", "verilog", 2_000, False, judge="iverilog"),
-    Format("latex", (".tex",), "LaTeX: equations and a legend", "latex", judge="pdflatex"),
-    Format("dot", (".dot", ".gv"), "Graphviz: which register moves which", "graphviz", 2_000, judge="dot"),
-    Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "heyoka", judge="heyoka"),
-    Format("crn", (".crn.xml",), "a reaction network with mass action, as SBML", "crn", NETWORK, judge=BIOLOGY),
-    Format("antimony", (".ant",), "the same network as Antimony", "antimony", NETWORK, exact=False, judge=BIOLOGY),
-    Format("sbml", (".sbml", ".xml"), "SBML L3V2: rate rules and events", "sbml", judge=BIOLOGY),
-    Format("modelica", (".mo",), "Modelica: one model", "modelica", judge="rumoca, pymoca"),
-    Format("spice", (".cir", ".sp"), "SPICE: capacitors and B sources", "spice", exact=False, judge="ngspice"),
-    Format("lucidac", (".lucidac.py",), "LUCIDAC: analog circuits for lucipy", "lucidac", 2_000, False, judge="lucipy"),
-    Format("c", (".c", ".h"), "C99: a function without a library, terms in tables", "c99", TABLES, judge="gcc"),
-    Format("fmu", (".fmu",), "FMU 2.0: co-simulation, model exchange", "fmu", TABLES, binary=True, judge="FMPy"),
-    Format("page", (".html",), "one HTML file that integrates the ODE in a browser", "page", PAGE, judge="Chromium"),
-    Format("json", (".json",), "the terms, with exact numbers", "term_table", TABLES, judge="Python's json"),
-    Format("csv", (".csv",), "the terms as a table: segment, i, j, k, value", "term_csv", TABLES, judge="Python's csv"),
+    Format("c", (".c", ".h"), "C99 without a library: Taylor steps over tables", "c.c99", TABLES, judge="gcc"),
+    Format("c-closed", (".closed.c",), "C99: closed forms as one function", "c.closed", TABLES, judge="gcc"),
+    Format("onnx", (".onnx",), "ONNX: closed forms as array nodes", "onnx.onnx_graph", TABLES, binary=True, judge=ORT),
+    Format("fmu", (".fmu",), "FMU 2.0: co-simulation, model exchange", "c.fmu", TABLES, binary=True, judge="FMPy"),
+    Format("modelica", (".mo",), "Modelica: one model", "solvers.modelica", judge="rumoca, pymoca"),
+    Format("sbml", (".sbml", ".xml"), "SBML L3V2: rate rules and events", "biology.sbml", judge=BIOLOGY),
+    Format("crn", (".crn.xml",), "a reaction network with mass action, as SBML", "biology.crn", NETWORK, judge=BIOLOGY),
+    Format("antimony", (".ant",), "the same network as Antimony", "biology.antimony", NETWORK, False, judge=BIOLOGY),
+    Format("spice", (".cir", ".sp"), "SPICE: capacitors and B sources", "circuits.spice", exact=False, judge="ngspice"),
+    Format("lucidac", (".lucidac.py",), "LUCIDAC, by lucipy", "circuits.lucidac", SMALL, False, judge="lucipy"),
+    Format("verilog", (".v",), "Verilog in fixed point", "circuits.verilog", SMALL, False, judge="Icarus"),
+    Format("heyoka", (".py",), "heyoka.py: a Taylor integrator for each segment", "solvers.heyoka", judge="heyoka"),
+    Format("matlab", (".m",), "MATLAB and Octave: integrates with ode45", "solvers.matlab", judge="Octave"),
+    Format("julia", (".jl",), "Julia: OrdinaryDiffEq.jl", "solvers.julia"),
+    Format("mtk", (".mtk.jl",), "Julia: ModelingToolkit.jl, symbolic systems", "solvers.modeling_toolkit"),
+    Format("juliareach", (".reach.jl",), "JuliaReach: @taylorize and flowpipes", "reach.juliareach"),
+    Format("cora", (".cora.m",), "CORA (MATLAB): reachable sets", "reach.cora"),
+    Format("flowstar", (".model",), "Flow*: a hybrid system with a clock", "reach.flowstar"),
+    Format("capd", (".capd.cpp", ".cpp"), "CAPD (C++): validated integration", "reach.capd"),
+    Format("dreal", (".smt2",), "dReal: flows for questions about outputs", "reach.dreal"),
+    Format("page", (".html",), "a page that integrates the ODE in a browser", "documents.page", PAGE, judge="Chromium"),
+    Format("latex", (".tex",), "LaTeX: equations and a legend", "documents.latex", judge="pdflatex"),
+    Format("dot", (".dot", ".gv"), "Graphviz: which register moves which", "documents.graphviz", SMALL, judge="dot"),
+    Format("json", (".json",), "the terms, with exact numbers", "documents.term_table", TABLES, judge="Python's json"),
+    Format("csv", (".csv",), "the terms as a table", "documents.term_csv", TABLES, judge="Python's csv"),
 )
 
 
@@ -78,9 +83,9 @@ def format_named(name: str | None, path: Path) -> Format:
     for one in sorted(FORMATS, key=lambda one: -max(map(len, one.suffixes))):  # .reach.jl before .jl
         if path.name.lower().endswith(one.suffixes):
             return one
-    suffix = f"the suffix {path.suffix!r}" if path.suffix else "a name without a suffix"
+    cause = f"no format has the suffix {path.suffix!r}" if path.suffix else "a name without a suffix names no format"
     listed = ", ".join(f"{one.suffixes[0]} ({one.name})" for one in FORMATS)
-    raise UsageError(f"{path.name}: {suffix} is of no format; there are {listed}: choose one, or name the format")
+    raise UsageError(f"{path.name}: {cause}: choose one of {listed}; or keep the name and give the format too (--to)")
 
 
 def _names() -> str:

@@ -15,7 +15,7 @@ from integraph.flow.precise import PRECISE
 from integraph.flow.taylor.engine import TAYLOR
 from integraph.program import plug
 
-plug(EXACT)
+plug(EXACT, point=EXACT.point)
 plug(TAYLOR)
 plug(ORACLE)
 plug(PRECISE, bits=math.inf)

@@ -9,6 +9,7 @@ from integraph.program import register
 
 class Erf(Elementwise):
     name = "erf"
+    restores = True
     targets = ("w", "h", "y")
     operands = ("x",)
     domain = "x² and h must stay below 1.8e308"

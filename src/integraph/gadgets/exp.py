@@ -9,6 +9,7 @@ from integraph.program import register
 
 class Exp(Elementwise):
     name = "exp"
+    restores = True
     targets = ("z",)
     operands = ("x",)
     domain = "z must stay below 1.8e308"

@@ -69,10 +69,17 @@ class Gadget(Op):
 
 def arguments(block: Block, states: Floats) -> tuple[tuple[Array, ...], tuple[Array, ...], dict[str, Array]]:
     """Start, operands and tensors as `closed` takes them, from state-major states (W, B). Views are not copied."""
-    start = tuple(ref.of(states) for ref in block.targets)
-    operands = tuple(ref.of(states) for ref in block.operands)
+    return with_affine_form(
+        block, tuple(ref.of(states) for ref in block.targets), tuple(ref.of(states) for ref in block.operands)
+    )
+
+
+def with_affine_form(
+    block: Block, start: Arrays, operands: Arrays
+) -> tuple[tuple[Array, ...], tuple[Array, ...], dict[str, Array]]:
+    """The same from the arrays of targets and operands: the first operand of an elementwise gadget is a·x + b."""
     tensors: dict[str, Array] = {name: value[..., None] for name, value in block.tensors.items()}
-    if isinstance(block.op, Elementwise) and operands:  # the first operand is the affine form a·x + b
+    if isinstance(block.op, Elementwise) and operands:
         first = operands[0] * tensors["a"] if "a" in tensors else operands[0]
         operands = (first + tensors["b"] if "b" in tensors else first, *operands[1:])
     return start, operands, tensors

@@ -9,6 +9,7 @@ from integraph.program import register
 
 class Gaussian(Elementwise):
     name = "gaussian"
+    restores = True
     targets = ("w", "y")
     operands = ("x",)
     domain = "x² and y must stay below 1.8e308"

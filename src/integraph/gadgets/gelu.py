@@ -12,6 +12,7 @@ from integraph.program import register
 
 class Gelu(Elementwise):
     name = "gelu"
+    restores = True
     targets = ("w", "h", "z")
     operands = ("x",)
     domain = "x² and h must stay below 1.8e308"

@@ -13,6 +13,7 @@ from integraph.program.wording import times
 
 class Monomial(WeightedSum):
     name = "monomial"
+    restores = True
     targets = ("z",)
     operands = ("l",)
     domain = "z must stay below 1.8e308"

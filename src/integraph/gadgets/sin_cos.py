@@ -9,6 +9,7 @@ from integraph.program import register
 
 class SinCos(Elementwise):
     name = "sin_cos"
+    restores = True
     targets = ("u", "v")
     operands = ("x",)
     meaning = "from u = 0 and v = 1, u(1) = sin x and v(1) = cos x"

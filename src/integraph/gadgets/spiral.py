@@ -10,6 +10,7 @@ from integraph.program import register
 
 class Spiral(Growth):
     name = "spiral"
+    restores = True
     targets = ("u", "v")
     operands = ("x", "t")
     tensors = ("w", "b", "c", "d")

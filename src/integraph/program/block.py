@@ -29,6 +29,7 @@ class Op(ABC):
     tensors: ClassVar[tuple[str, ...]] = ()  # names a block may carry
     integers: ClassVar[tuple[str, ...]] = ()  # those of them that hold indices
     additive: ClassVar[bool] = False  # only adds to its targets: other additive blocks may write them too
+    restores: ClassVar[bool] = False  # its inverse flow returns to the start without loss of digits
     escapes: ClassVar[bool] = False  # from some starts its solution ends before the segment does
 
     def __reduce__(self) -> tuple[Any, ...]:

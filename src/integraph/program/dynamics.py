@@ -92,12 +92,12 @@ def jacobian(program: Program, t: float, y: ArrayLike) -> scipy.sparse.csr_array
     states = _states(program, y)
     if states.ndim != 1:
         raise UsageError("the Jacobian is taken at one state (W,), got a batch")
-    i, j, values = _derivatives(program, segment_at(program, t), states[:, None])
+    i, j, values = derivatives(program, segment_at(program, t), states[:, None])
     shape = (program.width, program.width)
     return scipy.sparse.csr_array(scipy.sparse.coo_array((values[:, 0], (i, j)), shape=shape))
 
 
-def _derivatives(program: Program, number: int, states: Floats) -> tuple[Indices, Indices, Floats]:
+def derivatives(program: Program, number: int, states: Floats) -> tuple[Indices, Indices, Floats]:
     """∂(value · y_j · y_k)/∂y_j and /∂y_k of every term, at state-major states: rows, columns, values (terms, B)."""
     extended = np.concatenate([states, np.ones((1, states.shape[1]))])
     entries: list[tuple[Indices, Indices, Floats]] = []
@@ -155,5 +155,5 @@ def stiffness_by_segment(program: Program, x: ArrayLike, points: int) -> list[fl
     for number in range(program.depth):
         first = number * (points - 1)
         states = path[:, first : first + points].reshape(-1, program.width)
-        radii.append(spectral_radius(*_derivatives(program, number, states.T), program.width))
+        radii.append(spectral_radius(*derivatives(program, number, states.T), program.width))
     return radii

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from integraph.errors import SpecError, UsageError
 from integraph.numbers.arrays import Floats
-from integraph.program import description, dynamics, lowering, notebook, spec, summary, transform
+from integraph.program import composition, description, dynamics, lowering, notebook, spec, summary, transform
 from integraph.program.annotations import Budget, Domain, Probe
-from integraph.program.engine import DOUBLE, Engine, Flow, Options, batch_of, engine_named, first_able
+from integraph.program.engine import (
+    DOUBLE,
+    RTOL,
+    Engine,
+    Flow,
+    Options,
+    batch_of,
+    direct,
+    engine_named,
+    first_able,
+)
 from integraph.program.origin import Origin
-from integraph.program.plugins import EXPORT, PLOT, REPORT, load_layer
+from integraph.program.plugins import EXPORT, MACHINE, PLOT, REPORT, load_layer
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
 from integraph.program.terms import Terms, concatenate
@@ -184,7 +194,7 @@ class Program:
         x: ArrayLike,
         engine: str | None = None,
         *,
-        rtol: float = 1e-12,
+        rtol: float = RTOL,
         max_steps: int = 100_000,
         threads: int = 1,
         states: bool = False,
@@ -202,8 +212,16 @@ class Program:
     def _engine(self) -> Engine:
         return first_able(self)
 
-    def __call__(self, x: ArrayLike, engine: str | None = None, *, rtol: float = 1e-12, threads: int = 1) -> Floats:
+    @cached_property
+    def _direct(self) -> Callable[[Any], Floats | None] | None:
+        return direct(self._engine, self)
+
+    def __call__(self, x: ArrayLike, engine: str | None = None, *, rtol: float = RTOL, threads: int = 1) -> Floats:
         """Outputs (B, outputs) for a batch (B, d); for one point (d,), just (outputs,). Raises if an input fails."""
+        if engine is None and rtol is RTOL and type(threads) is int and threads == 1 and self._direct is not None:
+            single = self._direct(x)
+            if single is not None:
+                return single
         outputs = self.flow(x, engine, rtol=rtol, threads=threads).check().outputs
         return outputs[0] if len(outputs) == 1 and np.ndim(x) < 2 else outputs
 
@@ -213,11 +231,17 @@ class Program:
 
         storage.save(self, path)
 
-    def then(self, other: Program) -> Program:
-        """First this program, then `other` on its outputs; one segment between them carries the values over."""
+    def then(self, other: Program, *, reuse: bool = False) -> Program:
+        """First this program, then `other` on its outputs; one segment between them carries the values over. With
+        `reuse`, this one is then run backwards, where that loses no digits, and `other` has its registers."""
         if not isinstance(other, Program):
             raise UsageError(f"then(other) takes a program, got {other!r}")
-        return transform.then(self, other)
+        return composition.then(self, other, reuse)
+
+    def repeat(self, rounds: int) -> Program:
+        """The program applied so many times to its own outputs. Where it can be run backwards without loss of digits,
+        all rounds share its registers: W + (rounds − 1)·d of them, else rounds·W."""
+        return composition.repeat(self, rounds)
 
     def rescale_time(self, horizon: float) -> Program:
         """The same map with T = `horizon`: durations and controls trade."""
@@ -226,6 +250,21 @@ class Program:
     def rescale_states(self, scales: ArrayLike) -> Program:
         """The same flow in units ŷ = y / scales. Outputs are unchanged; inputs are taken in the new units."""
         return transform.rescale_states(self, scales)
+
+    def ranges(self, box: ArrayLike | None = None, **options: Any) -> Any:
+        """Certified low and high of every register in every segment, for all inputs of the box: a `Ranges`.
+        Options: `cells` of the box at most, `seconds`, `progress`."""
+        return load_layer(MACHINE).register_ranges(self, box, **options)
+
+    def scaled(self, box: ArrayLike | None = None, **options: Any) -> Any:
+        """The program in units, powers of two, in which every register fits a machine: a `Scaling`. Options:
+        `unit=1.0`, `headroom=1.0`, `horizon` (at most), `largest=10.0` coefficient, `cells`, `progress`."""
+        return load_layer(MACHINE).scaled(self, box, **options)
+
+    def tolerance(self, box: ArrayLike | None = None, **options: Any) -> Any:
+        """How far outputs move on a machine that is not exact: a `Tolerance`. Options: `coefficients=1e-3` (relative),
+        `offsets=1e-4` (of each integrator), `samples`, `trials`, `seed`."""
+        return load_layer(MACHINE).tolerance(self, box, **options)
 
     def reverse(self) -> Program:
         """The inverse flow: takes y(T), all W of it, and returns y(0)."""

@@ -1,7 +1,7 @@
-"""Programs from programs: composition, other units of time and state, the inverse flow.
+"""Programs from programs: other units of time and state, the inverse flow.
 
 What was known of the old controls is not known of new ones that are rounded anew: `proven` and `budget` are dropped,
-and probes too where registers change their number or their units.
+and probes too where registers change their number, or units that no power of 2 gives.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ import scipy
 from numpy.typing import ArrayLike
 
 from integraph.errors import SpecError, UsageError
-from integraph.numbers.arrays import numbers, real
-from integraph.program.annotations import Domain
-from integraph.program.block import Block, operation
+from integraph.numbers.arrays import Floats, Indices, numbers, real
+from integraph.program.annotations import Domain, Probe
 from integraph.program.engine import DOUBLE
-from integraph.program.origin import COMPOSITION, INVERSE, PROGRAM, Origin
-from integraph.program.segment import Segment
+from integraph.program.origin import INVERSE, PROGRAM, Origin
 from integraph.program.terms import positions
-from integraph.program.views import Index, Ref, View, dense
-from integraph.text import counted
+from integraph.program.views import Ref
 
 if TYPE_CHECKING:
     from integraph.program.program import Program
@@ -54,44 +51,6 @@ def readout(width: int, out: Ref | scipy.sparse.csr_array, matrix: ArrayLike | N
     return scipy.sparse.csr_array(
         (dense_matrix[rows, chosen], (rows, columns[chosen])), shape=(len(dense_matrix), width)
     )
-
-
-def then(first: Program, second: Program) -> Program:
-    if first.outputs != second.inputs:
-        gives, takes = counted(first.outputs, "output"), counted(second.inputs, "input")
-        raise UsageError(f"the first program has {gives}, the second takes {takes}: these numbers must agree")
-    registers = first.registers.copy()
-    registers.extend(second.registers)
-    moved = [replace(s, blocks=tuple(_shift(b, first.width) for b in s.blocks)) for s in second.segments]
-    used = np.unique(first.readout.indices).astype(np.int64)
-    weights = first.readout[:, used].toarray()
-    entry = np.ones(second.inputs)
-    if first.scales is not None:  # blocks speak of y, the read-out of ŷ = y / scales
-        weights = weights / first.scales[used]
-    if second.scales is not None:  # the second program takes its inputs in its own units
-        entry = second.scales[: second.inputs]
-    source = Index(np.broadcast_to(used, weights.shape))
-    carry = Block(
-        operation("affine"), (dense(first.width, (second.inputs,)),), (source,), {"w": weights * entry[:, None]}
-    )
-    matrix = scipy.sparse.csr_array(
-        (second.readout.data, second.readout.indices + first.width, second.readout.indptr),
-        shape=(second.outputs, registers.width),
-    )
-    scales = None
-    if first.scales is not None or second.scales is not None:
-        parts = [np.ones(p.width) if p.scales is None else p.scales for p in (first, second)]
-        scales = np.concatenate(parts)
-    middle = Segment("hand over", (carry,))
-    name = f"{first.source}, then {second.source}"
-    bits = max(first.bits, second.bits)
-    origin = Origin(name, PROGRAM, COMPOSITION)
-    return type(first)(registers, (*first.segments, middle, *moved), matrix, scales, name, bits=bits, origin=origin)
-
-
-def _shift(block: Block, by: int) -> Block:
-    move = lambda ref: replace(ref, offset=ref.offset + by) if isinstance(ref, View) else Index(ref.registers + by)  # noqa: E731
-    return Block(block.op, tuple(map(move, block.targets)), tuple(map(move, block.operands)), block.tensors)
 
 
 def rescale_time(program: Program, horizon: float) -> Program:
@@ -179,7 +138,51 @@ def rescale_states(program: Program, scales: ArrayLike) -> Program:
     matrix = scipy.sparse.csr_array(program.readout.multiply(s[None, :]))
     with np.errstate(over="ignore"):  # the spec refuses what is not finite
         combined = s if program.scales is None else s * program.scales
-    return replace(program, readout=matrix, scales=combined, proven=None, budget=None, probes=(), domain=None)
+    bare = replace(program, readout=matrix, scales=combined, proven=None, budget=None, probes=(), domain=None)
+    if not _same_mantissas(program, bare, s):
+        return bare
+    box, here = program.budget, s[: program.inputs]
+    return bare.annotate(
+        proven=program.proven,
+        budget=None if box is None else replace(box, low=box.low / here, high=box.high / here),
+        probes=tuple(replace(p, scale=p.scale * float(u[0])) for p in program.probes if len(u := _units(p, s)) == 1),
+        domain=None if program.domain is None else Domain(program.domain.low / here, program.domain.high / here),
+    )
+
+
+def _units(probe: Probe, scales: Floats) -> Floats:
+    """The different units of a probe's registers."""
+    return np.unique(scales[probe.ref.indices()])
+
+
+def _same_mantissas(old: Program, new: Program, scales: Floats) -> bool:
+    """Whether units that are powers of 2 changed nothing but the exponents of all numbers: none was rounded."""
+    power, exponent = np.frexp(np.append(scales, 1.0))  # index −1 is the constant 1
+    if (power != 0.5).any():
+        return False
+    exponent = exponent - 1
+    columns = old.readout.indices
+    pairs = [(old.readout.data, new.readout.data, exponent[columns])]
+    if old.box is not None:
+        pairs += [(end, end / scales[: old.inputs], -exponent[: old.inputs]) for end in (old.box.low, old.box.high)]
+    if not all(_moved(*pair) for pair in pairs):
+        return False
+    for (_, a), (_, b) in zip(old.stream(), new.stream(), strict=False):
+        same = all(np.array_equal(getattr(a, part), getattr(b, part)) for part in ("i", "j", "k"))
+        if not same or not _moved(a.value, b.value, exponent[a.j] + exponent[a.k] - exponent[a.i]):
+            return False
+    return old.terms == new.terms
+
+
+def _moved(old: Floats, new: Floats, by: Indices) -> bool:
+    """Whether new = old · 2^by, exactly."""
+    (a, p), (b, q) = np.frexp(old), np.frexp(new)
+    return len(a) == len(b) and bool(((a == b) & ((a == 0) | (p + by == q))).all())
+
+
+def slow_down(program: Program, factor: float) -> Program:
+    """The same flow, `factor` times as long: a power of 2, so that no duration and no control is rounded."""
+    return _paced(program, [s.duration * factor for s in program.segments])
 
 
 def reverse(program: Program) -> Program:

@@ -147,7 +147,7 @@ def test_what_else_is_no_formula() -> None:
         program.reverse(),
         replace(program, origin=None),
         replace(program, origin=Origin("y - x", "formula", "exact")),  # of two inputs
-        replace(program, origin=Origin("x", "formula", "exact", variables=("x", "x"))),
+        replace(program, origin=Origin("x", "formula", "exact", variables=("sin",))),
         replace(program, origin=Origin("x(", "formula", "exact")),
         replace(program, origin=Origin("", "formula", "exact")),
         replace(program, origin=Origin("2*x", "graph", "exact")),

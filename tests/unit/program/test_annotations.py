@@ -129,7 +129,7 @@ def test_the_total_is_rounded_up(parts: list[float]) -> None:
     ("change", "seen", "probes"),
     [
         (lambda p: p.rescale_time(1.0), 1e-8, 2),
-        (lambda p: p.rescale_states(2.0), 1e-8, 0),
+        (lambda p: p.rescale_states(3.0), 1e-8, 0),
         (lambda p: p.reverse(), None, 0),
         (lambda p: p.then(p), None, 0),
     ],
@@ -146,14 +146,15 @@ def sides(found: Program) -> tuple[list[float], list[float]] | None:
 
 
 def test_where_a_program_was_made_for() -> None:
-    """The box of the promise, or else its domain, which a promise that is dropped leaves behind; not in other units."""
+    """The box of the promise, or else its domain, which a dropped promise leaves behind; in other units if exact."""
     here = ([-1.0, 0.0], [1.0, 2.0])
     assert program().box is None
     assert sides(annotated()) == here
     assert sides(annotated().rescale_time(1.0)) == here
     made = replace(program(), domain=Domain(*here))
     assert sides(made) == sides(pickle.loads(pickle.dumps(made))) == sides(made.rescale_time(0.1)) == here
-    assert made.rescale_states(2.0).box is made.reverse().box is made.then(made).box is None
+    assert made.rescale_states(3.0).box is made.reverse().box is made.then(made).box is None
+    assert sides(made.rescale_states(2.0)) == ([-0.5, 0.0], [0.5, 1.0])
 
 
 def test_what_is_still_true_is_kept() -> None:
@@ -185,3 +186,19 @@ def test_annotate_checks_annotations_and_takes_nothing_else() -> None:
         program().annotate(domain=Domain([0.0] * 3, [1.0] * 3))
     with pytest.raises(SpecError, match="bits: annotations are budget, domain"):
         program().annotate(bits=80)
+
+
+def test_units_that_are_powers_of_two_round_nothing() -> None:
+    """Boxes and probes are in the new units; where a control underflows, nothing is claimed."""
+    program = annotated()
+    scaled = program.rescale_states(2.0)
+    assert scaled.budget is not None
+    assert program.budget is not None
+    assert (scaled.proven, scaled.seen, scaled.budget.total) == (program.proven, program.seen, program.budget.total)
+    assert np.array_equal(scaled.budget.high, program.budget.high / 2.0)
+    assert [p.scale for p in scaled.probes] == [2.0 * p.scale for p in program.probes]
+    lost = program.rescale_states(np.where(np.arange(program.width) < program.inputs, 2.0**-100, 2.0**1000))
+    assert (lost.proven, lost.budget, lost.probes) == (None, None, ())
+    uneven = program.rescale_states(2.0 ** np.arange(program.width))  # a probe has one unit
+    assert uneven.proven == program.proven
+    assert all(len(p.ref.indices().ravel()) == 1 for p in uneven.probes)

@@ -19,7 +19,7 @@ from integraph.certify.enclosure import taylor_step
 from integraph.certify.problem import Point, PrecisionTooLow, Unprovable
 from integraph.certify.readout import read_out
 from integraph.gadgets import Closed, Gadget
-from integraph.gadgets.functions.arb import BALLS
+from integraph.gadgets.functions.arb import BALLS, BallFunctions
 from integraph.gadgets.gadget import arguments
 from integraph.numbers.arb.conversion import FIRST, MOST, Balls, above, below, box, precision
 from integraph.program import Block, Program, Segment
@@ -82,22 +82,23 @@ def closed(program: Program, start: Balls) -> Balls:
         t = arb(segment.duration) * arb(segment.rate)
         for block in segment.blocks:
             with np.errstate(all="ignore"):  # a ball that is not finite says so itself
-                end = _advance(segment, block, t, states)
+                end = advance(BALLS, segment, block, t, states)
             _examine(program, segment, block, end, states)
     if scales is not None:
         states = states / scales
     return read_out(program, states[:, 0].tolist())
 
 
-def _advance(segment: Segment, block: Block, t: Any, states: Any) -> Closed:
+def advance(f: BallFunctions, segment: Segment, block: Block, t: Any, states: Any) -> Closed:
+    """The closed form of one block from states (W, cells), for all times in the ball t, whose sign is certain."""
     op = block.op
     if not (isinstance(op, Gadget) and op.exact):
         raise Unprovable(f"segment {segment.label!r}: {op.name} has no closed form: use engine='taylor'")
     start, operands, tensors = arguments(block, states)
     stored = stored_form(block)
     if stored is not None:
-        return stored(block, t, start, operands)
-    return op.closed(BALLS, t, start, operands, {name: BALLS.exactly(value) for name, value in tensors.items()})
+        return stored(f, block, t, start, operands)
+    return op.closed(f, t, start, operands, {name: f.exactly(value) for name, value in tensors.items()})
 
 
 def _examine(program: Program, segment: Segment, block: Block, end: Closed, states: Any) -> None:

@@ -8,6 +8,7 @@ diagonal and M ≥ |J| beside it, so r(h) ≤ e^{Mh} r(0), component by componen
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,21 +59,39 @@ class _Flow:
     rough: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """Where every solution is at the end of a step, and the tube that it does not leave on the way."""
+
+    end: Balls
+    tube: Balls
+    duration: arb
+
+
 def integrate(system: System, y: Balls, duration: float) -> Balls:
     """y(duration) from every start in the balls."""
+    for step in steps(system, y, duration):
+        y = step.end
+    return y
+
+
+def steps(system: System, y: Balls, duration: float) -> Iterator[Step]:
+    """The steps from every start in the balls, until the time is over."""
     rough = any(ball.rel_accuracy_bits() < ROUGH // 2 for ball in system.coefficients() if not ball.is_zero())
     flow = _Flow(system, system.each(lambda c: c.mid()), system.each(lambda c: c - c.mid()), rough)
     left, s = arb(duration), np.ones(len(y))
     for _ in range(STEPS):
         if not left > 0:
-            return y
-        y, s, h = _step(flow, y, s, left, SHORTEST * duration)
-        left -= h
+            return
+        step, s = _step(flow, y, s, left, SHORTEST * duration)
+        yield step
+        y = step.end
+        left -= step.duration
     raise _trouble(y, f"{STEPS} Taylor steps are not enough")
 
 
-def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple[Balls, Floats, arb]:
-    """The state after a step, the scales it used, its length: what is left of the time, or at least the shortest."""
+def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple[Step, Floats]:
+    """A step and the scales it used; its length is what is left of the time, or at least the shortest."""
     radii = [size(ball - ball.mid()) for ball in y]
     slope = flow.whole.slope(y)
     majorant_sizes = sizes(flow.whole, slope, flow.whole.jacobian(y))
@@ -100,7 +119,7 @@ def _step(flow: _Flow, y: Balls, s: Floats, left: arb, shortest: float) -> tuple
         ends.append(value + symmetric(size(tail * scale) + radius))
     if not all(ball.is_finite() for ball in ends):
         raise PrecisionTooLow("a register has no finite bound: the solution may escape")
-    return ends, s, h
+    return Step(ends, tube, h), s
 
 
 def _trouble(y: Balls, what: str) -> Unprovable:

@@ -72,7 +72,8 @@ def _seen(
     d = task.function.inputs
     each = polynomials.coefficients.shape[-2] * task.function.outputs
     near = partition.near(np.full((1, d), 0.5)).shape[2] ** d * each  # coefficients that matter at a point
-    size = max(FEWEST, min(SAMPLES, MOST_WORK // near))
+    most = FEWEST if task.function.meter is not None and task.surrogate is None else SAMPLES  # each may cost a call
+    size = max(FEWEST, min(most, MOST_WORK // near))
     rng, half = np.random.default_rng(SEED), np.arange(size // 2)
     t = rng.random((size, d))
     t[half, rng.integers(0, d, len(half))] = rng.integers(0, 2, len(half))

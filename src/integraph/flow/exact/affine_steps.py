@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -24,6 +25,11 @@ def compiles() -> bool:
     from numba import config
 
     return not config.DISABLE_JIT  # type: ignore[attr-defined]
+
+
+def loaded() -> bool:
+    """Whether numba is there anyway, so that a compiled loop costs no wait."""
+    return "numba" in sys.modules and compiles()
 
 
 def worthwhile(target: Floats) -> bool:
@@ -185,7 +191,7 @@ def accumulate(target: Floats, compute: Compute, bias: Floats | None, fresh: boo
 
 def _settle(target: Floats, bias: Floats | None, gain: Floats | None = None) -> Step:
     """Add the gain and the bias, and say whether all is finite: in one pass, where that is worth a compiled loop."""
-    if worthwhile(target):
+    if worthwhile(target) or (gain is None and loaded()):  # whose bits are numpy's
         from integraph.flow.exact import linear_kernels
 
         if gain is None and bias is None:

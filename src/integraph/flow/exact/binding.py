@@ -16,7 +16,7 @@ from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.gadget import Gadget, arguments
 from integraph.numbers.arrays import Floats
-from integraph.program import Block, Index, Ref, View
+from integraph.program import Block, Index, View
 from integraph.program.views import mark
 
 Step = affine_steps.Step
@@ -104,32 +104,17 @@ def _logistic(block: Block, states: Floats, t: float, fresh: bool, live: tuple[b
     from integraph.flow.exact.riccati_flow import logistic_flow
 
     (target, source), generic = block.refs(), _generic(block, states, t)
-    lanes, shape = target.shape, (target.size, states.shape[1])
-    k, c = (np.broadcast_to(block.tensors.get(name, default), lanes).reshape(-1) for name, default in _PLAIN.items())
-    kt, c, end, scaled = t * k, c.copy(), np.empty(shape), "a" in block.tensors or "b" in block.tensors
-    ends, read, given = end.reshape(*lanes, states.shape[1]), _reader(target, states), _reader(source, states)
+    k, c = (np.broadcast_to(block.tensors.get(name, default), target.shape).ravel() for name, default in _PLAIN.items())
+    places, lanes, end = target.indices().ravel(), np.arange(target.size), np.empty((target.size, states.shape[1]))
+    if "a" in block.tensors or "b" in block.tensors:
 
-    def step() -> bool:
-        x = arguments(block, states)[1][0] if scaled else given()
-        s = read()
-        if not logistic_flow(s.reshape(shape), x.reshape(shape), kt, c, end):
-            return generic()
-        if isinstance(target, Index):
-            states[target.registers] = ends
-        else:
-            s[...] = ends
-        return True
+        def step() -> bool:
+            x = arguments(block, states)[1][0].reshape(end.shape)
+            return logistic_flow(states, places, x, lanes, t * k, c, end) or generic()
 
-    return step
-
-
-def _reader(ref: Ref, states: Floats) -> Callable[[], Floats]:
-    """The registers of a view in place, or copied by their indices."""
-    if isinstance(ref, Index):
-        registers = ref.registers
-        return lambda: states[registers]
-    fixed = ref.of(states)
-    return lambda: fixed
+        return step
+    given = (states, places, states, source.indices().ravel(), t * k, c, end)
+    return lambda: logistic_flow(*given) or generic()
 
 
 def _softmax(block: Block, states: Floats, t: float, fresh: bool, live: tuple[bool, ...]) -> Step | None:
@@ -168,6 +153,7 @@ def _contiguous(block: Block) -> bool:
 
 _GATHERED = 64  # registers that a lane may read: a kernel lists them
 _OVERWRITE = {"affine", "ramp", "product", "bilinear", "log_cosh", "tanh"}  # fast steps that do not read fresh targets
+COMPILED = {"softmax", "shifted_softmax", "erf", "gelu", "silu", "relu", "leaky_relu"}  # whose steps are numba's
 _PLAIN = {"k": np.ones(()), "c": np.zeros(())}
 
 _FAST: dict[str, Binder] = {

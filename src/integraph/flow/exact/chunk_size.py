@@ -13,7 +13,9 @@ from functools import lru_cache
 from integraph.flow.exact.plan import ExactPlan, once
 from integraph.program import Block
 
-CHUNK = 256  # a net of 64 neurons a layer then stays in the second-level cache
+CHUNK = 512  # a net of 64 neurons a layer then mostly stays in the second-level cache
+LARGEST = 2048
+CACHE = 1 << 20  # bytes of all states of a chunk that is larger, because it costs little beside its calls
 STATES = 1 << 22  # bytes of all states of a chunk that are no trouble
 STEP = 1 << 21  # bytes of the registers of one step that are no trouble
 MEMORY = 1 << 28  # bytes that no chunk should take
@@ -28,7 +30,8 @@ def chunk(plan: ExactPlan) -> int:
     size = _power_of_two(max(STATES // (8 * width), STEP // (8 * busiest)))
     if size < SMALLEST:
         size = 1 if _reuse(plan) >= REUSED else SMALLEST
-    return min(size, CHUNK, _power_of_two(MEMORY // (8 * width)))
+    largest = max(CHUNK, min(LARGEST, _power_of_two(CACHE // (8 * width))))
+    return min(size, largest, _power_of_two(MEMORY // (8 * width)))
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ from integraph.flow.exact.affine_steps import compiles
 from integraph.flow.exact.binding import advance
 from integraph.flow.exact.chunk_size import chunk, padded
 from integraph.flow.exact.plan import ExactPlan, Workspace, make
-from integraph.flow.exact.rows import Rows, columns
+from integraph.flow.exact.rows import Layout, Rows, compiled, interpreted
 from integraph.flow.exact.scalars import Scalars
 from integraph.flow.exact.trace import trace
 from integraph.flow.lost_digits import with_precision_hint
@@ -25,10 +25,10 @@ from integraph.gadgets import Gadget
 from integraph.numbers.arrays import Floats
 from integraph.program import Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches
-from integraph.program.engine import finite
+from integraph.program.engine import Point, finite
 
 Mask = NDArray[np.bool_]
-MANY = 1 << 22  # inputs of a small program from which on a compiled loop is worth half a second of loading numba
+MANY = 1 << 25  # instructions of a tape, one for each input, from which on it is compiled; that takes up to 0.1 s
 IDLE = 1 << 27  # bytes of workspaces that may wait for the next call, besides one
 
 
@@ -70,18 +70,30 @@ class _Preparation:
         self.rows: _Pool[Rows] | None = None
         self.carried = 0
         if self.code is not None:
-            self.rows, self.columns = _Pool(partial(Rows, self.code)), columns(self.code)
+            self._lay(interpreted(self.code))
+
+    def _lay(self, layout: Layout) -> None:
+        self.rows, self.columns = _Pool(partial(Rows, layout)), layout.columns
 
     @cached_property
     def scalars(self) -> Scalars | None:
         """The tape for one input."""
         return None if self.code is None else Scalars(self.code)
 
+    def point(self, x: list[float]) -> Floats | None:
+        """One input by the steps."""
+        workspace = self.workspaces.take(1)
+        outputs = workspace.point(x)
+        self.workspaces.give(1, workspace)
+        return outputs
+
     def carry(self, count: int) -> None:
-        """Note that so many inputs come. After MANY of them a tape is compiled, which changes no bit of a result."""
+        """Note that so many inputs come. After enough of them a tape is compiled, which changes no bit of a result."""
+        if self.code is None:
+            return
         before, self.carried = self.carried, self.carried + count
-        if self.code is not None and before < MANY <= self.carried and compiles():
-            self.rows = _Pool(partial(Rows, self.code, compiled=True))
+        if before < MANY / max(len(self.code.instructions), 1) <= self.carried and compiles():
+            self._lay(compiled(self.code))
 
 
 class Exact:
@@ -118,6 +130,13 @@ class Exact:
         else:
             failures = list(chain.from_iterable(over_chunks(work.chunk, len(x), size, options.threads)))
         return Flow(self.name, outputs, states, None, with_precision_hint(program, x, failures) if failures else ())
+
+    def point(self, program: Program) -> Point | None:
+        """The quick way for one input: no batch, no `Flow`."""
+        prepared = self.prepare(program, False)
+        if prepared.scalars is not None:
+            return prepared.scalars.point
+        return prepared.point if program.scales is None else None
 
     def prepare(self, program: Program, everything: bool) -> _Preparation:
         """The preparation is stored in the program: a plan refers to its program, so a table here would keep programs

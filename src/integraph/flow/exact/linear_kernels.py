@@ -69,6 +69,17 @@ def add_rows(z: Floats, gain: Floats, reach: float, bias: Floats) -> bool:
     return failed == 0
 
 
+@cached_njit(nogil=True, error_model="numpy")
+def multiply_rows(z: Floats, x: Floats, c: Floats) -> bool:
+    """z = c·x, c one number a row; True if all are finite."""
+    failed = 0
+    for row in range(z.shape[0]):
+        for column in range(z.shape[1]):
+            z[row, column] = c[row] * x[row, column]
+            failed |= not (abs(z[row, column]) <= LARGEST)
+    return failed == 0
+
+
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
 def contract(
     states: Floats,

@@ -6,17 +6,20 @@ A block whose solution may escape is never dead: where it does, the flow ends, w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from integraph.flow.exact.binding import Step, bind
+from integraph.flow.exact.affine_steps import compiles
+from integraph.flow.exact.binding import COMPILED, Step, bind
 from integraph.flow.exact.multiples import multiple, scaled
 from integraph.flow.exact.window_steps import alike, window_step
 from integraph.numbers.arrays import Floats
 from integraph.program import Block, Program, Ref, View
+from integraph.program.engine import finite
 from integraph.program.views import mark
 
 Bits = NDArray[np.bool_]
@@ -33,7 +36,7 @@ class PlannedBlock:
     t: float
     fresh: bool
     live: tuple[bool, ...]
-    multiple: tuple[Block, float] | None = None
+    multiple: tuple[Block, Floats] | None = None
 
     def bind(self, states: Floats) -> Step:
         if self.multiple is not None:
@@ -57,9 +60,12 @@ class ExactPlan:
         return blocks
 
     def bind(self, count: int) -> Workspace:
-        states = np.zeros((self.program.width, count))
-        steps = [_bound(together, states) for together in _alike(self.planned)]
-        return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states))
+        states, quiet = np.zeros((self.program.width, count)), copy_context()
+        quiet.run(np.seterr, all="ignore")
+        if any(p.block.op.name in COMPILED for p in self.planned):
+            compiles()  # loads numba, which steps before these use, too
+        steps = [quiet.run(_bound, together, states) for together in _alike(self.planned)]
+        return Workspace(states, steps, [states[piece] for piece in self.stale], _Readout(self.program, states), quiet)
 
 
 def make(program: Program, everything: bool) -> ExactPlan:
@@ -92,7 +98,7 @@ def make(program: Program, everything: bool) -> ExactPlan:
     return ExactPlan(program, tuple(planned), _stale(program, planned))
 
 
-def _multiple(number: int, block: Block, planned: list[PlannedBlock]) -> tuple[Block, float] | None:
+def _multiple(number: int, block: Block, planned: list[PlannedBlock]) -> tuple[Block, Floats] | None:
     """The block before, or the one of which that is a multiple, and the factor; nothing can have come between."""
     last = planned[-1] if planned else None
     if last is None or last.segment != number or not last.fresh:
@@ -171,6 +177,7 @@ class Workspace:
     steps: list[Step]
     stale: list[Floats]
     readout: _Readout
+    quiet: Context
 
     def run(self, inputs: Floats) -> bool:
         """Load inputs (B, d), B ≤ chunk, and run every step; False if one failed. Unused columns copy the last."""
@@ -178,6 +185,22 @@ class Workspace:
         self.states[:d, :count] = inputs.T
         if count < self.states.shape[1]:
             self.states[:d, count:] = inputs[-1][:, None]
+        return self._steps()
+
+    def point(self, inputs: list[float]) -> Floats | None:
+        """The outputs of one input in a workspace for one; None if a step failed. numpy keeps quiet in a context of its
+        own, which costs a tenth of `np.errstate`."""
+        return self.quiet.run(self._point, inputs)
+
+    def _point(self, inputs: list[float]) -> Floats | None:
+        column = self.states[:, 0]
+        column[: len(inputs)] = inputs
+        if not self._steps():
+            return None
+        outputs = self.readout()[:, 0]
+        return outputs.copy() if finite(outputs) else None
+
+    def _steps(self) -> bool:
         for piece in self.stale:
             piece.fill(0.0)
         fine = True

@@ -46,29 +46,37 @@ def tanh_flow(alpha: NDArray[np.float64], lam: NDArray[np.float64], x: NDArray[n
 
 @cached_njit(nogil=True, fastmath={"contract"}, error_model="numpy")
 def logistic_flow(
-    s: NDArray[np.float64],
-    x: NDArray[np.float64],
+    states: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    inputs: NDArray[np.float64],
+    sources: NDArray[np.int64],
     kt: NDArray[np.float64],
     c: NDArray[np.float64],
     end: NDArray[np.float64],
 ) -> bool:
-    """The end of s' = k (s − cx)(x − s) after t, kt and c one number a row; False if a lane may have got lost.
+    """Advance s' = k (s − cx)(x − s) by t, s rows of the states, x of the inputs, kt and c one number a row; False if a
+    lane may have got lost: nothing has changed then.
 
     An excess s − cx that falls below e^−708 of its start becomes 0.
     """
     failed = 0
-    for row in range(s.shape[0]):
+    for row in range(len(targets)):
         k, slope = kt[row], c[row]
-        for column in range(s.shape[1]):
-            base = slope * x[row, column]
-            w = s[row, column] - base
-            v = k * ((1.0 - slope) * x[row, column])
+        start, given, ended = states[targets[row]], inputs[sources[row]], end[row]
+        for column in range(states.shape[1]):
+            base = slope * given[column]
+            w = start[column] - base
+            v = k * ((1.0 - slope) * given[column])
             size = abs(v)
             fall, e = exponential(-size)
             tiny, rises = size < TINY, v > 0.0
             u = 1.0 + k * w if tiny else (e if rises else 1.0) * size - k * w * fall
             above = 1.0 if rises else (e if size < -LOWEST else 0.0)
             value = base + w * ((1.0 if tiny else above * size) / u)
-            end[row, column] = value
+            ended[column] = value
             failed |= not (FLOOR < u <= LARGEST) or not (abs(value) <= LARGEST)
-    return failed == 0
+    if failed:
+        return False
+    for row in range(len(targets)):
+        states[targets[row]] = end[row]
+    return True

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from integraph.flow.exact.schedule import Code
 from integraph.flow.exact.tape import OPERATIONS, Argument
+from integraph.numbers.arrays import Floats
 
 NONE = -1  # the place of an operand that an operation does not have
 
@@ -28,6 +31,10 @@ class Scalars:
             self.code.append((OPERATIONS[op].function, first, second, third))
         self.guards = [(place(guard.value), guard.low, guard.high) for guard in code.guards]
         self.outputs = [place(argument) for argument in code.outputs]
+
+    def point(self, x: list[float]) -> Floats | None:
+        values = self.run(x)
+        return None if values is None else np.array(values)
 
     def run(self, x: list[float]) -> list[float] | None:
         """The outputs of one input; None if it fails a guard or an operation has no value."""

@@ -47,6 +47,7 @@ OPERATIONS: dict[str, Operation] = {  # by numpy's names
     "sinh": Operation(math.sinh, (True,)),
     "tanh": Operation(math.tanh, (False,)),
     "arcsinh": Operation(math.asinh, (True,)),
+    "arctan": Operation(math.atan, (False,)),
     "arctan2": Operation(math.atan2, (False, False)),
     "hypot": Operation(math.hypot, (True, True)),
     "power": Operation(math.pow, (False, False)),

@@ -106,12 +106,18 @@ class TapeFunctions:
     sin = _plain("sin")
     cos = _plain("cos")
     hypot = _plain("hypot")
-    atan2 = _plain("atan2", "arctan2")
     grow = lifted("grow")(_grown)
 
     @lifted("sign")
     def sign(tape: Tape, x: Any) -> Any:
         return tape.push("copysign", 1.0, x)
+
+    @lifted("atan2")
+    def atan2(tape: Tape, y: Any, x: Any) -> Any:
+        """From the usual start x is 1, and the arctangent of one number takes a third of the time."""
+        if not isinstance(x, Node) and x == 1.0:
+            return tape.push("arctan", y)
+        return tape.push("arctan2", y, x)
 
     @lifted("relu")
     def relu(tape: Tape, x: Any) -> Any:

@@ -55,6 +55,13 @@ def test_a_sine_takes_few_calls(eps: float, most: int) -> None:
     np.testing.assert_allclose(program(x)[:, 0], wanted, atol=eps)
 
 
+def test_a_norm_saves_no_thousands_of_calls() -> None:
+    box = Box(lambda x: np.sin(3.0 * x.reshape(-1)))
+    program = integraph.compile(box, 1e-3, inputs=1, norm=81.0, order=4)
+    assert program.budget is not None
+    assert box.calls <= 120
+
+
 TWO: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "product": lambda x, y: np.cos(x * y),
     "resonance": lambda x, y: 1.0 / ((x - 0.5) ** 2 + 1.0 + y),

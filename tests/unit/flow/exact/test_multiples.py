@@ -33,6 +33,26 @@ def test_one_matrix_product_serves_all(c: float, count: int) -> None:
         assert np.abs(outputs - wanted).max() <= 1e-14 * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize("count", [1, 300])
+def test_every_row_may_have_a_factor(count: int) -> None:
+    """As where the signs of some ReLUs are known; and a row of zeros goes with any factor."""
+    c, v = RNG.choice([0.0, 0.5, 1.0, -1 / 3], size=40), A.copy()
+    v[7] = 0.0
+    b = np.where(np.arange(40) == 7, 0.0, B)
+    r = Registers()
+    x, u, z = r.inputs("x", 30), r.new("u", 40), r.new("z", 40)
+    blocks = [affine(u, x, w=v, b=b), affine(z, x, w=c[:, None] * v, b=c * b)]
+    program = build(r, [segment("layer", *blocks, duration=0.7)], Index(np.arange(30, 110)))
+    factors = make(program, False).planned[1].multiple[1]
+    assert factors == pytest.approx(np.where(np.arange(40) == 7, 0.0, c), rel=1e-15)
+    given = RNG.normal(size=(count, 30))
+    assert program(given)[:, 40:] == pytest.approx(0.7 * c * (given @ v.T + b), rel=1e-13, abs=1e-13)
+    other = c[:, None] * v
+    other[7, 3] = 1e-9
+    assert multiple(affine(z, x, w=other, b=c * b), blocks[0]) is None
+    assert multiple(affine(z, x, w=c[:, None] * v, b=c[::-1] * b), blocks[0]) is None
+
+
 def test_what_is_added_to_is_no_multiple() -> None:
     """v is not empty, and u is added to by another segment before the last block comes."""
     r = Registers()

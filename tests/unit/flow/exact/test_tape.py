@@ -18,9 +18,9 @@ from integraph.errors import IntegraphError
 from integraph.flow.exact import engine
 from integraph.flow.exact.engine import EXACT
 from integraph.flow.exact.plan import make
-from integraph.flow.exact.rows import Rows
+from integraph.flow.exact.rows import compiled, interpreted
 from integraph.flow.exact.scalars import Scalars
-from integraph.flow.exact.schedule import Code, schedule
+from integraph.flow.exact.schedule import schedule
 from integraph.flow.exact.tape import Node, NoTape, Tape
 from integraph.flow.exact.trace import trace
 from integraph.flow.precise import PRECISE
@@ -30,18 +30,11 @@ from integraph.program import Flow, Options
 from law import examples
 from random_programs import moderate_program
 from slow import mostly_slow
+from tapes import rows, traced
 
 ULP = np.finfo(float).eps
 RNG = np.random.default_rng(4)
 NO_TAPE = {"softmax", "shifted_softmax", "log_softmax", "log_sum_exp"}
-
-
-def rows(code: Code, x: Floats, compiled: bool = False) -> Floats | None:
-    """The outputs of a tape, or None if an input fails a guard."""
-    outputs = np.empty((len(x), len(code.outputs)))
-    with np.errstate(all="ignore"):
-        fine = Rows(code, len(x) + 3, compiled=compiled).run(x, outputs)
-    return outputs if fine else None
 
 
 def by_steps(program: Program, x: Floats, monkeypatch: pytest.MonkeyPatch) -> Flow:
@@ -49,15 +42,6 @@ def by_steps(program: Program, x: Floats, monkeypatch: pytest.MonkeyPatch) -> Fl
     with monkeypatch.context() as patch:
         patch.setattr(engine, "trace", lambda plan: None)
         return EXACT.run(replace(program), x, Options())  # another object: planned anew
-
-
-def traced(name: str, count: int) -> tuple[Program, Code, Floats]:
-    """A formula that must have a tape, and points of its box."""
-    formula = FORMULAS[name]
-    program = compile(formula.text, box=list(formula.box), variables=formula.variables)
-    code = trace(make(program, False))
-    assert code is not None
-    return program, code, formula.points(count)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -71,23 +55,6 @@ def test_formulas_against_mpmath(name: str) -> None:
     assert max(error(name, x, many), error(name, x, single)) < 1e-14
     assert np.array_equal(program(x), many)
     assert np.array_equal([program(point) for point in x], single)
-
-
-@pytest.mark.parametrize("name", ["Black–Scholes", "softplus", "haversine", "van der Waals", "true anomaly", "SiLU"])
-def test_compiled_rows_have_the_same_bits(name: str) -> None:
-    _, code, x = traced(name, 700)
-    plain = rows(code, x)
-    assert plain is not None
-    assert np.array_equal(plain, rows(code, x, compiled=True))
-
-
-def test_a_tape_is_compiled_after_many_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MANY", 150)
-    program, x = compile("(1 + x)/(2 + x*x)", box=(0, 1)), np.linspace(0, 1, 100)
-    first = program(x)
-    pool = EXACT.prepare(program, False).rows
-    assert np.array_equal(program(x), first)
-    assert EXACT.prepare(program, False).rows is not pool
 
 
 STARTS = [(case, t) for case in CASES for t in (1.0, 0.37, -0.7)]
@@ -255,10 +222,10 @@ def test_a_guard_that_a_later_one_implies_is_left_out() -> None:
     tape.guard(inverse)
     code = schedule(tape, [product + 1.0, tape.push("exp", -inverse)])
     assert len(code.guards) == 3  # the outputs, and 1/y, of which e^−∞ would tell nothing
-    for compiled in (False, True):
-        assert rows(code, np.array([[1e200, 1e200]]), compiled) is None
-        assert rows(code, np.array([[1.0, 0.0]]), compiled) is None
-        assert rows(code, np.array([[1.0, 1.0]]), compiled) is not None
+    for laid in (interpreted, compiled):
+        assert rows(code, np.array([[1e200, 1e200]]), laid) is None
+        assert rows(code, np.array([[1.0, 0.0]]), laid) is None
+        assert rows(code, np.array([[1.0, 1.0]]), laid) is not None
     assert Scalars(code).run([1e200, 1e200]) is None
     assert Scalars(code).run([1.0, 0.0]) is None
 

@@ -1,0 +1,207 @@
+"""One segment for many cells of the box at once: balls at its end, and bounds of every register on the way.
+
+Closed forms are evaluated from the start of the segment to the ends of a few pieces of it, and over each piece with
+time as a ball. Where a register only rises or only falls on a piece, its ends bound it. Blocks without a closed form,
+and controls that are rounded, go by validated Taylor steps, cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from integraph.certify.controls import exact_segment
+from integraph.certify.enclosure import taylor_step
+from integraph.certify.enclosure.closed_forms import advance
+from integraph.certify.enclosure.systems import System, systems
+from integraph.certify.problem import Unprovable
+from integraph.certify.ranges import logistic, riccati
+from integraph.certify.ranges.gradients import GRADIENTS, centre_of, values, variable, without_gradient
+from integraph.certify.ranges.slopes import between, tighten
+from integraph.clock import check_deadline
+from integraph.gadgets import Closed, Gadget
+from integraph.gadgets.functions.arb import BALLS
+from integraph.gadgets.gadget import arguments
+from integraph.numbers.arb import conversion
+from integraph.numbers.arb.conversion import Balls
+from integraph.numbers.arb.ranges import UNKNOWN
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.intervals import Interval
+from integraph.program import Block, Program, Terms
+from integraph.program.terms import concatenate
+from integraph.program.views import mark
+
+TIMES = (0.0, 0.125, 0.5, 1.0)  # pieces of a segment: what is stiff settles early
+GRADIENTS_OF = 16  # inputs at most: each makes everything slower
+FORMS = riccati.FORMS | logistic.FORMS  # that lose less on wide balls than those for floats
+_below, _above = np.frompyfunc(conversion.below, 1, 1), np.frompyfunc(conversion.above, 1, 1)
+_ball, _variable = np.frompyfunc(conversion.interval, 2, 1), np.frompyfunc(variable, 4, 1)
+_middle = np.frompyfunc(lambda ball: float(centre_of(ball).mid()), 1, 1)
+_where = np.frompyfunc(lambda alive, ball: ball if alive else without_gradient(UNKNOWN, ball), 2, 1)
+
+
+def ends(balls: Any) -> Interval:
+    """Floats around balls."""
+    balls = values(balls)
+    return Interval(_below(balls).astype(np.float64), _above(balls).astype(np.float64))
+
+
+def middles(balls: Any) -> Floats:
+    """About the values at the centres of the cells."""
+    guess: Floats = _middle(balls).astype(np.float64)
+    return guess
+
+
+def at_start(width: int, low: Floats, high: Floats) -> Any:
+    """Registers (W, cells), with gradients: inputs in cells (B, d), everything else 0."""
+    count, inputs = low.shape
+    states = BALLS.exactly(np.zeros((width, count)))
+    states[:inputs] = _ball(low.T, high.T)
+    if inputs <= GRADIENTS_OF:
+        centres = BALLS.exactly(np.clip(0.5 * low + 0.5 * high, low, high).T)
+        offsets = np.empty(count, object)
+        offsets[:] = (states[:inputs] - centres).T.tolist()
+        states[:inputs] = _variable(states[:inputs], centres, np.arange(inputs)[:, None], offsets)
+    return states
+
+
+class SegmentFlow:
+    """Segment `number` of a program."""
+
+    def __init__(self, program: Program, number: int) -> None:
+        self.program, self.number = program, number
+        self.segment = program.segments[number]
+        self.moving = [block for block in self.segment.blocks if not block.op.additive]
+        self.closed = _has_closed_form(program, number)
+        self.registers = _targets(self.moving)
+        self.terms = _terms_of(program, number, self.registers)
+
+    def __call__(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
+        """From states at the start of the segment, and their bounds (W, cells), to those at its end; and bounds of the
+        states in between."""
+        return self._by_closed_forms(states, start) if self.closed else self._by_taylor_steps(states, start)
+
+    def _by_closed_forms(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
+        last = TIMES[-1]
+        after = self._at(self.segment.blocks, self._time(last, last), states)
+        written = _targets(self.segment.blocks)
+        end = self._replaced(start, written, after)
+        way = Interval(np.minimum(start.low, end.low), np.maximum(start.high, end.high))  # additive: y' is constant
+        if len(self.registers):
+            moved = self._pieces(states, start, end)
+            way.low[self.registers], way.high[self.registers] = moved.low, moved.high
+        return after, end, way
+
+    def _pieces(self, states: Any, start: Interval, end: Interval) -> Interval:
+        """Bounds of the registers whose derivatives are not constant."""
+        ways, first = [], start
+        for begin, finish in pairwise(TIMES):
+            check_deadline()
+            last = end
+            if finish != TIMES[-1]:
+                now = self._at(self.moving, self._time(finish, finish), states)
+                last = self._replaced(start, self.registers, now)
+            over = self._at(self.moving, self._time(begin, finish), states)
+            coarse = self._replaced(start, self.registers, over)
+            duration = float(np.nextafter((finish - begin) * self.segment.duration, np.inf))
+            way = tighten(self.terms, coarse, first, last, duration)
+            ways.append((way.low[self.registers], way.high[self.registers]))
+            first = last
+        lows, highs = zip(*ways, strict=True)
+        return Interval(np.minimum.reduce(lows), np.maximum.reduce(highs))
+
+    def _replaced(self, bounds: Interval, registers: Indices, states: Any) -> Interval:
+        """The bounds with those of some registers from other states."""
+        low, high, new = bounds.low.copy(), bounds.high.copy(), ends(states[registers])
+        low[registers], high[registers] = new.low, new.high
+        return Interval(low, high)
+
+    def _time(self, first: float, last: float) -> arb:
+        """All times between two parts of the segment, of the blocks' own flow; its sign is certain."""
+        part = conversion.interval(first, last) * arb(self.segment.duration) * abs(arb(self.segment.rate))
+        return part.nonnegative_part() if self.segment.rate > 0 else -part.nonnegative_part()
+
+    def _at(self, blocks: Sequence[Block], t: arb, states: Any) -> Any:
+        """The states after time t; not finite where a solution may end before."""
+        scales = self.program.scales
+        unit = None if scales is None else BALLS.exactly(scales)[:, None]
+        after = states.copy() if unit is None else states * unit
+        for block in blocks:
+            with np.errstate(all="ignore"):
+                closed = self._closed(block, t, after)
+            alive = _alive(closed, states.shape[1])
+            for ref, value in zip(block.targets, closed.ends, strict=True):
+                mark(ref, after, value if alive.all() else _where(alive, value))
+        return after if unit is None else after / unit
+
+    def _closed(self, block: Block, t: arb, states: Any) -> Closed:
+        form = FORMS.get(block.op)
+        if form is None:
+            return advance(GRADIENTS, self.segment, block, t, states)
+        start, operands, tensors = arguments(block, states)
+        exact = {name: BALLS.exactly(value) for name, value in tensors.items()}
+        closed: Closed = form(GRADIENTS, t, start, operands, exact)
+        return closed
+
+    def _by_taylor_steps(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
+        way, after = Interval(start.low.copy(), start.high.copy()), states.copy()
+        for cell in range(after.shape[1]):
+            check_deadline()
+            column, like = values(states[:, cell]).tolist(), states[0, cell]
+            for system in systems(self.program, self.number, column):
+                registers = system.registers
+                end, on_the_way = _taylor(system, [column[r] for r in registers], self.segment.duration)
+                way.low[registers, cell], way.high[registers, cell] = on_the_way.low, on_the_way.high
+                after[registers, cell] = [without_gradient(ball, like) for ball in end]
+        return after, self._replaced(start, _targets(self.segment.blocks), after), way
+
+
+def _taylor(system: System, y: Balls, duration: float) -> tuple[Balls, Interval]:
+    """The end, and bounds on the way: of each step from its tube and its ends."""
+    low, high = np.full(len(y), np.inf), np.full(len(y), -np.inf)
+    first = ends(np.array(y, object))
+    try:
+        for step in taylor_step.steps(system, y, duration):
+            y = step.end
+            last, slope = ends(np.array(y, object)), ends(np.array(system.slope(step.tube), object))
+            way = between(first, last, slope, conversion.above(step.duration))
+            low, high = np.minimum(low, way.low), np.maximum(high, way.high)
+            first = last
+    except Unprovable:
+        y = [UNKNOWN] * len(y)
+        low, high = -np.full(len(y), np.inf), np.full(len(y), np.inf)
+    return y, Interval(low, high)
+
+
+def _alive(closed: Closed, cells: int) -> NDArray[np.bool_]:
+    """The cells from which the solutions of a block provably exist: one register that escapes ends all of them."""
+    alive = np.ones(cells, np.bool_)
+    for quantity in closed.alive.values():
+        positive = np.greater(quantity, 0).astype(np.bool_)
+        alive &= positive.reshape(-1, positive.shape[-1]).all(0) if positive.ndim else positive
+    return alive
+
+
+def _has_closed_form(program: Program, number: int) -> bool:
+    try:
+        exact_segment(program, number)
+    except Unprovable:
+        return False
+    return all(isinstance(block.op, Gadget) and block.op.exact for block in program.segments[number].blocks)
+
+
+def _targets(blocks: Sequence[Block]) -> Indices:
+    parts = [ref.indices().ravel() for block in blocks for ref in block.targets]
+    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+
+
+def _terms_of(program: Program, number: int, registers: Indices) -> Terms:
+    """The terms of the derivatives of these registers."""
+    wanted = np.zeros(program.width, np.bool_)
+    wanted[registers] = True
+    return concatenate([part[wanted[part.i]] for part in program.segment_terms(number)])

@@ -1,0 +1,74 @@
+"""Sums over the last axis of the lanes; sums of products with constants become matrix products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.export.closed_forms.recorder import Array, Lanes, Recorder, Symbol, constant
+
+
+def total(recorder: Recorder, x: Array) -> Array:
+    """Σ over the last axis of the lanes."""
+    if not isinstance(x, Symbol):
+        return np.sum(x, -2)
+    made = recorder.operation(x)
+    if x.lanes[-1] > 1 and made.op == "multiply":
+        for weights, other in (made.arguments, made.arguments[::-1]):
+            if not isinstance(weights, int):
+                return contract(recorder, weights[..., None], recorder.symbol(other))
+    return reduce(recorder, "sum", x)
+
+
+def reduce(recorder: Recorder, op: str, x: Symbol) -> Symbol:
+    """One of the reductions over the last axis."""
+    if x.lanes[-1] == 1:
+        short: Symbol = recorder.reshape(x, x.lanes[:-1])
+        return short
+    return recorder.record(op, x, lanes=x.lanes[:-1])
+
+
+def contract(recorder: Recorder, weights: Array, x: Array) -> Array:
+    """Σ w x over the last axis of both."""
+    if not isinstance(x, Symbol):
+        return np.sum(weights * x, -2)
+    w = constant(weights)
+    axes = max(w.ndim, len(x.lanes))
+    w = w.reshape((1,) * (axes - w.ndim) + w.shape)
+    seen: Lanes = (1,) * (axes - len(x.lanes)) + x.lanes
+    terms = max(w.shape[-1], seen[-1])
+    if terms == 1:
+        return recorder.reshape(x, seen[:-1]) * w
+    if seen[-1] == 1:
+        return recorder.reshape(x, seen[:-1]) * w.sum(-1)[..., None]
+    if w.shape[-1] == 1:
+        return recorder.reshape(reduce(recorder, "sum", x), seen[:-1]) * w
+    columns = [k for k in range(axes - 1) if seen[k] == 1 and w.shape[k] > 1]
+    alone = [k for k in range(axes - 1) if seen[k] > 1 and w.shape[k] > 1]
+    if alone and not columns:
+        return reduce(recorder, "sum", recorder.reshape(x, seen) * w[..., None])
+    return _product(recorder, w, recorder.reshape(x, seen), alone, columns)
+
+
+def _product(recorder: Recorder, w: NDArray[Any], x: Symbol, alone: list[int], columns: list[int]) -> Array:
+    """One matrix for each place of the axes `alone`; its columns are the axes `columns`, its rows the sum."""
+    last = w.ndim - 1
+    rows = [k for k in range(last) if k not in alone and k not in columns]  # axes of x only
+    sizes = [max(n, m) for n, m in zip(x.lanes, w.shape, strict=True)]
+    lead, lanes, width = (math.prod(sizes[k] for k in part) for part in (alone, rows, columns))
+    order = [*alone, *rows, *columns, last]
+    places = np.arange(math.prod(x.lanes)).reshape(x.lanes).transpose(order)
+    matrix = w.transpose([*alone, *rows, last, *columns]).reshape(lead, sizes[last], width)
+    if alone:
+        moved = recorder.gather(x, places.reshape(lead, lanes, -1))
+        product = recorder.record("matmul", moved, matrix, lanes=(lead, lanes, width))
+    else:
+        head = (lanes,) if rows else ()
+        moved = recorder.gather(x, places.reshape(*head, -1))
+        product = recorder.record("matmul", moved, matrix[0], lanes=(*head, width))
+    sorted_sizes = [sizes[k] for k in (*alone, *rows, *columns)]
+    back = np.arange(math.prod(sorted_sizes)).reshape(sorted_sizes).transpose(np.argsort(order[:-1]))
+    return recorder.gather(product, back)

@@ -1,0 +1,1 @@
+"""ONNX: the closed forms as array nodes. Read `onnx_graph` over `onnx_nodes`."""
