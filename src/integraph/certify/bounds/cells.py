@@ -50,8 +50,16 @@ class Cells:
 NAMES = ("low", "high", "least", "most", "influence", "peaks", "dips")
 
 
-def degree_for(inputs: int) -> int:
-    return next((degree for most, degree in DEGREES if inputs <= most), 1)
+def degree_for(source: Network | Graph, inputs: int) -> int:
+    """The degree of models for so many inputs of positive width; 0, intervals, where linear ones need too much
+    memory."""
+    linear = 1 if _largest(source) * (inputs + 1) <= MEMORY else 0
+    return next((degree for most, degree in DEGREES if inputs <= most), linear)
+
+
+def _largest(source: Network | Graph) -> int:
+    """The size of the largest value."""
+    return max(source.sizes if isinstance(source, Network) else [node.size for node in source.nodes])
 
 
 def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -74,11 +82,11 @@ def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.stack([x.ravel() for x in lows], 1), np.stack([x.ravel() for x in highs], 1)
 
 
-def batch_size(source: Network | Graph, inputs: int) -> int:
+def batch_size(source: Network | Graph, inputs: int, degree: int) -> int:
     """How many cells are computed at once."""
-    sizes = source.sizes if isinstance(source, Network) else [node.size for node in source.nodes]
-    row = monomials(inputs, degree_for(inputs)).count + SYMBOLS
-    return int(np.clip(MEMORY // (max(sizes) * row), 1, 4 * FIRST))
+    size = _largest(source)
+    row = monomials(inputs, degree).count + SYMBOLS + min(size, SYMBOLS)
+    return int(np.clip(MEMORY // (size * row), 1, 4 * FIRST))
 
 
 def bounded(source: Network | Graph, low: Floats, high: Floats, degree: int, most: int) -> Cells:

@@ -62,7 +62,8 @@ def search(source: Network | Graph, box: Interval, gap: float | None, seconds: f
     """Bounds on a box: of the first division alone, or until they are within `gap`, or for so many `seconds`."""
     begun = now()
     wide = int((box.high > box.low).sum())
-    degree, most = degree_for(wide), batch_size(source, wide)
+    degree = degree_for(source, wide)
+    most = batch_size(source, wide, degree)
     state = _begin(source, bounded(source, *division(box.low, box.high), degree, most), box)
     while DIVIDED < wide <= BISECTED and state.count < FIRST and _splittable(state.cells).any():
         state = _step(source, state, 0.0, degree, most)

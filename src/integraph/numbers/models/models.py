@@ -23,6 +23,7 @@ from integraph.numbers.models.monomials import Monomials, monomials
 from integraph.numbers.roundoff import UP, U
 
 SYMBOLS = 512  # at most; the smallest are folded into the radii
+WIDER = 1 + 1e-6  # errors that are wider than an interval by more than rounding
 SMALL = 1e-9  # of the range of a row: a radius that gets no symbol of its own
 
 
@@ -184,7 +185,7 @@ def settled(space: Space, p: Floats, g: Floats, names: Indices, r: Floats, known
     own = intervals.interval(span.low - errors - TINY, span.high + errors + TINY)
     known = intervals.intersection(known, intervals.outward(own.low, own.high))
     radius = 0.5 * known.high - 0.5 * known.low
-    worse = ~(errors <= radius) | ~np.isfinite(errors)
+    worse = ~(errors <= WIDER * radius) | ~np.isfinite(errors)
     if worse.any():
         middle = np.where(worse, 0.5 * known.low + 0.5 * known.high, 0.0)
         off = np.maximum(known.high - middle, middle - known.low) * UP + TINY

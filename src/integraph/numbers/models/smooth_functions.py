@@ -27,6 +27,7 @@ Polynomial = tuple[tuple[int, int, float], ...]  # terms c·x^i·y^j as (i, j, c
 TRUST = 2.0**-43  # relative error of values by numpy and scipy
 WINDOW, STEP = 24.0, 1 / 512  # where zeros of derivatives are looked for, and how closely
 HALVINGS = 60
+FAR = 1e6  # where the phase of a wave is not known well any more
 CUBIC, ROOT_2_PI = 0.044715, math.sqrt(2.0 / math.pi)  # of GELU's tanh form
 NORMAL = 1.0 / math.sqrt(2.0 * math.pi)
 EVERYWHERE = (-math.inf, math.inf)
@@ -135,7 +136,7 @@ class Wave:
     """sin(x + quarters·π/2), whose derivatives are of its kind."""
 
     quarters: int
-    domain: tuple[float, float] = (-1e6, 1e6)  # beyond, the phase is not known well
+    domain: tuple[float, float] = EVERYWHERE
     slack: float = 0.0
 
     def value(self, x: Floats) -> Floats:
@@ -149,10 +150,10 @@ class Wave:
         peak = (1 - wave.quarters) / 4  # sin(x + qπ/2) is 1 where x/(2π) − peak is an integer
         for turn, sign in ((peak, 1.0), (peak + 0.5, -1.0)):
             first, last = low / (2 * math.pi) - turn - 1e-9, high / (2 * math.pi) - turn + 1e-9
-            inside = np.floor(last) >= np.ceil(first)
+            inside = ~(np.floor(last) < np.ceil(first)) | (np.maximum(np.abs(low), np.abs(high)) > FAR)
             most = np.where(inside, np.maximum(most, sign), most)
             least = np.where(inside, np.minimum(least, sign), least)
-        return np.maximum(least, -1.0), np.minimum(most, 1.0)
+        return np.fmax(least, -1.0), np.fmin(most, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

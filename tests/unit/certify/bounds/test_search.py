@@ -153,6 +153,18 @@ def test_many_inputs_get_an_answer() -> None:
     assert (bounds.gap < 1.0).all()
 
 
+def test_too_many_inputs_for_linear_models_get_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = random_network((40, 30, 10, 3), "tanh")
+    box = [(0.1 * n, 0.1 * n + 0.02) for n in range(40)]
+    linear = integraph.bound(network, box)
+    monkeypatch.setattr(cells, "MEMORY", 1000)
+    bounds = integraph.bound(network, box)
+    low, high = np.array(box).T
+    wide = plain(network, low, high)
+    assert np.allclose(bounds.low, wide.low, rtol=1e-9)
+    assert (bounds.width > linear.width).all()
+
+
 def test_a_point_has_a_range_of_rounding() -> None:
     network = random_network((3, 8, 8, 2), "gelu")
     bounds = integraph.bound(network, [(0.3, 0.3), (0.1, 0.1), (-0.7, -0.7)])
@@ -185,7 +197,7 @@ def test_the_first_division_covers_the_box(d: int) -> None:
 def test_batches_change_nothing() -> None:
     network = random_network((2, 8, 1), "tanh")
     lows, highs = division(np.full(2, -1.0), np.ones(2))
-    whole, parts = (bounded(network, lows, highs, degree_for(2), most) for most in (64, 5))
+    whole, parts = (bounded(network, lows, highs, degree_for(network, 2), most) for most in (64, 5))
     assert np.array_equal(whole.low, parts.low)
     assert np.allclose(whole.most, parts.most, rtol=1e-9)
 

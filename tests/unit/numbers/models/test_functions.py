@@ -127,6 +127,15 @@ def test_unknown_rows_give_what_the_function_allows(name: str) -> None:
     assert (y.known.low <= y.known.high).all()
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_waves_far_away_are_between_one_and_minus_one(name: str) -> None:
+    low = np.array([[1e7], [-1e300], [-np.inf], [3e5]])
+    y = interval_of(SMOOTH[name], Interval(low, np.array([[1e7 + 1], [-9e299], [np.inf], [3e5 + 1e-9]])))
+    assert (y.low[:3] == -1).all()
+    assert (y.high[:3] == 1).all()
+    assert 0 < y.high[3] - y.low[3] < 1e-8
+
+
 @pytest.mark.parametrize("below", [0.0, 0.1, -1.0, 1.5, -0.3, 1.0])
 def test_kinks_contain_real_arithmetic(below: float) -> None:
     rng = np.random.default_rng(7)
