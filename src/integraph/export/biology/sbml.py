@@ -68,9 +68,11 @@ def sum_of(eq: Equations, constants: Constants, terms: Sequence[Term]) -> str:
 
 
 def _guarded(value: str) -> str:
-    """The value while all registers are of a size that solutions have, else NaN."""
+    """The value while all registers are of a size that solutions have, else NaN: the logarithm of a negative number,
+    because libSBML misses the unit of `<notanumber/>`."""
     small = f"<apply><lt/><ci>{SIZE}</ci><ci>{BOUND}</ci></apply>"
-    return f"<piecewise><piece>{value}{small}</piece><otherwise><notanumber/></otherwise></piecewise>"
+    nan = f"<apply><ln/><apply><minus/><ci>{BOUND}</ci></apply></apply>"
+    return f"<piecewise><piece>{value}{small}</piece><otherwise>{nan}</otherwise></piecewise>"
 
 
 def _size_rule(names: Sequence[str]) -> str:
