@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import integraph
-from measure import race, show, verdict
+from measure import peak_memory, race, show, verdict
 from tanh_net import compile_net, evaluate, random_net
 
 NETS = ((2, 32, 32, 1), (8, 64, 64, 64, 1))
@@ -55,7 +54,7 @@ def memory() -> None:
     layers, readout = random_net(NETS[1], seed=1)
     x = np.random.default_rng(0).uniform(size=(100_000, 8))
     compile_net(layers, readout)(x)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(peak_memory())
 
 
 if __name__ == "__main__":

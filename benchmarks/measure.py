@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+from pathlib import Path
+
 from rich.console import Console
 from rich.table import Table
 
@@ -25,3 +28,11 @@ def verdict(value: float, limit: float, unit: str = "", *, at_least: bool = Fals
     good = value >= limit if at_least else value <= limit
     target = f"{limit:g} {unit}".strip()
     return f"{'≥' if at_least else '≤'} {target} {'met' if good else 'MISSED'}"
+
+
+def peak_memory() -> float:
+    """In MB. Where it is there, /proc is asked: what getrusage says is inherited from the process that started this."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(float(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

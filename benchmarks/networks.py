@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import integraph
 from integraph import Network
-from measure import race, show, verdict
+from measure import peak_memory, race, show, verdict
 
 EPS = 1e-6
 SPEED = (8, 64, 64, 64, 1)
@@ -87,14 +85,6 @@ def compiling() -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
             times = verdict(seconds, 5, "s"), verdict(peak, 1000, "MB")
             rows.append((activation, name, *sizes, f"{seconds:.2f} s", times[0], f"{peak:.0f} MB", times[1]))
     return ("activation", "method", "W", "D", "terms", "time", "target", "peak RSS", "target"), rows
-
-
-def peak_memory() -> float:
-    """In MB. Where it is there, /proc is asked: what getrusage says is inherited from the process that started this."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return next(float(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def one(activation: str, method: str) -> None:

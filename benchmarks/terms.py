@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import integraph
 from integraph import Program, Registers, build, segment, tensor
 from integraph.gadgets import affine, tanh
-from measure import clock, show, verdict
+from measure import clock, peak_memory, show, verdict
 
 
 def million() -> Program:
@@ -63,7 +62,7 @@ def large() -> None:
         rows.append(("evaluate one input", clock(lambda: program(x))))
         rows.append(("save", clock(lambda: program.save(file))))
         rows.append(("load", clock(lambda: integraph.load(file))))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        peak = peak_memory()
         size = file.stat().st_size / 1e6
     cells = [(name, f"{t:.2f} s") for name, t in rows] + [("peak memory", f"{peak:.0f} MB"), ("file", f"{size:.0f} MB")]
     show(f"a program of {program.terms:,} terms, {program.width:,} registers", ("step", "measured"), cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import integraph
-from measure import clock, show, verdict
+from measure import clock, peak_memory, show, verdict
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from transformers import EPS, Transformer, to_graph, transformer
@@ -108,19 +107,14 @@ def medians(runs: list[Callable[[], object]], seconds: float = 4.0) -> list[floa
     return [median(found) for found in times]
 
 
-def peak() -> float:
-    """The most memory so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def compiled(case: Case) -> tuple[integraph.Program, tuple[object, ...]]:
     """The program, and a row about how it was made."""
-    graph, before = to_graph(case.net), peak()
+    graph, before = to_graph(case.net), peak_memory()
     made: dict[str, integraph.Program] = {}  # one at a time is in memory
     seconds = min(
         clock(lambda: made.update(program=integraph.compile(graph, free=case.free, box=BOX))) for _ in range(3)
     )
-    memory = peak() - before
+    memory = peak_memory() - before
     program, x = made["program"], np.random.default_rng(1).standard_normal((1, graph.inputs))
     wanted = case.net.forward(x)
     errors = [np.abs(program(x) - wanted).max() / np.abs(wanted).max()]

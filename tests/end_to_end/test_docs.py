@@ -14,6 +14,7 @@ from scipy import special
 
 import integraph
 from integraph import Registers, build, gadgets, program, segment
+from integraph.export.formats import FORMATS, NOT_RUN
 from integraph.gadgets import Elementwise, Gadget
 from lazy import framework
 from pages import PAGES, PAPER, ROOT, RUN, arguments, blocks, label, printed, run, unprinted
@@ -162,6 +163,16 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 def test_the_readme_is_short() -> None:
     text = (ROOT / "README.md").read_text()
     assert text.count("\n") <= 120
+
+
+def test_the_table_of_exports_has_every_format() -> None:
+    table = [line for line in (ROOT / "docs/howto/equations.md").read_text().splitlines() if line.startswith("| ")]
+    cells = [re.split(r"(?<!\\)\|", line)[2:4] for line in table]
+    listed = {suffix: judge.strip() for suffixes, judge in cells for suffix in re.findall(r"`(\.[\w.]+)`", suffixes)}
+    suffixes = {suffix for one in FORMATS for suffix in one.suffixes}
+    assert {one.suffixes[0] for one in FORMATS} <= set(listed) <= suffixes
+    not_run = {one.suffixes[0] for one in FORMATS if one.judge == NOT_RUN}
+    assert {suffix for suffix, judge in listed.items() if judge == "not run"} == not_run
 
 
 def test_paper_map_lists_every_label_once() -> None:

@@ -15,7 +15,7 @@ from integraph.program.engine import batch_of
 from integraph.targets import Function
 from integraph.text import counted
 
-FITTED = "most of these rows were fitted: how far the program is from rows that were not, the program itself says"
+FITTED = "most of these rows were fitted; the summary of the program has the difference on held-out rows"
 
 
 def placed(program: Program, target: Target, X: ArrayLike | None) -> tuple[Target, Floats, list[str]]:

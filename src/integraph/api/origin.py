@@ -29,9 +29,13 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     if source is None:
         remembered = recalled(program)
         if remembered is None:
+            origin = program.origin
+            name = program.source if origin is None else origin.source
+            fit = (
+                "; data can be compared, a proof takes a formula" if origin is not None and origin.kind == DATA else ""
+            )
             raise UsageError(
-                f"the program stores only the name of its source, {program.source!r}: give the source too, after the "
-                "program"
+                f"the program stores only the name of its source, {name!r}: give the source too, after the program{fit}"
             )
         return remembered
     if kind_of(source) is SourceKind.DATA and options.variables is None and options.inputs is None:

@@ -17,6 +17,7 @@ NETWORK = 5_000  # terms of a reaction network: up to four reactions for each
 PAGE = 200_000  # terms that a browser integrates while a slider moves
 TABLES = 5_000_000  # terms of a file of arrays
 ORT = "onnxruntime"
+NOT_RUN = "not run by our tests"
 BIOLOGY = "libSBML, libRoadRunner, COPASI"
 Writer = Callable[..., str | bytes]
 
@@ -30,7 +31,7 @@ class Format:
     limit: int = TEXT  # terms
     exact: bool = True  # holds every number to the last bit
     binary: bool = False  # bytes, not text
-    judge: str = "not run by our tests"  # the tools that simulate what we write, in our tests
+    judge: str = NOT_RUN  # the tools that simulate what we write, in our tests
 
     @property
     def write(self) -> Writer:
@@ -82,9 +83,9 @@ def format_named(name: str | None, path: Path) -> Format:
     for one in sorted(FORMATS, key=lambda one: -max(map(len, one.suffixes))):  # .reach.jl before .jl
         if path.name.lower().endswith(one.suffixes):
             return one
-    suffix = f"the suffix {path.suffix!r}" if path.suffix else "a name without a suffix"
+    cause = f"no format has the suffix {path.suffix!r}" if path.suffix else "a name without a suffix names no format"
     listed = ", ".join(f"{one.suffixes[0]} ({one.name})" for one in FORMATS)
-    raise UsageError(f"{path.name}: {suffix} is of no format; there are {listed}: choose one, or name the format")
+    raise UsageError(f"{path.name}: {cause}: choose one of {listed}; or keep the name and give the format too (--to)")
 
 
 def _names() -> str:

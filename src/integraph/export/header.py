@@ -49,9 +49,9 @@ def header(program: Program, name: str, exact: bool) -> list[str]:
         f"source: {plain(program.source)}",
         f"inputs: {program.inputs} ({_inputs(program)}), outputs: {program.outputs}",
         sizes,
-        *(f"error: {part}" for part in known),
-        "A bound speaks of the exact flow of these controls, not of the tool that integrates them.",
-        "Every number below is that of the program, to the last bit."
+        *known,
+        "Bounds are for the exact flow of these controls; the tool that integrates them adds an error of its own.",
+        "Every number in this file is that of the program, to the last bit."
         if exact
         else "Not bit-exact: this format rounds numbers of the program.",
         f"digest of the program: sha256 {program.digest}",
@@ -71,10 +71,14 @@ def meanings(program: Program) -> list[str]:
 
 
 def legend(program: Program, places: Sequence[str]) -> list[str]:
-    """What stands at each place of a state vector: the name of the register, and what it means."""
+    """What stands at each place of a state vector, where the place does not say it: register and meaning."""
     names = map(program.registers.name, range(program.width))
     rows = zip(places, names, meanings(program), strict=True)
-    return [f"{place} is {name}{f': {meaning}' if meaning else ''}" for place, name, meaning in rows]
+    return [
+        (place if place == name else f"{place} is {name}") + (f": {meaning}" if meaning else "")
+        for place, name, meaning in rows
+        if meaning or place != name
+    ]
 
 
 def commented(lines: list[str], mark: str) -> str:

@@ -36,7 +36,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "describe": (["cut.integraph"], "cut.integraph"),
     "eval": (["wave.integraph", "0.3"], "a point has 2, x, y"),
     "trace": (["wave.integraph", "0.3", "here"], "is not a number"),
-    "export": (["wave.integraph", "wave.wat"], "is of no format"),
+    "export": (["wave.integraph", "wave.wat"], "no format has the suffix"),
     "ranges": (["wave.integraph", "--box", "1,0"], "needs finite low ≤ high"),
     "scale": (["wave.integraph", "--unit", "0"], "needs a finite number > 0"),
     "compare": (["wave.integraph", "x*y*z"], "3"),

@@ -148,9 +148,9 @@ def test_pages_of_ours_may_go(product: Path, tmp_path: Path) -> None:
         (["bench", "{}", "--method", "lean"], "--method"),
         (["bench", "{}", "--variables", "y,x"], "--variables"),
         (["bench", "--box", "0,2"], "--box"),
-        (["certify", "{}", "--variables", "y,x"], "SOURCE"),
-        (["compare", "{}", "--inputs", "2"], "SOURCE"),
-        (["report", "{}", "--variables", "y,x"], "SOURCE"),
+        (["certify", "{}", "--variables", "y,x"], "give the source too"),
+        (["compare", "{}", "--inputs", "2"], "give the source too"),
+        (["report", "{}", "--variables", "y,x"], "give the source too"),
         (["compare", "{}", "--points", "x.csv", "--box", "0,2"], "--box"),
         (["compare", "{}", "--points", "x.csv", "--seed", "0"], "--seed"),
         (["compare", "{}", "--points", "x.csv", "--samples", "9"], "--samples"),
@@ -195,7 +195,9 @@ def test_what_may_be_done_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nameless.py").write_text("def f(x):\n    return x * x\n")
     assert call("compile", "x*y", "-o", "a").err.endswith("integraph report a.integraph\n")
-    assert "integraph report" not in call("compile", "x*y", "-o", "a", "--report", "a").err
+    with_report = call("compile", "x*y", "-o", "a", "--report", "a").err
+    assert "integraph report" not in with_report
+    assert with_report.endswith("integraph export a.integraph TARGET\n")
     assert call("compile", "nameless:f", "--eps", "1e-2", "-o", "b").err.endswith("report b.integraph SOURCE\n")
     assert "no picture of the error" in call("report", "b.integraph").err
     assert "warning" not in call("report", "a.integraph").err

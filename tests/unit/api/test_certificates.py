@@ -42,6 +42,14 @@ def test_a_net_is_not_recalled(call: str) -> None:
         ask()
 
 
+def test_a_fit_to_data_is_not_sent_for_its_rows() -> None:
+    x = np.linspace(0, 1, 20)
+    program = integraph.compile((x[:, None], x * x))
+    with pytest.raises(UsageError, match=r"give the source too, .*; data can be compared, a proof takes a formula$"):
+        integraph.certify(program)
+    assert integraph.certify(program, "x*x", 1e-3).status == "proved"
+
+
 def test_names_and_values_of_a_formula() -> None:
     """y comes first: x/y is (second input)/(first input)."""
     options: dict[str, Any] = {"variables": "y x", "parameters": {"c": "1/3"}}

@@ -40,7 +40,7 @@ def test_the_header_says_what_it_is(format: Format, tmp_path: Path) -> None:
     text = re.sub(r"\s+", " ", written(program, format, tmp_path))
     assert program.digest in text
     assert f"W = {program.width} registers, D = {program.depth} segments" in text
-    assert "A bound speaks of the exact flow" in text
+    assert "Bounds are for the exact flow" in text
     assert ("to the last bit." in text) != ("Not bit-exact" in text)
     assert ("Not bit-exact" in text) != format.exact
 
@@ -88,7 +88,7 @@ def test_a_program_of_more_bits_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_suffix_lists_the_formats(tmp_path: Path) -> None:
     program = export_programs.formula()
-    with pytest.raises(UsageError, match=r"'\.wat' is of no format; there are .*\.json \(json\)"):
+    with pytest.raises(UsageError, match=r"no format has the suffix '\.wat': choose one of .*\.json \(json\)"):
         program.export(tmp_path / "a.wat")
     with pytest.raises(UsageError, match=r"a name without a suffix"):
         program.export(tmp_path / "a")

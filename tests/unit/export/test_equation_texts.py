@@ -13,7 +13,7 @@ import pytest
 
 import export_programs
 from integraph.export.equations import equations
-from integraph.export.formats import FORMATS
+from integraph.export.formats import FORMATS, NOT_RUN
 from lazy import needs_command
 from slow import mostly_slow
 from term_texts import Rows, infix, prefix, same_terms
@@ -56,7 +56,7 @@ def test_the_terms_stand_in_the_text_to_the_last_bit(format: str, name: str, tmp
     same_terms(program, rows(text, start, equation, names), parser(letters))
 
 
-@pytest.mark.parametrize("format", [one.name for one in FORMATS if one.judge == "not run by our tests"])
+@pytest.mark.parametrize("format", [one.name for one in FORMATS if one.judge == NOT_RUN])
 def test_a_text_that_no_tool_runs_here_is_the_one_that_was_read(format: str, tmp_path: Path) -> None:
     text = export_programs.formula().export(tmp_path / "wave", format).read_text()
     golden = (GOLDEN / f"{format}.txt").read_text()

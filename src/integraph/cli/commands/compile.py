@@ -193,7 +193,7 @@ def _next(program: Program, to: Path | None, page: Path | None) -> str:
 
     if to is None:
         return "to keep the program, add -o NAME.integraph" + "; to see it, --report NAME.html" * (page is None)
-    commands = [f"integraph eval {to} POINT", f"integraph trace {to}"]
+    commands = [f"integraph eval {to} POINT", f"integraph trace {to}", f"integraph export {to} TARGET"]
     if page is None:
         commands.append(f"integraph report {to}" + " SOURCE" * (recalled(program) is None))
     return ", ".join(commands)

@@ -14,7 +14,7 @@ from integraph.text import clean, counted
 
 
 def register(app: typer.Typer) -> None:
-    command(app, "Look")(export)
+    command(app, "Take elsewhere")(export)
 
 
 def export(
@@ -23,7 +23,8 @@ def export(
         typer.Argument(help="A program file, as compile -o writes it.", metavar="FILE", show_default=False),
     ] = None,
     target: Annotated[
-        Path | None, typer.Argument(help="The file to write: wave.c, wave.xml, …", metavar="TARGET", show_default=False)
+        Path | None,
+        typer.Argument(help="The file to write: wave.c, wave.sbml, …", metavar="TARGET", show_default=False),
     ] = None,
     to: Annotated[
         str | None, typer.Option(help="Format. Default: that of the suffix. --list names them all.", metavar="FORMAT")
@@ -40,13 +41,15 @@ def export(
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the formats, and the options that they take.")] = False,
 ) -> Answer:
-    """Write the ODE for another tool: C, SBML, Modelica, SPICE, …
+    """Write the ODE for another tool: C, ONNX, FMU, SBML, SPICE, MATLAB, a reach tool, LaTeX, …
 
     [bold]Examples[/bold]
 
     integraph export --list
 
-    integraph export wave.integraph wave.json
+    integraph export wave.integraph wave.c
+
+    integraph export wave.integraph wave.onnx --set precision=float32
 
     integraph export wave.integraph wave.py --to heyoka
     """
@@ -55,7 +58,7 @@ def export(
     if listing:
         return _list()
     if file is None or target is None:
-        raise UsageError("give the program file and the file to write: integraph export wave.integraph wave.json")
+        raise UsageError("give the program file and the file to write: integraph export wave.integraph wave.c")
     chosen = format_named(to, target)
     program = loaded(file)
     where = output(target, FileKind(f"the format {chosen.name}", (target.suffix.lower(),)), "TARGET", [file])

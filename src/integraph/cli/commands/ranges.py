@@ -17,7 +17,7 @@ Cells = Annotated[int | None, typer.Option(help="Cells of the box, at most. Defa
 
 def register(app: typer.Typer) -> None:
     for function in (ranges, scale):
-        command(app, "Look")(function)
+        command(app, "Take elsewhere")(function)
 
 
 def ranges(file: a.ProgramFile, box: a.ProgramBox = None, cells: Cells = None) -> Answer:

@@ -23,6 +23,7 @@ from integraph.export.circuits.analog_circuit import (
 )
 from integraph.export.equations import equations
 from integraph.export.header import commented, header, legend, plain
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.program import Program
@@ -83,7 +84,9 @@ def write(program: Program, name: str) -> str:
 
 def _segment(names: tuple[str, ...], circuit: AnalogCircuit, label: str) -> str:
     routes = _routes(circuit.lanes)
-    counts = ", ".join(f"{count} {what}" for what, count in zip(MACHINE, circuit.counts, strict=True))
+    counts = ", ".join(
+        counted(count, what.removesuffix("s")) for what, count in zip(MACHINE, circuit.counts, strict=True)
+    )
     fields = {
         "label": label,
         "time": circuit.time,

@@ -31,6 +31,13 @@ def powers_of_two(one: dict[str, Any]) -> bool:
     return all(math.frexp(number)[0] == 0.5 for number in (one["time"], *one["units"]))
 
 
+def test_comments_say_what_names_do_not(tmp_path: Path) -> None:
+    text = integraph.compile("sin(3*x)*exp(-y)").export(tmp_path / "wave.lucidac.py").read_text()
+    assert "# u1: sin(3*x)*exp(-y)\n" in text
+    assert not re.search(r"# (\w+) is \1\b|# x\b", text)
+    assert "# 1 integrator, 0 multipliers, 1 lane\n" in text
+
+
 @needs("lucipy")
 @mostly_slow("formula", FORMULAS, quick=1)
 def test_lucipy_gives_the_same_outputs(formula: str, tmp_path: Path) -> None:
