@@ -108,6 +108,11 @@ def scaled(
         )
     scales = _units(program, ranges.largest, unit / headroom)
     changed = transform.rescale_states(program, scales)
+    if not transform.same_mantissas(program, changed, scales):
+        raise UsageError(
+            f"with registers up to {ranges.largest.max():.3g} a coefficient would be rounded, or vanish, in units "
+            "that fit them: take a smaller box, or split the program"
+        )
     slower = 1.0
     if horizon is not None:
         slower = _power_below(real(horizon, "the horizon") / program.horizon, horizon)

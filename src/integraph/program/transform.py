@@ -139,7 +139,7 @@ def rescale_states(program: Program, scales: ArrayLike) -> Program:
     with np.errstate(over="ignore"):  # the spec refuses what is not finite
         combined = s if program.scales is None else s * program.scales
     bare = replace(program, readout=matrix, scales=combined, proven=None, budget=None, probes=(), domain=None)
-    if not _same_mantissas(program, bare, s):
+    if not same_mantissas(program, bare, s):
         return bare
     box, here = program.budget, s[: program.inputs]
     return bare.annotate(
@@ -155,7 +155,7 @@ def _units(probe: Probe, scales: Floats) -> Floats:
     return np.unique(scales[probe.ref.indices()])
 
 
-def _same_mantissas(old: Program, new: Program, scales: Floats) -> bool:
+def same_mantissas(old: Program, new: Program, scales: Floats) -> bool:
     """Whether units that are powers of 2 changed nothing but the exponents of all numbers: none was rounded."""
     power, exponent = np.frexp(np.append(scales, 1.0))  # index −1 is the constant 1
     if (power != 0.5).any():

@@ -82,9 +82,10 @@ def test_octave_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
 
 @needs_command("octave-cli", "octave")
 @pytest.mark.slow
-def test_octave_says_that_a_solution_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("x", [2.0, 1 + 1e-10])  # up to t = 1/2, and to just before the end of the segment
+def test_octave_says_that_a_solution_ends(x: float, tmp_path: Path) -> None:
     export_programs.escaping().export(tmp_path / "wave.m", solver="ode45")
-    said = octave(tmp_path / "call_wave.m", "try, wave(2), catch e, disp(e.message), end\n")
+    said = octave(tmp_path / "call_wave.m", f"try, wave({x!r}), catch e, disp(e.message), end\n")
     assert "no solution up to the end of segment" in said or "failed" in said.lower()
     assert "ans" not in said
 

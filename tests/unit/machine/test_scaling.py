@@ -7,9 +7,10 @@ import pytest
 
 import export_programs
 import integraph
-from integraph import Program
+from integraph import Program, Registers, build, segment
 from integraph.certify.controls import exact_program
 from integraph.errors import UsageError
+from integraph.gadgets import affine
 
 
 def small() -> Program:
@@ -92,3 +93,13 @@ def test_inputs_outside_the_box_are_refused() -> None:
 def test_an_unbounded_register_has_no_unit() -> None:
     with pytest.raises(UsageError, match="no bound is known"):
         integraph.compile("1/x", box=(0.5, 1)).scaled((-1, 1), cells=2, progress=False)
+
+
+def test_units_in_which_a_control_vanishes_are_refused() -> None:
+    """u' = 1e-200 x after u was 1e200: in units of 1e200 the coefficient is 1e-400."""
+    registers = Registers()
+    x = registers.inputs("x")
+    u = registers.new("u")
+    parts = [segment(f"times {w:g}", affine(u, x[:, None], w=[[w]])) for w in (1e200, -1e200, 1e-200)]
+    with pytest.raises(UsageError, match=r"a coefficient would be rounded.*split the program"):
+        build(registers, parts, u).scaled([(0, 1)], progress=False)

@@ -44,7 +44,8 @@ def between(start: Interval, end: Interval, slope: Interval, duration: float) ->
     slope of one sign it stays between its ends.
     """
     rise, fall = np.maximum(slope.high, 0.0), np.maximum(-slope.low, 0.0)
-    over = duration * np.fmin(np.minimum(rise, fall), rise * fall / (rise + fall))
+    less, more = np.minimum(rise, fall), np.maximum(rise, fall)
+    over = duration * np.fmin(less, less / (1 + less / more))  # the product of two slopes may be no float64
     over = np.where((rise == 0) | (fall == 0), 0.0, over * (1 + 16 * U) + TINY)
     low, high = np.minimum(start.low, end.low), np.maximum(start.high, end.high)
     return interval(

@@ -29,6 +29,7 @@ from integraph.text import clean, counted
 WHATEVER = 1.0  # the tolerance where none is given: it has no part in the fit
 FEWEST = 5  # places, so that some can be held out
 REPEATED = 5  # rows at places that have others, from which noise is known
+LARGEST = 1e300  # value of an output: beyond, the coefficients of a fit may overflow
 NAMED = 8  # outputs whose differences are told one by one
 
 
@@ -99,6 +100,13 @@ def _check(function: Function, rows: Rows, outside: int) -> None:
         raise SourceError(
             f"{function.name}: {name} is {rows.x[0, still[0]]:g} in every row{beyond}: nothing says what depends "
             "on it, so leave this column out"
+        )
+    size = np.abs(rows.y).max(0)
+    if size.max() > LARGEST:
+        name = rows.names[int(size.argmax())]
+        raise SourceError(
+            f"{function.name}: {name} reaches {size.max():.3g}, and sums of such numbers are none in float64: divide "
+            f"it, so that it stays below {LARGEST:g}"
         )
 
 

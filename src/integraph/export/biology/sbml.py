@@ -31,23 +31,30 @@ from integraph.export.header import header
 if TYPE_CHECKING:
     from integraph.program import Program
 
+SIZE, BOUND, LARGEST = "size__", "bound__", 1e100  # the sum of all |y|, and what it may be
+ESCAPE = (
+    f"Where a solution ends before its time, some tools go on with the last numbers they had. So outputs are NaN once "
+    f"{SIZE}, the sum of all |y|, is {LARGEST:g} or more."
+)
+
 
 def write(program: Program, name: str) -> str:
     eq, constants = equations(program, avoid=(name,)), Constants()
     rules = "".join(_rate_rule(eq, constants, *row) for row in _moving(eq))
     rules += "".join(
-        f'<assignmentRule variable="{output}">{MATH.format(sum_of(eq, constants, terms))}</assignmentRule>\n'
+        f'<assignmentRule variable="{output}">{MATH.format(_guarded(sum_of(eq, constants, terms)))}</assignmentRule>\n'
         for output, (_, terms) in zip(eq.output_names, eq.outputs, strict=True)
     )
+    rules += _size_rule(eq.names)
     start = [*centre(program).tolist(), *[0.0] * (len(eq.names) - eq.inputs)]
     registers = "".join(parameter(*row, constant=False) for row in zip(eq.names, start, strict=True))
-    registers += "".join(parameter(output, 0.0, constant=False) for output in eq.output_names)
+    registers += "".join(parameter(output, 0.0, constant=False) for output in (*eq.output_names, SIZE))
     lists = (
-        listed("Parameters", registers + runs(eq) + constants.parameters())
+        listed("Parameters", registers + parameter(BOUND, LARGEST) + runs(eq) + constants.parameters())
         + listed("Rules", rules)
         + listed("Events", events(eq))
     )
-    about = [*header(program, name, exact=True), TIMING.format(len(eq.durations))]
+    about = [*header(program, name, exact=True), TIMING.format(len(eq.durations)), ESCAPE]
     return document(name, about, lists)
 
 
@@ -58,6 +65,19 @@ def sum_of(eq: Equations, constants: Constants, terms: Sequence[Term]) -> str:
         for value, factors in terms or [(0.0, ())]
     ]
     return apply("plus", parts)
+
+
+def _guarded(value: str) -> str:
+    """The value while all registers are of a size that solutions have, else NaN: the logarithm of a negative number,
+    because libSBML misses the unit of `<notanumber/>`."""
+    small = f"<apply><lt/><ci>{SIZE}</ci><ci>{BOUND}</ci></apply>"
+    nan = f"<apply><ln/><apply><minus/><ci>{BOUND}</ci></apply></apply>"
+    return f"<piecewise><piece>{value}{small}</piece><otherwise>{nan}</otherwise></piecewise>"
+
+
+def _size_rule(names: Sequence[str]) -> str:
+    size = apply("plus", [f"<apply><abs/><ci>{name}</ci></apply>" for name in names])
+    return f'<assignmentRule variable="{SIZE}">{MATH.format(size)}</assignmentRule>\n'
 
 
 def _moving(eq: Equations) -> Iterator[tuple[int, list[tuple[int, list[Term]]]]]:

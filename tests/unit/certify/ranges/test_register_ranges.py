@@ -174,3 +174,13 @@ def test_the_time_is_kept() -> None:
 def test_refused(box: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         integraph.compile("x*y").ranges(box, **options)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170])
+def test_a_tiny_wave(size: float) -> None:
+    """Products of its slopes are below all float64."""
+    registers = Registers()
+    x = registers.inputs("x", 2)
+    program = build(registers, [segment("turn", gadgets.raw(x, A=[[0.0, 3.0], [-3.0, 0.0]]))], x)
+    ranges = program.ranges([(0, 0), (size, size)], progress=False)
+    assert ranges.high[0, 0] >= 0.9999 * size  # sin(3t) turns before t = 1

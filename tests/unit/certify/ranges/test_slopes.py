@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
+import pytest
 
 import integraph
 from integraph.certify.ranges.slopes import between, slopes
@@ -43,3 +46,14 @@ def test_unknown_slopes() -> None:
     ends = Interval(np.zeros(1), np.zeros(1))
     way = between(ends, ends, Interval(np.array([-np.inf]), np.array([np.inf])), 1.0)
     assert (way.low[0], way.high[0]) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-160, 1.0, 1e160, 1e308])
+def test_between_holds_a_triangle_of_any_size(size: float) -> None:
+    """Up at the slope a, down at the slope −b: the tip, where a·b is no float64 and where a + b is none."""
+    zero = np.zeros(1)
+    for rise, fall in ((size, size), (size, 0.25 * size), (size, 1e-6 * size)):
+        way = between(Interval(zero, zero), Interval(zero, zero), Interval(zero - fall, zero + rise), 1.0)
+        tip = Fraction(rise) * Fraction(fall) / (Fraction(rise) + Fraction(fall))
+        assert tip <= Fraction(float(way.high[0])) <= tip * Fraction(1001, 1000) + Fraction(2.0**-1000)
+        assert way.low[0] == -way.high[0]

@@ -323,3 +323,10 @@ def test_compare_and_certify(tmp_path) -> None:  # type: ignore[no-untyped-def]
         integraph.compare(program, (x, y), x)
     with pytest.raises(UsageError, match="give the inputs to compare at"):
         integraph.compare(program, "sin(x)")
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_that_no_sum_holds_are_refused() -> None:
+    x = np.linspace(0, 1, 50)
+    with pytest.raises(SourceError, match=r"y reaches 1\.7e\+308, and sums of such numbers are none in float64"):
+        integraph.compile((x[:, None], 1.7e308 * np.cos(x)))

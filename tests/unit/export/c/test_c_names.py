@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,17 @@ def test_other_names_stay(name: str) -> None:
     "name", ["gamma", "round", "index", "y0", "read", "linux", "sinf", "roundl", "floorf64x", "int8_t", "EOF"]
 )
 def test_names_of_the_library_are_left_to_it(name: str, tmp_path: Path) -> None:
-    text = ln_program().export(tmp_path / "wave.c", name=name).read_text()
-    assert f"int model_{name}(const double *x, double *y)" in text
+    for format in ("c", "c-closed"):
+        text = ln_program().export(tmp_path / "wave.c", format, name=name).read_text()
+        assert f"int model_{name}(const double *x, double *y)" in text
+
+
+@pytest.mark.parametrize("format", ["c", "c-closed"])
+def test_comments_hold_no_trigraph(format: str, tmp_path: Path) -> None:
+    """C99 reads two question marks and a slash as a backslash, which joins two lines."""
+    text = replace(ln_program(), source="\\\\/").export(tmp_path / "wave.c", format).read_text()
+    assert "source:" in text
+    assert "??" not in text
 
 
 @needs_command("gcc", "gcc")
