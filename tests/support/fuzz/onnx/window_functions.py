@@ -43,6 +43,53 @@ def conv(
     return np.concatenate(parts, 1) + np.reshape(bias, (-1, *(1,) * (x.ndim - 2)))
 
 
+def transposed(
+    x: Array,
+    weights: Array,
+    bias: Array | float = 0.0,
+    group: int = 1,
+    strides: Any = None,
+    output_padding: Any = None,
+    kernel_shape: Any = None,
+) -> Array:
+    """Every entry of x adds a copy of its kernel to the result."""
+    own, kernels, sizes = x.shape[1] // group, weights.shape[1], weights.shape[2:]
+    steps, longer = strides or [1] * len(sizes), output_padding or [0] * len(sizes)
+    counts = [(n - 1) * s + k + more for n, s, k, more in zip(x.shape[2:], steps, sizes, longer, strict=True)]
+    result = np.zeros((len(x), group * kernels, *counts))
+    for place in np.ndindex(*x.shape[2:]):
+        window = tuple(slice(p * s, p * s + k) for p, s, k in zip(place, steps, sizes, strict=True))
+        for g in range(group):
+            entries_here = x[(slice(None), slice(g * own, (g + 1) * own), *place)]
+            copies = np.einsum("nc,ck...->nk...", entries_here, weights[g * own : (g + 1) * own])
+            result[(slice(None), slice(g * kernels, (g + 1) * kernels), *window)] += copies
+    return result + np.reshape(bias, (-1, *(1,) * len(sizes)))
+
+
+def norm(x: Array, kernel_shape: Any, p: int = 2, **window: Any) -> Array:
+    return (np.abs(entries(x, kernel_shape, **window)) ** p).sum(-1) ** (1 / p)
+
+
+def repeated(x: Array, scales: Any, mode: str = "nearest") -> Array:
+    for axis, times in enumerate(np.asarray(scales).astype(int).tolist()):
+        x = np.repeat(x, times, axis)
+    return x
+
+
+def resized(x: Array, roi: Any, scales: Any, sizes: Any, mode: str = "nearest", **places: Any) -> Array:
+    """Nearest: rounded down from a common first entry. Linear: entries are in the middle of their share of the axis."""
+    for axis, size in enumerate(np.asarray(sizes).tolist()):
+        old = x.shape[axis]
+        if mode == "nearest":
+            x = np.take(x, np.arange(size) * old // size, axis)
+        elif size != old:
+            at = np.clip((np.arange(size) + 0.5) * old / size - 0.5, 0, old - 1)
+            below = np.minimum(at.astype(int), max(old - 2, 0))
+            share = (at - below).reshape(-1, *(1,) * (x.ndim - axis - 1))
+            x = np.take(x, below, axis) * (1 - share) + np.take(x, np.minimum(below + 1, old - 1), axis) * share
+    return x
+
+
 def mean(x: Array, kernel_shape: Any, count_include_pad: int = 0, **window: Any) -> Array:
     total = entries(x, kernel_shape, **window).sum(-1)
     if count_include_pad:

@@ -20,6 +20,51 @@ def convolution(d: Drawing, op: str) -> None:
     d.emit(op, x, weights, *more, **window, **({"group": groups} if groups > 1 else {}))
 
 
+def transposed_convolution(d: Drawing, op: str) -> None:
+    x = d.pick(lambda value: value.rank > 2)
+    groups = d.one([k for k in (1, 1, 2) if x.shape[1] % k == 0])
+    axes = range(x.rank - 2)
+    strides, sizes = [d.integer(1, 2) for _ in axes], [d.integer(1, 3) for _ in axes]
+    more = [d.constant(array(d, (groups * d.integer(1, 2),)))] if d.chance(0.5) else []
+    kernels = more[0].shape[0] // groups if more else d.integer(1, 2)
+    weights = d.constant(array(d, (x.shape[1], kernels, *sizes)))
+    longer = {"output_padding": [d.integer(0, stride - 1) for stride in strides]} if d.chance(0.3) else {}
+    said = {"kernel_shape": sizes, "strides": strides, "group": groups, **longer}
+    d.emit(op, x, weights, *more, **said)
+
+
+def norm_pool(d: Drawing, op: str) -> None:
+    """Of what stays away from 0, where a root has no derivative."""
+    x = d.pick(lambda value: value.rank > 2)
+    if x.low <= 0:
+        x = d.emit("Add", x, d.constant(np.array(0.5 - x.low)))
+    d.emit(op, x, p=d.one((2, 2, 4)), **{k: v for k, v in _window(d, x, dilated=False).items() if k != "pads"})
+
+
+def upsample(d: Drawing, op: str) -> None:
+    if d.opset > 9:
+        raise Unfit
+    x = d.pick(lambda value: value.rank > 0)
+    scales = [float(d.integer(1, 2)) for _ in x.shape]
+    if d.opset < 9:
+        d.emit(op, x, scales=scales)
+    else:
+        d.emit(op, x, d.constant(np.array(scales, np.float32)))
+
+
+def resize(d: Drawing, op: str) -> None:
+    if d.opset < 13:  # before, what is left out has to be there
+        raise Unfit
+    x = d.pick(lambda value: value.rank > 0)
+    sizes = [n * d.integer(1, 2) for n in x.shape]
+    if d.chance(0.5) and x.rank == 4:
+        sizes[:2] = x.shape[:2]
+        d.emit(op, x, None, None, d.integers(*sizes), mode="linear")
+    else:
+        places = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+        d.emit(op, x, None, None, d.integers(*sizes), mode="nearest", **places)
+
+
 def average_pool(d: Drawing, op: str) -> None:
     x = d.pick(lambda value: value.rank > 2)
     counted = {"count_include_pad": d.integer(0, 1)} if d.chance(0.5) else {}
