@@ -94,6 +94,7 @@ def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
     assert "line 6: exit code 1" in result.stderr
 
 
+@pytest.mark.slow
 def test_commands_run_in_the_session_unless_they_need_a_shell(tmp_path: Path) -> None:
     assert arguments('integraph eval a.integraph 0.3,0.8 "x; y" --box=-2,2  # why') == [
         *("integraph", "eval", "a.integraph", "0.3,0.8", "x; y", "--box=-2,2")

@@ -134,6 +134,7 @@ def test_ci_is_strict_and_runs_the_tests() -> None:
     assert set(PROJECT["optional-dependencies"]) - extras - reached == {"bench", "sympy"}  # sympy is in dev
 
 
+@pytest.mark.slow
 def test_a_skipped_test_can_be_a_failure(tmp_path: Path) -> None:
     """As CI runs the tests: with `--nothing-skipped` a test that was skipped fails the run, without it does not."""
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)

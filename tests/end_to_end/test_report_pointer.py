@@ -39,6 +39,7 @@ def point_at(seen: Visit, plot: int, across: float, up: float) -> None:
     seen.page.mouse.move(box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"])
 
 
+@pytest.mark.slow
 def test_what_is_pointed_at_is_named(browser: Any, kinds: Path) -> None:
     """The value under the pointer is that of the array that was drawn, not one that is read off the screen."""
     with visit(browser, kinds) as seen:

@@ -67,6 +67,7 @@ def test_version() -> None:
     assert call("--version").out == f"integraph {integraph.__version__}\n"
 
 
+@pytest.mark.slow
 def test_as_a_module() -> None:
     said = process("compile", "x*y", "--json")
     assert (said.code, said.data["width"]) == (0, integraph.compile("x*y").width)
@@ -171,6 +172,7 @@ def test_plain_is_json() -> None:
     assert found == {"a": [0, 1, 2], "b": ["nan", "inf", 4], "3": "x", "c": [None, True]}
 
 
+@pytest.mark.slow
 def test_an_encoding_that_lacks_characters() -> None:
     said = process("compile", "x*y", env=os.environ | {"PYTHONIOENCODING": "ascii"})
     assert said.code == 0

@@ -50,6 +50,7 @@ def test_a_program(path: Path) -> None:
     assert source["at"] == 200
 
 
+@pytest.mark.slow
 def test_as_text(path: Path) -> None:
     integraph.compile(random_network((1, 3, 1), "tanh")).save(path)  # it names no formula
     said = call("bench", path, *QUICK)
@@ -88,6 +89,7 @@ def test_slow_engines_run_where_they_may(monkeypatch: pytest.MonkeyPatch) -> Non
         assert row["difference"] < 1e-12
 
 
+@pytest.mark.slow
 def test_the_built_in_set() -> None:
     found = call("bench", *QUICK, "--json").data["programs"]
     assert [one["program"].split(",")[0].split(" ")[0] for one in found] == [WAVE, "2-32-32-1", WAVE]

@@ -35,6 +35,7 @@ def test_alone_it_says_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_json_holds_the_numbers_of_the_api() -> None:
     data = call("compile", *LEAN, "--json").data
     program = integraph.compile("1/(1+x*y)", 1e-4, method="lean")
@@ -231,6 +232,7 @@ def test_what_a_report_cannot_do_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_value_that_is_not_there() -> None:
     said = call("compile", "1/x", "--box", "-1,1", "--json")
     assert said.code == 0
@@ -238,7 +240,7 @@ def test_a_value_that_is_not_there() -> None:
     assert "no value" in call("compile", "1/x", "--box", "-1,1").out
 
 
-@mostly_slow("writer", [to_onnx, to_keras, to_h5], quick=2, ids=["onnx", "keras", "h5"])
+@mostly_slow("writer", [to_onnx, to_keras, to_h5], quick=1, ids=["onnx", "keras", "h5"])
 def test_files_of_networks(writer: Callable[..., tuple[Any, Any]], path: Path, tmp_path: Path) -> None:
     """Compiled and proved; the outputs are those of the framework."""
     file, values = writer(random_network((2, 5, 1), "tanh", seed=2), tmp_path)

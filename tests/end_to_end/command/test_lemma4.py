@@ -24,6 +24,7 @@ def test_the_states_at_the_end_are_logarithms_of_psi(N: int, c: float, x: float)
     assert end[N + 2] == pytest.approx(np.log(x + 0.5))
 
 
+@pytest.mark.slow
 def test_it_prints_table_1_and_writes_what_it_is_asked_for(tmp_path: Path) -> None:
     said = call("lemma4", "--N", "20", "--c", "60", "--figure", tmp_path / "p.svg", f"-o{tmp_path / 'l.integraph'}")
     assert said.code == 0

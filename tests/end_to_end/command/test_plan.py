@@ -22,6 +22,7 @@ def planned() -> Any:
     return call("plan", WAVE, "--eps", "1e-3", "--json").data
 
 
+@pytest.mark.slow
 def test_theorem_1_as_it_is_built() -> None:
     program = integraph.compile(WAVE, 1e-3, method="lean")
     chosen = planned()["lean"]["chosen"]
@@ -41,6 +42,7 @@ def test_exact_layouts_as_they_are_built() -> None:
     assert [row["free"] for row in planned()["exact"]["layouts"]] == ["keep", "clean", "decay"]
 
 
+@pytest.mark.slow
 def test_as_text() -> None:
     said = call("plan", WAVE, "--eps", "1e-3")
     assert said.code == 0

@@ -26,7 +26,7 @@ def shell(command: str, cwd: Path) -> Said:
     return Said(found.returncode, found.stdout, found.stderr)
 
 
-@pytest.mark.parametrize("to", [">/dev/full", ">&-"])
+@mostly_slow("to", [">/dev/full", ">&-"], quick=1)
 @mostly_slow("words", ["compile 'x*y'", "compile 'exxp(x)' --json", "--version", "-h"], quick=1)
 def test_an_answer_that_is_lost(words: str, to: str, tmp_path: Path) -> None:
     if "full" in to and not FULL.exists():

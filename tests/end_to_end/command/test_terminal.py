@@ -29,6 +29,7 @@ def until(file: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_colours_are_for_people(tmp_path: Path) -> None:
     code, text = ended(spawn("compile", "exxp(x)", cwd=tmp_path))
     assert code == 2
@@ -42,6 +43,7 @@ def test_colours_are_for_people(tmp_path: Path) -> None:
     assert "╭" in text
 
 
+@pytest.mark.slow
 def test_the_answer_is_plain_even_here(tmp_path: Path) -> None:
     code, text = ended(spawn("compile", "x*y", "--json", cwd=tmp_path))
     assert code == 0
@@ -50,6 +52,7 @@ def test_the_answer_is_plain_even_here(tmp_path: Path) -> None:
     assert "\x1b" not in answer
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_long_compile(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     old = tmp_path / "old.integraph"
@@ -110,6 +113,7 @@ def test_ctrl_c_in_a_long_proof(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_bar_for_many_points(tmp_path: Path) -> None:
     program = integraph.compile("sin(3*x)*exp(-y)")
     program.save(tmp_path / "wave.integraph")

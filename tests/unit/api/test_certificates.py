@@ -69,6 +69,7 @@ def test_options_without_a_source(option: dict[str, Any]) -> None:
         integraph.certify(program, **option)
 
 
+@pytest.mark.slow
 def test_a_module_whose_weights_do_not_tell_its_inputs() -> None:
     model = nn.Sequential(nn.Tanh(), nn.Flatten(), nn.Linear(6, 2)).double()
     program = integraph.compile(model, inputs=(2, 3))

@@ -111,6 +111,7 @@ def test_digits_are_still_classified() -> None:
     assert (chosen == y).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_compiled_net_survives_its_file(tmp_path: Path) -> None:
     program = integraph.compile(random_network((3, 5, 5, 2), ["gelu", "relu"]), eps=1e-4)
     program.save(tmp_path / "net.safetensors")

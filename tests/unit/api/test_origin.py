@@ -94,6 +94,7 @@ def test_by_theorem_1(name: str, method: str) -> None:
     st.permutations(["x", "y", "x2", "x10", "σ"]), st.integers(2, 5),
     st.lists(st.sampled_from(["x - 2*y", "y", " x*(y + 1)  ", "min(x, y - 2), 3", "-x^2"]), min_size=1, max_size=3),
 )  # fmt: skip
+@pytest.mark.slow
 def test_any_order_and_any_number_of_inputs(order: list[str], count: int, texts: list[str]) -> None:
     variables = list(dict.fromkeys(["x", "y", *order]))[:count]
     variables.sort(key=order.index)

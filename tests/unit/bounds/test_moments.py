@@ -152,8 +152,8 @@ def test_newtons_remainder(d: int, n: int, f: Callable[..., float], sup: Callabl
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("eps", [0.3, 1e-2, 1e-3])
+@mostly_slow("n", [1, 2, 3, 5], quick=2)
+@mostly_slow("eps", [0.3, 1e-2, 1e-3], quick=2)
 @pytest.mark.parametrize("gamma", [0.5, 0.9])
 def test_the_papers_choice(d: int, n: int, eps: float, gamma: float) -> None:
     """N is the smallest that its part of ε allows, δ and c leave the other part; both parts are within ε."""

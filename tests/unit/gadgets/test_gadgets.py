@@ -60,7 +60,7 @@ def test_extreme_arguments_on_the_exact_engine(named: Named) -> None:
             assert np.isnan(output).all()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@mostly_slow("case", CASES, quick=15, ids=lambda case: case.name)
 def test_words(case: Case) -> None:
     """One line that names the gadget and what comes out at time 1, and the derivative of every target."""
     (block,) = case.program(1.0).segments[0].blocks

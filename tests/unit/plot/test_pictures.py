@@ -65,6 +65,7 @@ def test_dots_are_the_terms_of_eq_1(lean: Program) -> None:
         assert pairs == sorted((j, k) for _, j, k, _ in terms if j != -1)
 
 
+@pytest.mark.slow
 def test_many_terms_are_counted(monkeypatch: pytest.MonkeyPatch, lean: Program) -> None:
     module = importlib.import_module("integraph.plot.sparsity")
     monkeypatch.setattr(module, "DOTS", 0)

@@ -105,6 +105,7 @@ def test_numbers_stand_beside_the_axis_and_not_above_it() -> None:
                    zip(labels, axis.get_ticklocs(), strict=True))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_partition_without_a_program(tmp_path: Path) -> None:
     path = tmp_path / "partition.svg"
     drawn = plot("partition", path=path, N=5, c=30)

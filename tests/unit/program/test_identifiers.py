@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def check(registers: Registers) -> None:
     assert len({name.lower() for name in names}) == len(names)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(NAMES, SHAPES, st.booleans()), max_size=12, unique_by=lambda row: row[0]))
 def test_any_names(groups: list[tuple[str, tuple[int, ...], bool]]) -> None:

@@ -88,6 +88,7 @@ def test_hostile_names_are_escaped(name: str) -> None:
     assert "\x00" not in page.text
 
 
+@pytest.mark.slow
 def test_proofs_and_certificates() -> None:
     program = integraph.compile(WAVE, 1e-6, method="lean")
     proof = integraph.certify(program, WAVE, progress=False)

@@ -33,7 +33,7 @@ def perturbed(xi: np.ndarray, eta: np.ndarray, engine: str) -> np.ndarray:
     return states - np.stack([xi, np.tanh(xi), xi * np.tanh(xi)], 1)
 
 
-@pytest.mark.parametrize("engine", [*ENGINES, "oracle"])
+@mostly_slow("engine", [*ENGINES, "oracle"], quick=2)
 @mostly_slow("delta", [1e-6, 1e-3, 0.1, 0.6], quick=1)
 @mostly_slow("K", [0.1, 1.0, 3.0, 20.0], quick=2)
 def test_lemma_5_holds(K: float, delta: float, engine: str) -> None:
@@ -92,7 +92,7 @@ def run(recipe: Recipe, starts: dict[str, np.ndarray], engine: str) -> dict[str,
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("size", [1e-6, 1e-2, 0.2])
-@pytest.mark.parametrize("name", [*SMOOTH, "relu", "leaky_relu"])
+@mostly_slow("name", [*SMOOTH, "relu", "leaky_relu"], quick=5)
 def test_wrong_starts(name: str, size: float, engine: str) -> None:
     """Output minus f(M), and the size of every register at the end, are at most what WRONG says."""
     rng = np.random.default_rng(11)

@@ -169,6 +169,7 @@ def test_a_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert faults() != []
 
 
+@pytest.mark.slow
 def test_what_overflows_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
     known = case("softplus", "narrow")
     box = Box((0.0, 0.0), (1e308, 1e308))

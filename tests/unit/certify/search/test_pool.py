@@ -67,6 +67,7 @@ def test_the_same_tree_as_in_one_process(problem: Waves, box: Box, options: dict
     assert same(shared, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_others_do_the_work_and_go(tmp_path: Path) -> None:
     log = tmp_path / "log"

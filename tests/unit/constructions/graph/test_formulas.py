@@ -23,7 +23,7 @@ QBEE = {  # the states that the smallest quadratic system needs by QBee; for GEL
 }
 
 
-@mostly_slow("name", FORMULAS, quick=28)
+@mostly_slow("name", FORMULAS, quick=14)
 def test_every_formula_to_twelve_digits(name: str) -> None:
     formula = FORMULAS[name]
     program = integraph.compile(formula.text, box=list(formula.box), variables=formula.variables)

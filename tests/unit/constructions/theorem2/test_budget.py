@@ -28,7 +28,7 @@ BOXES = [(0.0, 1.0), (-1.0, 1.0), (0.3, 0.3), (-500.0, 500.0), (999.0, 1001.0)]
 
 
 @pytest.mark.parametrize("box", BOXES, ids=str)
-@mostly_slow("name", [n for n in EVERY if n != "exp"], quick=10)
+@mostly_slow("name", [n for n in EVERY if n != "exp"], quick=5)
 def test_boxes(name: str, box: tuple[float, float]) -> None:
     """Sides of width 0 and of width 1000 enter the promise."""
     network = random_network((2, 5, 4, 1), name, seed=6)

@@ -82,6 +82,7 @@ def test_long_and_short_segments_and_constants(duration: float, tmp_path: Path) 
     assert module["run"](point.tolist())[0] == pytest.approx(program(point)[0], rel=1e-9)
 
 
+@pytest.mark.slow
 @needs("lucipy")
 def test_a_fast_decay_takes_longer_on_the_machine(tmp_path: Path) -> None:
     registers = Registers()

@@ -34,7 +34,7 @@ def largest_error(program: Program, x: np.ndarray, native: frozenset[str] = EVER
 
 
 @mostly_slow(("t", "native"), [(1.0, FEW), (1.0, EVERY), (-0.6, FEW), (-0.6, EVERY)], quick=1)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@mostly_slow("case", CASES, quick=24, ids=lambda case: case.name)
 def test_every_gadget(case: Case, t: float, native: frozenset[str]) -> None:
     program = case.program(t)
     x = case.inputs(case.draw(np.random.default_rng(1), t, 40))

@@ -14,6 +14,7 @@ from integraph.gadgets.functions.namespace import FLOAT
 from integraph.gadgets.gadget import Gadget, arguments
 from integraph.program import Block, Options
 from integraph.program.dynamics import switches
+from slow import mostly_slow
 from tanh_net import compile_net, evaluate, random_net
 
 RNG = np.random.default_rng(5)
@@ -83,7 +84,7 @@ RATES = [0.0, 1e-9, 3.0, 40.0, 660.0, 690.0, 720.0, 744.9, 1000.0, 1430.0, 1500.
 
 
 @pytest.mark.parametrize("count", [1, 5])
-@pytest.mark.parametrize(("rate", "t"), [(r, t) for r in RATES for t in (1.0, 0.7, -0.3) if r * t > -700])
+@mostly_slow(("rate", "t"), [(r, t) for r in RATES for t in (1.0, 0.7, -0.3) if r * t > -700], quick=8)
 def test_fast_drains_into_any_shape(rate: float, t: float, count: int) -> None:
     """Banks side by side, with gaps, reversed, transposed, one register; x of 1e-5 … 1e300, so that x·e^−r is seen."""
     sizes = np.array([1e-5, 1.0, 1e100, 1e300]) if rate * t >= 0 else np.full(4, 1e-200)

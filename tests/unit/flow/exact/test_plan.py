@@ -54,6 +54,7 @@ def test_a_run_leaves_nothing_behind(count: int, states: bool) -> None:
     assert not states or np.array_equal(again.states, first.states)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.sampled_from([1.0, 0.3]), min_size=1, max_size=3))
 def test_random_programs_leave_nothing_behind(seed: int, durations: list[float]) -> None:

@@ -12,6 +12,7 @@ from integraph.flow.exact.affine_steps import compiles
 from integraph.gadgets import affine, shifted_softmax, softmax
 from integraph.gadgets.softmax import Softmax
 from integraph.program import Block
+from slow import mostly_slow
 
 RNG = np.random.default_rng(12)
 INPUTS = [1, 3, 256]
@@ -61,8 +62,8 @@ def means(s: np.ndarray, seen: np.ndarray | None = None) -> np.ndarray:
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
-@pytest.mark.parametrize("n", [1, 2, 7, 16, 130])
-@pytest.mark.parametrize("size", [1e-300, 1e-12, 0.1, 3.0, 240.0, 1e3])
+@mostly_slow("n", [1, 2, 7, 16, 130], quick=3)
+@mostly_slow("size", [1e-300, 1e-12, 0.1, 3.0, 240.0, 1e3], quick=3)
 def test_softmax_of_mpmath(monkeypatch: pytest.MonkeyPatch, size: float, n: int, inputs: int) -> None:
     """From the lemma's start, always by the compiled loop, shifted by registers: equal scores, huge scores, masks."""
     s = size * RNG.normal(size=(4, n, inputs))
@@ -144,7 +145,7 @@ def test_a_doubtful_row_and_those_after_it_go_to_the_closed_form(monkeypatch: py
         assert np.abs(states - slow).max() <= 1e-14 * np.abs(slow).max()
 
 
-@pytest.mark.parametrize("role", ["a", "u", "m", "s", "c"])
+@mostly_slow("role", ["a", "u", "m", "s", "c"], quick=2)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_what_is_not_finite_is_never_a_softmax(role: str, bad: float, inputs: int) -> None:

@@ -49,6 +49,7 @@ def test_masks_that_are_numbers_are_added(rows: str, name: str) -> None:
     check(lambda x: getattr(nn, rows)(OFFSETS[name](x)), RNG.standard_normal(SHAPE), accuracy=1e-7)  # 1e-16 of 1e9
 
 
+@pytest.mark.slow
 def test_masks_that_are_numbers_beside_infinity() -> None:
     x = RNG.standard_normal(SHAPE)
     for rows in (nn.softmax, nn.logsumexp):

@@ -32,6 +32,7 @@ def test_a_formula_in_python() -> None:
     np.testing.assert_allclose(program(x), text(x), rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_layer() -> None:
     program = integraph.compile(layer, method="exact", inputs=[(4, 3)], box=(-2, 2))
     x = np.random.default_rng(0).uniform(-2, 2, (5, 12))
@@ -47,6 +48,7 @@ def test_several_arguments_are_one_input() -> None:
     np.testing.assert_allclose(program(np.concatenate([x, A.ravel()])), A @ np.tanh(x), rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_the_graph_of_a_transformer_has_the_same_size() -> None:
     net = transformer(tokens=4, width=8, heads=2, hidden=16, layers=1)
     graph = to_graph(net)

@@ -137,6 +137,7 @@ def test_choices_that_jump_or_mix_entries(f: Callable[[Any], Any]) -> None:
         reader.read(f, ((4, 3),))
 
 
+@pytest.mark.slow
 def test_a_variance_has_no_kink() -> None:
     assert "relu" not in ops(check(CHOICES["variance"], X))
     square = 3 * X[:3]

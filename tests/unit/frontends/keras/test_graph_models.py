@@ -28,6 +28,7 @@ def encoder(keras: Any, x: Any) -> Any:
     return x + L.Multiply()([L.Dense(4)(y), keras.ops.sigmoid(L.Dense(4)(y))])
 
 
+@pytest.mark.slow
 def test_a_transformer_block(keras: Any, tmp_path: Path) -> None:
     model = graph_model(keras, [(5, 4)], lambda x: encoder(keras, encoder(keras, x)))
     agree(model, tmp_path)

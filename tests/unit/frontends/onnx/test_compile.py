@@ -98,12 +98,12 @@ def _compiles(graph: integraph.Graph, box: tuple[float, float]) -> None:
     np.testing.assert_allclose(program(x), wanted, atol=off * max(1.0, np.abs(wanted).max()), rtol=0)
 
 
-@pytest.mark.parametrize("op", FUNCTIONS)
+@mostly_slow("op", FUNCTIONS, quick=10)
 def test_functions(op: str) -> None:
     _compiles(integraph.graph(model(lambda b: b.node(op, "x"), (1, 5))), FUNCTIONS[op])
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=25)
 def test_operators(case: str) -> None:
     """Every operator and every variant of its shapes that the reader has a test for."""
     build, shape, *rest = CASES[case]
@@ -111,7 +111,7 @@ def test_operators(case: str) -> None:
     _compiles(integraph.graph(model(build, shape, opset)), box)
 
 
-@pytest.mark.parametrize("gap", [20.0, 29.0, 40.0, 50.0, 1000.0])
+@mostly_slow("gap", [20.0, 29.0, 40.0, 50.0, 1000.0], quick=2)
 @pytest.mark.parametrize(("opset", "written"), [(9, "LogSoftmax"), (13, "LogSoftmax"), (17, "Log"), (17, "Sub")])
 def test_the_logarithm_of_a_softmax_of_scores_far_apart(gap: float, opset: int, written: str) -> None:
     """As LogSoftmax, as Log of Softmax and as x − Log(ReduceSum(Exp x)), against mpmath."""

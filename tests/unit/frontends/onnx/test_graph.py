@@ -25,14 +25,15 @@ from law import examples  # noqa: E402
 from onnx_graphs import agree, check, model, ops, runtime  # noqa: E402
 from onnx_models import ACTIVATIONS, Builder  # noqa: E402
 from onnx_operators import BIAS, CASES, CUBE, FUNCTIONS, W, i  # noqa: E402
+from slow import mostly_slow  # noqa: E402
 
 
-@pytest.mark.parametrize("op", FUNCTIONS)
+@mostly_slow("op", FUNCTIONS, quick=15)
 def test_functions(op: str) -> None:
     check(lambda b: b.node(op, "x"), (1, 5), 17, FUNCTIONS[op])
 
 
-@pytest.mark.parametrize("op", [op for op in FUNCTIONS if op != "LeakyRelu"])
+@mostly_slow("op", [op for op in FUNCTIONS if op != "LeakyRelu"], quick=8)
 def test_functions_of_constants(op: str) -> None:
     values = np.linspace(*FUNCTIONS[op], 5)
     graph = check(lambda b: b.node("Mul", "x", b.node(op, b.number(values))), (2, 5))
@@ -49,7 +50,7 @@ def test_rows_of_constants(op: str) -> None:
         )
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=40)
 def test_operators(case: str) -> None:
     check(*CASES[case])
 

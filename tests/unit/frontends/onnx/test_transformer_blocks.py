@@ -24,7 +24,7 @@ MOVES = {"reshape", "transpose"}
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("norm", NORMS)
-@mostly_slow("mask", MASKS, quick=4)
+@mostly_slow("mask", MASKS, quick=2)
 def test_a_block(mask: str, norm: str, sizes: str) -> None:
     graph = check(block(mask, norm, sizes), ("N", 5, 8))
     assert ops(graph) <= PLAIN | MOVES
@@ -88,7 +88,8 @@ def exported(path: Path, module: Any, x: Any, dynamo: bool) -> None:
         torch.onnx.export(module.eval().double(), (x,), path, dynamo=dynamo, verbose=False, **more)
 
 
-@mostly_slow("dynamo", [True, False], quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("dynamo", [True, False])
 def test_attention_that_torch_exports(tmp_path: Path, dynamo: bool) -> None:
     torch = framework("torch")
 

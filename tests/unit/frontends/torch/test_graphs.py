@@ -74,6 +74,7 @@ def test_a_net_trained_on_digits() -> None:
     assert (given.argmax(1) == labels[:200]).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_net_stays_a_net() -> None:
     module = Traced(mlp(3, (4, 2), nn.Tanh))
     either, graph = reader.read_either(module), reader.read_graph(module)
@@ -84,6 +85,7 @@ def test_a_net_stays_a_net() -> None:
     assert integraph.compile(module).origin.method == "narrow"
 
 
+@pytest.mark.slow
 def test_what_is_no_net_is_a_graph() -> None:
     module = residual()
     assert isinstance(reader.read_either(module), Graph)

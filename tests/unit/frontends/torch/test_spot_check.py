@@ -92,6 +92,7 @@ def test_what_no_graph_shows(name: str) -> None:
     assert all(torch.equal(p, w) for p, w in zip(module.parameters(), weights, strict=True))
 
 
+@pytest.mark.slow
 def test_shared_layers_are_read() -> None:
     for name in ("a shared activation", "a shared block", "a child called _orig_mod"):
         check(UNSEEN[name]())

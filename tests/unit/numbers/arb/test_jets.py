@@ -57,7 +57,7 @@ def real(name: str) -> Any:
     return REAL.get(name) or getattr(MP, name)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@mostly_slow("name", SMOOTH, quick=10)
 @examples(40)
 @given(a=st.floats(0, 1), b=st.floats(0, 1), share=st.floats(0, 1))
 def test_coefficients_of_each_function_over_a_ball(name: str, a: float, b: float, share: float) -> None:
@@ -70,7 +70,7 @@ def test_coefficients_of_each_function_over_a_ball(name: str, a: float, b: float
         assert holds(c, wanted), (name, ends, x, c, wanted)
 
 
-@mostly_slow("name", SMOOTH, quick=21)
+@mostly_slow("name", SMOOTH, quick=10)
 def test_coefficients_over_a_narrow_ball_are_nearly_their_range(name: str) -> None:
     low, high = DOMAINS.get(name, (-2, 2))
     for middle in np.linspace(low, high, 9)[1:-1]:
@@ -82,7 +82,7 @@ def test_coefficients_over_a_narrow_ball_are_nearly_their_range(name: str) -> No
             assert float(c.rad()) <= 1.7 * np.ptp(seen) / 2 + 3e-3 * np.abs(seen).max() + 1e-12, (name, middle)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@mostly_slow("name", SMOOTH, quick=10)
 def test_coefficients_at_a_point_are_as_good_as_the_precision(name: str) -> None:
     low, high = DOMAINS.get(name, (-3, 3))
     x = inside(low, high, 0.3)
@@ -204,7 +204,7 @@ def assert_along(found: Balls, expression: Expression, x: Floats, v: Floats, n: 
         assert holds(total, wanted), (k, total, wanted)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@mostly_slow("name", FUNCTIONS, quick=12)
 def test_each_function_in_three_variables(name: str) -> None:
     inner = "1.5 + 0.3*x*y - z^2/7 + x" if name in ("acosh", "ln", "log2", "log10", "sqrt") else "0.3*x*y - z^2/7 + x/3"
     expression, x = formula(f"{name}({inner})", "x y z"), np.array([0.4, -0.3, 0.8])

@@ -110,7 +110,7 @@ def test_points_stay_inside(name: str, data: st.DataObject) -> None:
                 assert holds(function(x), TRUTH[name](mpf(inside))), (name, low, high, inside)
 
 
-@pytest.mark.parametrize("name", sorted(TRUTH))
+@mostly_slow("name", sorted(TRUTH), quick=12)
 @examples(30)
 @given(data=st.data())
 def test_precisions_agree_and_points_are_sharp(name: str, data: st.DataObject) -> None:
@@ -127,7 +127,7 @@ def test_precisions_agree_and_points_are_sharp(name: str, data: st.DataObject) -
         assert ball.contains(0) or ball.rel_accuracy_bits() > bits - 12 or abs(x) > 1e3, (x, ball)
 
 
-@pytest.mark.parametrize("name", sorted(TRUTH))
+@mostly_slow("name", sorted(TRUTH), quick=12)
 def test_nothing_comes_from_nothing(name: str) -> None:
     for ball in (arb.nan(), arb.pos_inf(), arb.neg_inf(), arb(0, "inf"), arb.pos_inf().union(arb(1))):
         assert not getattr(ranges, name)(ball).is_finite()

@@ -16,6 +16,7 @@ from integraph.numbers.models.models import SYMBOLS, Models, Space, folded, of_c
 from integraph.numbers.models.monomials import monomials
 from integraph.numbers.models.polynomial_ranges import tight_ranges
 from model_rows import CELLS, MP, Point, middle, outside, random_point, random_rows, values
+from slow import mostly_slow
 
 ROWS, POINTS = 6, 8
 CASES = {  # the sizes of p, g and r, and the centre
@@ -39,7 +40,7 @@ def draws(case: str, d: int, k: int) -> tuple[np.random.Generator, Models, Model
     return rng, x.take(np.arange(ROWS)), x.take(np.arange(ROWS, 2 * ROWS))
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=2)
 @pytest.mark.parametrize(("d", "k"), SHAPES)
 def test_sums_products_and_multiples_contain_real_arithmetic(case: str, d: int, k: int) -> None:
     rng, x, y = draws(case, d, k)
@@ -59,7 +60,7 @@ def test_sums_products_and_multiples_contain_real_arithmetic(case: str, d: int, 
         assert [name for name, result in results.items() if outside(result, at, truth[name])] == []
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=2)
 @pytest.mark.parametrize(("d", "k"), SHAPES)
 @pytest.mark.parametrize("fresh", [True, False])
 def test_affine_maps_contain_real_arithmetic(case: str, d: int, k: int, fresh: bool) -> None:
