@@ -13,8 +13,11 @@ from integraph.errors import FileError, UsageError
 from integraph.export.exporter import model_name
 from integraph.export.formats import FORMATS, Format
 from integraph.export.header import plain
+from lazy import needs
 
-EVERY = pytest.mark.parametrize("format", FORMATS, ids=lambda one: one.name)
+EVERY = pytest.mark.parametrize(
+    "format", [pytest.param(one, id=one.name, marks=[needs("onnx")] * (one.name == "onnx")) for one in FORMATS]
+)
 TEXTS = [one for one in FORMATS if not one.binary]
 
 
