@@ -72,7 +72,9 @@ class Builder:
         operands = [self.nodes[n] for n in args]
         if op == "sub" and graph_rows.less_total(self, *args):
             return self.apply("log_softmax", args[0], text=text)
-        if op == "variable_power" and (exponents := operands[1].value) is not None:
+        if op == "variable_power" and operands[1].op == "constant":  # the value of a row of scores is its mask
+            exponents = operands[1].value
+            assert exponents is not None
             number = entrywise_power(self, args[0], exponents, text)
             if number is not None:
                 return number

@@ -134,7 +134,7 @@ def _power(r: Translator, n: int, node: Node, text: str) -> Value:
 def _variable_power(r: Translator, n: int, node: Node, text: str) -> Value:
     base, exponent = node.args
     known, y = r.ranges[base], r.form(exponent)
-    number = r.graph.nodes[base].value
+    number = r.graph.nodes[base].value if r.graph.nodes[base].op == "constant" else None  # else a mask of scores
     if number is not None:
         if not (number > 0).all():
             raise SourceError(

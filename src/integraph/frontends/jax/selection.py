@@ -153,4 +153,4 @@ def _slope(at: PrimitiveCall, n: int, x: int) -> float | None:
     if node.op != "mul" or x not in node.args:
         return None
     other = at.build.nodes[node.args[node.args[0] == x]]
-    return None if other.value is None else uniform(other.value)
+    return uniform(other.value) if other.op == "constant" and other.value is not None else None

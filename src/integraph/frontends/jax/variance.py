@@ -45,7 +45,7 @@ def _mean(at: PrimitiveCall, n: int) -> tuple[int, tuple[int, ...]] | None:
     if node.op != "div":
         return None
     total, count = (at.build.nodes[one] for one in node.args)
-    if total.op != "sum" or count.value is None:
+    if total.op != "sum" or count.op != "constant" or count.value is None:
         return None
     x, axes = total.args[0], tuple(total.data[0])
     return (x, axes) if uniform(count.value) == math.prod(at.shape(x)[axis] for axis in axes) else None
