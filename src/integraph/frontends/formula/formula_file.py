@@ -22,7 +22,7 @@ LARGEST = 1_000_000  # bytes, comments included
 
 def read(path: Path, variables: Variables = None, parameters: Parameters = None) -> Function:
     """The function whose outputs are the lines that no later line uses."""
-    lines = [Line(text, number) for number, text in enumerate(_text(path).splitlines(), 1)]
+    lines = [Line(text, number) for number, text in enumerate(text_of(path).splitlines(), 1)]
     formulas = [Line(line.text.partition(COMMENT)[0].rstrip(), line.number) for line in lines]
     formulas = [line for line in formulas if line.text.strip()]
     if not formulas:
@@ -33,7 +33,8 @@ def read(path: Path, variables: Variables = None, parameters: Parameters = None)
         raise SourceError(f"{path.name}: {error.args[0]}", *error.args[1:]) from None
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a file of moderate size."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)

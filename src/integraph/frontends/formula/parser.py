@@ -19,11 +19,11 @@ from integraph.errors import SourceError, UsageError
 from integraph.frontends.formula import parameters as parameter_values
 from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.formula.shunting_yard import ShuntingYard
-from integraph.frontends.formula.statements import closed, statements
+from integraph.frontends.formula.statements import Statement, closed, statements
 from integraph.frontends.formula.tokens import LENGTH, TOKEN, Line
 from integraph.frontends.formula.vocabulary import CALLED, LETTERS, slip
 from integraph.frontends.input_names import names, natural
-from integraph.targets.expression import VARIABLE
+from integraph.targets.expression import VARIABLE, Expression
 from integraph.targets.function import Function, from_expression
 from integraph.text import FORMULA, shortened
 
@@ -45,25 +45,36 @@ def parse_lines(
     """The function of lines, together; in a file, those that no later line uses are outputs, with names or without."""
     _check_length(sum(len(line.text) for line in lines), "")
     given = None if variables is None else _inputs(variables)
+    parts = [part for line in lines for part in statements(line, last_may_define=file)]
+    expression = parse_statements(parts, given, parameters, file=file)
+    usual = tuple(sorted({step.text for step in expression.steps if step.op == VARIABLE}, key=natural)) or ("x",)
+    read_again = expression.variables == usual and not any(map(slip, usual))  # from the text alone
+    inputs = "" if read_again else f" in ({shortened(', '.join(expression.variables), FORMULA)})"
+    return from_expression(expression, shortened(" ".join(expression.source.split()), FORMULA) + inputs)
+
+
+def parse_statements(
+    parts: Sequence[Statement],
+    given: tuple[str, ...] | None,
+    parameters: Parameters = None,
+    *,
+    file: bool = False,
+) -> Expression:
+    """The tape of statements over the given variables, or over the names in them."""
     values: dict[str, str] = {}
     for name, value in parameter_values.texts(parameters).items():
         if name in (given or ()):
             raise UsageError(f"{name} is in `variables` too: it is an input or a parameter", argument="parameters")
         _check_constant(name, value)
         values[name] = parameter_values.grouped(value)
-    parts = [part for line in lines for part in statements(line, last_may_define=file)]
     text = closed(parts, given or (), values, file)
     _check_length(len(text.text), " once the values of its parameters are written in it")
     reader = ShuntingYard(given, text)
     outputs = reader.read()
     tape = reader.tape
     used = {step.text for step in tape.steps if step.op == VARIABLE}
-    usual = tuple(sorted(used, key=natural)) or ("x",)
-    tape.variables = given or usual
-    read_again = tape.variables == usual and not any(map(slip, usual))  # from the text alone
-    inputs = "" if read_again else f" in ({shortened(', '.join(tape.variables), FORMULA)})"
-    expression = replace(tape.expression(outputs, text.text), formula=True)
-    return from_expression(expression, shortened(" ".join(text.text.split()), FORMULA) + inputs)
+    tape.variables = given or tuple(sorted(used, key=natural)) or ("x",)
+    return replace(tape.expression(outputs, text.text), formula=True)
 
 
 def _check_length(size: int, when: str) -> None:

@@ -1,0 +1,135 @@
+"""Iterative deepening with branch and bound: for k = 0, 1, … all sets of k new variables that could do.
+
+A node is a set of variables; one monomial that is not yet a product of two of them is chosen, and every way to make it
+one is a branch. After a branch with the new variable w failed, its siblings need not consider w. A branch is cut when k
+more variables cannot cover what is missing: w covers as many missing monomials as there are quotients in the set, and k
+new ones have k(k + 1)/2 products among themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from integraph.clock import now
+from integraph.constructions.lifting.problem import Problem
+
+Tick = Callable[[int], None]
+EVERY = 512  # nodes between two looks at the clock
+
+
+class SearchTimeError(Exception):
+    """The time is over."""
+
+
+class Search:
+    """`until` is a time of the clock; `tick(k)` is called now and then."""
+
+    def __init__(self, problem: Problem, until: float, tick: Tick) -> None:
+        self.problem, self.until, self.tick = problem, until, tick
+        self.nodes = self.size = 0
+        self.failed: dict[frozenset[int], int] = {}
+        self.excluded: set[int] = set()
+
+    def smallest(self, below: int) -> list[int] | None:
+        """The smallest set of new variables with fewer than `below`, or nothing: then there is none among what is
+        tried. A SearchTimeError when there is no time to decide it."""
+        variables = list(self.problem.known)
+        products = self.problem.given | {a + b for a in variables for b in variables}
+        missing = set().union(*(self.problem.needs(v) for v in variables)) - products
+        for self.size in range(below):
+            self.failed, self.excluded = {}, set()
+            result = self._extend(variables, frozenset(variables), products, missing, self.size)
+            if result is not None:
+                return result[len(variables) :]
+        return None
+
+    def _extend(
+        self, variables: list[int], chosen: frozenset[int], products: set[int], missing: set[int], k: int
+    ) -> list[int] | None:
+        """The variables and at most k more, or nothing."""
+        self.nodes += 1
+        if self.nodes % EVERY == 0:
+            if now() > self.until:
+                raise SearchTimeError
+            self.tick(self.size)
+        if not missing:
+            return variables
+        if k == 0:
+            return None
+        if k == 1:
+            return self._last(variables, chosen, products, missing)
+        if self.failed.get(chosen, -1) >= k:
+            return None
+        covers = Counter([m - v for m in missing for v in variables])
+        if sum(count for _, count in covers.most_common(k)) + k * (k + 1) // 2 < len(missing):
+            self.failed[chosen] = k
+            return None
+        single, double = self._branches(missing, variables, chosen)
+        before = []
+        try:
+            for w in sorted(single, key=lambda w: -covers[w]):
+                result = self._with((w,), variables, chosen, products, missing, k)
+                if result is not None:
+                    return result
+                self.excluded.add(w)
+                before.append(w)
+            for pair in double:
+                if self.excluded.isdisjoint(pair):
+                    result = self._with(pair, variables, chosen, products, missing, k)
+                    if result is not None:
+                        return result
+        finally:
+            self.excluded.difference_update(before)
+        self.failed[chosen] = k
+        return None
+
+    def _branches(
+        self, missing: set[int], variables: list[int], chosen: frozenset[int]
+    ) -> tuple[set[int], list[tuple[int, int]]]:
+        """Single variables and pairs of them, one of which is needed."""
+        problem = self.problem
+        m = min(missing, key=lambda m: (len(problem.splits(m)), m))
+        single: set[int] = set()
+        double = []
+        for a, b in problem.splits(m):
+            if a in chosen or b in chosen or a == b:
+                single.add(b if a in chosen else a)
+            else:
+                double.append((a, b))
+        if not problem.complete:
+            single.update(m - v for v in variables if problem.allowed(m - v))
+        return single - self.excluded, double
+
+    def _with(
+        self,
+        new: tuple[int, ...],
+        variables: list[int],
+        chosen: frozenset[int],
+        products: set[int],
+        missing: set[int],
+        k: int,
+    ) -> list[int] | None:
+        variables, products, missing = list(variables), set(products), set(missing)
+        for w in new:
+            variables.append(w)
+            products.update([w + v for v in variables])
+            missing |= self.problem.needs(w)
+        missing -= products
+        return self._extend(variables, chosen.union(new), products, missing, k - len(new))
+
+    def _last(
+        self, variables: list[int], chosen: frozenset[int], products: set[int], missing: set[int]
+    ) -> list[int] | None:
+        """With one more variable: it has to cover all that is missing."""
+        rest = iter(missing)
+        m = next(rest)
+        able = {m - v for v in variables} | {m // 2}
+        for m in rest:
+            able = {w for w in able if m - w in chosen or w + w == m}
+        for w in able - self.excluded:
+            if self.problem.allowed(w) and all(
+                m in products or m - w in chosen or m == w + w for m in (*self.problem.needs(w), *missing)
+            ):
+                return [*variables, w]
+        return None

@@ -1,0 +1,92 @@
+"""Right-hand sides as polynomials in the generators of a ring: steps of a formula, one rule for each operation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from integraph.constructions.lifting.polynomials import ONE, Polynomial, add, constant, generator, multiply, scale
+from integraph.constructions.lifting.ring import HALF, PARITY, Ring
+from integraph.errors import SourceError
+from integraph.targets.constants import constants
+from integraph.targets.expression import CHOICES, CONDITION, CONSTANTS, NUMBER, VARIABLE, Expression, Step
+
+KINKS = (*CHOICES, CONDITION, "abs")
+THIRD = Fraction(1, 3)
+
+
+def translate(expression: Expression, ring: Ring) -> list[Polynomial]:
+    """The outputs of an expression whose variables are the states of the ring, in order."""
+    fixed = constants(expression)
+    values: list[Polynomial] = []
+    for number, step in enumerate(expression.steps):
+        args = [values[n] for n in step.args]
+        if step.op == NUMBER:
+            value = constant(Fraction(math.pi if step.text == CONSTANTS[0] else math.e)) if step.text in CONSTANTS else constant(Fraction(step.text))
+        elif step.op == VARIABLE:
+            value = generator(expression.variables.index(step.text))
+        elif step.op in RATIONAL:
+            value = RATIONAL[step.op](ring, *args)
+        elif number in fixed and not (step.op == "power" and step.text):
+            value = _fixed(fixed[number][0], step, expression)
+        elif step.op in KINKS:
+            raise SourceError(
+                f"{_words(step, expression)} has a kink or a jump, and an ODE with it is not a quadratic one: write a "
+                "smooth function, as sqrt(x^2 + 1e-6) for |x| or sigmoid(k*x) for a step"
+            )
+        elif step.op == "power":
+            value = _power(ring, args, step)
+        elif step.op in FUNCTIONS:
+            value = FUNCTIONS[step.op](ring, args[0])
+        else:
+            value = ring.function(step.op, args[0])
+        values.append(value)
+    return [values[n] for n in expression.outputs]
+
+
+def _fixed(value: float, step: Step, expression: Expression) -> Polynomial:
+    if not math.isfinite(value):
+        raise SourceError(f"{_words(step, expression)} is not finite: correct it, or the parameters in it")
+    return constant(Fraction(value))
+
+
+def _words(step: Step, expression: Expression) -> str:
+    return expression.source[slice(*step.where)] or step.op
+
+
+def _power(ring: Ring, args: list[Polynomial], step: Step) -> Polynomial:
+    if step.text:
+        return ring.raised(args[0], Fraction(step.text))
+    return ring.function("exp", multiply(args[1], _logarithm(ring, args[0])))
+
+
+def _logarithm(ring: Ring, p: Polynomial) -> Polynomial:
+    if set(p) == {ONE} and p[ONE] > 0:
+        return constant(Fraction(math.log(p[ONE])))
+    return ring.function("ln", p)
+
+
+def _hyperbolic(sign: int) -> Callable[[Ring, Polynomial], Polynomial]:
+    return lambda ring, p: scale(
+        add(ring.function("exp", p), scale(ring.function("exp", scale(p, -1)), sign)), HALF
+    )
+
+
+RATIONAL: dict[str, Callable[..., Polynomial]] = {
+    "add": lambda ring, p, q: add(p, q),
+    "sub": lambda ring, p, q: add(p, scale(q, -1)),
+    "neg": lambda ring, p: scale(p, -1),
+    "mul": lambda ring, p, q: multiply(p, q),
+    "div": lambda ring, p, q: multiply(p, ring.raised(q, Fraction(-1))),
+}
+FUNCTIONS: dict[str, Callable[[Ring, Polynomial], Polynomial]] = {
+    "sqrt": lambda ring, p: ring.raised(p, HALF),
+    "cbrt": lambda ring, p: ring.raised(p, THIRD),
+    "expm1": lambda ring, p: add(ring.function("exp", p), constant(-1)),
+    "log1p": lambda ring, p: ring.function("ln", add(constant(1), p)),
+    "log2": lambda ring, p: scale(ring.function("ln", p), Fraction(1 / math.log(2))),
+    "log10": lambda ring, p: scale(ring.function("ln", p), Fraction(1 / math.log(10))),
+    "sinh": _hyperbolic(-1),
+    "cosh": _hyperbolic(1),
+}

@@ -1,0 +1,136 @@
+"""Differential equations as people write them → a dynamical system.
+
+    x'' = -k*x - c*x'          a derivative of any order; x' on the right is the state dx
+    k = 9.81/l                 a definition, used below
+    dy/dt = x - y              the same as y' = x - y
+
+Equations end with a semicolon or with the line; what follows # is a comment. The name t, if it is no state, is time: a
+state with t' = 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from integraph.errors import SourceError, UsageError
+from integraph.frontends.formula.parameters import Parameters
+from integraph.frontends.formula.parser import parse_statements
+from integraph.frontends.formula.statements import Statement
+from integraph.frontends.formula.tokens import NAME, Line, tokens
+from integraph.frontends.formula.vocabulary import taken
+from integraph.targets.dynamical_system import DynamicalSystem
+
+COMMENT, TIME = "#", "t"
+ORDER = 9  # the highest derivative
+PRIMES = "'′’"
+LEFT = re.compile(
+    rf"[ \t]*(?:(?P<primed>{NAME})[ \t]*(?P<primes>[{PRIMES}]+)(?:[ \t]*\([ \t]*t[ \t]*\))?"
+    rf"|d(?P<order>\^?[2-9])?[ \t]*(?P<of>{NAME})[ \t]*/[ \t]*dt(?:\^?[2-9])?"
+    rf"|(?P<name>{NAME}))[ \t]*=(?!=)[ \t]*"
+)
+PRIMED = re.compile(rf"({NAME})([{PRIMES}]+)")
+USAGE = "write x' = …, x'' = … or dx/dt = … for a state, k = … for a definition"
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """`order` derivatives of `name` on the left; 0 for a definition."""
+
+    name: str
+    order: int
+    line: Line
+    at: int
+    start: int
+    stop: int
+
+    def mistake(self, reason: str, fix: str) -> SourceError:
+        return self.line.mistake(self.at, self.at + len(self.name), reason, fix)
+
+
+def read_equations(
+    lines: Sequence[Line],
+    inputs: Sequence[str] = (),
+    positive: Sequence[str] = (),
+    parameters: Parameters = None,
+    name: str = "",
+) -> DynamicalSystem:
+    """The system of lines of text."""
+    equations = [equation for line in lines for equation in _equations(_plain(line))]
+    orders: dict[str, int] = {}
+    for one in equations:
+        if one.order:
+            if one.name in orders:
+                raise one.mistake(f"{one.name} has two equations", "keep one of them")
+            if what := taken(one.name):
+                raise one.mistake(f"{one.name!r} is the {what}", "choose another name")
+            orders[one.name] = one.order
+    if not orders:
+        raise SourceError(f"there is no differential equation: {USAGE}")
+    states = [_dotted(each, n) for each, order in orders.items() for n in range(order)]
+    words = {token.name for one in equations for token in tokens(one.line, one.start, one.stop)}
+    known = {*states, *inputs, *(one.name for one in equations), *(parameters or {})}
+    if TIME in words and TIME not in known:
+        clock = Line("t' = 1")
+        equations.append(Equation(TIME, 1, clock, 0, 5, 6))
+        orders[TIME] = 1
+        states.append(TIME)
+    _check_clash(states, inputs, equations)
+    parts = [Statement(one.line, one.start, one.stop, one.name, one.at) for one in equations if not one.order]
+    chained = [Line(_dotted(each, n + 1)) for each, order in orders.items() for n in range(order - 1)]
+    sides = {one.name: one for one in equations if one.order}
+    outputs = []
+    for each, order in orders.items():
+        for _ in range(order - 1):
+            line = chained.pop(0)
+            outputs.append(Statement(line, 0, len(line.text)))
+        outputs.append(Statement(sides[each].line, sides[each].start, sides[each].stop))
+    variables = (*states, *inputs)
+    expression = parse_statements([*parts, *outputs], variables, parameters)
+    if len(expression.outputs) != len(states):
+        raise SourceError(f"there are {len(expression.outputs)} formulas for {len(states)} states: {USAGE}")
+    title = name or "; ".join(dict.fromkeys(line.text.strip() for line in lines if line.text.strip()))
+    return DynamicalSystem(tuple(states), expression, tuple(inputs), tuple(positive), title)
+
+
+def _plain(line: Line) -> Line:
+    return Line(line.text.partition(COMMENT)[0].rstrip(), line.number)
+
+
+def _equations(line: Line) -> list[Equation]:
+    """The equations of a line, with x' on the right written as dx, which is as long."""
+    parts, start = [], 0
+    for piece in line.text.split(";"):
+        stop = start + len(piece)
+        if piece.strip():
+            match = LEFT.match(line.text, start, stop)
+            if match is None:
+                first = start + len(piece) - len(piece.lstrip())
+                raise line.mistake(first, stop, "this is no equation", USAGE)
+            name = match["primed"] or match["of"] or match["name"]
+            order = len(match["primes"]) if match["primed"] else int((match["order"] or "1").lstrip("^"))
+            order = 0 if match["name"] else order
+            if order > ORDER:
+                raise line.mistake(start, match.end(), f"a derivative of order {order}", f"at most {ORDER}")
+            right = PRIMED.sub(lambda m: _dotted(m[1], len(m[2])), line.text[match.end() : stop])
+            written = Line(line.text[: match.end()] + right + line.text[stop:], line.number)
+            group = "primed" if match["primed"] else "of" if match["of"] else "name"
+            parts.append(Equation(name, order, written, match.start(group), match.end(), stop))
+        start = stop + 1
+    return parts
+
+
+def _dotted(name: str, order: int) -> str:
+    return "d" * order + name
+
+
+def _check_clash(states: Sequence[str], inputs: Sequence[str], equations: Sequence[Equation]) -> None:
+    """A name means one thing: dx is the derivative of x where x has a second one."""
+    seen: set[str] = set()
+    for name in (*states, *inputs, *(one.name for one in equations if not one.order)):
+        if name in seen:
+            raise UsageError(
+                f"{name} means two things, as a state, the derivative of a state, a definition or an input: rename one"
+            )
+        seen.add(name)

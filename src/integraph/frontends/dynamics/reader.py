@@ -1,0 +1,52 @@
+"""What a dynamical system is given as: a mapping from names to formulas, text, or a file of text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from integraph.errors import FileError, UsageError
+from integraph.frontends.dynamics.equations import read_equations
+from integraph.frontends.formula.formula_file import text_of
+from integraph.frontends.formula.parameters import Parameters
+from integraph.frontends.formula.tokens import Line
+from integraph.frontends.input_names import names
+from integraph.targets.dynamical_system import DynamicalSystem
+
+SUFFIXES = (".ode", ".txt")
+
+
+def read_system(
+    source: Any,
+    *,
+    inputs: str | Sequence[str] = (),
+    positive: str | Sequence[str] = (),
+    parameters: Parameters = None,
+) -> DynamicalSystem:
+    """The system of a source; one that is read already stays as it is."""
+    if isinstance(source, DynamicalSystem):
+        return source
+    held = names(inputs) if inputs else ()
+    above = names(positive) if positive else ()
+    if isinstance(source, Mapping):
+        if not source or not all(isinstance(part, str) for pair in source.items() for part in pair):
+            raise UsageError(
+                'give names and right-hand sides as text, as in {"x": "v", "v": "-sin(x)"}',
+                argument="source",
+                value=source,
+            )
+        lines = [Line(f"{name}{'' if name.endswith(chr(39)) else chr(39)} = {side}") for name, side in source.items()]
+        return read_equations(lines, held, above, parameters)
+    if isinstance(source, Path) or (isinstance(source, str) and "=" not in source):
+        path = Path(os.fspath(source))
+        if path.suffix not in SUFFIXES:
+            raise FileError(f"{path.name}: a file of equations ends with {' or '.join(SUFFIXES)}")
+        lines = [Line(line, number) for number, line in enumerate(text_of(path).splitlines(), 1)]
+        return read_equations(lines, held, above, parameters, path.stem)
+    if isinstance(source, str):
+        return read_equations([Line(line) for line in source.splitlines()], held, above, parameters)
+    raise UsageError(
+        "give equations as text, a file of them, or a mapping from names to formulas", argument="source", value=source
+    )
