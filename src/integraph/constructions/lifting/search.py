@@ -23,21 +23,23 @@ class SearchTimeError(Exception):
 
 
 class Search:
-    """`until` is a time of the clock; `tick(k)` is called now and then."""
+    """`tick(k)` is called now and then."""
 
-    def __init__(self, problem: Problem, until: float, tick: Tick) -> None:
-        self.problem, self.until, self.tick = problem, until, tick
+    def __init__(self, problem: Problem, tick: Tick) -> None:
+        self.problem, self.tick = problem, tick
+        self.until = 0.0
         self.nodes = self.size = 0
         self.failed: dict[frozenset[int], int] = {}
         self.excluded: set[int] = set()
 
-    def smallest(self, below: int) -> list[int] | None:
+    def smallest(self, below: int, until: float) -> list[int] | None:
         """The smallest set of new variables with fewer than `below`, or nothing: then there is none among what is
-        tried. A SearchTimeError when there is no time to decide it."""
+        tried. A SearchTimeError after the time `until`; called again, it goes on with the size that it came to."""
+        self.until = until
         variables = list(self.problem.known)
         products = self.problem.given | {a + b for a in variables for b in variables}
         missing = set().union(*(self.problem.needs(v) for v in variables)) - products
-        for self.size in range(below):
+        for self.size in range(self.size, below):
             self.failed, self.excluded = {}, set()
             result = self._extend(variables, frozenset(variables), products, missing, self.size)
             if result is not None:

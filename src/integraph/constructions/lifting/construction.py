@@ -1,0 +1,104 @@
+"""From a dynamical system to the quadratic one: all variants are searched, the smallest result is written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from integraph.clock import now
+from integraph.constructions.lifting.beam import MOST, beam
+from integraph.constructions.lifting.equations import equations
+from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+from integraph.constructions.lifting.search import Search, SearchTimeError
+from integraph.constructions.lifting.variants import Variant, variants
+from integraph.errors import SourceError, UsageError
+from integraph.progress import late_bar
+from integraph.targets.dynamical_system import DynamicalSystem
+from integraph.text import counted
+
+SECONDS = 10.0
+FIRST = 0.3  # seconds for a first exhaustive search of each variant
+BEAM = 0.5  # the share of what is left that beams may take
+
+
+@dataclass(slots=True, eq=False)
+class _Attempt:
+    """A variant, its search, and whether that is over."""
+
+    variant: Variant
+    search: Search
+    decided: bool = False
+
+
+class _Best:
+    """The smallest result so far."""
+
+    def __init__(self) -> None:
+        self.size = MOST + 1
+        self.variant: Variant | None = None
+        self.new: list[int] = []
+
+    def offer(self, variant: Variant, new: list[int] | None) -> None:
+        if new is not None and len(new) + len(variant.forced) < self.size:
+            self.size = len(new) + len(variant.forced)
+            self.variant, self.new = variant, new
+
+
+def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = True) -> QuadraticSystem:
+    """The quadratic system with the fewest new variables that so many seconds find."""
+    if not seconds > 0:
+        raise UsageError("needs a positive number of seconds", argument="seconds", value=seconds)
+    begun = now()
+    best = _Best()
+    attempts: list[_Attempt] = []
+    with late_bar(progress, "lifting") as show:
+
+        def tick(size: int) -> None:
+            known = f"{counted(best.size, 'new variable')}, fewer?" if best.variant else "no result yet"
+            show((now() - begun) / seconds, f"lifting: {known} trying {size}")
+
+        try:
+            _search(system, best, attempts, begun + seconds, tick)
+        except KeyboardInterrupt:
+            if best.variant is None:
+                raise
+    if best.variant is None:
+        raise SourceError(
+            f"no quadratic form of {system.name} in {seconds:g} seconds: allow more with seconds=, or define parts of "
+            "the right-hand sides as states of their own"
+        )
+    minimal = bool(attempts) and all(one.decided for one in attempts)
+    return equations(system, best.variant, best.new, minimal, _among(attempts))
+
+
+def _search(
+    system: DynamicalSystem, best: _Best, attempts: list[_Attempt], until: float, tick: Callable[[int], None]
+) -> None:
+    """A short exhaustive search of each variant, beams where it did not end, then the rest of the time."""
+    for variant in variants(system):
+        attempts.append(_Attempt(variant, Search(variant.problem, tick)))
+        _decide(attempts[-1], best, min(until, now() + FIRST))
+    waiting = [one for one in attempts if not one.decided]
+    for place, one in enumerate(waiting):
+        share = BEAM * (until - now()) / (len(waiting) - place)
+        try:
+            best.offer(one.variant, beam(one.variant.problem, now() + share, best.size - len(one.variant.forced)))
+        except SearchTimeError:
+            continue
+    for place, one in enumerate(waiting):
+        _decide(one, best, now() + (until - now()) / (len(waiting) - place))
+
+
+def _decide(one: _Attempt, best: _Best, until: float) -> None:
+    try:
+        best.offer(one.variant, one.search.smallest(best.size - len(one.variant.forced), until))
+        one.decided = True
+    except SearchTimeError:
+        pass
+
+
+def _among(attempts: list[_Attempt]) -> str:
+    """Among what a result is the smallest."""
+    if len(attempts) == 1 and attempts[0].variant.problem.complete:
+        return "monomials in the states"
+    return "the products of powers that were tried"

@@ -1,0 +1,150 @@
+"""A quadratic system y' = b + A y + Q(y, y) that a dynamical system was lifted to, and what its variables mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from integraph.constructions.lifting import printing
+from integraph.constructions.lifting.simulation import Simulation, simulate
+from integraph.errors import SourceError, UsageError
+from integraph.numbers.arrays import Floats, real
+from integraph.targets import float_arithmetic
+from integraph.targets.dynamical_system import DynamicalSystem
+from integraph.targets.expression import Expression
+from integraph.targets.function import point
+from integraph.text import counted
+
+if TYPE_CHECKING:
+    from integraph.program import Program
+
+
+class Term(NamedTuple):
+    """value·y_j·y_k in the derivative of y_i, j ≤ k; −1 is the constant 1."""
+
+    i: int
+    j: int
+    k: int
+    value: Fraction
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class QuadraticSystem:
+    """The states and inputs of `source`, then new variables, each with its formula. `minimal` says whether fewer new
+    variables were excluded among `among`."""
+
+    source: DynamicalSystem
+    new: tuple[str, ...]
+    formulas: tuple[str, ...]
+    definitions: Expression | None
+    terms: tuple[Term, ...]
+    minimal: bool
+    among: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.source.variables + self.new
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def b(self) -> Floats:
+        b = np.zeros(self.width)
+        for term in self.terms:
+            if term.k < 0:
+                b[term.i] = float(term.value)
+        return b
+
+    @cached_property
+    def A(self) -> scipy.sparse.csr_array:
+        return self._matrix([(t.i, t.k, t.value) for t in self.terms if t.j < 0 <= t.k], self.width)
+
+    @cached_property
+    def Q(self) -> scipy.sparse.csr_array:
+        """(n, n²): column j·n + k holds the coefficient of y_j·y_k, j ≤ k."""
+        n = self.width
+        return self._matrix([(t.i, t.j * n + t.k, t.value) for t in self.terms if t.j >= 0], n * n)
+
+    def _matrix(self, entries: Sequence[tuple[int, int, Fraction]], columns: int) -> scipy.sparse.csr_array:
+        rows, places, values = zip(*entries, strict=True) if entries else ((), (), ())
+        data = ([float(v) for v in values], (rows, places))
+        return scipy.sparse.csr_array(scipy.sparse.coo_array(data, shape=(self.width, columns), dtype=float))
+
+    def start(self, x: ArrayLike | Mapping[str, ArrayLike]) -> Floats:
+        """y(0) for starts x, a row for each: the states and inputs, then the new variables by their formulas."""
+        rows = self.rows(x)
+        if self.definitions is None:
+            return rows
+        values = float_arithmetic.values(self.definitions, rows)
+        if not np.isfinite(values).all():
+            row, column = (int(n) for n in np.argwhere(~np.isfinite(values))[0])
+            raise SourceError(
+                f"{self.new[column]} = {self.formulas[column]} is {values[row, column]} at "
+                f"{point(rows[row], self.source.variables)}: start elsewhere"
+            )
+        return np.concatenate([rows, values], 1)
+
+    def rows(self, x: ArrayLike | Mapping[str, ArrayLike]) -> Floats:
+        """Starts as an array (B, states and inputs); a mapping is broadcast, so that one value may be swept."""
+        variables = self.source.variables
+        if isinstance(x, Mapping):
+            for name in {*x.keys()} ^ {*variables}:
+                what = "is no state and no input" if name in x else "is missing"
+                raise UsageError(f"{name} {what}: give {', '.join(variables)}", argument="x0")
+            columns = np.broadcast_arrays(*(np.asarray(x[name], float).reshape(-1) for name in variables))
+            array = np.stack(columns, 1)
+        else:
+            array = np.atleast_2d(np.asarray(x, float))
+        if array.ndim != 2 or array.shape[1] != len(variables) or not len(array):
+            raise UsageError(
+                f"a start has {counted(len(variables), 'value')}, {', '.join(variables)}; got shape {array.shape}",
+                argument="x0",
+            )
+        if not np.isfinite(array).all():
+            raise UsageError("starts must be finite numbers", argument="x0")
+        return array
+
+    def simulate(
+        self, x0: ArrayLike | Mapping[str, ArrayLike], times: ArrayLike, *, project: float | bool = True
+    ) -> Simulation:
+        """The solution at these times from one start or from many. New variables are recomputed from the states as
+        often as the measured distance from their formulas asks for, or every `project`, or never (`project=False`)."""
+        return simulate(self, x0, times, project)
+
+    def program(
+        self,
+        T: float,
+        box: ArrayLike,
+        *,
+        project: float | bool = True,
+        output: Expression | None = None,
+    ) -> Program:
+        """A program that takes x(0) in the box to x(T), or to an expression of x(T). New variables are recomputed from
+        the states every `project`; by default as often as simulations from the box ask for."""
+        from integraph.constructions.lifting.flow_program import flow_program
+
+        horizon = real(T, "T")
+        if not (np.isfinite(horizon) and horizon > 0):
+            raise UsageError("needs a positive time", argument="T", value=T)
+        return flow_program(self, horizon, box, project, output)
+
+    def __str__(self) -> str:
+        return printing.text(self)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        """The equations and the formulas of new variables as an aligned block."""
+        return printing.latex(self)
+
+    def _repr_html_(self) -> str:
+        return printing.html(self)

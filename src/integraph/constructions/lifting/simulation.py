@@ -1,0 +1,155 @@
+"""Solutions of a lifted system, kept on the manifold where new variables equal their formulas.
+
+The lifted flow never leaves that manifold, integrators do, and some flows amplify the distance. So a solution is
+computed in stretches; after each, the distance is measured, and new variables are recomputed from the states. Where it
+is too large, the stretch is halved and computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.errors import FlowError, UsageError
+from integraph.gadgets.raw import raw
+from integraph.numbers.arrays import Floats, real
+from integraph.program import Block, Program, Ref, Registers, build, segment
+from integraph.program.views import dense
+from integraph.text import counted
+
+if TYPE_CHECKING:
+    from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+
+TOLERANCE = 1e-12  # distance from the formulas, relative to the sizes, that a stretch may end with
+SHORTEST = 2.0**-14  # of the whole time: a stretch that is not halved again
+SIZE = 200_000_000  # numbers of a solution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """`states[b, n]` are the states and inputs of start b at times[n], `new` the new variables; `manifold_error` is the
+    largest relative distance of a new variable from its formula before it was recomputed."""
+
+    system: QuadraticSystem
+    times: Floats
+    path: Floats  # (B, times, width)
+    restarts: Floats  # times at which new variables were recomputed
+    starts: Floats  # (restarts, B, width)
+    manifold_error: float
+
+    @property
+    def states(self) -> Floats:
+        return self.path[:, :, : len(self.system.source.variables)]
+
+    @property
+    def new(self) -> Floats:
+        return self.path[:, :, len(self.system.source.variables) :]
+
+    def __getitem__(self, name: str) -> Floats:
+        """The values (B, times) of one variable."""
+        if name not in self.system.names:
+            raise UsageError(f"{name} is none of {', '.join(self.system.names)}", argument="name")
+        return self.path[:, :, self.system.names.index(name)]
+
+    def __call__(self, t: float) -> Floats:
+        """All variables (B, width) at any time between the first and the last."""
+        time = real(t, "t")
+        if not 0.0 <= time <= self.times[-1]:
+            raise UsageError(f"this solution is known from 0 to {self.times[-1]:g}", argument="t", value=t)
+        place = int(np.searchsorted(self.restarts, time, side="right")) - 1
+        span = time - float(self.restarts[place])
+        if span == 0.0:
+            return self.starts[place]
+        return _advance(self.system, self.starts[place], float(self.restarts[place]), span, np.array([span]))[:, -1]
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.path), 'start')}, {counted(len(self.times), 'time')} to {self.times[-1]:g}"
+        projected = counted(len(self.restarts) - 1, "projection")
+        return f"Simulation of {self.system.source.name}: {size}; {projected}, off by {self.manifold_error:.2g} before"
+
+
+def simulate(
+    system: QuadraticSystem, x0: ArrayLike | Mapping[str, ArrayLike], times: ArrayLike, project: float | bool
+) -> Simulation:
+    moments = np.atleast_1d(np.asarray(times, float))
+    if moments.ndim != 1 or not np.isfinite(moments).all() or (np.diff(moments) < 0).any() or moments[0] < 0:
+        raise UsageError("needs finite times ≥ 0, in order", argument="times")
+    end = float(moments[-1])
+    state = system.start(x0)
+    if len(state) * len(moments) * system.width > SIZE:
+        raise UsageError(f"this asks for more than {SIZE:,} numbers: ask for fewer times or starts", argument="times")
+    path = np.empty((len(state), len(moments), system.width))
+    path[:, moments == 0.0] = state[:, None]
+    restarts, starts, time, worst = [0.0], [state], 0.0, 0.0
+    fixed = not isinstance(project, bool)
+    span = min(real(project, "project"), end) if fixed else end
+    if fixed and not span > 0:
+        raise UsageError("needs a positive time between projections", argument="project", value=project)
+    shortest = end * SHORTEST
+    while time < end:
+        span = min(span, end - time)
+        last = time + span >= end * (1 - 1e-15)
+        inside = np.flatnonzero((moments > time) & ((moments <= time + span) | last))
+        asked = np.append(np.minimum(moments[inside] - time, span), span)
+        adaptive = project is True and system.definitions is not None and span > shortest
+        try:
+            stretch = _advance(system, state, time, span, asked)
+        except FlowError:
+            if not adaptive:
+                raise
+            span /= 2
+            continue
+        error = distance(system, stretch[:, -1])
+        if adaptive and not error <= TOLERANCE:
+            span /= 2
+            continue
+        worst = max(worst, error)
+        path[:, inside] = stretch[:, :-1]
+        time = end if last else time + span
+        state = stretch[:, -1]
+        if project is not False and not last:
+            state = system.start(state[:, : len(system.source.variables)])
+            restarts.append(time)
+            starts.append(state)
+        if project is True and error < TOLERANCE / 8:
+            span *= 2
+    return Simulation(system, moments, path, np.array(restarts), np.stack(starts), worst)
+
+
+def distance(system: QuadraticSystem, states: Floats) -> float:
+    """The largest distance of a new variable from its formula, relative where it is larger than 1."""
+    if system.definitions is None:
+        return 0.0
+    exact = system.start(states[:, : len(system.source.variables)])
+    return float(np.max(np.abs(states - exact) / np.maximum(np.abs(exact), 1.0)))
+
+
+def _advance(system: QuadraticSystem, state: Floats, begun: float, span: float, asked: Floats) -> Floats:
+    """The states (B, asked, width) at times after `begun`."""
+    flow = free_flow(system, span).flow(state, engine="taylor", times=asked)
+    if flow.failures:
+        first = min(flow.failures, key=lambda failure: failure.time)
+        raise FlowError(
+            f"start {first.input + 1} could not be followed beyond t = {begun + first.time:.6g}: "
+            f"{first.register} {first.status.value}",
+            tuple(failure.input for failure in flow.failures),
+        )
+    assert flow.path is not None
+    return flow.path
+
+
+def free_flow(system: QuadraticSystem, span: float) -> Program:
+    """The lifted flow over `span`, from starts of all variables."""
+    registers = Registers()
+    y = registers.variables(system.names)
+    return build(registers, [segment("flow", flow_block(system, y), duration=span)], y, source=system.source.name)
+
+
+def flow_block(system: QuadraticSystem, y: Ref) -> Block:
+    """y' = b + A y + Q(y, y)."""
+    index = np.array([term[:3] for term in system.terms], np.int64).reshape(-1, 3)
+    return raw(y, dense(0, (0,)), index=index, value=np.array([float(term.value) for term in system.terms]))
