@@ -22,6 +22,7 @@ if typing.TYPE_CHECKING:
     from integraph.api.compiler import compile as compile
     from integraph.api.graphs import graph as graph
     from integraph.api.graphs import layouts as layouts
+    from integraph.api.lifting import lift as lift
     from integraph.api.planning import plan as plan
     from integraph.api.planning import sobolev_norm as sobolev_norm
     from integraph.bounds.paper.partition_of_unity import Partition as Partition
@@ -31,6 +32,7 @@ if typing.TYPE_CHECKING:
     from integraph.certify.certificate.replay import Checked as Checked
     from integraph.certify.proof import Proof as Proof
     from integraph.constructions.graph.construction import Layouts as Layouts
+    from integraph.constructions.lifting.quadratic_system import QuadraticSystem as QuadraticSystem
     from integraph.constructions.theorem1.plans import Plan as Plan
     from integraph.frontends import function as function
     from integraph.frontends import network as network
@@ -71,6 +73,7 @@ _HOMES = {  # where each name lives
     "Probe": "program",
     "Program": "program",
     "Proof": "certify.proof",
+    "QuadraticSystem": "constructions.lifting.quadratic_system",
     "Registers": "program",
     "Segment": "program",
     "Sobolev": "bounds.sobolev.norm",
@@ -86,6 +89,7 @@ _HOMES = {  # where each name lives
     "function": "frontends",
     "graph": "api.graphs",
     "layouts": "api.graphs",
+    "lift": "api.lifting",
     "load": "program",
     "network": "frontends",
     "plan": "api.planning",

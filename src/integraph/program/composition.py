@@ -111,11 +111,11 @@ def restored(programs: Sequence[Program], name: str) -> Program:
         copy = Block(operation("affine"), (carried,), (source,), {"w": weights})
         segments.append(Segment(f"copy {number}", (copy,)))
         segments += [
-            replace(s, label=f"undo {s.label}", rate=-s.rate, blocks=_placed(s, places))
+            replace(s, label=f"undo {s.label}", rate=-s.rate, blocks=placed(s, places))
             for s in reversed(before.segments)
         ]
         places = np.concatenate([carried.indices(), work[: after.width - after.inputs]])
-        segments += [replace(s, blocks=_placed(s, places)) for s in after.segments]
+        segments += [replace(s, blocks=placed(s, places)) for s in after.segments]
     last = programs[-1].readout
     rows, columns = last.tocoo().coords
     entries = (last.tocoo().data, (rows, places[columns]))
@@ -126,7 +126,7 @@ def restored(programs: Sequence[Program], name: str) -> Program:
     )
 
 
-def _placed(segment: Segment, places: Indices) -> tuple[Block, ...]:
+def placed(segment: Segment, places: Indices) -> tuple[Block, ...]:
     """The blocks of a segment on other registers: register n becomes places[n]."""
     return tuple(
         Block(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from integraph.clock import now
 from integraph.constructions.lifting.beam import MOST, beam
 from integraph.constructions.lifting.equations import equations
+from integraph.constructions.lifting.formulas import monomial_text
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 from integraph.constructions.lifting.search import Search, SearchTimeError
 from integraph.constructions.lifting.variants import Variant, variants
@@ -100,5 +101,6 @@ def _decide(one: _Attempt, best: _Best, until: float) -> None:
 def _among(attempts: list[_Attempt]) -> str:
     """Among what a result is the smallest."""
     if len(attempts) == 1 and attempts[0].variant.problem.complete:
-        return "monomials in the states"
+        ring = attempts[0].variant.ring
+        return f"monomials in {', '.join(monomial_text(ring, ((n, 1),)) for n in range(len(ring.generators)))}"
     return "the products of powers that were tried"

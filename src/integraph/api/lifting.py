@@ -1,0 +1,37 @@
+"""`lift`: from a dynamical system to a quadratic one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from integraph.constructions.lifting.construction import SECONDS
+from integraph.constructions.lifting.construction import lift as lifted
+from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+from integraph.frontends import Parameters
+from integraph.frontends.dynamics import read_system
+from integraph.numbers.arrays import real
+
+
+def lift(
+    source: Any,
+    *,
+    parameters: Parameters = None,
+    inputs: str | Sequence[str] = (),
+    positive: str | Sequence[str] = (),
+    seconds: float = SECONDS,
+    progress: bool = True,
+) -> QuadraticSystem:
+    """The quadratic system y' = b + A y + Q(y, y) of an ODE whose right-hand sides are elementary functions.
+
+    `source` is text ("x' = v; v' = -g*sin(x)", also x'' = … and dx/dt = …, one equation to a line or separated by
+    semicolons), a file of such text (.ode, .txt), or {"x": "v", "v": "-g*sin(x)"}. `parameters` gives names values.
+    `inputs` are names that are held: registers of their own, so that a batch of starts sweeps them. `positive` names
+    states that stay positive, so that √(xy) may be √x·√y. A name t that is no state is time.
+
+    New variables are products of powers of states and of functions of them. The search takes `seconds` at most, and
+    keeps the smallest set; `minimal` says whether fewer were excluded, and `among` among what. Ctrl-C keeps the best so
+    far.
+    """
+    system = read_system(source, inputs=inputs, positive=positive, parameters=parameters)
+    return lifted(system, real(seconds, "seconds"), progress)

@@ -1,0 +1,138 @@
+"""The flow of a lifted system as a program: x(0) → x(T), with new variables recomputed from the states in between.
+
+A period is: clear the new variables and the work registers (decay by e^−100, which leaves nothing that float64 sees),
+compute the formulas of the new variables from the states by gadgets, load them, and let the lifted system flow. All
+periods share their registers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from integraph.constructions.graph.construction import exact
+from integraph.constructions.lifting.simulation import TOLERANCE, flow_block, simulate
+from integraph.errors import FlowError, SourceError, UsageError
+from integraph.gadgets import affine, decay
+from integraph.numbers.arrays import Floats, Indices, real
+from integraph.numbers.intervals import Interval
+from integraph.program import Domain, Index, Origin, Program, Registers, Segment, build, segment
+from integraph.program.box import interval
+from integraph.program.composition import placed
+from integraph.program.origin import PROGRAM
+from integraph.program.views import dense
+from integraph.targets.expression import Expression
+from integraph.targets.graph_conversion import to_graph
+
+if TYPE_CHECKING:
+    from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+
+LIFT = "lift"
+CLEARING = 100.0  # e^−100 = 4e−44
+SAMPLES = 16  # starts in the box, besides its corners
+CORNERS = 6  # dimensions of a box whose corners are all tried
+MOMENTS = 65
+PERIODS = 4096
+MARGIN = 0.25  # of the hull of simulations, on either side: where formulas are compiled
+
+
+def flow_program(
+    system: QuadraticSystem, T: float, box: ArrayLike, project: float | bool, output: Expression | None
+) -> Program:
+    source = system.source
+    cube = interval(box, len(source.variables))
+    hull, periods = _measured(system, cube, T, project)
+    registers = Registers()
+    x = registers.variables(source.variables)
+    new = [registers.new(name, label=formula) for name, formula in zip(system.new, system.formulas, strict=True)]
+    count = x.size + len(new)
+    segments: list[Segment] = []
+    y = dense(0, (count,))
+    definitions = None
+    if system.definitions is not None:
+        definitions = exact(to_graph(system.definitions, "the new variables"), box=hull)
+        work = _work(registers, definitions)
+    for period in range(periods):
+        if definitions is not None:
+            segments += _projection(definitions, x.size, count, work, first=period == 0)
+        segments.append(segment("flow", flow_block(system, y), duration=T / periods))
+    out = dense(0, (len(source.states),))
+    name = f"{source.name}, T = {T:g}"
+    domain = Domain(cube.low, cube.high)
+    origin = Origin(name, PROGRAM, LIFT, options={"new variables": len(new), "projections": periods - 1}, box=domain)
+    program = build(registers, segments, out, source=name, domain=domain, origin=origin)
+    if output is None:
+        return program
+    if output.variables != source.states:
+        raise UsageError(
+            f"needs an expression in the states {', '.join(source.states)}", argument="output", value=output.source
+        )
+    ends = hull[: len(source.states)]
+    return program.then(exact(to_graph(output, output.source), box=ends)).annotate(domain=domain, origin=origin)
+
+
+def _work(registers: Registers, definitions: Program) -> Indices:
+    """Registers for what the formulas compute, besides their inputs."""
+    extra = registers.numbered("v", definitions.width - definitions.inputs, label="formulas of new variables")
+    return extra.indices()
+
+
+def _projection(definitions: Program, inputs: int, count: int, work: Indices, *, first: bool) -> list[Segment]:
+    """Recompute the registers from `inputs` to `count`."""
+    places = np.concatenate([np.arange(inputs), work])
+    target = dense(inputs, (count - inputs,))
+    steps = [Segment(s.label, placed(s, places), s.duration, s.rate) for s in definitions.segments]
+    used = np.unique(definitions.readout.indices).astype(np.int64)
+    weights = definitions.readout[:, used].toarray()
+    load = segment("load", affine(target, Index(np.broadcast_to(places[used], weights.shape)), w=weights))
+    if first:
+        return [*steps, load]
+    clear = segment("clear", decay(target, r=CLEARING), decay(Index(work), r=CLEARING))
+    return [clear, *steps, load]
+
+
+def _measured(system: QuadraticSystem, cube: Interval, T: float, project: float | bool) -> tuple[Floats, int]:
+    """The box that simulations stay in, and how many periods keep new variables near their formulas."""
+    starts = _starts(cube)
+    times = np.linspace(0.0, T, MOMENTS)
+    try:
+        seen = simulate(system, starts, times, True)
+    except FlowError as error:
+        raise SourceError(f"from the box, {error}: choose a shorter T or another box") from None
+    low, high = seen.states.min((0, 1)), seen.states.max((0, 1))
+    size = MARGIN * np.maximum(high - low, 1e-3 * np.maximum(np.abs(low), np.abs(high)))
+    margin = np.where((low > 0) & (low - size <= 0), low / 2, size)  # what is positive stays so
+    hull = np.stack([low - margin, high + size], 1)
+    if system.definitions is None or project is False:
+        return hull, 1
+    if not isinstance(project, bool):
+        span = real(project, "project")
+        if not 0 < span:
+            raise UsageError("needs a positive time between projections", argument="project", value=project)
+        periods = int(np.ceil(T / span * (1 - 1e-12)))
+    else:
+        periods = 1
+        while periods < PERIODS and not _stays(system, starts, T, periods):
+            periods *= 2
+    if periods > PERIODS:
+        raise UsageError(f"this makes more than {PERIODS:,} periods: choose a longer one", argument="project", value=project)
+    return hull, periods
+
+
+def _stays(system: QuadraticSystem, starts: Floats, T: float, periods: int) -> bool:
+    try:
+        return simulate(system, starts, [T], T / periods).manifold_error <= TOLERANCE
+    except FlowError:
+        return False
+
+
+def _starts(cube: Interval) -> Floats:
+    """Corners of the box, or some of them, and points inside."""
+    d = len(cube.low)
+    generator = np.random.default_rng(1)
+    unit = generator.random((SAMPLES, d))
+    corners = np.indices((2,) * d).reshape(d, -1).T if d <= CORNERS else generator.integers(0, 2, (2**CORNERS, d))
+    return cube.low + (cube.high - cube.low) * np.concatenate([unit, corners])
