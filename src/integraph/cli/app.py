@@ -15,6 +15,7 @@ from integraph.cli.commands import (
     evaluate,
     export,
     lemma4,
+    lift,
     paper,
     plan,
     ranges,
@@ -55,7 +56,9 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for module in (compile, plan, showing, evaluate, trace, export, ranges, compare, report, certify, paper, lemma4, bench):
+for module in (
+    compile, lift, plan, showing, evaluate, trace, export, ranges, compare, report, certify, paper, lemma4, bench,
+):  # fmt: skip
     module.register(app)
 
 

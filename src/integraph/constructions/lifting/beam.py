@@ -24,7 +24,7 @@ def beam(problem: Problem, until: float, most: int = MOST, width: int = WIDTH) -
     for size in range(most):
         level = levels.pop(size, {})
         ranked = sorted(level.values(), key=lambda node: _score(problem, node[2]))[:width]
-        for variables, products, missing in ranked:
+        for variables, _, missing in ranked:
             if not missing:
                 return variables[len(known) :]
         for variables, products, missing in ranked:

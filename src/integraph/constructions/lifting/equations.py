@@ -14,9 +14,7 @@ ONE = -1  # the index of the constant 1
 Form = dict[int, Fraction]  # register, or ONE, → coefficient
 
 
-def equations(
-    system: DynamicalSystem, variant: Variant, new: list[int], minimal: bool, among: str
-) -> QuadraticSystem:
+def equations(system: DynamicalSystem, variant: Variant, new: list[int], minimal: bool, among: str) -> QuadraticSystem:
     """The quadratic system of a variant and its new variables."""
     ring, problem = variant.ring, variant.problem
     chosen: list[Monomial] = [*(((n, 1),) for n in variant.forced), *map(problem.monomial, new)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from integraph.constructions.graph.construction import exact
@@ -24,7 +23,7 @@ from integraph.program.box import interval
 from integraph.program.composition import placed
 from integraph.program.origin import PROGRAM
 from integraph.program.views import dense
-from integraph.targets.expression import Expression
+from integraph.targets.function import Function
 from integraph.targets.graph_conversion import to_graph
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ MARGIN = 0.25  # of the hull of simulations, on either side: where formulas are 
 
 
 def flow_program(
-    system: QuadraticSystem, T: float, box: ArrayLike, project: float | bool, output: Expression | None
+    system: QuadraticSystem, T: float, box: ArrayLike, project: float | bool, output: Function | None
 ) -> Program:
     source = system.source
     cube = interval(box, len(source.variables))
@@ -66,12 +65,16 @@ def flow_program(
     program = build(registers, segments, out, source=name, domain=domain, origin=origin)
     if output is None:
         return program
-    if output.variables != source.states:
+    if output.expression is None or output.variables != source.states:
         raise UsageError(
-            f"needs an expression in the states {', '.join(source.states)}", argument="output", value=output.source
+            f"needs a formula of the states, in order: integraph.function(…, variables={', '.join(source.states)!r})",
+            argument="output",
+            value=output,
         )
     ends = hull[: len(source.states)]
-    return program.then(exact(to_graph(output, output.source), box=ends)).annotate(domain=domain, origin=origin)
+    return program.then(exact(to_graph(output.expression, output.name), box=ends)).annotate(
+        domain=domain, origin=origin
+    )
 
 
 def _work(registers: Registers, definitions: Program) -> Indices:
@@ -110,7 +113,7 @@ def _measured(system: QuadraticSystem, cube: Interval, T: float, project: float 
         return hull, 1
     if not isinstance(project, bool):
         span = real(project, "project")
-        if not 0 < span:
+        if not span > 0:
             raise UsageError("needs a positive time between projections", argument="project", value=project)
         periods = int(np.ceil(T / span * (1 - 1e-12)))
     else:
@@ -118,7 +121,9 @@ def _measured(system: QuadraticSystem, cube: Interval, T: float, project: float 
         while periods < PERIODS and not _stays(system, starts, T, periods):
             periods *= 2
     if periods > PERIODS:
-        raise UsageError(f"this makes more than {PERIODS:,} periods: choose a longer one", argument="project", value=project)
+        raise UsageError(
+            f"this makes more than {PERIODS:,} periods: choose a longer one", argument="project", value=project
+        )
     return hull, periods
 
 
@@ -135,4 +140,5 @@ def _starts(cube: Interval) -> Floats:
     generator = np.random.default_rng(1)
     unit = generator.random((SAMPLES, d))
     corners = np.indices((2,) * d).reshape(d, -1).T if d <= CORNERS else generator.integers(0, 2, (2**CORNERS, d))
-    return cube.low + (cube.high - cube.low) * np.concatenate([unit, corners])
+    starts: Floats = cube.low + (cube.high - cube.low) * np.concatenate([unit, corners])
+    return starts

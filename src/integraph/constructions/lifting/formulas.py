@@ -113,6 +113,4 @@ def _number_step(tape: Tape, value: Fraction) -> int:
         return tape.add(NUMBER, text=str(value.numerator))
     if Fraction(short) == value or value.denominator >= DIGITS:
         return tape.add(NUMBER, text=short)
-    return tape.add(
-        "div", tape.add(NUMBER, text=str(value.numerator)), tape.add(NUMBER, text=str(value.denominator))
-    )
+    return tape.add("div", tape.add(NUMBER, text=str(value.numerator)), tape.add(NUMBER, text=str(value.denominator)))

@@ -33,7 +33,7 @@ class Problem:
     ) -> None:
         known, given, self.derivative = list(known), list(given), derivative
         first = [m for v in known if v for m in derivative(v)]
-        atoms = [((n, 1),) for n in range(states, generators)]
+        atoms: list[Monomial] = [((n, 1),) for n in range(states, generators)]
         first += [m for v in atoms for m in derivative(v)]
         seen = [*known, *given, *first, *(m for w in first for m in derivative(w))]
         self.count = generators
@@ -86,7 +86,8 @@ class Problem:
         if allowed is None:
             fields = self.exponents(packed)
             allowed = self._allowed[packed] = all(
-                (e >= 0 and e % self.scales[n] == 0 or n in self.signed) and (self.complete or abs(e) <= self.limit[n])
+                (n in self.signed or (e >= 0 and e % self.scales[n] == 0))
+                and (self.complete or abs(e) <= self.limit[n])
                 for n, e in enumerate(fields)
             )
         return allowed
@@ -102,11 +103,19 @@ class Problem:
             if ways > SPLITS:
                 self.complete = False
                 ranges = [sorted({each[0], each[-1]}) for each in ranges]
-            halves = {
-                sum(e << (self.bits * n) for n, e in enumerate(fields)) for fields in itertools.product(*ranges)
-            } if ways <= SPLITS or 2 ** len([r for r in ranges if len(r) > 1]) <= SPLITS else {0}
+            halves = (
+                {sum(e << (self.bits * n) for n, e in enumerate(fields)) for fields in itertools.product(*ranges)}
+                if ways <= SPLITS or 2 ** len([r for r in ranges if len(r) > 1]) <= SPLITS
+                else {0}
+            )
             splits = self._splits[packed] = tuple(
-                sorted({(min(a, packed - a), max(a, packed - a)) for a in halves if self.allowed(a) and self.allowed(packed - a)})
+                sorted(
+                    {
+                        (min(a, packed - a), max(a, packed - a))
+                        for a in halves
+                        if self.allowed(a) and self.allowed(packed - a)
+                    }
+                )
             )
         return splits
 

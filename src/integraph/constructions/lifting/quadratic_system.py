@@ -19,7 +19,7 @@ from integraph.numbers.arrays import Floats, real
 from integraph.targets import float_arithmetic
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import Expression
-from integraph.targets.function import point
+from integraph.targets.function import Function, point
 from integraph.text import counted
 
 if TYPE_CHECKING:
@@ -126,10 +126,10 @@ class QuadraticSystem:
         box: ArrayLike,
         *,
         project: float | bool = True,
-        output: Expression | None = None,
+        output: Function | None = None,
     ) -> Program:
-        """A program that takes x(0) in the box to x(T), or to an expression of x(T). New variables are recomputed from
-        the states every `project`; by default as often as simulations from the box ask for."""
+        """A program that takes x(0) in the box to x(T), or to a function of x(T) that a formula gives. New variables are
+        recomputed from the states every `project`; by default as often as simulations from the box ask for."""
         from integraph.constructions.lifting.flow_program import flow_program
 
         horizon = real(T, "T")

@@ -50,7 +50,15 @@ class Ring:
     """Generators and their derivatives. `expand` multiplies powers of sums out where it can; `complement` makes 1 −
     tanh² and 1 − σ generators, `rates` the derivatives of arguments; `positive` are states that are declared so."""
 
-    def __init__(self, states: tuple[str, ...], positive: tuple[str, ...] = (), *, expand: bool = False, complement: bool = False, rates: bool = False) -> None:
+    def __init__(
+        self,
+        states: tuple[str, ...],
+        positive: tuple[str, ...] = (),
+        *,
+        expand: bool = False,
+        complement: bool = False,
+        rates: bool = False,
+    ) -> None:
         self.generators = [Generator(STATE, name) for name in states]
         self.states = len(states)
         self.positive = {number for number, name in enumerate(states) if name in positive}
@@ -85,9 +93,7 @@ class Ring:
         return total(
             (monomial, value)
             for number, exponent in m
-            for monomial, value in multiply(
-                self.derivatives[number], {_lowered(m, number): Fraction(exponent)}
-            ).items()
+            for monomial, value in multiply(self.derivatives[number], {_lowered(m, number): Fraction(exponent)}).items()
         )
 
     def function(self, op: str, argument: Polynomial) -> Polynomial:
@@ -127,7 +133,7 @@ class Ring:
             return {}
         whole = exponent.denominator == 1
         if len(base) == 1:
-            (monomial, value), = base.items()
+            ((monomial, value),) = base.items()
             if whole or self._may_split(monomial, value):
                 return {power(monomial, _plain(exponent)): _number_power(value, exponent)}
             return generator(self._sum(base, exact=True)[0], _plain(exponent))
@@ -141,9 +147,7 @@ class Ring:
         common = content(base) if whole else ONE
         inner = scale(base, 1, power(common, -1))
         number, c = self._sum(inner, exact=not whole)
-        return {
-            _product(power(common, _plain(exponent)), number, _plain(exponent)): _number_power(c, exponent)
-        }
+        return {_product(power(common, _plain(exponent)), number, _plain(exponent)): _number_power(c, exponent)}
 
     def _may_split(self, monomial: Monomial, value: Fraction) -> bool:
         """Whether (c·x^a·y^b)^p is c^p·x^(ap)·y^(bp): of positive factors, or of x alone."""

@@ -39,11 +39,12 @@ class Search:
         variables = list(self.problem.known)
         products = self.problem.given | {a + b for a in variables for b in variables}
         missing = set().union(*(self.problem.needs(v) for v in variables)) - products
-        for self.size in range(self.size, below):
+        while self.size < below:
             self.failed, self.excluded = {}, set()
             result = self._extend(variables, frozenset(variables), products, missing, self.size)
             if result is not None:
                 return result[len(variables) :]
+            self.size += 1
         return None
 
     def _extend(

@@ -62,9 +62,12 @@ class Simulation:
             raise UsageError(f"this solution is known from 0 to {self.times[-1]:g}", argument="t", value=t)
         place = int(np.searchsorted(self.restarts, time, side="right")) - 1
         span = time - float(self.restarts[place])
+        begun = float(self.restarts[place])
         if span == 0.0:
-            return self.starts[place]
-        return _advance(self.system, self.starts[place], float(self.restarts[place]), span, np.array([span]))[:, -1]
+            start: Floats = self.starts[place]
+            return start
+        end: Floats = _advance(self.system, self.starts[place], begun, span, np.array([span]))[:, -1]
+        return end
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.path), 'start')}, {counted(len(self.times), 'time')} to {self.times[-1]:g}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from integraph.constructions.lifting.polynomials import ONE, Polynomial, add, constant, generator, multiply, scale
-from integraph.constructions.lifting.ring import HALF, PARITY, Ring
+from integraph.constructions.lifting.ring import HALF, Ring
 from integraph.errors import SourceError
 from integraph.targets.constants import constants
 from integraph.targets.expression import CHOICES, CONDITION, CONSTANTS, NUMBER, VARIABLE, Expression, Step
@@ -23,7 +23,11 @@ def translate(expression: Expression, ring: Ring) -> list[Polynomial]:
     for number, step in enumerate(expression.steps):
         args = [values[n] for n in step.args]
         if step.op == NUMBER:
-            value = constant(Fraction(math.pi if step.text == CONSTANTS[0] else math.e)) if step.text in CONSTANTS else constant(Fraction(step.text))
+            value = (
+                constant(Fraction(math.pi if step.text == CONSTANTS[0] else math.e))
+                if step.text in CONSTANTS
+                else constant(Fraction(step.text))
+            )
         elif step.op == VARIABLE:
             value = generator(expression.variables.index(step.text))
         elif step.op in RATIONAL:
@@ -68,9 +72,7 @@ def _logarithm(ring: Ring, p: Polynomial) -> Polynomial:
 
 
 def _hyperbolic(sign: int) -> Callable[[Ring, Polynomial], Polynomial]:
-    return lambda ring, p: scale(
-        add(ring.function("exp", p), scale(ring.function("exp", scale(p, -1)), sign)), HALF
-    )
+    return lambda ring, p: scale(add(ring.function("exp", p), scale(ring.function("exp", scale(p, -1)), sign)), HALF)
 
 
 RATIONAL: dict[str, Callable[..., Polynomial]] = {
