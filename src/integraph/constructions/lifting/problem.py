@@ -15,6 +15,7 @@ from math import lcm
 from integraph.constructions.lifting.polynomials import Monomial, Polynomial
 
 SPLITS = 4_000  # ways to write a monomial as a product that are all tried
+ROOM = 10  # bits of a field beside those of the largest exponent
 MARGIN = 3  # how far exponents of new variables may lie outside those of the equations, as a factor
 
 
@@ -39,8 +40,8 @@ class Problem:
         self.count = generators
         self.scales = [1] * generators
         largest = [1] * generators
-        for m in seen:
-            for number, exponent in m:
+        for each in seen:
+            for number, exponent in each:
                 self.scales[number] = lcm(self.scales[number], Fraction(exponent).denominator)
         self.signed = set(signed)
         for m in first:
@@ -49,8 +50,9 @@ class Problem:
                     self.signed.add(number)
                 largest[number] = max(largest[number], int(abs(exponent) * self.scales[number]))
         self.limit = [MARGIN * size for size in largest]
-        self.bits = max(4 * MARGIN * size for size in largest).bit_length() + 2
+        self.bits = (MARGIN * max(largest)).bit_length() + ROOM
         self.half, self.mask = 1 << (self.bits - 1), (1 << self.bits) - 1
+        self.guard = self.half >> 3  # no exponent of a new variable is larger, so that no field overflows
         self.complete = not self.signed  # then all products of non-negative powers are tried
         self.known = [self.pack(m) for m in known]
         self.given = {self.pack(m) for m in given}
@@ -85,9 +87,11 @@ class Problem:
         allowed = self._allowed.get(packed)
         if allowed is None:
             fields = self.exponents(packed)
+            if self.complete and max(fields) > self.guard:
+                self.complete = False
             allowed = self._allowed[packed] = all(
                 (n in self.signed or (e >= 0 and e % self.scales[n] == 0))
-                and (self.complete or abs(e) <= self.limit[n])
+                and abs(e) <= (self.guard if self.complete else self.limit[n])
                 for n, e in enumerate(fields)
             )
         return allowed

@@ -128,8 +128,8 @@ class QuadraticSystem:
         project: float | bool = True,
         output: Function | None = None,
     ) -> Program:
-        """A program that takes x(0) in the box to x(T), or to a function of x(T) that a formula gives. New variables are
-        recomputed from the states every `project`; by default as often as simulations from the box ask for."""
+        """A program that takes x(0) in the box to x(T), or to a function of x(T) that a formula gives. New variables
+        are recomputed from the states every `project`; by default as often as simulations from the box ask for."""
         from integraph.constructions.lifting.flow_program import flow_program
 
         horizon = real(T, "T")

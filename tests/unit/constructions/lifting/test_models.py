@@ -1,0 +1,109 @@
+"""Lifted models: the equations checked by sympy, the numbers of new variables, simulations against scipy."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import integraph
+from integraph import QuadraticSystem
+from lazy import Lazy, needs
+from ode_models import ELEMENTARY, POLYNOMIAL, Model
+from slow import mostly_slow
+
+sp: Any = Lazy("sympy")
+QUICK = ("pendulum", "Duffing", "Holling II", "exp(-1/T)", "tanh pair")
+LONG = ("hard 4", "hard 5", "monom 3", "cubic cycle 6", "cubic cycle 7", "cubic bicycle 7", "repressilator", "RNN-3")
+MODELS = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ELEMENTARY]
+
+
+def lifted(model: Model) -> QuadraticSystem:
+    return integraph.lift(model.equations, inputs=model.inputs, progress=False)
+
+
+def symbolic(text: str) -> Any:
+    """A formula as sympy reads it, with rational numbers. The texts are ours."""
+    names = {"ln": sp.log, "sigmoid": lambda x: 1 / (1 + sp.exp(-x))}
+    plain = re.sub(r"(\w)'", r"d\1", text)
+    used = {name: sp.Symbol(name, positive=True) for name in re.findall(r"[A-Za-z_]\w*(?!\w|\()", plain)}
+    return sp.sympify(plain.replace("^", "**"), locals=used | names, rational=True)
+
+
+def right_sides(model: Model, system: QuadraticSystem) -> dict[str, Any]:
+    """What is written on the right of each state, read by sympy alone."""
+    sides = {name: symbolic("0") for name in system.source.inputs}
+    for equation in re.split(r"[;\n]", model.equations):
+        left, right = equation.split("=")
+        name, order = left.strip().rstrip("'"), left.count("'")
+        sides |= {"d" * n + name: symbolic("d" * (n + 1) + name) for n in range(order - 1)}
+        sides["d" * (order - 1) + name] = symbolic(right)
+    return sides | ({} if "t" not in system.names or "t" in sides else {"t": symbolic("1")})
+
+
+def residuals(model: Model, system: QuadraticSystem) -> list[Any]:
+    """Derivatives of all variables along the original flow, minus their quadratic right-hand sides."""
+    sides = right_sides(model, system)
+    values = [symbolic(name) for name in system.source.variables] + [symbolic(f) for f in system.formulas]
+    quadratic = [symbolic("0")] * len(values)
+    for term in system.terms:
+        factor = [values[n] for n in (term.j, term.k) if n >= 0]
+        quadratic[term.i] += sp.Rational(term.value.numerator, term.value.denominator) * sp.prod(factor)
+    flow = [sum(sp.diff(v, symbolic(name)) * side for name, side in sides.items()) for v in values]
+    return [one - other for one, other in zip(flow, quadratic, strict=True)]
+
+
+@needs("sympy")
+@pytest.mark.parametrize("name", MODELS)
+def test_the_lifted_equations_are_true(name: str) -> None:
+    model = ELEMENTARY[name]
+    system = lifted(model)
+    for residual in residuals(model, system):
+        point = {s: sp.Rational(37 + 11 * n, 97) for n, s in enumerate(sorted(residual.free_symbols, key=str))}
+        if name == "Torricelli":
+            point = {symbolic("h"): sp.Rational(7, 3), symbolic("k"): sp.Rational(5, 7)}
+        assert abs(residual.subs(point).evalf(50)) < 1e-40 or sp.simplify(residual) == 0
+
+
+@needs("sympy")
+@pytest.mark.parametrize("name", ["pendulum", "Holling II", "exp(-1/T)", "Kepler 2-D", "tanh pair"])
+@pytest.mark.slow
+def test_sympy_simplifies_the_difference_to_zero(name: str) -> None:
+    model = ELEMENTARY[name]
+    assert [sp.simplify(residual) for residual in residuals(model, lifted(model))] == [0] * len(lifted(model).names)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in (*POLYNOMIAL, *ELEMENTARY)]
+)
+def test_a_lift_takes_few_variables(name: str) -> None:
+    model = (POLYNOMIAL | ELEMENTARY)[name]
+    system = lifted(model)
+    assert len(system.new) <= model.new
+    assert system.minimal
+
+
+@mostly_slow("name", [n for n in ELEMENTARY], 3)
+def test_simulations_agree_with_scipy(name: str) -> None:
+    model = ELEMENTARY[name]
+    system = lifted(model)
+    function = integraph.function(list(_sides_text(system)), variables=list(system.source.variables))
+    values = function.values
+    assert values is not None
+    held = np.zeros(len(system.source.inputs))
+    expected = solve_ivp(
+        lambda t, y: np.concatenate([values(y[None])[0], held]), (0, model.time), model.start, method="DOP853",
+        rtol=1e-13, atol=1e-15,
+    ).y[:, -1]  # fmt: skip
+    simulation = system.simulate(model.start, [model.time])
+    scale = np.maximum(np.abs(expected), 1)
+    assert np.max(np.abs(simulation.states[0, -1] - expected) / scale) < 1e-10
+    assert simulation.manifold_error < 1e-11
+
+
+def _sides_text(system: QuadraticSystem) -> list[str]:
+    """The original right-hand sides, as they were parsed."""
+    return [system.source.expression.source]
