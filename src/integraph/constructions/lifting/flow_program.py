@@ -7,6 +7,7 @@ periods share their registers.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ from integraph.program.box import interval
 from integraph.program.composition import placed
 from integraph.program.origin import PROGRAM
 from integraph.program.views import dense
+from integraph.targets.expression import Expression
 from integraph.targets.function import Function
 from integraph.targets.graph_conversion import to_graph
 
@@ -50,13 +52,10 @@ def flow_program(
     count = x.size + len(new)
     segments: list[Segment] = []
     y = dense(0, (count,))
-    definitions = None
-    if system.definitions is not None:
-        definitions = exact(to_graph(system.definitions, "the new variables"), box=hull)
-        work = _work(registers, definitions)
+    formulas = None if system.definitions is None else _formulas(registers, system.definitions, hull)
     for period in range(periods):
-        if definitions is not None:
-            segments += _projection(definitions, x.size, count, work, first=period == 0)
+        if formulas is not None:
+            segments += formulas.segments(x.size, count, clear=period > 0)
         segments.append(segment("flow", flow_block(system, y), duration=T / periods))
     out = dense(0, (len(source.states),))
     name = f"{source.name}, T = {T:g}"
@@ -77,24 +76,39 @@ def flow_program(
     )
 
 
-def _work(registers: Registers, definitions: Program) -> Indices:
-    """Registers for what the formulas compute, besides their inputs."""
-    extra = registers.numbered("v", definitions.width - definitions.inputs, label="formulas of new variables")
-    return extra.indices()
+@dataclass(frozen=True, slots=True, eq=False)
+class _Formulas:
+    """The program of the new variables' formulas; places[n] is where its register n is, `copied` whether its inputs are
+    copies, because it overwrites them."""
+
+    program: Program
+    places: Indices
+    copied: bool
+
+    def segments(self, first: int, count: int, *, clear: bool) -> list[Segment]:
+        """Compute the registers from `first` to `count` from those before, after clearing what was there."""
+        new = dense(first, (count - first,))
+        steps = [Segment(s.label, placed(s, self.places), s.duration, s.rate) for s in self.program.segments]
+        used = np.unique(self.program.readout.indices).astype(np.int64)
+        weights = self.program.readout[:, used].toarray()
+        source = Index(np.broadcast_to(self.places[used], weights.shape))
+        work = Index(self.places[0 if self.copied else first :])
+        if self.copied:
+            copies = Index(self.places[:first])
+            steps.insert(0, segment("copy", affine(copies, Index(np.arange(first)[:, None]), w=np.ones((first, 1)))))
+        if clear:
+            steps.insert(0, segment("clear", decay(new, r=CLEARING), decay(work, r=CLEARING)))
+        return [*steps, segment("load", affine(new, source, w=weights))]
 
 
-def _projection(definitions: Program, inputs: int, count: int, work: Indices, *, first: bool) -> list[Segment]:
-    """Recompute the registers from `inputs` to `count`."""
-    places = np.concatenate([np.arange(inputs), work])
-    target = dense(inputs, (count - inputs,))
-    steps = [Segment(s.label, placed(s, places), s.duration, s.rate) for s in definitions.segments]
-    used = np.unique(definitions.readout.indices).astype(np.int64)
-    weights = definitions.readout[:, used].toarray()
-    load = segment("load", affine(target, Index(np.broadcast_to(places[used], weights.shape)), w=weights))
-    if first:
-        return [*steps, load]
-    clear = segment("clear", decay(target, r=CLEARING), decay(Index(work), r=CLEARING))
-    return [clear, *steps, load]
+def _formulas(registers: Registers, definitions: Expression, hull: Floats) -> _Formulas:
+    program = exact(to_graph(definitions, "the new variables"), box=hull)
+    inputs = program.inputs
+    blocks = (block for s in program.segments for block in s.blocks)
+    copied = any(ref.size and ref.extent()[0] < inputs for block in blocks for ref in block.targets)
+    count = program.width if copied else program.width - inputs
+    work = registers.numbered("v", count, label="formulas of new variables").indices()
+    return _Formulas(program, work if copied else np.concatenate([np.arange(inputs), work]), copied)
 
 
 def _measured(system: QuadraticSystem, cube: Interval, T: float, project: float | bool) -> tuple[Floats, int]:

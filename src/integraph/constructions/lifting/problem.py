@@ -48,7 +48,7 @@ class Problem:
             for number, exponent in m:
                 if exponent < 0 or Fraction(exponent).denominator > 1:
                     self.signed.add(number)
-                largest[number] = max(largest[number], int(abs(exponent) * self.scales[number]))
+                largest[number] = max(largest[number], int(abs(Fraction(exponent)) * self.scales[number]))
         self.limit = [MARGIN * size for size in largest]
         self.bits = (MARGIN * max(largest)).bit_length() + ROOM
         self.half, self.mask = 1 << (self.bits - 1), (1 << self.bits) - 1

@@ -86,7 +86,7 @@ def test_a_lift_takes_few_variables(name: str) -> None:
     assert system.minimal
 
 
-@mostly_slow("name", [n for n in ELEMENTARY], 3)
+@mostly_slow("name", list(ELEMENTARY), 3)
 def test_simulations_agree_with_scipy(name: str) -> None:
     model = ELEMENTARY[name]
     system = lifted(model)

@@ -1,0 +1,142 @@
+"""The result: printed, started, simulated, compiled, refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import integraph
+from integraph.errors import FlowError, SourceError, UsageError
+
+PENDULUM = integraph.lift("x' = v; v' = -g*sin(x)", inputs="g")
+BOX = [[-0.5, 0.5], [-0.5, 0.5], [0.9, 1.1]]
+
+
+def pendulum(x: tuple[float, float], g: float, T: float) -> np.ndarray:
+    solution = solve_ivp(lambda t, y: [y[1], -g * np.sin(y[0])], (0, T), x, method="DOP853", rtol=1e-13, atol=1e-15)
+    return np.asarray(solution.y[:, -1])
+
+
+def test_equations_are_printed() -> None:
+    text = str(PENDULUM)
+    assert "w1 = g*sin(x)" in text
+    assert "v' = -w1" in text
+    assert "2 new variables (the fewest among monomials in" in text
+    assert r"\dot{w_{1}} &= v\,w_{2}" in PENDULUM.latex()
+    assert "<td style='text-align:left'>g*sin(x)</td>" in PENDULUM._repr_html_()
+
+
+def test_names_from_outside_are_escaped() -> None:
+    system = integraph.lift({"x": "-x^3"})
+    object.__setattr__(system, "formulas", ("<b>",))
+    assert "<b>" not in system._repr_html_()
+
+
+def test_matrices_say_what_the_terms_say() -> None:
+    y = np.array([0.3, -0.2, 9.0, 0.5, 0.7])
+    right = PENDULUM.b + PENDULUM.A @ y + PENDULUM.Q @ np.outer(y, y).ravel()
+    assert np.allclose(right, [-0.2, -0.5, 0.0, -0.14, 0.1], atol=1e-15)
+
+
+def test_a_batch_sweeps_an_input() -> None:
+    swept = PENDULUM.simulate({"x": 0.4, "v": 0.1, "g": [1.0, 2.0, 5.0]}, [0.0, 1.0, 3.0])
+    for row, g in enumerate((1.0, 2.0, 5.0)):
+        assert np.allclose(swept.states[row, -1, :2], pendulum((0.4, 0.1), g, 3.0), atol=1e-11)
+    assert np.array_equal(swept["x"][:, 0], [0.4] * 3)
+    assert np.allclose(swept(2.0)[1, :2], pendulum((0.4, 0.1), 2.0, 2.0), atol=1e-11)
+
+
+def test_projection_repairs_drift() -> None:
+    system = integraph.lift("v' = v - v^3/3 - w + 0.5; w' = 0.08*(v + 0.7 - 0.8*w)")
+    right = lambda t, y: [y[0] - y[0] ** 3 / 3 - y[1] + 0.5, 0.08 * (y[0] + 0.7 - 0.8 * y[1])]  # noqa: E731
+    true = solve_ivp(right, (0, 40), [0, 0], method="DOP853", rtol=1e-13, atol=1e-15).y[:, -1]
+    drifted = system.simulate([0.0, 0.0], [40.0], project=False)
+    assert np.max(np.abs(drifted.states[0, -1] - true)) > 1e-3
+    assert drifted.manifold_error > 1e-3
+    projected = system.simulate([0.0, 0.0], [40.0])
+    assert np.max(np.abs(projected.states[0, -1] - true)) < 1e-11
+    program = system.program(40.0, [[-0.1, 0.1], [-0.1, 0.1]])
+    assert np.max(np.abs(program([0.0, 0.0]) - true)) < 1e-11
+    assert program.origin is not None
+    assert program.origin.options["projections"] > 1
+
+
+def test_a_program_takes_starts_to_ends(tmp_path: object) -> None:
+    program = PENDULUM.program(2.0, BOX, project=0.5)
+    assert program.inputs == 3
+    assert np.allclose(program([0.4, 0.1, 1.0]), pendulum((0.4, 0.1), 1.0, 2.0), atol=1e-12)
+    program.save(f"{tmp_path}/p.integraph")
+    assert np.array_equal(integraph.load(f"{tmp_path}/p.integraph")([0.4, 0.1, 1.0]), program([0.4, 0.1, 1.0]))
+
+
+def test_a_program_reads_out_a_formula() -> None:
+    energy = integraph.function("v^2/2 - cos(x)", variables="x, v")
+    program = integraph.lift("x' = v; v' = -sin(x)").program(1.0, [[-0.5, 0.5], [-0.5, 0.5]], output=energy)
+    assert program([0.4, 0.1])[0] == pytest.approx(0.005 - np.cos(0.4), abs=1e-13)
+    with pytest.raises(UsageError, match="a formula of the states"):
+        integraph.lift("x' = -x^3").program(1.0, [[0, 1]], output=energy)
+
+
+def test_programs_compose() -> None:
+    step = integraph.lift("x' = v; v' = -sin(x)").program(0.5, [[-0.5, 0.5], [-0.5, 0.5]])
+    assert np.allclose(step.then(step)([0.4, 0.1]), pendulum((0.4, 0.1), 1.0, 1.0), atol=1e-12)
+
+
+def test_a_quadratic_system_stays_as_it_is() -> None:
+    system = integraph.lift("x' = x*(1 - y); y' = y*(x - 1)")
+    assert system.new == ()
+    assert np.array_equal(system.start([1.0, 2.0]), [[1.0, 2.0]])
+    assert system.program(1.0, [[0.5, 1], [0.5, 1]])([0.7, 0.8]).shape == (2,)
+
+
+def test_blow_up_is_said_with_its_time() -> None:
+    system = integraph.lift("x' = x^3")
+    with pytest.raises(FlowError, match=r"t = 0\.(5|4999)"):
+        system.simulate([1.0], [1.0])
+    with pytest.raises(SourceError, match="shorter T"):
+        system.program(1.0, [[0.9, 1.0]])
+
+
+def test_a_stiff_decay_is_followed() -> None:
+    system = integraph.lift("x' = -200*(x - cos(x)^3)")
+    x = system.simulate([1.0], [0.5]).states[0, -1, 0]
+    assert x == pytest.approx(np.cos(x) ** 3, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "words"),
+    [
+        ("x' = abs(x)", {}, "kink"),
+        ("x' = max(x, 0)", {}, "kink"),
+        ("x' = floor(x)", {}, "it jumps"),
+        ("x' = random(x)", {}, "unknown function"),
+        ("x' = k*x", {}, "unknown name 'k'"),
+        ("x' = 1/(x - x)", {}, "division by zero"),
+        ("x' = x; x' = 2*x", {}, "two equations"),
+        ("x'' = x; dx' = x", {}, "means two things"),
+        ("x' = u", {"inputs": ("u", "x")}, "means two things"),
+        ("x' = x", {"positive": ("y",)}, "no state"),
+        ("k = 2", {}, "no differential equation"),
+        ("sin' = x", {}, "the function"),
+    ],
+)
+def test_what_cannot_be_lifted_gets_a_sentence(source: str, options: dict[str, tuple[str, ...]], words: str) -> None:
+    with pytest.raises((SourceError, UsageError), match=words):
+        integraph.lift(source, **options)
+
+
+def test_starts_and_times_are_checked() -> None:
+    system = integraph.lift("x' = 1/x")
+    with pytest.raises(SourceError, match=r"x\^\(-2\) is inf at x = 0"):
+        system.simulate([0.0], [1.0])
+    with pytest.raises(UsageError, match="in order"):
+        system.simulate([1.0], [1.0, 0.5])
+    with pytest.raises(UsageError, match="missing"):
+        PENDULUM.simulate({"x": 1.0, "v": 0.0}, [1.0])
+    with pytest.raises(UsageError, match="a start has 3 values"):
+        PENDULUM.simulate([1.0, 2.0], [1.0])
+    with pytest.raises(UsageError, match="known from 0 to 1"):
+        system.simulate([1.0], [1.0])(2.0)
+    with pytest.raises(UsageError, match="positive time"):
+        system.program(0.0, [[1, 2]])

@@ -1,0 +1,142 @@
+"""The search: minimal numbers by an exhaustive count of all sets, and random systems whose lift is true."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import integraph
+from integraph import QuadraticSystem
+from integraph.constructions.lifting import construction
+from integraph.constructions.lifting.beam import beam
+from integraph.constructions.lifting.search import SearchTimeError
+from integraph.constructions.lifting.variants import variants
+from integraph.errors import SourceError, UsageError
+from integraph.frontends.dynamics import read_system
+from law import examples
+
+Exponents = tuple[int, ...]
+SMALL = {  # right-hand sides by exponents, with x and y or x alone
+    "x' = x^5": [[(5,)]],
+    "x' = x^4 + x^2": [[(4,), (2,)]],
+    "x' = y^3; y' = x^3": [[(0, 3)], [(3, 0)]],
+    "x' = x^2*y^2; y' = x^3": [[(2, 2)], [(3, 0)]],
+    "x' = y^4; y' = x*y": [[(0, 4)], [(1, 1)]],
+}
+
+
+def fewest(sides: list[list[Exponents]], degree: int) -> int:
+    """Of all sets of monomials up to a degree, the size of the smallest that makes every derivative quadratic."""
+    d = len(sides)
+    units = [tuple(int(i == j) for i in range(d)) for j in range(d)]
+    pool = [e for e in itertools.product(range(degree + 1), repeat=d) if 2 <= sum(e) <= degree]
+    for size in itertools.count():
+        for new in itertools.combinations(pool, size):
+            chosen = [(0,) * d, *units, *new]
+            products = {tuple(np.add(a, b)) for a in chosen for b in chosen}
+            if all(m in products for w in chosen[1:] for m in derivative(w, sides)):
+                return size
+    raise AssertionError
+
+
+def derivative(w: Exponents, sides: list[list[Exponents]]) -> list[Exponents]:
+    """The monomials of the derivative of a monomial."""
+    return [
+        tuple(int(a + b - (i == j)) for i, (a, b) in enumerate(zip(w, m, strict=True)))
+        for j, side in enumerate(sides)
+        if w[j]
+        for m in side
+    ]
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_the_smallest_number_is_that_of_all_sets(text: str) -> None:
+    system = integraph.lift(text)
+    assert system.minimal
+    assert len(system.new) == fewest(SMALL[text], 5)
+
+
+def off_manifold(system: QuadraticSystem, sides: integraph.Function, x: np.ndarray) -> float:
+    """How far y' of the lifted system is from the derivative of its formulas, by central differences in 6 points."""
+    assert sides.values is not None
+    h = 1e-3
+    flow = np.concatenate([sides.values(x), np.zeros((len(x), len(system.source.inputs)))], 1)
+    weights = {-3: -1 / 60, -2: 3 / 20, -1: -3 / 4, 1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
+    slope = sum(w * system.start(x + n * h * flow) for n, w in weights.items()) / h
+    y = system.start(x)
+    products = np.einsum("bi,bj->bij", y, y).reshape(len(y), -1)
+    right = system.b + (system.A @ y.T).T + (system.Q @ products.T).T
+    return float(np.max(np.abs(right - slope) / (1 + np.abs(slope))))
+
+
+LEAVES = st.sampled_from(["x", "y", "0.5", "2"])
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.builds("({} + {})".format, inner, inner),
+        st.builds("{}*{}".format, inner, inner),
+        st.builds("{}/(2 + {}^2)".format, inner, LEAVES),
+        st.builds("{}({})".format, st.sampled_from(["sin", "exp", "tanh", "atan"]), LEAVES),
+        st.builds("sqrt(3 + {}^2)".format, LEAVES),
+    ),
+    max_leaves=3,
+)
+
+
+@examples(25)
+@given(st.tuples(TREES, TREES))
+@pytest.mark.slow
+def test_random_systems_are_lifted_truly(sides: tuple[str, str]) -> None:
+    try:
+        system = integraph.lift(dict(zip("xy", sides, strict=True)), seconds=2.0, progress=False)
+    except SourceError:  # that time was too short
+        assume(False)
+    points = np.random.default_rng(3).uniform(0.3, 0.9, (4, 2))
+    assert off_manifold(system, integraph.function(list(sides), variables="x, y"), points) < 1e-7
+
+
+def test_a_wrong_coefficient_is_noticed() -> None:
+    system = integraph.lift({"x": "y", "y": "-sin(x)"})
+    sides = integraph.function(["y", "-1.001*sin(x)"], variables="x, y")
+    assert off_manifold(system, sides, np.array([[0.5, 0.7]])) > 1e-5
+
+
+def test_beams_come_near_the_smallest() -> None:
+    variant = next(variants(read_system("x' = y^5; y' = x^5")))
+    new = beam(variant.problem, np.inf)
+    assert new is not None
+    assert 4 <= len(new) <= 6
+
+
+def test_the_time_is_kept() -> None:
+    variant = next(variants(read_system("x' = y^5; y' = x^5")))
+    with pytest.raises(SearchTimeError):
+        beam(variant.problem, 0.0)
+    with pytest.raises(UsageError, match="seconds"):
+        integraph.lift("x' = x^3", seconds=0)
+
+
+def test_interruption_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    decide = construction._decide
+
+    def interrupted(*args: Any) -> None:
+        decide(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(construction, "_decide", interrupted)
+    assert len(integraph.lift("x' = 1/(1 + x^2)^2").new) > 0
+    monkeypatch.setattr(construction, "_decide", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        integraph.lift("x' = x^3")
+
+
+def test_fractions_stay_exact() -> None:
+    system = integraph.lift("x' = -x/3 + 0.1*x^3")
+    assert {term.value for term in system.terms if term.i == 0} == {Fraction(-1, 3), Fraction(1, 10)}

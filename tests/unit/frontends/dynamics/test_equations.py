@@ -1,0 +1,82 @@
+"""Equations as text, mappings and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from integraph.errors import FileError, SourceError, UsageError
+from integraph.frontends.dynamics import read_system
+from integraph.targets.dynamical_system import DynamicalSystem
+from integraph.targets.float_arithmetic import values
+
+
+def sides(system: DynamicalSystem, *x: float) -> list[float]:
+    return [float(v) for v in values(system.expression, np.array([x]))[0]]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x' = v; v' = -2*sin(x)",
+        "x' = v\nv' = -k*sin(x)  # the force",
+        "dx/dt = v; dv/dt = -k*sin(x)",
+        "c = k; x' = v; v' = -c*sin(x)",
+        {"x": "v", "v": "-2*sin(x)"},
+        {"x'": "v", "v'": "-k*sin(x)"},
+    ],
+)
+def test_one_system_in_many_words(source: object) -> None:
+    parameters = {"k": 2} if "k" in str(source) else None
+    system = read_system(source, parameters=parameters)
+    assert system.states == ("x", "v")
+    assert sides(system, 0.5, 0.25) == [0.25, pytest.approx(-2 * np.sin(0.5))]
+
+
+@pytest.mark.parametrize("text", ["x'' = -x - 3*x' + u", "d2x/dt2 = -x - 3*x' + u", "x′′ = -x - 3*x′ + u"])
+def test_higher_derivatives_are_states(text: str) -> None:
+    system = read_system(text, inputs="u")
+    assert system.states == ("x", "dx")
+    assert system.variables == ("x", "dx", "u")
+    assert sides(system, 1.0, 0.5, 10.0) == [0.5, 7.5]
+
+
+def test_time_is_a_state() -> None:
+    system = read_system("x' = -x + t")
+    assert system.states == ("x", "t")
+    assert sides(system, 1.0, 3.0) == [2.0, 1.0]
+    assert read_system("x' = t*x", inputs="t").states == ("x",)
+
+
+def test_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "oscillator.ode"
+    file.write_text("# two lines\nx' = v\n\nv' = -x\n")
+    assert read_system(str(file)).name == "oscillator"
+    file.write_text("x' = v\nv' = -x +\n")
+    with pytest.raises(SourceError, match="in line 2"):
+        read_system(file)
+    with pytest.raises(FileError, match=r"ends with \.ode"):
+        read_system(tmp_path / "model.xml")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x' = x x", "an operator is missing"),
+        ("x + 1 = 2", "this is no equation"),
+        ("x' = x, 2*x", "2 formulas for 1 states"),
+        ("x'''''''''' = x", "order 10"),
+        ("x' = __import__(1)", "unknown function"),
+    ],
+)
+def test_mistakes_are_shown(text: str, words: str) -> None:
+    with pytest.raises(SourceError, match=words):
+        read_system(text)
+
+
+def test_sources_of_other_kinds_are_refused() -> None:
+    for source in (3, {}, {"x": 1}):
+        with pytest.raises(UsageError, match="source"):
+            read_system(source)
