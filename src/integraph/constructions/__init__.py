@@ -3,5 +3,6 @@
 A construction chooses registers, segments and controls, and bounds its error. It knows gadgets and bounds; it does not
 evaluate, so it never imports an engine.
 
-Read `recipes` (activations as flows) and `theorem2`, then `decay_rate`, `graph`, `surrogate`, `theorem1` and `data`.
+Read `recipes` (activations as flows) and `theorem2`, then `decay_rate`, `graph`, `surrogate`, `theorem1` and `data`;
+then `lifting`, from dynamical systems to quadratic ones.
 """

@@ -2,7 +2,7 @@
 
 Read `reader`, which decides what a source is and reads it, `options`, what can be said beside it, and `files`, which
 looks at paths. Then by what comes in: `formula/` (text and sympy), `python/` (callables, polynomials, tables),
-`data/` (rows), `jax/`
+`data/` (rows), `dynamics/` (differential equations), `jax/`
 (callables that are traced), `onnx/`, `torch/`, `keras/`, `sklearn`, `verification/` (files of verification tools). Most
 of these meet again: `tensor_builder` and `tensor_operations` draw what frameworks share, `composer` builds graphs and
 recognises activations that are written out (`activation_patterns`), `drawn_model` is what was drawn, `feedforward` says

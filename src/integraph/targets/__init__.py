@@ -1,10 +1,11 @@
-"""What is compiled: a feedforward network, a function on a box, or a graph of array operations.
+"""What is compiled: a feedforward network, a function on a box, a graph of array operations, or a dynamical system.
 
 Targets know numbers and the conventions of inputs, nothing of gadgets or engines.
 
-Read `network` with `activations` and `affine_maps`; `expression`, `constants`, `float_arithmetic`, `calls`, `rows` and
-`function`; `graph`, `graph_builder` with `graph_rows` and `folding`, `graph_evaluation`, `graph_conversion`; `windows`
-(convolutions, pooling) and `composites` (ELU and its kin), which draw on a builder what graphs have no operation for.
+Read `network` with `activations` and `affine_maps`; `expression`, `constants`, `float_arithmetic`, `calls`, `rows`,
+`function` and `dynamical_system`; `graph`, `graph_builder` with `graph_rows` and `folding`, `graph_evaluation`,
+`graph_conversion`; `windows` (convolutions, pooling) and `composites` (ELU and its kin), which draw on a builder what
+graphs have no operation for.
 """
 
 from integraph.targets.activations import ACTIVATIONS, Activation, activation

@@ -14,6 +14,7 @@ from terminals import ANY, ended, spawn
 WAVE = "sin(3*x)*exp(-y)"
 GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "compile": ([WAVE, "-o", "new"], "W = 4 registers, D = 2 segments"),
+    "lift": (["x' = v; v' = -sin(x)", "-o", "p", "--time", "1", "--box=-1,1"], "w1' = v*w2"),
     "plan": ([WAVE, "--eps", "1e-3"], "by Theorem 1"),
     "info": (["wave.integraph"], "promised error    ≤ 0 for x, y in [0, 1]^2"),
     "describe": (["wave.integraph"], "−3·x·u"),
@@ -31,6 +32,7 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
 }
 BAD: dict[str, tuple[list[str], str]] = {
     "compile": (["sin(3*x)*exq(-y)"], "did you mean exp?"),
+    "lift": (["x' = abs(x)"], "has a kink"),
     "plan": (["missing.onnx"], "there is no such file"),
     "info": (["missing.integraph"], "No such file or directory"),
     "describe": (["cut.integraph"], "cut.integraph"),

@@ -34,7 +34,7 @@ def lift(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the program x(0) → x(T) to this .integraph file."),
     ] = None,
-    time: Annotated[float | None, typer.Option("--time", "-T", help="T of the program.")] = None,
+    time: Annotated[float | None, typer.Option(help="T of the program.")] = None,
     box: Annotated[
         str | None,
         typer.Option(help="Starts: 'low,high' for all states, or one pair for each: '0,1;-2,2'.", metavar="BOX"),
@@ -54,13 +54,15 @@ def lift(
 
     integraph lift "x' = v; v' = -g*sin(x)" --set g=9.81
 
-    integraph lift model.ode -o model.integraph -T 5 --box=-1,1
+    integraph lift model.ode -o model.integraph --time 5 --box=-1,1
     """
     import integraph
 
     to = None if save is None else output(save, PROGRAM, "-o", [Path(source)])
     if to is not None and (time is None or box is None):
-        raise UsageError("-o writes the program of x(0) → x(T): give T and the box of starts, as in -T 5 --box=-1,1")
+        raise UsageError(
+            "-o writes the program of x(0) → x(T): give T and the box of starts, as in --time 5 --box=-1,1"
+        )
     system = integraph.lift(
         source,
         parameters=values_of(parameters),
@@ -78,7 +80,7 @@ def lift(
     }
     text = str(system).splitlines()
     if to is None or time is None or box is None:
-        return Answer(data, text, hint="to keep the flow as a program, add -o NAME.integraph -T TIME --box BOX")
+        return Answer(data, text, hint="to keep the flow as a program, add -o NAME.integraph --time T --box BOX")
     pairs = box_of(box)
     program = system.program(time, pairs or (0.0, 1.0), project=True if project is None else project)
     program.save(to)

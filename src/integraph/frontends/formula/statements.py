@@ -24,8 +24,8 @@ EQUATION = re.compile(  # x' = …, x''(t) = …, dx/dt = …, d^2x/dt^2 = …
     rf"|d(\^?[0-9²])?[ \t]*(?P<of>{NAME})?(\([ \t]*t[ \t]*\))?[ \t]*/[ \t]*dt(\^?[0-9²])?)[ \t]*=(?!=)"
 )
 DIFFERENTIAL = (
-    "a formula is a function of its inputs. What compiles today is the right side as a function of the state: for "
-    "x' = v, v' = -x write \"v, -x\" with the inputs x, v; integrate that with a solver of your choice"
+    "a formula is a function of its inputs. `integraph.lift` takes differential equations; their right sides "
+    "alone, as functions of the state, compile too: for x' = v, v' = -x write \"v, -x\" with the inputs x, v"
 )
 
 

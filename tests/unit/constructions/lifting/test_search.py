@@ -90,7 +90,7 @@ TREES = st.recursive(
 )
 
 
-@examples(25)
+@examples(100)
 @given(st.tuples(TREES, TREES))
 @pytest.mark.slow
 def test_random_systems_are_lifted_truly(sides: tuple[str, str]) -> None:

@@ -67,7 +67,7 @@ WRONG = [
     ("x' = v", "x'", "x' = … is a differential equation, not a formula"),
     ("x'' = -x", "x''", "is a differential equation"),
     ("x'(t) = -x", "x'(t)", "is a differential equation"),
-    ("  dx/dt = v, dv/dt = -x", "dx/dt", "What compiles today is the right side"),
+    ("  dx/dt = v, dv/dt = -x", "dx/dt", "`integraph.lift` takes differential equations"),
     ("d^2x/dt^2 = -x", "d^2x/dt^2", "is a differential equation"),
     ("d theta / dt = 1", "d theta / dt", "is a differential equation"),
     ("u = 2; x' = u", "x'", "is a differential equation"),

@@ -1,0 +1,61 @@
+"""Lifting: new variables and seconds, against QBee where the environment variable QBEE names a Python that has it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import integraph
+from measure import clock, show, verdict
+from ode_models import ELEMENTARY, HODGKIN_HUXLEY, POLYNOMIAL, Model
+
+LIMIT = 60.0  # seconds for the rival
+COLUMNS = ("system", "states", "new variables", "at most", "fewest proved", "s", "QBee: new", "s", "ratio")
+RIVAL = Path(__file__).with_name("qbee_rival.py")
+
+
+def main() -> None:
+    rows = [measure(name, model) for name, model in (POLYNOMIAL | ELEMENTARY).items()]
+    show("lifting to a quadratic system", COLUMNS, rows, f"ratio: seconds of QBee, {LIMIT:g} at most, to ours")
+    seconds, system = timed(Model(HODGKIN_HUXLEY, 60, ()), 60.0)
+    print(f"Hodgkin–Huxley: {len(system.new)} new variables, {seconds:.1f} s ({verdict(seconds, 65.0, 's')})")
+
+
+def timed(model: Model, seconds: float = 10.0) -> tuple[float, integraph.QuadraticSystem]:
+    results: list[integraph.QuadraticSystem] = []
+    took = clock(
+        lambda: results.append(integraph.lift(model.equations, inputs=model.inputs, seconds=seconds, progress=False))
+    )
+    return took, results[-1]
+
+
+def measure(name: str, model: Model) -> tuple[object, ...]:
+    seconds, system = timed(model)
+    count = len(system.new)
+    theirs, taken = qbee(model)
+    ours = (name, len(system.source.states), count, verdict(count, model.new), system.minimal, f"{seconds:.3f}")
+    return (*ours, theirs, f"{taken:.2f}" if taken else "", f"{taken / seconds:.0f}" if taken else "")
+
+
+def qbee(model: Model) -> tuple[str, float]:
+    """How many new variables it takes, and how long; nothing where it is not there, or the system is not for it."""
+    python = os.environ.get("QBEE")
+    parts = [part.split("' =") for part in re.split(r"[;\n]", model.equations)]
+    if python is None or any(len(part) != 2 or "'" in part[0] for part in parts):
+        return "", 0.0
+    equations = json.dumps([(left.strip(), right.strip()) for left, right in parts])
+    try:
+        done = subprocess.run([python, RIVAL, equations], capture_output=True, text=True, timeout=LIMIT, check=True)
+    except subprocess.TimeoutExpired:
+        return "none", LIMIT
+    except subprocess.CalledProcessError:
+        return "fails", 0.0
+    count, seconds = json.loads(done.stdout.strip().splitlines()[-1])
+    return ("none" if count is None else str(count)), seconds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""QBee on one system, for benchmarks/lifting.py; runs in a Python that has qbee: prints new variables and seconds."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+
+def main() -> None:
+    import sympy
+    from qbee import functions, polynomialize_and_quadratize
+
+    equations = json.loads(sys.argv[1])
+    states = functions(", ".join(name for name, _ in equations))
+    names = {name: state for (name, _), state in zip(equations, states, strict=True)}
+    system = [
+        (names[name], sympy.sympify(side.replace("^", "**"), locals=names, rational=True)) for name, side in equations
+    ]
+    begun = time.perf_counter()
+    result = polynomialize_and_quadratize(system)
+    seconds = time.perf_counter() - begun
+    print(json.dumps([None if result is None else len(result.introduced_variables), seconds]))
+
+
+if __name__ == "__main__":
+    main()
