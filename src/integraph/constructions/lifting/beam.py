@@ -8,13 +8,11 @@ from integraph.clock import now
 from integraph.constructions.lifting.problem import Problem
 from integraph.constructions.lifting.search import SearchTimeError
 
-WIDTH = 24  # sets that are kept for each number of new variables
 TRIED = 40  # new variables that are tried for each set
-MOST = 60  # new variables
 
 
-def beam(problem: Problem, until: float, most: int = MOST, width: int = WIDTH) -> list[int] | None:
-    """New variables, fewer than `most`, or nothing."""
+def beam(problem: Problem, until: float, most: int, width: int) -> list[int] | None:
+    """New variables, fewer than `most`, or nothing; `width` sets are kept for each number of them."""
     known = list(problem.known)
     products = frozenset(problem.given | {a + b for a in known for b in known})
     missing = frozenset(set().union(*(problem.needs(v) for v in known)) - products)
@@ -28,9 +26,9 @@ def beam(problem: Problem, until: float, most: int = MOST, width: int = WIDTH) -
             if not missing:
                 return variables[len(known) :]
         for variables, products, missing in ranked:
-            if now() > until:
-                raise SearchTimeError
             for new in _candidates(problem, variables, missing):
+                if now() > until:
+                    raise SearchTimeError
                 chosen = frozenset((*variables, *new))
                 following = levels.setdefault(size + len(new), {})
                 if chosen not in following:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from integraph.clock import now
-from integraph.constructions.lifting.beam import MOST, beam
+from integraph.constructions.lifting.beam import beam
 from integraph.constructions.lifting.equations import equations
 from integraph.constructions.lifting.formulas import monomial_text
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
@@ -18,8 +18,10 @@ from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.text import counted
 
 SECONDS = 10.0
+MOST = 80  # new variables
 FIRST = 0.3  # seconds for a first exhaustive search of each variant
 BEAM = 0.5  # the share of what is left that beams may take
+WIDTHS = (1, 4, 24)  # of beams: something soon, then something better
 
 
 @dataclass(slots=True, eq=False)
@@ -77,13 +79,18 @@ def _search(
 ) -> None:
     """A short exhaustive search of each variant, beams where it did not end, then the rest of the time."""
     for variant in variants(system):
+        if now() > until and best.variant is not None:
+            attempts.append(_Attempt(variant, Search(variant.problem, tick)))
+            return
         attempts.append(_Attempt(variant, Search(variant.problem, tick)))
         _decide(attempts[-1], best, min(until, now() + FIRST))
     waiting = [one for one in attempts if not one.decided]
-    for place, one in enumerate(waiting):
-        share = BEAM * (until - now()) / (len(waiting) - place)
+    rounds = [(width, one) for width in WIDTHS for one in waiting]
+    for place, (width, one) in enumerate(rounds):
+        share = BEAM * (until - now()) / (len(rounds) - place) * len(WIDTHS)
         try:
-            best.offer(one.variant, beam(one.variant.problem, now() + share, best.size - len(one.variant.forced)))
+            most = best.size - len(one.variant.forced)
+            best.offer(one.variant, beam(one.variant.problem, now() + share, most, width))
         except SearchTimeError:
             continue
     for place, one in enumerate(waiting):

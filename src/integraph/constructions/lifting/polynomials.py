@@ -16,6 +16,7 @@ Monomial = tuple[tuple[int, Exponent], ...]
 Polynomial = Mapping[Monomial, Fraction]
 
 ONE: Monomial = ()
+PRODUCTS = 1_000_000  # of terms
 TERMS = 20_000  # of a polynomial: longer ones come from products that nobody writes out
 
 
@@ -46,11 +47,15 @@ def total(parts: Iterable[tuple[Monomial, Fraction]]) -> Polynomial:
     for monomial, value in parts:
         terms[monomial] = terms[monomial] + value if monomial in terms else value
         if len(terms) > TERMS:
-            raise SourceError(
-                f"a right-hand side has more than {TERMS:,} terms when it is multiplied out: define parts of it as "
-                "states of their own"
-            )
+            raise _too_long()
     return {monomial: value for monomial, value in terms.items() if value}
+
+
+def _too_long() -> SourceError:
+    return SourceError(
+        f"a right-hand side has more than {TERMS:,} terms when it is multiplied out: define parts of it as states of "
+        "their own"
+    )
 
 
 def add(p: Polynomial, q: Polynomial) -> Polynomial:
@@ -63,6 +68,8 @@ def scale(p: Polynomial, by: Fraction | int, shift: Monomial = ONE) -> Polynomia
 
 
 def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
+    if len(p) * len(q) > PRODUCTS:
+        raise _too_long()
     return total((times(a, b), u * v) for a, u in p.items() for b, v in q.items())
 
 

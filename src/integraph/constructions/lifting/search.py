@@ -15,7 +15,7 @@ from integraph.clock import now
 from integraph.constructions.lifting.problem import Problem
 
 Tick = Callable[[int], None]
-EVERY = 512  # nodes between two looks at the clock
+EVERY = 512  # nodes between two messages
 
 
 class SearchTimeError(Exception):
@@ -52,9 +52,9 @@ class Search:
     ) -> list[int] | None:
         """The variables and at most k more, or nothing."""
         self.nodes += 1
+        if now() > self.until:
+            raise SearchTimeError
         if self.nodes % EVERY == 0:
-            if now() > self.until:
-                raise SearchTimeError
             self.tick(self.size)
         if not missing:
             return variables

@@ -66,7 +66,7 @@ class Simulation:
         if span == 0.0:
             start: Floats = self.starts[place]
             return start
-        end: Floats = _advance(self.system, self.starts[place], begun, span, np.array([span]))[:, -1]
+        end: Floats = _advance(self.system, {}, self.starts[place], begun, span, np.array([span]))[:, -1]
         return end
 
     def __repr__(self) -> str:
@@ -93,6 +93,7 @@ def simulate(
     if fixed and not span > 0:
         raise UsageError("needs a positive time between projections", argument="project", value=project)
     shortest = end * SHORTEST
+    programs: dict[float, Program] = {}
     while time < end:
         span = min(span, end - time)
         last = time + span >= end * (1 - 1e-15)
@@ -100,7 +101,7 @@ def simulate(
         asked = np.append(np.minimum(moments[inside] - time, span), span)
         adaptive = project is True and system.definitions is not None and span > shortest
         try:
-            stretch = _advance(system, state, time, span, asked)
+            stretch = _advance(system, programs, state, time, span, asked)
         except FlowError:
             if not adaptive:
                 raise
@@ -131,9 +132,13 @@ def distance(system: QuadraticSystem, states: Floats) -> float:
     return float(np.max(np.abs(states - exact) / np.maximum(np.abs(exact), 1.0)))
 
 
-def _advance(system: QuadraticSystem, state: Floats, begun: float, span: float, asked: Floats) -> Floats:
-    """The states (B, asked, width) at times after `begun`."""
-    flow = free_flow(system, span).flow(state, engine="taylor", times=asked)
+def _advance(
+    system: QuadraticSystem, programs: dict[float, Program], state: Floats, begun: float, span: float, asked: Floats
+) -> Floats:
+    """The states (B, asked, width) at times after `begun`. Programs are kept: few spans occur."""
+    if span not in programs:
+        programs[span] = free_flow(system, span)
+    flow = programs[span].flow(state, engine="taylor", times=asked)
     if flow.failures:
         first = min(flow.failures, key=lambda failure: failure.time)
         raise FlowError(

@@ -110,7 +110,7 @@ def test_a_wrong_coefficient_is_noticed() -> None:
 
 def test_beams_come_near_the_smallest() -> None:
     variant = next(variants(read_system("x' = y^5; y' = x^5")))
-    new = beam(variant.problem, np.inf)
+    new = beam(variant.problem, np.inf, 20, 24)
     assert new is not None
     assert 4 <= len(new) <= 6
 
@@ -118,7 +118,7 @@ def test_beams_come_near_the_smallest() -> None:
 def test_the_time_is_kept() -> None:
     variant = next(variants(read_system("x' = y^5; y' = x^5")))
     with pytest.raises(SearchTimeError):
-        beam(variant.problem, 0.0)
+        beam(variant.problem, 0.0, 20, 24)
     with pytest.raises(UsageError, match="seconds"):
         integraph.lift("x' = x^3", seconds=0)
 
