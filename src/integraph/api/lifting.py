@@ -25,7 +25,8 @@ def lift(
     """The quadratic system y' = b + A y + Q(y, y) of an ODE whose right-hand sides are elementary functions.
 
     `source` is text ("x' = v; v' = -g*sin(x)", also x'' = … and dx/dt = …, one equation to a line or separated by
-    semicolons), a file of such text (.ode, .txt), or {"x": "v", "v": "-g*sin(x)"}. `parameters` gives names values.
+    semicolons), a file of such text (.ode, .txt), or {"x": "v", "v": "-g*sin(x)"}, or
+    {x: v, v: -sin(x)} of sympy. `parameters` gives names values.
     `inputs` are names that are held: registers of their own, so that a batch of starts sweeps them. `positive` names
     states that stay positive, so that √(xy) may be √x·√y. A name t that is no state is time.
 

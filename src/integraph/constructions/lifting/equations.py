@@ -64,5 +64,7 @@ def _pair(m: Monomial) -> tuple[int, int]:
 
 
 def _names(system: DynamicalSystem, count: int) -> tuple[str, ...]:
-    letter = next(c for c in ("w", "z", "q", "new") if not any(n.startswith(c) for n in system.variables))
-    return tuple(f"{letter}{n + 1}" for n in range(count))
+    taken = {name.lower() for name in system.variables}
+    numbered = (f"{letter}{{}}" for letter in ("w", "z", "q", *("w" + "_" * n for n in range(1, len(taken) + 2))))
+    pattern = next(each for each in numbered if not any(each.format(n + 1) in taken for n in range(count)))
+    return tuple(pattern.format(n + 1) for n in range(count))

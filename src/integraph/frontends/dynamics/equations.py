@@ -69,7 +69,14 @@ def read_equations(
     if not orders:
         raise SourceError(f"there is no differential equation: {USAGE}")
     states = [_dotted(each, n) for each, order in orders.items() for n in range(order)]
-    words = {token.name for one in equations for token in tokens(one.line, one.start, one.stop)}
+    words = set()
+    for one in equations:
+        for token in tokens(one.line, one.start, one.stop):
+            words.add(token.name)
+            if token.kind == "call" and token.name in states:
+                reason = f"{token.name}(…) would be a delay or a product"
+                fix = f"an ODE has no delays, and {token.name} means its present value; write {token.name}*(…) for a product"
+                raise one.line.mistake(token.start, token.end, reason, fix)
     known = {*states, *inputs, *(one.name for one in equations), *(parameters or {})}
     if TIME in words and TIME not in known:
         clock = Line("t' = 1")

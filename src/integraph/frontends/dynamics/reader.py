@@ -1,4 +1,4 @@
-"""What a dynamical system is given as: a mapping from names to formulas, text, or a file of text."""
+"""What a dynamical system is given as: a mapping from names to formulas or sympy expressions, text, a file of text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 from integraph.errors import FileError, UsageError
 from integraph.frontends.dynamics.equations import read_equations
+from integraph.frontends.formula import sympy_tree
 from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.parameters import Parameters
+from integraph.frontends.formula.sympy_tree import is_sympy
 from integraph.frontends.formula.tokens import Line
 from integraph.frontends.input_names import names
 from integraph.targets.dynamical_system import DynamicalSystem
@@ -31,12 +33,17 @@ def read_system(
     held = names(inputs) if inputs else ()
     above = names(positive) if positive else ()
     if isinstance(source, Mapping):
+        if any(map(is_sympy, (*source.keys(), *source.values()))):
+            return _sympy_system(source, held, above, parameters)
         if not source or not all(isinstance(part, str) for pair in source.items() for part in pair):
             raise UsageError(
                 'give names and right-hand sides as text, as in {"x": "v", "v": "-sin(x)"}',
                 argument="source",
                 value=source,
             )
+        for name, side in source.items():
+            if set(side) & set(";=#\n"):
+                raise UsageError(f"the right-hand side of {name} is one formula", argument="source", value=side)
         lines = [Line(f"{name}{'' if name.endswith(chr(39)) else chr(39)} = {side}") for name, side in source.items()]
         return read_equations(lines, held, above, parameters)
     if isinstance(source, Path) or (isinstance(source, str) and "=" not in source):
@@ -50,3 +57,17 @@ def read_system(
     raise UsageError(
         "give equations as text, a file of them, or a mapping from names to formulas", argument="source", value=source
     )
+
+
+def _sympy_system(
+    source: Mapping[Any, Any], inputs: tuple[str, ...], positive: tuple[str, ...], parameters: Parameters
+) -> DynamicalSystem:
+    """The system of {x: v, v: -sin(x)} with symbols of sympy."""
+    if parameters:
+        raise UsageError(
+            "sympy expressions have their parameters replaced by sympy: expression.subs(g, 9.81)", argument="parameters"
+        )
+    states = tuple(map(str, source))
+    function = sympy_tree.read(list(source.values()), (*states, *inputs))
+    assert function.expression is not None
+    return DynamicalSystem(states, function.expression, inputs, positive, function.name)

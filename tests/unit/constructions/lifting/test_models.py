@@ -13,11 +13,20 @@ import integraph
 from integraph import QuadraticSystem
 from lazy import Lazy, needs
 from ode_models import ELEMENTARY, POLYNOMIAL, Model
-from slow import mostly_slow
 
 sp: Any = Lazy("sympy")
 QUICK = ("pendulum", "Duffing", "Holling II", "exp(-1/T)", "tanh pair")
-LONG = ("hard 4", "hard 5", "monom 3", "cubic cycle 6", "cubic cycle 7", "cubic bicycle 7", "repressilator", "RNN-3")
+SHORT = (
+    "circular 3",
+    "circular 8",
+    "hill 20",
+    "hard 3",
+    "monom 2",
+    "cubic cycle 5",
+    *QUICK,
+    "(1 + x)^12",
+    "Kepler 2-D",
+)
 MODELS = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ELEMENTARY]
 
 
@@ -77,7 +86,7 @@ def test_sympy_simplifies_the_difference_to_zero(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in (*POLYNOMIAL, *ELEMENTARY)]
+    "name", [pytest.param(n, marks=() if n in SHORT else pytest.mark.slow) for n in (*POLYNOMIAL, *ELEMENTARY)]
 )
 def test_a_lift_takes_few_variables(name: str) -> None:
     model = (POLYNOMIAL | ELEMENTARY)[name]
@@ -86,7 +95,7 @@ def test_a_lift_takes_few_variables(name: str) -> None:
     assert system.minimal
 
 
-@mostly_slow("name", list(ELEMENTARY), 3)
+@pytest.mark.parametrize("name", MODELS)
 def test_simulations_agree_with_scipy(name: str) -> None:
     model = ELEMENTARY[name]
     system = lifted(model)

@@ -90,6 +90,13 @@ def test_a_quadratic_system_stays_as_it_is() -> None:
     assert system.program(1.0, [[0.5, 1], [0.5, 1]])([0.7, 0.8]).shape == (2,)
 
 
+def test_new_variables_get_names_of_their_own() -> None:
+    assert integraph.lift({"w1": "-w1^3"}).names == ("w1", "z1")
+    assert integraph.lift({"w1": "-w1^3", "z1": "-q1", "q1": "z1"}).new == ("w_1",)
+    system = integraph.lift({"W": "-w^3", "w": "W"})
+    assert system.program(1.0, [[0, 1], [0, 1]])([0.5, 0.5]).shape == (2,)
+
+
 def test_blow_up_is_said_with_its_time() -> None:
     system = integraph.lift("x' = x^3")
     with pytest.raises(FlowError, match=r"t = 0\.(5|4999)"):

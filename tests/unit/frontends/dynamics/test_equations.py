@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from integraph.errors import FileError, SourceError, UsageError
 from integraph.frontends.dynamics import read_system
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.float_arithmetic import values
+from lazy import Lazy
+
+sp: Any = Lazy("sympy")
 
 
 def sides(system: DynamicalSystem, *x: float) -> list[float]:
@@ -65,6 +69,7 @@ def test_a_file(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("x' = x x", "an operator is missing"),
+        ("x' = -x(t - 1)", "an ODE has no delays"),
         ("x + 1 = 2", "this is no equation"),
         ("x' = x, 2*x", "2 formulas for 1 states"),
         ("x'''''''''' = x", "order 10"),
@@ -77,6 +82,17 @@ def test_mistakes_are_shown(text: str, words: str) -> None:
 
 
 def test_sources_of_other_kinds_are_refused() -> None:
-    for source in (3, {}, {"x": 1}):
+    for source in (3, {}, {"x": 1}, {"x": "1; y' = 2"}):
         with pytest.raises(UsageError, match="source"):
             read_system(source)
+
+
+def test_sympy_expressions() -> None:
+    x, v, u = sp.symbols("x v u")
+    system = read_system({x: v, v: -2 * sp.sin(x) + u}, inputs="u")
+    assert system.variables == ("x", "v", "u")
+    assert sides(system, 0.5, 0.25, 1.0) == [0.25, pytest.approx(1 - 2 * np.sin(0.5))]
+    with pytest.raises(UsageError, match="subs"):
+        read_system({x: -u * x}, parameters={"u": 2})
+    with pytest.raises(SourceError, match="the symbol u"):
+        read_system({x: -u * x})
