@@ -75,7 +75,7 @@ def read_equations(
             words.add(token.name)
             if token.kind == "call" and token.name in states:
                 reason = f"{token.name}(…) would be a delay or a product"
-                fix = f"an ODE has no delays, and {token.name} means its present value; write {token.name}*(…) for a product"
+                fix = f"an ODE has no delays: write {token.name} for its present value, {token.name}*(…) for a product"
                 raise one.line.mistake(token.start, token.end, reason, fix)
     known = {*states, *inputs, *(one.name for one in equations), *(parameters or {})}
     if TIME in words and TIME not in known:
