@@ -95,24 +95,31 @@ def test_a_lift_takes_few_variables(name: str) -> None:
     assert system.minimal
 
 
+def true_end(model: Model, system: QuadraticSystem) -> np.ndarray:
+    """x(T) by DOP853 on the original right-hand sides, as they were parsed."""
+    values = integraph.function([system.source.expression.source], variables=list(system.source.variables)).values
+    assert values is not None
+    held = np.zeros(len(system.source.inputs))
+    side = lambda t, y: np.concatenate([values(y[None])[0], held])  # noqa: E731
+    return np.asarray(solve_ivp(side, (0, model.time), model.start, method="DOP853", rtol=1e-13, atol=1e-15).y[:, -1])
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_simulations_agree_with_scipy(name: str) -> None:
     model = ELEMENTARY[name]
     system = lifted(model)
-    function = integraph.function(list(_sides_text(system)), variables=list(system.source.variables))
-    values = function.values
-    assert values is not None
-    held = np.zeros(len(system.source.inputs))
-    expected = solve_ivp(
-        lambda t, y: np.concatenate([values(y[None])[0], held]), (0, model.time), model.start, method="DOP853",
-        rtol=1e-13, atol=1e-15,
-    ).y[:, -1]  # fmt: skip
+    expected = true_end(model, system)
     simulation = system.simulate(model.start, [model.time])
-    scale = np.maximum(np.abs(expected), 1)
-    assert np.max(np.abs(simulation.states[0, -1] - expected) / scale) < 1e-10
+    assert np.max(np.abs(simulation.states[0, -1] - expected) / np.maximum(np.abs(expected), 1)) < 1e-10
     assert simulation.manifold_error < 1e-11
 
 
-def _sides_text(system: QuadraticSystem) -> list[str]:
-    """The original right-hand sides, as they were parsed."""
-    return [system.source.expression.source]
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ELEMENTARY)
+def test_programs_agree_with_scipy(name: str) -> None:
+    model = ELEMENTARY[name]
+    system = lifted(model)
+    start = np.array(model.start, float)
+    program = system.program(model.time, np.stack([start - 0.01, start + 0.01], 1))
+    expected = true_end(model, system)[: program.outputs]
+    assert np.max(np.abs(program(start) - expected) / np.maximum(np.abs(expected), 1)) < 1e-10
