@@ -11,12 +11,21 @@ import itertools
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import lcm
+from typing import NamedTuple
 
 from integraph.constructions.lifting.polynomials import Monomial, Polynomial
 
 SPLITS = 4_000  # ways to write a monomial as a product that are all tried
 ROOM = 10  # bits of a field beside those of the largest exponent
 MARGIN = 3  # how far exponents of new variables may lie outside those of the equations, as a factor
+
+
+class Node(NamedTuple):
+    """A set of variables, the products of two of them, and what of their derivatives is no such product."""
+
+    variables: list[int]
+    products: set[int]
+    missing: set[int]
 
 
 class Problem:
@@ -59,6 +68,21 @@ class Problem:
         self._needs: dict[int, frozenset[int]] = {}
         self._splits: dict[int, tuple[tuple[int, int], ...]] = {}
         self._allowed: dict[int, bool] = {}
+
+    def root(self) -> Node:
+        """What is known, and nothing new."""
+        products = self.given | {a + b for a in self.known for b in self.known}
+        return Node(list(self.known), products, set().union(*(self.needs(v) for v in self.known)) - products)
+
+    def extended(self, node: Node, new: Iterable[int]) -> Node:
+        """The same with new variables."""
+        variables, products, missing = list(node.variables), set(node.products), set(node.missing)
+        for w in new:
+            variables.append(w)
+            products.update([w + v for v in variables])
+            missing |= self.needs(w)
+        missing -= products
+        return Node(variables, products, missing)
 
     def pack(self, m: Monomial) -> int:
         return sum(int(e * self.scales[n]) << (self.bits * n) for n, e in m)

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Callable
 
 from integraph.clock import now
-from integraph.constructions.lifting.problem import Problem
+from integraph.constructions.lifting.problem import Node, Problem
 
 Tick = Callable[[int], None]
+REMEMBERED = 300_000  # sets without a solution, about 300 MB
 EVERY = 512  # nodes between two messages
 
 
@@ -36,21 +37,18 @@ class Search:
         """The smallest set of new variables with fewer than `below`, or nothing: then there is none among what is
         tried. A SearchTimeError after the time `until`; called again, it goes on with the size that it came to."""
         self.until = until
-        variables = list(self.problem.known)
-        products = self.problem.given | {a + b for a in variables for b in variables}
-        missing = set().union(*(self.problem.needs(v) for v in variables)) - products
+        root = self.problem.root()
         while self.size < below:
             self.failed, self.excluded = {}, set()
-            result = self._extend(variables, frozenset(variables), products, missing, self.size)
+            result = self._extend(root, frozenset(root.variables), self.size)
             if result is not None:
-                return result[len(variables) :]
+                return result[len(root.variables) :]
             self.size += 1
         return None
 
-    def _extend(
-        self, variables: list[int], chosen: frozenset[int], products: set[int], missing: set[int], k: int
-    ) -> list[int] | None:
+    def _extend(self, node: Node, chosen: frozenset[int], k: int) -> list[int] | None:
         """The variables and at most k more, or nothing."""
+        variables, missing = node.variables, node.missing
         self.nodes += 1
         if now() > self.until:
             raise SearchTimeError
@@ -61,31 +59,37 @@ class Search:
         if k == 0:
             return None
         if k == 1:
-            return self._last(variables, chosen, products, missing)
+            return self._last(node, chosen)
         if self.failed.get(chosen, -1) >= k:
             return None
         covers = Counter([m - v for m in missing for v in variables])
         if sum(count for _, count in covers.most_common(k)) + k * (k + 1) // 2 < len(missing):
-            self.failed[chosen] = k
+            self._remember(chosen, k)
             return None
         single, double = self._branches(missing, variables, chosen)
         before = []
         try:
             for w in sorted(single, key=lambda w: -covers[w]):
-                result = self._with((w,), variables, chosen, products, missing, k)
+                result = self._extend(self.problem.extended(node, (w,)), chosen.union((w,)), k - 1)
                 if result is not None:
                     return result
                 self.excluded.add(w)
                 before.append(w)
             for pair in double:
                 if self.excluded.isdisjoint(pair):
-                    result = self._with(pair, variables, chosen, products, missing, k)
+                    result = self._extend(self.problem.extended(node, pair), chosen.union(pair), k - 2)
                     if result is not None:
                         return result
         finally:
             self.excluded.difference_update(before)
-        self.failed[chosen] = k
+        self._remember(chosen, k)
         return None
+
+    def _remember(self, chosen: frozenset[int], k: int) -> None:
+        """That a set has no solution with k more; when there are too many, all are forgotten."""
+        if len(self.failed) >= REMEMBERED:
+            self.failed.clear()
+        self.failed[chosen] = k
 
     def _branches(
         self, missing: set[int], variables: list[int], chosen: frozenset[int]
@@ -104,27 +108,9 @@ class Search:
             single.update(m - v for v in variables if problem.allowed(m - v))
         return single - self.excluded, double
 
-    def _with(
-        self,
-        new: tuple[int, ...],
-        variables: list[int],
-        chosen: frozenset[int],
-        products: set[int],
-        missing: set[int],
-        k: int,
-    ) -> list[int] | None:
-        variables, products, missing = list(variables), set(products), set(missing)
-        for w in new:
-            variables.append(w)
-            products.update([w + v for v in variables])
-            missing |= self.problem.needs(w)
-        missing -= products
-        return self._extend(variables, chosen.union(new), products, missing, k - len(new))
-
-    def _last(
-        self, variables: list[int], chosen: frozenset[int], products: set[int], missing: set[int]
-    ) -> list[int] | None:
+    def _last(self, node: Node, chosen: frozenset[int]) -> list[int] | None:
         """With one more variable: it has to cover all that is missing."""
+        variables, products, missing = node
         rest = iter(missing)
         m = next(rest)
         able = {m - v for v in variables} | {m // 2}
