@@ -12,8 +12,7 @@ def main() -> None:
     from qbee import functions, polynomialize_and_quadratize
 
     equations = json.loads(sys.argv[1])
-    states = functions(", ".join(name for name, _ in equations))
-    names = {name: state for (name, _), state in zip(equations, states, strict=True)}
+    names = {name: functions(name) for name, _ in equations}  # of one name it makes one, not a list
     system = [
         (names[name], sympy.sympify(side.replace("^", "**"), locals=names, rational=True)) for name, side in equations
     ]

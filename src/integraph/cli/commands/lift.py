@@ -46,7 +46,7 @@ def lift(
     parameters: a.Parameters = None,
     inputs: Annotated[str | None, typer.Option(help="Names that are held: u,v.", metavar="NAMES")] = None,
     positive: Annotated[str | None, typer.Option(help="States that stay positive: T,c.", metavar="NAMES")] = None,
-    seconds: Annotated[float, typer.Option(help="Time for the search of fewer new variables.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="Time for the search of fewer new variables.")] = 30.0,
 ) -> Answer:
     """Lift differential equations with elementary functions to a quadratic system.
 

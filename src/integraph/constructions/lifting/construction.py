@@ -17,7 +17,7 @@ from integraph.progress import late_bar
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.text import counted
 
-SECONDS = 10.0
+SECONDS = 30.0
 MOST = 80  # new variables
 FIRST = 0.3  # seconds for a first exhaustive search of each variant
 BEAM = 0.5  # the share of what is left that beams may take
