@@ -1,0 +1,89 @@
+"""Linear bounds backwards (CROWN): a value between linear forms of earlier values, and in the end of the inputs.
+
+Forward models lose what their symbols cannot hold. Here nothing is carried: each range that matters is computed from
+its own forms, through lines below and above every function on the way, down to the inputs. Lines are drawn over ranges,
+and ranges are what forms give: so values are announced in order, and each is bounded before the next is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from integraph.certify.bounds.network_steps import Rule
+from integraph.certify.bounds.steps import Product, Step, Total, times
+from integraph.clock import check_deadline
+from integraph.numbers import intervals
+from integraph.numbers.arrays import Floats
+from integraph.numbers.balls import quiet
+from integraph.numbers.intervals import Interval
+from integraph.numbers.models.models import Models
+from integraph.numbers.roundoff import U
+
+CHUNK = 4_000_000  # numbers in the forms of one value
+WORK = 2e10  # multiplications for the range of one value
+
+
+@dataclass(slots=True, eq=False)
+class Backward:
+    """Rules of the values to come, and which of those are to be bounded; ranges and steps of those that came."""
+
+    rules: Sequence[Rule]
+    wanted: Sequence[bool]
+    ranges: list[Interval] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    bent: list[bool] = field(default_factory=list)  # whether a value is not an affine map of the inputs
+
+    def __call__(self, rows: Models) -> Models:
+        """The rows of the next value, with what its linear forms say of them."""
+        number = len(self.steps)
+        self.ranges.append(rows.known)
+        self.steps.append(self.rules[number](self.ranges))
+        step = self.steps[-1]
+        linear = isinstance(step, Product | Total)
+        self.bent.append(bool(step.operands) and (not linear or any(self.bent[n] for n in step.operands)))
+        if self.wanted[number] and self.bent[number] and self._work(number) * 2.0 * rows.r.size <= WORK:
+            rows = rows.within(self._bounds(number))
+            self.ranges[-1] = rows.known
+        return rows
+
+    def _work(self, number: int) -> int:
+        """Multiplications for one form of a value."""
+        reached, todo = set[int](), [number]
+        while todo:
+            n = todo.pop()
+            if n not in reached:
+                reached.add(n)
+                todo += self.steps[n].operands
+        return sum(self.steps[n].work for n in reached)
+
+    def _bounds(self, number: int) -> Interval:
+        size, cells = self.ranges[number].low.shape
+        ends = np.empty((2, size, cells))
+        count = max(1, CHUNK // (cells * max(len(x.low) for x in self.ranges)))
+        for start in range(0, size, count):
+            check_deadline()
+            entries = np.arange(start, min(start + count, size))
+            form = np.zeros((cells, len(entries), size))
+            form[:, np.arange(len(entries)), entries] = 1.0
+            for end, sign in enumerate((1.0, -1.0)):
+                ends[end, entries] = sign * self._least(number, sign * form).T
+        return intervals.interval(ends[0], ends[1])
+
+    @quiet
+    def _least(self, number: int, form: Floats) -> Floats:
+        """Lower bounds of forms of a value, (cells, forms)."""
+        forms, total, size = {number: form}, np.zeros(form.shape[:2]), np.zeros(form.shape[:2])
+        while forms:
+            n = max(forms)
+            parts, least = self.steps[n].pull(forms.pop(n))
+            total, size = total + least, size + np.abs(total) + np.abs(least)
+            for operand, part in parts:
+                if operand in forms:
+                    sizes = np.abs(forms[operand]) + np.abs(part)
+                    total = total - 4 * U * times(sizes, self.ranges[operand].size.T)
+                    part = forms[operand] + part
+                forms[operand] = part
+        return total - 4 * U * size
