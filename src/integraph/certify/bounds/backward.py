@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from integraph.certify.bounds.network_steps import Rule
+from integraph.certify.bounds.graph_steps import graph_rules, graph_wanted
+from integraph.certify.bounds.network_steps import Rule, network_rules, network_wanted
 from integraph.certify.bounds.steps import Product, Step, Total, times
 from integraph.clock import check_deadline
 from integraph.numbers import intervals
@@ -21,9 +22,18 @@ from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.models import Models
 from integraph.numbers.roundoff import U
+from integraph.targets.graph import Graph
+from integraph.targets.network import Network
 
 CHUNK = 4_000_000  # numbers in the forms of one value
 WORK = 2e10  # multiplications for the range of one value
+
+
+def backward(source: Network | Graph) -> Backward:
+    """Linear bounds of a source, before its first value is announced."""
+    if isinstance(source, Network):
+        return Backward(network_rules(source), network_wanted(source))
+    return Backward(graph_rules(source), graph_wanted(source))
 
 
 @dataclass(slots=True, eq=False)

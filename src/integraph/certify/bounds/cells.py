@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from integraph.certify.bounds.backward import backward
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from integraph.numbers.models.models import SYMBOLS, of_cells
+from integraph.numbers.models.models import SYMBOLS, Models, of_cells
 from integraph.numbers.models.monomials import monomials
 from integraph.numbers.models.polynomial_ranges import tight_ranges
 from integraph.targets.graph import Graph
@@ -100,9 +101,11 @@ def bounded(source: Network | Graph, low: Floats, high: Floats, degree: int, mos
 
 def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> Cells:
     x = of_cells(low, high, degree)
-    y = network_models(source, x) if isinstance(source, Network) else graph_models(source, x)
+    wide = np.flatnonzero((high > low).any(0))
+    watch = backward(source) if len(wide) > DEGREES[-1][0] else _alone
+    y = network_models(source, x, watch) if isinstance(source, Network) else graph_models(source, x, watch)
     ranges: Interval = tight_ranges(y)
-    wide, table = np.flatnonzero((high > low).any(0)), y.space.monomials
+    table = y.space.monomials
     influence, slopes = np.zeros(low.shape), np.zeros((*y.r.shape, low.shape[1]))
     size = np.abs(y.p).sum(0) if degree else np.zeros((len(low), 1))
     influence[:, wide] = size @ table.exponents
@@ -111,3 +114,8 @@ def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> C
     lows, highs = low[None], high[None]
     peaks, dips = (np.where(up, highs, lows).transpose(1, 0, 2) for up in (slopes >= 0, slopes < 0))
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
+
+
+def _alone(rows: Models) -> Models:
+    """Forward models, and nothing else."""
+    return rows

@@ -16,6 +16,7 @@ import numpy as np
 from integraph.bounds.ranges.interval_functions import FUNCTIONS
 from integraph.bounds.ranges.patterns import MOVES
 from integraph.bounds.ranges.propagation import node_range
+from integraph.certify.bounds.network_models import Watch
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -35,8 +36,8 @@ DOMAINS = {  # of functions that are not defined everywhere
 NONLINEAR = frozenset((*SMOOTH, *KINKS, *FUNCTIONS, "leaky_relu", "mul", "div", "min", "max", "power"))
 
 
-def graph_models(graph: Graph, x: Models) -> Models:
-    """The outputs one after the other, from the flat input."""
+def graph_models(graph: Graph, x: Models, watch: Watch = lambda rows: rows) -> Models:
+    """The outputs one after the other, from the flat input. The rows of every node go through `watch`, in order."""
     uses = Counter(n for node in graph.nodes for n in node.args)
     values: list[Models] = []
     for number, node in enumerate(graph.nodes):
@@ -45,7 +46,7 @@ def graph_models(graph: Graph, x: Models) -> Models:
         else:
             rows = _value(node, [values[n] for n in node.args], [graph.nodes[n] for n in node.args], x)
         shared = uses[number] > 1 and node.op in NONLINEAR
-        values.append(rows.with_symbols() if shared else rows)
+        values.append(watch(rows.with_symbols() if shared else rows))
     return joined([values[n] for n in graph.outputs])
 
 

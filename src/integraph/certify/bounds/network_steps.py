@@ -26,6 +26,14 @@ def network_rules(network: Network) -> list[Rule]:
     return rules
 
 
+def network_wanted(network: Network) -> list[bool]:
+    """Which of these values to bound: arguments and outputs."""
+    wanted = [False]
+    for layer in network.layers:
+        wanted += [True] if layer.activation == "identity" else [True, False]
+    return wanted
+
+
 def _arguments(layer: Layer, operand: int) -> Rule:
     return lambda ranges: product(
         operand, np.ascontiguousarray(layer.A.T), False, (len(layer.A),), ranges[operand].size.T, layer.b

@@ -53,8 +53,8 @@ class Operand:
             return result
         columns = (np.ones(len(self.index)), (np.arange(len(self.index)), self.index))
         places = scipy.sparse.csr_array(columns, (len(self.index), self.size))
-        placed: Floats = (result.reshape(-1, len(self.index)) @ places).reshape(*form.shape[:2], self.size)
-        return placed
+        placed: Floats = np.asarray(result.reshape(-1, len(self.index)) @ places)
+        return placed.reshape(*form.shape[:2], self.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class Entrywise:
 
     @property
     def work(self) -> int:
-        return (2 + 2 * len(self.parts)) * self.below.shape[1]
+        return int((2 + 2 * len(self.parts)) * self.below.shape[1])
 
     def pull(self, form: Floats) -> Forms:
         forms = [(part.number, part.pull(form)) for part in self.parts]
@@ -99,7 +99,7 @@ class Product:
 
     @property
     def work(self) -> int:
-        return self.A.shape[-1 if self.left else -2] * self.lost.shape[1]
+        return int(self.A.shape[-1 if self.left else -2] * self.lost.shape[1])
 
     def pull(self, form: Floats) -> Forms:
         number = -(times(np.abs(form), self.lost) * UP + self.faint[:, None])
@@ -137,7 +137,8 @@ class Total:
 
 def times(form: Floats, entries: Floats) -> Floats:
     """Σ form·entries, cell by cell."""
-    return np.matmul(form, entries[..., None])[..., 0]
+    result: Floats = np.matmul(form, entries[..., None])[..., 0]
+    return result
 
 
 def known(z: Interval) -> Entrywise:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import TINY, quiet
@@ -30,7 +31,7 @@ class Lines:
     high_slope: Floats
     high: Floats
 
-    def where(self, good: Floats, other: Lines) -> Lines:
+    def where(self, good: NDArray[np.bool_], other: Lines) -> Lines:
         """These lines where `good`, and others elsewhere."""
         pairs = zip(self._parts(), other._parts(), strict=True)
         return Lines(*(np.where(good, mine, its) for mine, its in pairs))
