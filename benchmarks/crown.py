@@ -23,8 +23,8 @@ from torch.onnx._internal.torchscript_exporter import _globals
 from torch.onnx._internal.torchscript_exporter import utils as exporter
 
 METHODS = {"CROWN": "CROWN", "α-CROWN": "CROWN-Optimized"}
+PLAIN = {"sparse_intermediate_bounds": False, "sparse_features_alpha": False, "sparse_spec_alpha": False}
 ACTIVATIONS = {"tanh": torch.nn.Tanh, "sigmoid": torch.nn.Sigmoid, "relu": torch.nn.ReLU}
-LIMIT = 3_000_000  # forms × neurons beyond which the optimised method takes minutes
 
 
 def compatible() -> None:
@@ -56,7 +56,7 @@ def bounds(net: torch.nn.Module, inputs: int, radius: float, method: str) -> dic
     box = BoundedTensor(centre, PerturbationLpNorm(norm=np.inf, eps=radius))
     seconds = []
     for _ in range(1 if method == "CROWN-Optimized" else 3):
-        bounded = BoundedModule(net, centre)
+        bounded = BoundedModule(net, centre, bound_opts=PLAIN)
         begun = time.perf_counter()
         low, high = bounded.compute_bounds(x=(box,), method=method)
         seconds.append(time.perf_counter() - begun)
@@ -72,7 +72,7 @@ def main(path: str) -> None:
         for case in json.loads(Path(path).read_text()):
             net = module(case["layers"])
             inputs = len(case["layers"][0]["A"][0])
-            answers.append({name: bounds(net, inputs, case["radius"], method) for name, method in METHODS.items()})
+            answers.append({name: bounds(net, inputs, case["radius"], method) for name, method in METHODS.items() if name in case["methods"]})
     print(json.dumps(answers))
 
 
