@@ -55,7 +55,7 @@ class Backward:
         linear = isinstance(step, Product | Total)
         self.bent.append(bool(step.operands) and (not linear or any(self.bent[n] for n in step.operands)))
         if self.wanted[number] and self.bent[number] and self._work(number) * 2.0 * rows.r.size <= WORK:
-            rows = rows.within(self._bounds(number))
+            rows = rows.within(self.bounds(number))
             self.ranges[-1] = rows.known
         return rows
 
@@ -69,7 +69,8 @@ class Backward:
                 todo += self.steps[n].operands
         return sum(self.steps[n].work for n in reached)
 
-    def _bounds(self, number: int) -> Interval:
+    def bounds(self, number: int) -> Interval:
+        """The ranges of a value by its linear forms alone, (entries, cells)."""
         size, cells = self.ranges[number].low.shape
         ends = np.empty((2, size, cells))
         count = max(1, CHUNK // (cells * max(len(x.low) for x in self.ranges)))
