@@ -72,7 +72,8 @@ def main(path: str) -> None:
         for case in json.loads(Path(path).read_text()):
             net = module(case["layers"])
             inputs = len(case["layers"][0]["A"][0])
-            answers.append({name: bounds(net, inputs, case["radius"], method) for name, method in METHODS.items() if name in case["methods"]})
+            methods = {name: METHODS[name] for name in case["methods"]}
+            answers.append({name: bounds(net, inputs, case["radius"], method) for name, method in methods.items()})
     print(json.dumps(answers))
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from integraph.certify.bounds.graph_steps import graph_rules, graph_wanted
-from integraph.certify.bounds.network_steps import Rule, network_rules, network_wanted
-from integraph.certify.bounds.steps import Product, Step, Total, times
+from integraph.certify.bounds.network_steps import Rule, Steps, network_rules, network_wanted
+from integraph.certify.bounds.steps import Product, Total, times
 from integraph.clock import check_deadline
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats
@@ -26,6 +26,7 @@ from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
 CHUNK = 4_000_000  # numbers in the forms of one value
+FAMILIES = 2  # of lines
 WORK = 2e10  # multiplications for the range of one value
 
 
@@ -43,7 +44,7 @@ class Backward:
     rules: Sequence[Rule]
     wanted: Sequence[bool]
     ranges: list[Interval] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Steps] = field(default_factory=list)
     bent: list[bool] = field(default_factory=list)  # whether a value is not an affine map of the inputs
 
     def __call__(self, rows: Models) -> Models:
@@ -51,10 +52,10 @@ class Backward:
         number = len(self.steps)
         self.ranges.append(rows.known)
         self.steps.append(self.rules[number](self.ranges))
-        step = self.steps[-1]
+        step = self.steps[-1][0]
         linear = isinstance(step, Product | Total)
         self.bent.append(bool(step.operands) and (not linear or any(self.bent[n] for n in step.operands)))
-        if self.wanted[number] and self.bent[number] and self._work(number) * 2.0 * rows.r.size <= WORK:
+        if self.wanted[number] and self.bent[number] and self._work(number) * 2.0 * FAMILIES * rows.r.size <= WORK:
             rows = rows.within(self.bounds(number))
             self.ranges[-1] = rows.known
         return rows
@@ -66,8 +67,8 @@ class Backward:
             n = todo.pop()
             if n not in reached:
                 reached.add(n)
-                todo += self.steps[n].operands
-        return sum(self.steps[n].work for n in reached)
+                todo += self.steps[n][0].operands
+        return sum(self.steps[n][0].work for n in reached)
 
     def bounds(self, number: int) -> Interval:
         """The ranges of a value by its linear forms alone, (entries, cells)."""
@@ -80,16 +81,18 @@ class Backward:
             form = np.zeros((cells, len(entries), size))
             form[:, np.arange(len(entries)), entries] = 1.0
             for end, sign in enumerate((1.0, -1.0)):
-                ends[end, entries] = sign * self._least(number, sign * form).T
+                least = [self._least(number, sign * form, family) for family in range(FAMILIES)]
+                ends[end, entries] = sign * np.fmax.reduce(least).T
         return intervals.interval(ends[0], ends[1])
 
     @quiet
-    def _least(self, number: int, form: Floats) -> Floats:
-        """Lower bounds of forms of a value, (cells, forms)."""
+    def _least(self, number: int, form: Floats, family: int) -> Floats:
+        """Lower bounds of forms of a value, (cells, forms), with lines of one family."""
         forms, total, size = {number: form}, np.zeros(form.shape[:2]), np.zeros(form.shape[:2])
         while forms:
             n = max(forms)
-            parts, least = self.steps[n].pull(forms.pop(n))
+            steps = self.steps[n]
+            parts, least = steps[min(family, len(steps) - 1)].pull(forms.pop(n))
             total, size = total + least, size + np.abs(total) + np.abs(least)
             for operand, part in parts:
                 if operand in forms:

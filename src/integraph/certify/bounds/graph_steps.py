@@ -9,7 +9,7 @@ import numpy as np
 
 from integraph.bounds.ranges.patterns import MOVES
 from integraph.certify.bounds.graph_models import KINKS
-from integraph.certify.bounds.network_steps import Rule, of_lines
+from integraph.certify.bounds.network_steps import Rule, Steps, curved, kinked
 from integraph.certify.bounds.steps import Operand, Step, Total, entrywise, known, product
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats, Indices
@@ -37,8 +37,14 @@ def graph_wanted(graph: Graph) -> list[bool]:
 
 
 def _rule(graph: Graph, node: Node) -> Rule:
-    def rule(ranges: Sequence[Interval]) -> Step:
-        return _step(graph, node, ranges) or known(ranges[-1])
+    def rule(ranges: Sequence[Interval]) -> Steps:
+        x, operand = ranges[node.args[0]] if node.args else ranges[-1], node.args[0] if node.args else -1
+        if node.op in KINKS or node.op == "leaky_relu":
+            below = np.full((1, 1), KINKS[node.op] if node.op in KINKS else node.data[0])
+            return kinked(operand, below, x, ranges[-1])
+        if (f := _function(node)) is not None:
+            return curved(operand, f, x, ranges[-1])
+        return (_step(graph, node, ranges) or known(ranges[-1]),)
 
     return rule
 
@@ -52,7 +58,7 @@ def _step(graph: Graph, node: Node, ranges: Sequence[Interval]) -> Step | None:
         return _concat(graph, node, ranges)
     if len(node.args) != 1:
         return None
-    source, x, y = graph.nodes[node.args[0]], ranges[node.args[0]], ranges[-1]
+    source, x = graph.nodes[node.args[0]], ranges[node.args[0]]
     if node.op in MOVES:
         index = np.ravel(STRUCTURE[node.op](np.arange(source.size).reshape(source.shape), node.data))
         return _combined([(node.args[0], 1.0, index, x)], len(index), x.low.shape[1])
@@ -61,15 +67,13 @@ def _step(graph: Graph, node: Node, ranges: Sequence[Interval]) -> Step | None:
     if node.op == "sum":
         owner = np.broadcast_to(np.expand_dims(np.arange(node.size).reshape(node.shape), node.data[0]), source.shape)
         return Total(node.args[0], np.ravel(owner))
-    anchor = 0.5 * x.low + 0.5 * x.high
-    if node.op in KINKS or node.op == "leaky_relu":
-        below = np.full((1, 1), KINKS[node.op] if node.op in KINKS else node.data[0])
-        return of_lines(node.args[0], kink_lines(below, x, anchor, y), x)
-    f = _function(node)
-    return None if f is None else of_lines(node.args[0], lines(f, x, anchor, y), x)
+    return None
 
 
 def _function(node: Node) -> Smooth | None:
+    """The function of one operand that a node is, x·x too."""
+    if node.op == "mul" and node.args[0] == node.args[1]:
+        return Power(2.0)
     if node.op == "power" and Fraction(float(node.data[0])) == node.data[0]:
         return Power(float(node.data[0]))
     return SMOOTH.get(node.op)
@@ -110,9 +114,6 @@ def _pair(graph: Graph, node: Node, ranges: Sequence[Interval]) -> Step | None:
         signs = (1.0, 1.0 if node.op == "add" else -1.0)
         parts = [(n, sign, index, ranges[n]) for n, sign, index in zip(node.args, signs, placed, strict=True)]
         return _combined(parts, node.size, a.low.shape[1])
-    if node.op == "mul" and node.args[0] == node.args[1]:
-        anchor = 0.5 * a.low + 0.5 * a.high
-        return of_lines(node.args[0], lines(Power(2.0), a, anchor, ranges[-1]), a)
     slopes, below, above, lost = (_difference if node.op in ("min", "max") else _planes)(node.op, a, b)
     operands = [
         Operand(n, low.T, high.T, index, len(ranges[n].low))

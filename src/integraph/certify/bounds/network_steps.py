@@ -7,18 +7,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from integraph.certify.bounds.network_models import NAMES
-from integraph.certify.bounds.steps import Entrywise, Operand, Step, entrywise, known, product
+from integraph.certify.bounds.steps import Operand, Step, entrywise, known, product
+from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from integraph.numbers.models.lines import Lines, kink_lines, lines
-from integraph.numbers.models.smooth_functions import SMOOTH
+from integraph.numbers.models.lines import Lines, families, kink_lines
+from integraph.numbers.models.smooth_functions import SMOOTH, Smooth
 from integraph.targets.network import Layer, Network
 
-Rule = Callable[[Sequence[Interval]], Step]  # from what is known of all values so far, its own the last
+Steps = tuple[Step, ...]  # one, or others with other lines
+Rule = Callable[[Sequence[Interval]], Steps]  # from what is known of all values so far, its own the last
 
 
 def network_rules(network: Network) -> list[Rule]:
     """One for each value that `network_models` announces."""
-    rules: list[Rule] = [lambda ranges: known(ranges[-1])]
+    rules: list[Rule] = [lambda ranges: (known(ranges[-1]),)]
     for layer in network.layers:
         rules.append(_arguments(layer, len(rules) - 1))
         if layer.activation != "identity":
@@ -35,26 +37,31 @@ def network_wanted(network: Network) -> list[bool]:
 
 
 def _arguments(layer: Layer, operand: int) -> Rule:
-    return lambda ranges: product(
-        operand, np.ascontiguousarray(layer.A.T), False, (len(layer.A),), ranges[operand].size.T, layer.b
-    )
+    A = np.ascontiguousarray(layer.A.T)
+    return lambda ranges: (product(operand, A, False, (len(layer.A),), ranges[operand].size.T, layer.b),)
 
 
 def _values(layer: Layer) -> Rule:
-    def rule(ranges: Sequence[Interval]) -> Step:
-        x, y = ranges[-2:]
-        anchor = 0.5 * x.low + 0.5 * x.high
+    def rule(ranges: Sequence[Interval]) -> Steps:
+        (x, y), operand = ranges[-2:], len(ranges) - 2
         if layer.activation in ("relu", "leaky_relu"):
             below = np.asarray(layer.slope if layer.activation == "leaky_relu" else 0.0)
-            drawn = kink_lines(np.broadcast_to(below, (len(layer.A),))[:, None], x, anchor, y)
-        else:
-            drawn = lines(SMOOTH[NAMES.get(layer.activation, layer.activation)], x, anchor, y)
-        return of_lines(len(ranges) - 2, drawn, x)
+            return kinked(operand, np.broadcast_to(below, (len(layer.A),))[:, None], x, y)
+        return curved(operand, SMOOTH[NAMES.get(layer.activation, layer.activation)], x, y)
 
     return rule
 
 
-def of_lines(operand: int, drawn: Lines, x: Interval) -> Entrywise:
-    """A function of each entry of an operand, between lines."""
+def curved(operand: int, f: Smooth, x: Interval, y: Interval) -> Steps:
+    """A smooth function of each entry of an operand."""
+    return tuple(_of_lines(operand, drawn, x) for drawn in families(f, x, y))
+
+
+def kinked(operand: int, below: Floats, x: Interval, y: Interval) -> Steps:
+    """An operand where it is positive, and `below` times it elsewhere."""
+    return (_of_lines(operand, kink_lines(below, x, 0.5 * x.low + 0.5 * x.high, y), x),)
+
+
+def _of_lines(operand: int, drawn: Lines, x: Interval) -> Step:
     parts = (Operand(operand, drawn.low_slope.T, drawn.high_slope.T),)
     return entrywise(parts, (x.size.T,), drawn.low.T, drawn.high.T)

@@ -20,6 +20,7 @@ from integraph.numbers.models.smooth_functions import TRUST, Smooth
 from integraph.numbers.roundoff import UP, U
 
 HALF = 8  # points on either side of the anchor
+NEAR = 1 / 64  # of the width: anchors near an end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +44,21 @@ class Lines:
 def horizontal(y: Interval) -> Lines:
     """Lines that say only where the values are."""
     return Lines(np.zeros_like(y.low), y.low, np.zeros_like(y.high), y.high)
+
+
+@quiet
+def families(f: Smooth, x: Interval, y: Interval) -> tuple[Lines, Lines]:
+    """Lines with the least area, and lines through the ends: where f bends away from a line at an end, the one from
+    there that touches f farther on. Either may be the better for a form; without such an end they are the same."""
+    middle, step = 0.5 * x.low + 0.5 * x.high, (x.high - x.low) * NEAR
+    first = lines(f, x, middle, y)
+    inside = (x.low >= f.domain[0]) & (x.high <= f.domain[1])
+    some = min(max(f.domain[0], 1.0), f.domain[1])
+    bends = [f.extremes(2, end, end) for end in (np.where(inside, end, some) for end in (x.low, x.high))]
+    low = np.where(bends[1][1] <= 0, x.high - step, np.where(bends[0][1] <= 0, x.low + step, middle))
+    high = np.where(bends[1][0] >= 0, x.high - step, np.where(bends[0][0] >= 0, x.low + step, middle))
+    below, above = lines(f, x, low, y), lines(f, x, high, y)
+    return first, Lines(below.low_slope, below.low, above.high_slope, above.high)
 
 
 @quiet
