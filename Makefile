@@ -9,7 +9,7 @@ PEERS := .venv-peers
 .PHONY: help demo test quick test-all test-long fuzz bench bench-peers docs dist lint types clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.extra-dev  ## build, run, save and load a tanh net as a quadratic ODE; writes out/demo.png
 	@$(BIN)/python examples/demo.py

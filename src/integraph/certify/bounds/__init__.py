@@ -1,7 +1,7 @@
 """Ranges of networks, formulas and graphs over a box: rigorous bounds of every output, and points that come close.
 
 Polynomial models of all outputs are computed on a batch of cells, and cells are bisected, those first that are the
-widest.
+widest. With many inputs linear bounds go backwards through the same operations, and both are intersected.
 
-Read `network_models`, `graph_models`, `cells`, `point_values`, `bounds`, `search`.
+Read `network_models`, `graph_models`, `steps`, `network_steps`, `graph_steps`, `backward`, `cells`, `point_values`, `bounds`, `search`.
 """
