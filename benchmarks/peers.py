@@ -25,7 +25,7 @@ NETS = (  # sizes, activation, radii, and whether the optimised method has the t
     ((2, 16, 16, 1), "tanh", (0.1, 1.0), True),
     ((2, 16, 16, 1), "sigmoid", (0.1, 1.0), True),
     ((2, 16, 16, 1), "relu", (0.1, 1.0), True),
-    ((4, 256, 256, 2), "tanh", (0.1,), True),
+    ((4, 256, 256, 2), "tanh", (0.1,), False),
     ((4, 256, 256, 2), "sigmoid", (0.1,), False),
     ((16, 64, 64, 3), "tanh", (0.01, 0.1), True),
     ((16, 64, 64, 3), "sigmoid", (0.01, 0.1), True),
@@ -37,7 +37,7 @@ NETS = (  # sizes, activation, radii, and whether the optimised method has the t
     ((784, 256, 256, 10), "sigmoid", (0.01, 0.1), False),
     ((784, 256, 256, 10), "relu", (0.01, 0.1), False),
 )
-SEEDS = (7, 8)
+SEEDS = (7,)
 LESS = 1 + 1e-9  # the peers do not count roundings
 COLUMNS = ("net", "weights, seed", "radius", "ours", "CROWN", "α-CROWN", "ours, s", "CROWN, s", "α-CROWN, s", "CROWN")
 
@@ -49,7 +49,7 @@ def main(python: str) -> None:
             for seed in SEEDS:
                 network = net(sizes, scale, kind, seed)
                 for radius in radii:
-                    methods = ["CROWN", "α-CROWN"] if optimised and seed == SEEDS[0] else ["CROWN"]
+                    methods = ["CROWN", "α-CROWN"] if optimised else ["CROWN"]
                     cases.append({"layers": layers(network), "radius": radius, "methods": methods})
                     nets.append((network, f"{named(sizes)}, {kind}", f"{weights}, {seed}", radius))
     with tempfile.TemporaryDirectory() as folder:

@@ -44,6 +44,10 @@ def sampled(network: Network, radius: float, bounds: Bounds) -> Floats:
     for index, sign in enumerate((1.0, -1.0)):
         for output in range(network.outputs):
             best, step = x[np.argmax(sign * values[:, output])], 0.3 * radius
+            for _ in range(3 if network.inputs > 12 else 0):  # the corner that the slopes point at
+                moved = best + 1e-4 * radius * np.eye(network.inputs)
+                corner = radius * np.sign(sign * (network(moved) - network(best)))[:, output]
+                best = max(best, corner, key=lambda point: sign * network(point)[output])
             for _ in range(40):
                 near = np.clip(best + step * rng.normal(size=(200, network.inputs)), -radius, radius)
                 near = np.concatenate([best[None], near])
