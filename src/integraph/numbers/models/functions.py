@@ -19,9 +19,9 @@ from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import TINY, quiet
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.elementary_functions import TRUST, Power, Smooth
 from integraph.numbers.models.kernels import composition_kernel
 from integraph.numbers.models.models import Models, settled
-from integraph.numbers.models.smooth_functions import TRUST, Smooth
 from integraph.numbers.roundoff import UP, U
 
 LONG = 0.4  # ρ from which differences are sampled
@@ -83,6 +83,18 @@ def kink(x: Models, below: Floats) -> Models:
     )
     moved = x.scale(chord, shift, Interval(np.full_like(low, -np.inf), np.full_like(low, np.inf)))
     return settled(x.space, moved.p, moved.g, moved.names, moved.r + off, intervals.outward(bottom, top))
+
+
+def reciprocal(x: Models) -> Models:
+    """1/x; nothing is known where 0 is inside."""
+    return odd(Power(-1.0), x)
+
+
+def odd(f: Smooth, x: Models) -> Models:
+    """f(x) for x > 0 and −f(−x) for x < 0; nothing is known where 0 is inside."""
+    sign = np.where(x.known.high < 0, -1.0, 1.0)
+    zero = np.zeros((1, 1))
+    return apply(f, x.scale(sign, zero)).scale(sign, zero)
 
 
 def _domain(x: Models) -> Interval:
