@@ -113,7 +113,10 @@ def _interpolant(
     reading = f.slack + 4 * U * steep * (np.abs(centre) + rho)  # of f at a rounded node
     q = values @ transform.T
     lost = (TRUST + (k + 30) * U) * (np.abs(values) @ sizes) + reading * sizes.sum()
-    off = _largest(f, k + 1, low, high) * (rho ** (k + 1) / (math.factorial(k + 1) * 2.0**k)) * UP + lost + TINY
+    rest = _largest(f, k + 1, low, high) + TINY
+    for _ in range(k + 1):
+        rest = rest * rho  # ρ^(k+1) alone may underflow
+    off = rest / (math.factorial(k + 1) * 2.0**k) * UP + lost + TINY
     long = np.nonzero(rho > LONG)
     if len(long[0]):
         q[long], off[long] = _centred(f, q[long], off[long], *(a[long] for a in (centre, rho, low, high, reading)))

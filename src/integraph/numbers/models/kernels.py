@@ -38,7 +38,7 @@ def span_kernel(p: Floats, d: int, squares: Indices, kinds: Indices, gamma: floa
             norm += a + abs(b)
             least, most = b - a, b + a
             if a < 2.0 * abs(b):
-                vertex = -a * a / (4.0 * b)
+                vertex = -a * (a / (4.0 * b))  # a² may underflow
                 least, most = min(least, vertex), max(most, vertex)
             bottom += least
             top += most
