@@ -1,7 +1,7 @@
 """Random rows of models at random points, and whether the result of an operation contains the true value there.
 
-Constants, polynomials, symbols and radii are each present or not, of any size, so that every part of a bound is at times
-the only one; ξ, ε and the share of a radius are corners mostly, where bounds are attained. Points have few binary
+Constants, polynomials, symbols and radii are each present or not, of any size, so that every part of a bound is the
+only one at times; ξ, ε and the share of a radius are corners mostly, where bounds are attained. Points have few binary
 digits: monomials are exact in float64, and sums of them in mpmath.
 """
 
@@ -45,7 +45,9 @@ def sizes(rng: np.random.Generator, shape: tuple[int, ...], spread: float) -> Fl
     return np.where(rng.uniform(size=shape) < 0.5, 0.0, 10.0 ** rng.uniform(-spread, spread, shape))
 
 
-def draw(arithmetic: Any, rng: np.random.Generator, rows: int, cells: int, shape: tuple[int, int, int] | None = None) -> Any:
+def draw(
+    arithmetic: Any, rng: np.random.Generator, rows: int, cells: int, shape: tuple[int, int, int] | None = None
+) -> Any:
     """Rows, of which some are constants, some have subnormal coefficients."""
     d, k, symbols = SHAPES[rng.integers(len(SHAPES))] if shape is None else shape
     spread = SPREADS[rng.integers(len(SPREADS))]

@@ -140,7 +140,10 @@ def kink(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
 
 def cells_of_boxes(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
     """The identity, of cells of any width."""
-    middle_, width = rng.normal(size=(cells, 2)) * 10.0 ** rng.uniform(-300, 300, (cells, 2)), sizes(rng, (cells, 2), 300)
+    middle_, width = (
+        rng.normal(size=(cells, 2)) * 10.0 ** rng.uniform(-300, 300, (cells, 2)),
+        sizes(rng, (cells, 2), 300),
+    )
     low = middle_ - width
     high = np.maximum(np.where(rng.uniform(size=low.shape) < 0.2, np.nextafter(low, np.inf), middle_ + width), low)
     x = a.models.of_cells(low, high, int(rng.integers(3)))
@@ -212,10 +215,14 @@ def _argument(a: Any, rng: np.random.Generator, truth: Truth, cells: int) -> Any
         room = np.where(rng.uniform(size=shape) < 0.7, 10.0 ** rng.uniform(-2, 1, shape), room)
         centre = truth.low + room
     else:
-        centre = np.clip(rng.normal(size=shape) * 10.0 ** rng.uniform(-8, np.log10(truth.far), shape), -truth.far, truth.far)
+        centre = np.clip(
+            rng.normal(size=shape) * 10.0 ** rng.uniform(-8, np.log10(truth.far), shape), -truth.far, truth.far
+        )
         centre = np.where(rng.uniform(size=shape) < 0.5, 2.0 * rng.normal(size=shape), centre)
         room = np.maximum(1.0, 1e-8 * np.abs(centre))
-    width = room * 10.0 ** np.where(rng.uniform(size=shape) < 0.5, rng.uniform(-1.5, 0.3, shape), rng.uniform(-17, 0, shape))
+    width = room * 10.0 ** np.where(
+        rng.uniform(size=shape) < 0.5, rng.uniform(-1.5, 0.3, shape), rng.uniform(-17, 0, shape)
+    )
     parts = np.where(rng.uniform(size=(3, *shape)) < 0.5, 0.0, width)
     p = parts[0][..., None] * rng.normal(size=(*shape, table.count)) / table.count
     p[..., 0] = centre
