@@ -68,8 +68,13 @@ def scale(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]
 def with_symbols(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
     x = draw(a, rng, ROWS, cells)
     at = spot(rng, x)
+    return *_with_symbols(x, at), values(x, at)
+
+
+def _with_symbols(x: Any, at: Spot) -> tuple[Any, Spot]:
+    """Radii as symbols, and the point with what these are."""
     result = x.with_symbols()
-    return result, _told(at, result, x.g.shape[2], np.eye(ROWS)[:, None] * x.r.T[None], at.tau), values(x, at)
+    return result, _told(at, result, x.g.shape[2], np.eye(len(x))[:, None] * x.r.T[None], at.tau)
 
 
 def _told(at: Spot, result: Any, old: int, columns: Floats, tau: Floats) -> Spot:
@@ -77,8 +82,9 @@ def _told(at: Spot, result: Any, old: int, columns: Floats, tau: Floats) -> Spot
     eps = dict(at.eps)
     for n, name in enumerate(result.names.tolist()):
         if n >= old:
-            row = next(i for i in range(columns.shape[2]) if np.array_equal(result.g[..., n], columns[..., i]))
-            eps[name] = tau[row]
+            rows = [i for i in range(columns.shape[2]) if np.array_equal(result.g[..., n], columns[..., i])]
+            assert rows, "a new symbol is the radius of no row"
+            eps[name] = tau[rows[0]]
     return replace(at, eps=eps)
 
 
@@ -125,8 +131,10 @@ def fold(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
 
 def join(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
     x, y, at, u, v = pair(a, rng, cells)
-    x, y = x.with_symbols(), y.with_symbols()
-    return a.models.joined([x, y, x]), at, np.concatenate([u, v, u])
+    x, first = _with_symbols(x, replace(at, tau=at.tau[:ROWS]))
+    y, second = _with_symbols(y, replace(at, tau=at.tau[ROWS:]))
+    known = replace(at, eps=first.eps | second.eps)
+    return a.models.joined([x, y, x]), known, np.concatenate([u, v, u])
 
 
 def kink(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
@@ -180,6 +188,44 @@ def span(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
     at = spot(rng, x)
     bare = type(x)(x.space, x.p, np.zeros((*x.r.shape, 0)), x.names[:0], np.zeros_like(x.r), x.known)
     return _ranges(a, x, x.polynomial_span()), at, middle(bare, at)
+
+
+def small_span(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
+    """Of parabolas whose coefficients have no squares in float64."""
+    x = draw(a, rng, ROWS, cells, (1, 2, 1))
+    small = x.scale(np.full((1, 1), 1e-170) / np.maximum(np.abs(x.p).max(2), 1e-100), np.zeros((1, 1)))
+    at = replace(spot(rng, x), xi=rng.integers(-16, 17, (cells, 1)) / 16)
+    bare = type(x)(x.space, small.p, small.g[..., :0], x.names[:0], np.zeros_like(x.r), x.known)
+    return _ranges(a, x, small.polynomial_span()), at, middle(bare, at)
+
+
+def composition(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
+    """q(u) of polynomials that stay in [−1, 1]: what Horner's rule truncates and rounds."""
+    table = a.monomials.monomials(*((1, 1), (1, 3), (2, 2))[rng.integers(3)])
+    u, q = rng.normal(size=(cells, table.count)), rng.normal(size=(cells, table.k + 1))
+    u /= np.abs(u).sum(1, keepdims=True) * (1 + 1e-12)
+    pairs = np.stack([table.first, table.second, table.product])
+    space = a.models.Space(table, cells)
+    p, tails = a.kernels.composition_kernel(u, q, table.degrees, pairs, table.k, space.gamma)
+    everything = Interval(np.full((1, cells), -np.inf), np.full((1, cells), np.inf))
+    inner, result = (
+        a.models.Models(space, rows[None], np.zeros((1, cells, 0)), np.zeros(0, np.int64), r[None], everything)
+        for rows, r in ((u, np.zeros(cells)), (p, tails))
+    )
+    at = spot(rng, result)
+    true, x = np.zeros((1, cells), object), middle(inner, at)
+    for coefficients in exact(q).T[::-1]:
+        true = true * x + coefficients
+    return result, at, true
+
+
+def few_samples(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
+    """A function whose interpolants are judged by few samples."""
+    before, a.functions.SAMPLES = a.functions.SAMPLES, 3
+    try:
+        return APPLIED["tanh"](a, rng, cells)
+    finally:
+        a.functions.SAMPLES = before
 
 
 def ranges(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
@@ -281,7 +327,8 @@ ARITHMETIC: dict[str, Operation] = {
     "add": add, "subtract": subtract, "multiply": multiply, "square": square, "scale": scale, "affine": affine,
     "fresh affine": fresh_affine, "sparse affine": sparse_affine, "inexact affine": inexact_affine,
     "with symbols": with_symbols, "fold": fold, "join": join, "kink": kink, "cells": cells_of_boxes,
-    "interval": of_interval, "span": span, "ranges": ranges, "matrices": matrices,
+    "interval": of_interval, "span": span, "small span": small_span, "composition": composition,
+    "few samples": few_samples, "ranges": ranges, "matrices": matrices,
     "softmax": rows_function("softmax", _softmax),
     "log_softmax": rows_function("log_softmax", lambda x: x - _log_sum(x)),
     "logsumexp": rows_function("logsumexp", _log_sum),

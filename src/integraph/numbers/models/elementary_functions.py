@@ -55,9 +55,8 @@ class Wave:
         ends = wave.value(np.stack([low, high]))
         least, most = (ends - TRUST).min(0), (ends + TRUST).max(0)
         peak = (1 - wave.quarters) / 4  # sin(x + qπ/2) is 1 where x/(2π) − peak is an integer
-        far = ~(np.maximum(np.abs(low), np.abs(high)) <= FAR)
         for turn, sign in ((peak, 1.0), (peak + 0.5, -1.0)):
-            inside = holds(low, high, 2 * math.pi, turn) | far
+            inside = holds(low, high, 2 * math.pi, turn)  # so far away that phases are unknown: always
             most = np.where(inside, np.maximum(most, sign), most)
             least = np.where(inside, np.minimum(least, sign), least)
         return np.fmax(least, -1.0), np.fmin(most, 1.0)

@@ -104,7 +104,7 @@ class Models:
         table, gamma, shape = a.space.monomials, a.space.gamma, a.r.shape
         pairs = np.stack([table.first, table.second, table.product])
         left, right = a.p.reshape(-1, table.count), b.p.reshape(-1, table.count)
-        p, tails = product_kernel(left, right, table.degrees, pairs, table.k, gamma)
+        p, tails = product_kernel(left, right, table.degrees, pairs, table.k)
         (a0, at, ea), (b0, bt, eb) = (_parts(x) for x in (a, b))
         r = tails.reshape(shape) + at * eb + a0 * b.r + bt * ea + b0 * a.r + ea * eb
         r += gamma * ((a0 + at + ea) * (b0 + bt + eb)) + TINY
