@@ -161,7 +161,8 @@ class Models:
             own &= np.bincount(A.indices, minlength=len(own)) > 1  # in more than one row
         most = _room(A.shape[0] * self.space.cells)
         if own.sum() > most:
-            weights = np.where(own, self.r.max(1) * (abs(A).T @ np.ones(A.shape[0])), -1.0)
+            columns: Any = abs(A)
+            weights = np.where(own, self.r.max(1) * (np.ones(A.shape[0]) @ columns), -1.0)
             own[np.argsort(weights)[:-most]] = False
         return own
 

@@ -38,6 +38,7 @@ class Scores:
     def totals(self, y: Models) -> Models:
         return y.affine(self.incidence, np.zeros(self.groups))
 
+    @quiet
     def centred(self) -> tuple[Scores, Models]:
         """The scores less the mean of their group, and these means."""
         each = self.incidence
@@ -64,6 +65,7 @@ def _scores(x: Models, shape: tuple[int, ...], mask: Any) -> tuple[Scores, Indic
     return scores, taking
 
 
+@quiet
 def _shorter(scores: Scores) -> tuple[Scores, Models | None]:
     """Less their means, which come with them, if that is shorter."""
     centred, means = scores.centred()

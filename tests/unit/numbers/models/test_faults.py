@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from model_arithmetic import arithmetic
 from model_faults import FAULTS
@@ -15,6 +16,7 @@ from slow import mostly_slow
 ROWS, SEEDS = 6000, 3
 
 
+@pytest.mark.slow
 def test_without_a_fault_nothing_is_outside() -> None:
     sound = arithmetic()
     for name in sorted({name for *_, names in FAULTS.values() for name in names}):
