@@ -3,6 +3,6 @@
 Polynomial models of all outputs are computed on a batch of cells, and cells are bisected, those first that are the
 widest. With many inputs linear bounds go backwards through the same operations, and both are intersected.
 
-Read `network_models`, `graph_models`, `steps`, `network_steps`, `graph_steps`, `backward`, `cells`, `point_values`,
-`bounds`, `search`.
+Read `network_models`, `sparse_maps`, `linear_nodes`, `graph_models`, `steps`, `network_steps`, `graph_steps`,
+`backward`, `cells`, `point_values`, `bounds`, `search`.
 """

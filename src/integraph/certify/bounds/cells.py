@@ -12,7 +12,7 @@ from integraph.certify.bounds.network_models import network_models
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from integraph.numbers.models.models import SYMBOLS, Models, of_cells
+from integraph.numbers.models.models import SYMBOLS, of_cells
 from integraph.numbers.models.monomials import monomials
 from integraph.numbers.models.polynomial_ranges import tight_ranges
 from integraph.targets.graph import Graph
@@ -60,7 +60,9 @@ def degree_for(source: Network | Graph, inputs: int) -> int:
 
 def _largest(source: Network | Graph) -> int:
     """The size of the largest value."""
-    return max(source.sizes if isinstance(source, Network) else [node.size for node in source.nodes])
+    return max(
+        source.sizes if isinstance(source, Network) else [n.size for n in source.nodes if n.op != "constant"], default=1
+    )
 
 
 def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -102,7 +104,7 @@ def bounded(source: Network | Graph, low: Floats, high: Floats, degree: int, mos
 def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> Cells:
     x = of_cells(low, high, degree)
     wide = np.flatnonzero((high > low).any(0))
-    watch = backward(source) if len(wide) > DEGREES[-1][0] else _alone
+    watch = backward(source) if len(wide) > DEGREES[-1][0] else None
     y = network_models(source, x, watch) if isinstance(source, Network) else graph_models(source, x, watch)
     ranges: Interval = tight_ranges(y)
     table = y.space.monomials
@@ -114,8 +116,3 @@ def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> C
     lows, highs = low[None], high[None]
     peaks, dips = (np.where(up, highs, lows).transpose(1, 0, 2) for up in (slopes >= 0, slopes < 0))
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
-
-
-def _alone(rows: Models) -> Models:
-    """Forward models, and nothing else."""
-    return rows

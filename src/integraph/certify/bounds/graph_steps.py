@@ -15,8 +15,9 @@ from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import add_up
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.elementary_functions import Power, Smooth
 from integraph.numbers.models.lines import Lines, kink_lines, lines
-from integraph.numbers.models.smooth_functions import SMOOTH, Power, Smooth
+from integraph.numbers.models.smooth_functions import SMOOTH
 from integraph.numbers.roundoff import UP, U
 from integraph.targets.graph import ROUNDED, Graph, Node
 from integraph.targets.graph_evaluation import STRUCTURE

@@ -15,14 +15,15 @@ Watch = Callable[[Models], Models]
 NAMES = {"arctan": "atan"}  # activations that have another name in `SMOOTH`
 
 
-def network_models(network: Network, x: Models, watch: Watch = lambda rows: rows) -> Models:
+def network_models(network: Network, x: Models, watch: Watch | None = None) -> Models:
     """The outputs, from the inputs. The rows of every value go through `watch`, in order."""
     last = len(network.layers) - 1
-    x = watch(x)
+    see = watch or (lambda rows: rows)
+    x = see(x)
     for number, layer in enumerate(network.layers):
         linear = number == last and layer.activation == "identity"
-        x = watch(x.affine(layer.A, layer.b, fresh=not linear))
-        x = x if layer.activation == "identity" else watch(_activated(layer, x))
+        x = see(x.affine(layer.A, layer.b, fresh=not linear))
+        x = x if layer.activation == "identity" else see(_activated(layer, x))
     return x
 
 

@@ -10,8 +10,9 @@ from integraph.certify.bounds.network_models import NAMES
 from integraph.certify.bounds.steps import Operand, Step, entrywise, known, product
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.elementary_functions import Smooth
 from integraph.numbers.models.lines import Lines, families, kink_lines
-from integraph.numbers.models.smooth_functions import SMOOTH, Smooth
+from integraph.numbers.models.smooth_functions import SMOOTH
 from integraph.targets.network import Layer, Network
 
 Steps = tuple[Step, ...]  # one, or others with other lines

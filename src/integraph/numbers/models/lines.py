@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import TINY, quiet
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.elementary_functions import TRUST, Smooth
 from integraph.numbers.models.line_kernels import offset_kernel, slope_kernel
-from integraph.numbers.models.smooth_functions import TRUST, Smooth
 from integraph.numbers.roundoff import UP, U
 
 HALF = 8  # points on either side of the anchor

@@ -9,10 +9,11 @@ import pytest
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models import lines as module
+from integraph.numbers.models.elementary_functions import Power, Smooth
 from integraph.numbers.models.functions import interval_of
 from integraph.numbers.models.line_kernels import offset_kernel, slope_kernel
 from integraph.numbers.models.lines import Lines, horizontal, kink_lines, lines
-from integraph.numbers.models.smooth_functions import SMOOTH, Power, Smooth
+from integraph.numbers.models.smooth_functions import SMOOTH
 from slow import mostly_slow
 
 MP = mpmath.MPContext()
