@@ -1,7 +1,7 @@
 """A property of a source: comparisons of quantities, computed from its outputs and inputs, joined by and and or.
 
-A quantity is linear, with whole coefficients, or any formula. A comparison is `quantity ≥ threshold`, or with >, ≤ or <,
-and its threshold is a fraction: 0.1 is a tenth. Negation is not stored: it reverses comparisons. `fold` computes
+A quantity is linear, with whole coefficients, or any formula. A comparison is `quantity ≥ threshold`, or with >, ≤ or
+<, and its threshold is a fraction: 0.1 is a tenth. Negation is not stored: it reverses comparisons. `fold` computes
 anything of a clause from what is known of its comparisons.
 """
 
@@ -163,13 +163,14 @@ class Quantities:
         The coefficients become whole numbers without a common divisor, the first of them positive.
         """
         terms = [(place, n, a) for place, part in enumerate((outputs, inputs)) for n, a in sorted(part.items()) if a]
-        scale = math.lcm(*(a.denominator for _, _, a in terms))
-        scale = Fraction(scale, math.gcd(*(int(a * scale) for _, _, a in terms)))
+        common = math.lcm(*(a.denominator for _, _, a in terms))
+        scale = Fraction(common, math.gcd(*(int(a * common) for _, _, a in terms)))
         sense, scale = (sense, scale) if terms[0][2] > 0 else (REVERSAL[sense], -scale)
         whole = [(place, n, int(a * scale)) for place, n, a in terms]
         if any(abs(a) > WHOLE for _, _, a in whole):
             return None
-        quantity = Quantity(*(tuple((n, a) for place, n, a in whole if place == part) for part in (0, 1)))
+        parts = [tuple((n, a) for place, n, a in whole if place == part) for part in (0, 1)]
+        quantity = Quantity(parts[0], parts[1])
         return Comparison(self.known.setdefault(quantity, len(self.known)), sense, -constant * scale)
 
     def general(self, expression: Expression, sense: str) -> Comparison:

@@ -173,7 +173,9 @@ def _check(certificate: PropertyCertificate) -> None:
     for one in certificate.cases:
         low, high, d = one.box.low, one.box.high, one.stated.inputs
         _need(len(low) == len(high) == d, f"a box does not have {d} inputs")
-        _need(all(a <= b and math.isfinite(b - a) for a, b in zip(low, high, strict=True)), "a box is empty or infinite")
+        _need(
+            all(a <= b and math.isfinite(b - a) for a, b in zip(low, high, strict=True)), "a box is empty or infinite"
+        )
         general = any(quantity.expression is not None for quantity in one.stated.quantities)
         _need(not (general and certificate.program), "a formula of outputs is not proved of a program")
     point, box = certificate.point, certificate.cases[certificate.case].box

@@ -74,13 +74,13 @@ def _read_quantity(given: Any, inputs: int, outputs: int) -> Quantity:
     if kind == "linear":
         terms = [_terms(part, count) for part, count in zip(rest, (outputs, inputs), strict=True)]
         _need(any(terms), "a quantity of its property is empty")
-        return Quantity(*terms)
+        return Quantity(terms[0], terms[1])
     _need(kind == "formula", "a quantity of its property is neither linear nor a formula")
     variables, steps, output = rest
     for name in variables:
         match = NAME.fullmatch(name)
         _need(match is not None and int(match[2]) < (inputs if match[1] == "x" else outputs), f"it names {name!r:.40}")
-    made = tuple(_step(number, *step, variables) for number, step in enumerate(steps))
+    made = tuple(_step(number, step, variables) for number, step in enumerate(steps))
     _need(type(output) is int and 0 <= output < len(made), "a formula of its property has no output")
     return Quantity(expression=Expression(tuple(variables), made, (output,)))
 
@@ -92,7 +92,8 @@ def _terms(given: Any, count: int) -> Terms:
     return terms
 
 
-def _step(number: int, op: Any, args: Any, text: Any, variables: Sequence[str]) -> Step:
+def _step(number: int, given: Any, variables: Sequence[str]) -> Step:
+    op, args, text = given
     _need(isinstance(op, str) and isinstance(text, str) and len(text) <= 1000, "a formula is malformed")
     _need(all(type(n) is int and 0 <= n < number for n in args), "a step of a formula uses a later one")
     if op == "power":

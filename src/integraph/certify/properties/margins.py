@@ -1,8 +1,8 @@
 """The quantities of a property as outputs of one source, so that bounds of them come from one computation.
 
 Differences of outputs are formed before their ranges are taken: what two outputs have in common cancels. Of a network
-linear quantities of outputs are one more layer; quantities of inputs too, and formulas, are nodes of a graph. Quantities
-of inputs alone need no source: their ranges follow from the cell.
+linear quantities of outputs are one more layer; quantities of inputs too, and formulas, are nodes of a graph.
+Quantities of inputs alone need no source: their ranges follow from the cell.
 """
 
 from __future__ import annotations

@@ -38,8 +38,9 @@ class PropertyProof:
     """`status` is proved, refuted or unknown: whether the property holds for every x of the box.
 
     Refuted: it fails at `point`, where the outputs are between `low` and `high`, proved by Arb. Unknown: it is open on
-    the `remaining` boxes, (boxes, 2, inputs), and proved on the share `proved` of the volume. `delta` is what the outputs
-    of a program may be off its source by. `ending` is how the search ended; a certificate there is if it was decided.
+    the `remaining` boxes, (boxes, 2, inputs), and proved on the share `proved` of the volume. `delta` is what the
+    outputs of a program may be off its source by. `ending` is how the search ended; there is a
+    certificate if it was decided.
     """
 
     status: str
@@ -141,12 +142,12 @@ def prove(
             tuple(DividedCase(box, case.property, tree) for box, case, tree in zip(boxes, cases, trees, strict=True)),
             0 if last.point is None else results.index(last), None if last.point is None else tuple(last.point.tolist()),
         ).sealed()  # fmt: skip
-    ends = (None, None) if last.point is None else _outputs(source, last.point, delta)
+    low, high = (None, None) if last.point is None else _outputs(source, last.point, delta)
     untried = [np.array([[box.low, box.high]]) for box in boxes[len(results) :]]
     open_ = [np.stack([one.remaining.low, one.remaining.high], 1) for one in results]
     return PropertyProof(
         {Ending.PROVED: "proved", Ending.REFUTED: "refuted"}.get(last.ending, "unknown"), text, boxes, last.point,
-        *ends, np.concatenate(open_ + untried), sum(one.proved for one in results) / len(cases), delta,
+        low, high, np.concatenate(open_ + untried), sum(one.proved for one in results) / len(cases), delta,
         sum(one.cells for one in results), clock.now() - begun, last.ending, granted, certificate, names,
     )  # fmt: skip
 

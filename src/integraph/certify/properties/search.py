@@ -18,7 +18,7 @@ from integraph.certify.certificate.tree import Split
 from integraph.certify.properties.counterexample import Suspects
 from integraph.certify.properties.divisions import Divisions
 from integraph.certify.properties.margins import Margins
-from integraph.certify.properties.truth import Decision
+from integraph.certify.properties.truth import Decision, Truths
 from integraph.clock import DeadlineError, check_deadline
 from integraph.numbers.arrays import Floats, Indices
 
@@ -144,11 +144,11 @@ class Search:
         """Sort parts into open and settled ones; a counterexample if there is one."""
         check_deadline()
         cells = self.margins.cells(parts.low, parts.high, self.degree)
-        holds, fails = self.decision.holds(cells.least, cells.most)
+        holds, _ = self.decision.holds(cells.least, cells.most)
         margin = self.decision.margin(cells.least, cells.most)
         known = Parts(parts.low, parts.high, parts.node, margin, np.nan_to_num(cells.influence, posinf=0.0))
         self.cells += len(parts)
-        point = self._suspected(cells, np.flatnonzero(~holds), margin, fails)
+        point = self._suspected(cells, np.flatnonzero(~holds), margin)
         if point is not None:
             return point
         self.settled = self.settled.join(known.take(holds))
@@ -156,7 +156,7 @@ class Search:
         show(1 - self._volume(self.open), f"proving: {self.cells} boxes, {len(self.open)} open")
         return None
 
-    def _suspected(self, cells: Cells, at: Indices, margin: Floats, fails: object) -> Floats | None:
+    def _suspected(self, cells: Cells, at: Indices, margin: Floats) -> Floats | None:
         """A counterexample among the likely points of those cells that are worst."""
         if not len(at):
             return None
@@ -204,7 +204,7 @@ class Search:
         return SearchResult(ending, self.tree.preorder(), point, remaining, min(proved, 1.0), self.cells)
 
 
-def divisible(parts: Parts) -> Indices:
+def divisible(parts: Parts) -> Truths:
     """Which sides have a number between their ends, (parts, inputs)."""
     middle = 0.5 * parts.low + 0.5 * parts.high
     return (parts.low < middle) & (middle < parts.high)

@@ -1,4 +1,5 @@
-"""What is known of a clause from ranges of its quantities: that it holds, that it does not, or how far it is from that."""
+"""What is known of a clause from ranges of its quantities: that it holds, that it does not, or how far it is from
+that."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """A clause with its thresholds between two float64: the largest that is not above, the smallest that is not below."""
+    """A clause with its thresholds between two float64: the largest that is not above, the smallest that is not
+    below."""
 
     clause: Clause
     ends: dict[Fraction, tuple[float, float]]

@@ -5,24 +5,26 @@
     fact       = not fact | (property) | comparison
     comparison = formula {sense formula} | formula in [formula, formula]      with <, <=, > or >=: -1 <= y0 <= 1
 
-A formula is what `frontends.formula` reads, of outputs and inputs. Nothing is executed, and numbers keep their decimals.
+A formula is what `frontends.formula` reads, of outputs and inputs. Nothing is executed, and numbers keep their
+decimals.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from integraph.errors import SourceError, UsageError
 from integraph.frontends.formula.rationals import rational
 from integraph.frontends.formula.shunting_yard import COMPARISONS, ShuntingYard
 from integraph.frontends.formula.statements import Statement, closed
-from integraph.frontends.formula.tokens import LENGTH, NAME, TOKEN, Line, Token, strange
+from integraph.frontends.formula.tokens import LENGTH, TOKEN, Line, Token, strange
 from integraph.frontends.formula.vocabulary import CALLED, LETTERS, nearest
 from integraph.frontends.property.names import WORDS, Names
-from integraph.targets.expression import CONDITION, NUMBER, VARIABLE, Expression, Step, evaluate, pruned
+from integraph.targets.expression import CONDITION, NUMBER, VARIABLE, Expression, Step, pruned
 from integraph.targets.property import (
     Clause,
     Property,
@@ -48,6 +50,7 @@ HINTS = {
     "∨": "write or",
     "¬": "write not",
 }
+Shape = tuple[Any, ...]  # a word and parts, which are shapes or numbers of comparisons
 Linear = tuple[dict[str, Fraction], Fraction]  # coefficients by name, and the constant
 
 
@@ -115,24 +118,21 @@ class _Reader:
             raise self.line.mistake(*at, "nothing in this comparison depends on an output or an input", HELP)
         return self.quantities.general(replace(needed, variables=tuple(used)), sense)
 
-    # the grammar, from the loosest to the tightest; shapes are nested tuples of a word and parts, leaves are numbers
-
-    def _property(self) -> tuple[object, ...]:
-        left = self._joined("or", lambda: self._joined("and", self._fact))
+    def _property(self) -> Shape:
+        left: Shape = self._joined("or", lambda: self._joined("and", self._fact))
         if self._takes("implies"):
             self._deeper(self.words[self.next - 1])
             left = ("or", ("not", left), self._property())
             self.depth -= 1
         return left
 
-    def _joined(self, word: str, part: object) -> tuple[object, ...]:
-        assert callable(part)
+    def _joined(self, word: str, part: Callable[[], Shape]) -> Shape:
         parts = [part()]
         while self._takes(word):
             parts.append(part())
         return parts[0] if len(parts) == 1 else (word, *parts)
 
-    def _fact(self) -> tuple[object, ...]:
+    def _fact(self) -> Shape:
         token = self.words[self.next]
         if self._takes("not"):
             self._deeper(token)
@@ -148,7 +148,7 @@ class _Reader:
             return inner
         return self._chain()
 
-    def _chain(self) -> tuple[object, ...]:
+    def _chain(self) -> Shape:
         sides = [self._side()]
         first = len(self.pairs)
         token = self.words[self.next]
@@ -300,7 +300,8 @@ def _form(step: Step, args: Sequence[Linear | None]) -> Linear | None:
     if any(form is None for form in args):
         return None
     first, second = args[0], args[-1]
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     if step.op == "neg":
         return _combined(first, Fraction(-1), second, Fraction(0))
     if step.op in ("add", "sub"):

@@ -1,8 +1,8 @@
 """VNN-LIB files: the part of SMT-LIB in which verification competitions state properties of networks.
 
-The file describes what is *unsafe*: bounds of the inputs X_i, and comparisons of outputs Y_j and inputs. The property is
-that no input is unsafe: proved is `unsat`, refuted is `sat`. Where a disjunction bounds inputs, each of its parts is a
-case with a box of its own. Ends of boxes are rounded outward to float64, and the exact bounds stay in the property.
+The file describes what is *unsafe*: bounds of the inputs X_i, and comparisons of outputs Y_j and inputs. The property
+is that no input is unsafe: proved is `unsat`, refuted is `sat`. Where a disjunction bounds inputs, each of its parts is
+a case with a box of its own. Ends of boxes are rounded outward to float64, and the exact bounds stay in the property.
 
     (declare-const X_0 Real)  (declare-const Y_0 Real)
     (assert (>= X_0 -1))  (assert (<= X_0 1.0))
@@ -28,6 +28,7 @@ from integraph.targets.property import (
     Conjunction,
     Disjunction,
     Quantities,
+    Quantity,
     comparisons,
     conjunction,
     disjunction,
@@ -70,6 +71,7 @@ class _Reader:
         self.declared: set[tuple[str, int]] = set()
         self.quantities = Quantities()
         self.unsafe: list[Clause] = []
+        self.known: tuple[Quantity, ...] = ()  # when all is read
 
     def command(self, node: List) -> None:
         if node.head in IGNORED:
@@ -124,6 +126,7 @@ class _Reader:
         return linear
 
     def cases(self) -> tuple[Case, ...]:
+        self.known = tuple(self.quantities.known)
         inputs, outputs = (self._count(letter) for letter in "XY")
         if not self.unsafe:
             raise SourceError("it asserts nothing: (assert …) says what is unsafe")
@@ -153,7 +156,7 @@ class _Reader:
 
     def _side(self, one: Comparison) -> int | None:
         """The input that a comparison bounds, if it does nothing else."""
-        quantity = list(self.quantities.known)[one.quantity]
+        quantity = self.known[one.quantity]
         return quantity.inputs[0][0] if not quantity.outputs and len(quantity.inputs) == 1 else None
 
     def _case(self, parts: Sequence[Clause], inputs: int, outputs: int) -> Case | None:
@@ -176,9 +179,8 @@ class _Reader:
             if a > b:
                 return None
         box = [_rounded(a, -1) for a in low], [_rounded(b, 1) for b in high]
-        for ends in box:
-            if not all(map(math.isfinite, ends)):
-                raise SourceError("a bound of an input is larger than float64 holds")
+        if not all(map(math.isfinite, [*box[0], *box[1]])):
+            raise SourceError("a bound of an input is larger than float64 holds")
         open_ = [
             one
             for one, n in zip(facts, sides, strict=True)
@@ -187,12 +189,11 @@ class _Reader:
         if not any(quantity.outputs for quantity in self._used(open_)):
             raise SourceError("it says nothing of the outputs: assert what is unsafe of Y_0, Y_1, …")
         clause = negated(conjunction(open_))
-        stated = property_of(inputs, outputs, tuple(self.quantities.known), clause)
+        stated = property_of(inputs, outputs, self.known, clause)
         return Case(tuple(box[0]), tuple(box[1]), stated)
 
-    def _used(self, clauses: Sequence[Clause]) -> list[object]:
-        known = list(self.quantities.known)
-        return [known[one.quantity] for clause in clauses for one in comparisons(clause)]
+    def _used(self, clauses: Sequence[Clause]) -> list[Quantity]:
+        return [self.known[one.quantity] for clause in clauses for one in comparisons(clause)]
 
 
 def _implied(one: Comparison, low: float, high: float) -> bool:

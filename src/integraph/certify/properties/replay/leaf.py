@@ -54,9 +54,7 @@ def _truth(source: Network | Graph, stated: Property, box: Box, degree: int, del
     )
 
 
-def _quantities(
-    quantities: Sequence[Quantity], box: Box, x: list[Row], y: list[Row], delta: float
-) -> list[Ends]:
+def _quantities(quantities: Sequence[Quantity], box: Box, x: list[Row], y: list[Row], delta: float) -> list[Ends]:
     linear = [one for one in quantities if one.expression is None and one.outputs]
     used = [sorted({n for one in linear for n, _ in part(one)}) for part in (_outputs, _inputs)]
     rows = [*(y[n] for n in used[0]), *(x[n] for n in used[1])]
