@@ -136,11 +136,12 @@ def prove(
     if last.ending in (Ending.PROVED, Ending.REFUTED):
         trees = [one.tree if last.ending is Ending.PROVED else () for one in results]
         trees += [()] * (len(cases) - len(results))
+        point = None if last.point is None else tuple(last.point.tolist())
         certificate = PropertyCertificate(
             source_digest(source), "" if closeness is None else of_program(closeness.program), delta,
             "" if closeness is None else str(closeness.certificate), granted, degree,
             tuple(DividedCase(box, case.property, tree) for box, case, tree in zip(boxes, cases, trees, strict=True)),
-            0 if last.point is None else results.index(last), None if last.point is None else tuple(last.point.tolist()),
+            0 if point is None else results.index(last), point,
         ).sealed()  # fmt: skip
     low, high = (None, None) if last.point is None else _outputs(source, last.point, delta)
     untried = [np.array([[box.low, box.high]]) for box in boxes[len(results) :]]
