@@ -1,7 +1,8 @@
-"""Points where a property does not hold: suggested by float64, confirmed by Arb."""
+"""Points where a property does not hold: suggested by float64, confirmed by the checker."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,17 +17,18 @@ from integraph.targets.network import Network
 POINTS, FEW = 512, 64  # of the first look, at a network and at a graph
 CORNERS = 8  # inputs up to which all corners are looked at
 ZOOMS, BEST, STEP = 10, 4, 0.4  # rounds of points around the best ones, each closer by this factor
-TRIED = 4  # points of a batch that Arb looks at
+TRIED = 4  # points of a batch that are handed to the checker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Suspects:
-    """Where to look for a counterexample on a box, and whether a point is one."""
+    """Where to look for a counterexample on a box; `refuted` proves that a point is one."""
 
     margins: Margins
     decision: Decision
     low: Floats
     high: Floats
+    refuted: Callable[[Floats], bool]
 
     @property
     def few(self) -> int:
@@ -50,10 +52,6 @@ class Suspects:
             if self.refuted(x[n]):
                 return np.asarray(x[n])
         return None
-
-    def refuted(self, x: Floats) -> bool:
-        """Whether the property surely does not hold at a point."""
-        return bool(self.decision.holds(*self.margins.enclosed(x))[1])
 
     def first(self) -> Floats | None:
         """A counterexample that points all over the box, corners, and points around the worst of them lead to."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from integraph.certify.bounds.cells import Cells, batch_size, bounded, degree_for
-from integraph.certify.bounds.point_values import point_values
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import TINY
 from integraph.numbers.roundoff import UP, U
@@ -53,12 +52,6 @@ class Margins:
         with np.errstate(all="ignore"):
             values[:, self.rows] = self.source(x) if isinstance(self.source, Network) else self.source.values(x)
         return values
-
-    def enclosed(self, x: Floats) -> tuple[Floats, Floats]:
-        """Ends between which every quantity is at a point, by Arb."""
-        low, high = (end[0] for end in _linear_ranges(self.inputs, x[None], x[None]))
-        low[self.rows], high[self.rows] = point_values(self.source, x)
-        return _widened(low, high, self.slack)
 
 
 def margins(source: Network | Graph, stated: Property, delta: float = 0.0) -> Margins:

@@ -14,8 +14,8 @@ from integraph.certify.problem import Box
 from integraph.certify.properties.certificate import DividedCase, PropertyCertificate
 from integraph.certify.properties.encoding import source_digest
 from integraph.certify.properties.margins import margins
-from integraph.certify.properties.replay.leaf import holds
-from integraph.certify.properties.search import Ending, Search, SearchResult
+from integraph.certify.properties.replay import leaf
+from integraph.certify.properties.search import Ending, Search, SearchResult, Show
 from integraph.certify.properties.statement import assumptions
 from integraph.certify.properties.truth import decision
 from integraph.certify.statement import of_program
@@ -26,7 +26,7 @@ from integraph.program.summary import above, at_point, inputs_in
 from integraph.progress import late_bar
 from integraph.targets.graph import Graph
 from integraph.targets.network import Network
-from integraph.targets.property import Case
+from integraph.targets.property import Case, Property
 from integraph.text import counted
 
 SHOWN = 4  # outputs, and boxes, in a text
@@ -153,14 +153,26 @@ def prove(
     )  # fmt: skip
 
 
-def _searched(source: Network | Graph, case: Case, degree: int, delta: float, show: object) -> SearchResult:
-    assert callable(show)
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """The checker, as the search asks it."""
 
-    def checker(low: Floats, high: Floats) -> bool:
+    source: Network | Graph
+    stated: Property
+    degree: int
+    delta: float
+
+    def holds(self, low: Floats, high: Floats) -> bool:
         box = Box(tuple(low.tolist()), tuple(high.tolist()))
-        return holds(source, case.property, box, degree, delta)
+        return leaf.holds(self.source, self.stated, box, self.degree, self.delta)
 
+    def fails(self, x: Floats) -> bool:
+        return leaf.fails(self.source, self.stated, x.tolist(), self.delta)
+
+
+def _searched(source: Network | Graph, case: Case, degree: int, delta: float, show: Show) -> SearchResult:
     low, high = np.array(case.low), np.array(case.high)
+    checker = Replay(source, case.property, degree, delta)
     quantities = margins(source, case.property, delta)
     return Search(quantities, decision(case.property.clause), low, high, checker).run(show)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 
@@ -25,8 +26,17 @@ from integraph.numbers.arrays import Floats, Indices
 MOST = 2_000_000  # numbers in the ends of the parts that are kept
 SHARE = 1e-3  # of the largest influence, that an input has by its width alone
 
-Checker = Callable[[Floats, Floats], bool]  # whether the clause is proved on low ≤ x ≤ high
 Show = Callable[[float, str], None]
+
+
+class Checker(Protocol):
+    """What decides in the end."""
+
+    def holds(self, low: Floats, high: Floats) -> bool:
+        """Whether the clause is proved for low ≤ x ≤ high."""
+
+    def fails(self, x: Floats) -> bool:
+        """Whether it is refuted at a point."""
 
 
 class Ending(Enum):
@@ -80,7 +90,7 @@ class Search:
 
     def __init__(self, margins: Margins, decision: Decision, low: Floats, high: Floats, checker: Checker) -> None:
         self.margins, self.decision, self.low, self.high, self.checker = margins, decision, low, high, checker
-        self.suspects = Suspects(margins, decision, low, high)
+        self.suspects = Suspects(margins, decision, low, high, checker.fails)
         self.wide = int((high > low).sum())
         self.degree = margins.degree(self.wide)
         self.batch = max(batch_size(margins.source, self.wide, self.degree) // 2, 1)
@@ -175,7 +185,7 @@ class Search:
         try:
             for number in range(len(parts)):
                 check_deadline()
-                good[number] = self.checker(parts.low[number], parts.high[number])
+                good[number] = self.checker.holds(parts.low[number], parts.high[number])
                 show(self.proved + self._volume(parts.take(good)), f"checking: {number + 1} of {len(parts)} boxes")
         except BaseException:
             later = ~good

@@ -1,10 +1,7 @@
 """Properties → `targets.property`: sentences such as "y0 <= 2 and y1 - y0 > 0.1", and VNN-LIB files.
 
-Nothing is executed. Read `names` (what outputs and inputs are called), `sentence` (words → clauses, with the formula
-parser for what is compared), `s_expressions` and `vnnlib`.
-"""
+Nothing is executed.
 
-from integraph.frontends.property.names import Names as Names
-from integraph.frontends.property.sentence import parse as parse
-from integraph.frontends.property.vnnlib import SUFFIX as SUFFIX
-from integraph.frontends.property.vnnlib import read as read
+Read `names` (what outputs and inputs are called), `sentence` (words → clauses, with the formula parser for what is
+compared), `s_expressions`, `linear_forms` and `vnnlib`.
+"""
