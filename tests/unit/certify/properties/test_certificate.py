@@ -52,7 +52,7 @@ def test_it_survives_a_file_and_its_check(tmp_path: Path) -> None:
         assert checked.holds
         assert checked.status == certificate.status
         assert "<table" in certificate._repr_html_()
-    assert len(made().cases[0].parts) > 4
+    assert len(made().cases[0].parts) >= 4
 
 
 def test_bytes_that_were_altered() -> None:

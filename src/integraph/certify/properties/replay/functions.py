@@ -5,7 +5,8 @@ Let a row and its polynomial have values in [c − ρ, c + ρ], and q interpolat
     f(x) = q(p) + s·Σ g_n ε_n + [−R, R],    R = what q(p) has beyond degree 2 + sup |f − q| + rad(f')·e + |s|·r
 
 with s the middle of the range of f', and sup |f − q| ≤ |F₃|·ρ³/4 for degree 2, |F₂|·ρ²/2 for degree 1, |F₁|·ρ for
-degree 0: the F are Taylor coefficients of f over the whole ball.
+degree 0: the F are Taylor coefficients of f over the whole ball. On long intervals f − q is bounded piece by piece, and
+q is moved to the middle of that.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from flint import arb
 
 from integraph.certify.properties.replay.rows import Row, of_ball, product, settled
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import ONE, ZERO, Balls, size
+from integraph.numbers.arb.conversion import ONE, ZERO, Balls, size, symmetric
 from integraph.numbers.arb.jet_functions import CLOSED, RECURRENCES, integral, sharpened
 from integraph.numbers.arb.jet_powers import power
 from integraph.targets.activations import CUBIC
 
+LONG, PIECES = 0.4, 6  # ρ from which f − q is bounded piece by piece, and how many pieces
 Coefficients = Callable[[arb, int], Balls]  # F^(k)(x)/k!, k = 0 … n, over a ball
 
 
@@ -38,6 +40,11 @@ def apply(coefficients: Coefficients, row: Row) -> Row:
     if not remainders[k].is_finite() or not over[1].is_finite():
         return of_ball(row.space, known)
     q = _interpolant(lambda x: coefficients(x, 0)[0], c, rho, k)
+    remainder = remainders[k]
+    if rho > LONG:
+        missed = _missed(coefficients, q, c, rho)
+        if missed.rad() < remainder:
+            q[0], remainder = q[0] + missed.mid(), missed.rad()
     slope, turn = over[1].mid(), over[1].rad()
     u = [a / rho for a in row.p]
     u[0] = (row.p[0] - c) / rho
@@ -48,7 +55,7 @@ def apply(coefficients: Coefficients, row: Row) -> Row:
         lost = abs(q[2]) * tail
     p[0] += q[0]
     g = {n: slope * ball for n, ball in row.g.items()}
-    r = lost + remainders[k] + turn * errors + abs(slope) * row.r
+    r = lost + remainder + turn * errors + abs(slope) * row.r
     return settled(Row(row.space, p, g, r.upper(), known))
 
 
@@ -61,6 +68,22 @@ def _interpolant(f: Callable[[arb], arb], c: arb, rho: arb, k: int) -> Balls:
         return [(low + high) / 2, (high - low) / arb(2).sqrt()]
     low, middle, high = f(c - rho * _half_root(3)), f(c), f(c + rho * _half_root(3))
     return [middle, (high - low) / arb(3).sqrt(), (high + low - 2 * middle) * 2 / 3]
+
+
+def _missed(coefficients: Coefficients, q: Balls, c: arb, rho: arb) -> arb:
+    """The range of f − q over [c − ρ, c + ρ]: piece by piece, from value and slope in the middle and the curvature."""
+    q0, q1, q2 = q + [ZERO] * (3 - len(q))
+    missed, h = None, (rho / PIECES).upper()
+    for n in range(1 - PIECES, PIECES, 2):
+        u = arb(n) / PIECES
+        middle = c + rho * u
+        value, slope = coefficients(middle, 1)
+        curvature = coefficients(middle + symmetric(h), 2)[2] - q2 / rho**2
+        off = size(slope - (q1 + 2 * q2 * u) / rho) * h + size(curvature) * h**2
+        part = value - (q0 + q1 * u + q2 * u**2) + symmetric(off.upper())
+        missed = part if missed is None else missed.union(part)
+    assert missed is not None
+    return missed if missed.is_finite() else symmetric(arb.pos_inf())
 
 
 def _half_root(n: int) -> arb:
