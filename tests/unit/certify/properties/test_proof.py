@@ -183,6 +183,7 @@ def test_what_says_nothing_is_refused() -> None:
         integraph.prove("y0 <= 2", lambda x: x * 2, (0, 1))
 
 
+@pytest.mark.slow
 def test_programs() -> None:
     net = controller()
     program = integraph.compile(net, 1e-2, box=BOX)
@@ -207,5 +208,5 @@ def test_programs() -> None:
 def test_a_program_of_a_formula_knows_its_source() -> None:
     program = integraph.compile("sin(3*x)*exp(-y)", box=(0, 1))
     proof = integraph.prove("y0 <= 1.001 and y0 + x >= -0.0001", program)
-    assert proof.status == "refuted" if proof.point is not None else proof.status == "proved"
+    assert proof.status == "proved"
     assert integraph.check(proof, program).holds
