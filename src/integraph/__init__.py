@@ -24,12 +24,15 @@ if typing.TYPE_CHECKING:
     from integraph.api.graphs import layouts as layouts
     from integraph.api.planning import plan as plan
     from integraph.api.planning import sobolev_norm as sobolev_norm
+    from integraph.api.properties import prove as prove
     from integraph.bounds.paper.partition_of_unity import Partition as Partition
     from integraph.bounds.sobolev.norm import Sobolev as Sobolev
     from integraph.certify.bounds.bounds import Bounds as Bounds
     from integraph.certify.certificate.certificate import Certificate as Certificate
     from integraph.certify.certificate.replay import Checked as Checked
     from integraph.certify.proof import Proof as Proof
+    from integraph.certify.properties.certificate import PropertyCertificate as PropertyCertificate
+    from integraph.certify.properties.proof import PropertyProof as PropertyProof
     from integraph.constructions.graph.construction import Layouts as Layouts
     from integraph.constructions.theorem1.plans import Plan as Plan
     from integraph.frontends import function as function
@@ -71,6 +74,8 @@ _HOMES = {  # where each name lives
     "Probe": "program",
     "Program": "program",
     "Proof": "certify.proof",
+    "PropertyCertificate": "certify.properties.certificate",
+    "PropertyProof": "certify.properties.proof",
     "Registers": "program",
     "Segment": "program",
     "Sobolev": "bounds.sobolev.norm",
@@ -89,6 +94,7 @@ _HOMES = {  # where each name lives
     "load": "program",
     "network": "frontends",
     "plan": "api.planning",
+    "prove": "api.properties",
     "report": "report",
     "segment": "program",
     "sobolev_norm": "api.planning",

@@ -51,17 +51,17 @@ def bound(
         )
     target = read(source, ReadOptions(variables, inputs, box=box, parameters=parameters))
     cube = interval(domain(target, box), target.inputs)
-    return search(_computable(target, cube), cube, gap, seconds, progress)
+    return search(computable(target, cube), cube, gap, seconds, progress)
 
 
-def _computable(target: Target, box: Interval) -> Network | Graph:
-    """The target as something whose operations are known."""
+def computable(target: Target, box: Interval, verb: str = "bound") -> Network | Graph:
+    """The target as something whose operations are known, for a command with this name."""
     if not isinstance(target, Function):
         return target
     if target.expression is None:
         kind = "data" if target.rows is not None else "a function that can only be called"
         raise UsageError(
-            f"{target.name} is {kind}, and says nothing between the points that are known: bound takes networks, "
+            f"{target.name} is {kind}, and says nothing between the points that are known: {verb} takes networks, "
             "formulas and graphs",
             argument="source",
         )
@@ -71,7 +71,7 @@ def _computable(target: Target, box: Interval) -> Network | Graph:
     expression = decided(target.expression, box.low, box.high)
     if conditions(expression):
         raise UsageError(
-            f"{target.name}: a condition is not decided on the whole box: bound it on boxes on which it is",
+            f"{target.name}: a condition is not decided on the whole box: {verb} it on boxes on which it is",
             argument="box",
         )
     return as_graph(from_expression(expression, target.name))

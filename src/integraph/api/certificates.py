@@ -12,23 +12,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from integraph.api.bounds import computable
 from integraph.api.origin import is_exact, target_of
 from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
-from integraph.files import FilePath
-from integraph.frontends import Inputs, Parameters, ReadOptions, SourceKind, Variables, kind_of
+from integraph.files import FilePath, begins_with
+from integraph.frontends import Inputs, Parameters, ReadOptions, SourceKind, Target, Variables, kind_of, read
 from integraph.numbers.arrays import Floats, real
+from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import where
 from integraph.program.engine import DOUBLE
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.certificate.replay import Checked
     from integraph.certify.proof import Proof
+    from integraph.certify.properties.certificate import PropertyCertificate
+    from integraph.certify.properties.proof import PropertyProof
 
 ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
@@ -89,8 +94,8 @@ def certify(
 
 
 def check(
-    certificate: Certificate | Proof | FilePath,
-    program: Program,
+    certificate: Certificate | Proof | PropertyCertificate | PropertyProof | FilePath,
+    program: Any,
     source: Any = None,
     *,
     variables: Variables = None,
@@ -99,22 +104,58 @@ def check(
 ) -> Checked:
     """Whether a certificate, or the file of one, holds for this program and its source; `status` is what it shows.
 
-    The source is given as to `certify`. Everything that the certificate claims is computed again, by a module that
-    shares nothing with the search.
+    The source is given as to `certify`; the certificate of a property of a source, not of a program, takes that in
+    place of the program. Everything that the certificate claims is computed again, by modules that share nothing with
+    the search.
     """
-    from integraph.certify.certificate.certificate import Certificate, load_certificate
     from integraph.certify.certificate.replay import check as replay
-    from integraph.certify.proof import Proof
+    from integraph.certify.properties.certificate import PropertyCertificate
+    from integraph.certify.properties.replay.check import check as replay_property
 
     if isinstance(certificate, Program):
         raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
+    parsed = parsed_certificate(certificate)
+    options = ReadOptions(variables, inputs, parameters=parameters)
+    if isinstance(parsed, PropertyCertificate):
+        if not isinstance(program, Program):
+            if source is not None:
+                raise UsageError("a program comes before its source: check(certificate, source)", argument="source")
+            return replay_property(parsed, _computed(read(program, options), parsed))
+        target = _target(source, program, options)
+        return replay_property(parsed, _computed(target, parsed), program, target)
     _is_program(program)
-    if isinstance(certificate, Proof):
+    return replay(parsed, program, _target(source, program, options))
+
+
+def parsed_certificate(
+    certificate: Certificate | Proof | PropertyCertificate | PropertyProof | FilePath,
+) -> Certificate | PropertyCertificate:
+    """The certificate of a proof, or in a file."""
+    from integraph.certify.certificate.certificate import Certificate, load_certificate
+    from integraph.certify.proof import Proof
+    from integraph.certify.properties.certificate import FORMAT, PropertyCertificate
+    from integraph.certify.properties.proof import PropertyProof
+
+    if isinstance(certificate, Proof | PropertyProof):
         if certificate.certificate is None:
-            raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
-        certificate = certificate.certificate
-    parsed = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-    return replay(parsed, program, _target(source, program, ReadOptions(variables, inputs, parameters=parameters)))
+            reason = certificate.reason if isinstance(certificate, Proof) else certificate.ending.value
+            raise UsageError(f"this proof has no certificate: {reason or 'nothing is proved'}")
+        return certificate.certificate
+    if isinstance(certificate, Certificate | PropertyCertificate):
+        return certificate
+    start = f'{{"format":"{FORMAT}"'.encode()
+    if begins_with(certificate, start):
+        return PropertyCertificate.load(certificate)
+    return load_certificate(certificate)
+
+
+def _computed(target: Target, certificate: PropertyCertificate) -> Network | Graph:
+    """The source as its property was proved of it: a formula on the box around all cases."""
+    boxes = [one.box for one in certificate.cases]
+    low, high = np.array([box.low for box in boxes]).min(0), np.array([box.high for box in boxes]).max(0)
+    if len(low) != target.inputs:
+        raise UsageError(f"the certificate is about {counted(len(low), 'input')}, the source has {target.inputs}")
+    return computable(target, Interval(low, high), "prove")
 
 
 def enclose(

@@ -17,6 +17,7 @@ from integraph.cli.commands import (
     lemma4,
     paper,
     plan,
+    prove,
     ranges,
     report,
     trace,
@@ -55,7 +56,22 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for module in (compile, plan, showing, evaluate, trace, export, ranges, compare, report, certify, paper, lemma4, bench):
+for module in (
+    compile,
+    plan,
+    showing,
+    evaluate,
+    trace,
+    export,
+    ranges,
+    compare,
+    report,
+    certify,
+    prove,
+    paper,
+    lemma4,
+    bench,
+):
     module.register(app)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import beside, box_of
+from integraph.cli.inputs import beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
 from integraph.cli.paths import PROOF, loaded, output, refuse_pipe
 from integraph.errors import UsageError
@@ -119,9 +119,14 @@ def proof_facts(proof: Proof) -> dict[str, Any]:
 
 def check(
     proof: Annotated[
-        Path, typer.Argument(help="A proof, as certify -o writes it.", metavar="PROOF", show_default=False)
+        Path, typer.Argument(help="A proof, as certify -o or prove -o writes it.", metavar="PROOF", show_default=False)
     ],
-    file: a.ProgramFile,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="The program file; or, for a property of a source, that source.", metavar="FILE", show_default=False
+        ),
+    ],
     source: a.MaybeSource = None,
     variables: a.Variables = None,
     parameters: a.Parameters = None,
@@ -130,25 +135,33 @@ def check(
     """Check a proof by computing everything that it claims again.
 
     The check is independent of the search that found the proof.
-    Exits with 0 only if the proof holds and proves the bound that was asked for.
+    Exits with 0 only if the proof holds and proves what was asked for.
 
     [bold]Examples[/bold]
 
     integraph check net.proof.json net.integraph net.onnx
 
     integraph check bell.proof.json bell.integraph
+
+    integraph check safe.json net.onnx
     """
     import integraph
+    from integraph.api.certificates import parsed_certificate
     from integraph.cli.paths import is_program
 
     refuse_pipe(proof)
     if is_program(proof):
         raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
-    certificate = integraph.Certificate.load(proof)
-    program = loaded(file)
-    target, origin = _provable(*beside(program, source, None, variables, inputs, parameters))
+    certificate = parsed_certificate(proof)
+    of_source = isinstance(certificate, integraph.PropertyCertificate) and not certificate.program
+    subject: Any
+    if of_source:
+        subject, target, origin = read_source(file, None, None, variables, inputs, parameters), None, file
+    else:
+        subject = loaded(Path(file))
+        target, origin = _provable(*beside(subject, source, None, variables, inputs, parameters))
     with waiting("checking"):
-        checked = integraph.check(certificate, program, target)
+        checked = integraph.check(certificate, subject, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
         "source": origin,
