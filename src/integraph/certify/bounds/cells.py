@@ -8,15 +8,18 @@ import numpy as np
 
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
+from integraph.certify.bounds.program_models import program_models
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from integraph.numbers.models.models import SYMBOLS, of_cells
+from integraph.numbers.models.models import SYMBOLS, Models, of_cells
 from integraph.numbers.models.monomials import monomials
 from integraph.numbers.models.polynomial_ranges import tight_ranges
+from integraph.program import Program
 from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
+Source = Network | Graph | Program
 FIRST = 64  # cells of the first division
 DIVIDED = 6  # inputs up to which there is one
 MEMORY = 16_000_000  # numbers that the rows of one operation may hold
@@ -50,15 +53,17 @@ class Cells:
 NAMES = ("low", "high", "least", "most", "influence", "peaks", "dips")
 
 
-def degree_for(source: Network | Graph, inputs: int) -> int:
+def degree_for(source: Source, inputs: int) -> int:
     """The degree of models for so many inputs of positive width; 0, intervals, where linear ones need too much
     memory."""
     linear = 1 if _largest(source) * (inputs + 1) <= MEMORY else 0
     return next((degree for most, degree in DEGREES if inputs <= most), linear)
 
 
-def _largest(source: Network | Graph) -> int:
+def _largest(source: Source) -> int:
     """The size of the largest value."""
+    if isinstance(source, Program):
+        return source.width
     return max(source.sizes if isinstance(source, Network) else [node.size for node in source.nodes])
 
 
@@ -82,14 +87,14 @@ def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.stack([x.ravel() for x in lows], 1), np.stack([x.ravel() for x in highs], 1)
 
 
-def batch_size(source: Network | Graph, inputs: int, degree: int) -> int:
+def batch_size(source: Source, inputs: int, degree: int) -> int:
     """How many cells are computed at once."""
     size = _largest(source)
     row = monomials(inputs, degree).count + SYMBOLS + min(size, SYMBOLS)
     return int(np.clip(MEMORY // (size * row), 1, 4 * FIRST))
 
 
-def bounded(source: Network | Graph, low: Floats, high: Floats, degree: int, most: int) -> Cells:
+def bounded(source: Source, low: Floats, high: Floats, degree: int, most: int) -> Cells:
     """Bounds of all outputs on these cells, in batches."""
     cells = _batch(source, low[:most], high[:most], degree)
     for start in range(most, len(low), most):
@@ -98,9 +103,9 @@ def bounded(source: Network | Graph, low: Floats, high: Floats, degree: int, mos
     return cells
 
 
-def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> Cells:
+def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
     x = of_cells(low, high, degree)
-    y = network_models(source, x) if isinstance(source, Network) else graph_models(source, x)
+    y = _models(source, x)
     ranges: Interval = tight_ranges(y)
     wide, table = np.flatnonzero((high > low).any(0)), y.space.monomials
     influence, slopes = np.zeros(low.shape), np.zeros((*y.r.shape, low.shape[1]))
@@ -111,3 +116,9 @@ def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> C
     lows, highs = low[None], high[None]
     peaks, dips = (np.where(up, highs, lows).transpose(1, 0, 2) for up in (slopes >= 0, slopes < 0))
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
+
+
+def _models(source: Source, x: Models) -> Models:
+    if isinstance(source, Network):
+        return network_models(source, x)
+    return program_models(source, x) if isinstance(source, Program) else graph_models(source, x)

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from integraph.certify.enclosure.closed_forms import enclose
+from integraph.certify.problem import Unprovable
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import above, below, column, matrix, precision
 from integraph.numbers.arrays import Floats
+from integraph.program import Program
 from integraph.targets.activations import CUBIC
 from integraph.targets.arb_functions import fixed_power, power, value
 from integraph.targets.graph import ROUNDED, Graph, Node
@@ -21,11 +24,24 @@ BITS = 128
 Real = Callable[[arb], arb]
 
 
-def point_values(source: Network | Graph, x: Floats) -> tuple[Floats, Floats]:
+def point_values(source: Network | Graph | Program, x: Floats) -> tuple[Floats, Floats]:
     """Ends (low, high) between which every output is at x; infinite where it has no value."""
+    if isinstance(source, Program):
+        return _program(source, x)
     with precision(BITS):
         balls = _network(source, x) if isinstance(source, Network) else _graph(source, x)
         return np.array([below(ball) for ball in balls]), np.array([above(ball) for ball in balls])
+
+
+def _program(program: Program, x: Floats) -> tuple[Floats, Floats]:
+    point = tuple(x.tolist())
+    for engine in ("closed", "taylor"):
+        try:
+            low, high = enclose(program, point, point, engine)
+        except Unprovable:
+            continue
+        return np.array(low), np.array(high)
+    return np.full(program.outputs, -np.inf), np.full(program.outputs, np.inf)
 
 
 def _network(network: Network, x: Floats) -> list[arb]:

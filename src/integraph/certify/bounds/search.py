@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.certify.bounds.bounds import Bounds, Ending
-from integraph.certify.bounds.cells import DIVIDED, FIRST, Cells, batch_size, bounded, degree_for, division
+from integraph.certify.bounds.cells import DIVIDED, FIRST, Cells, Source, batch_size, bounded, degree_for, division
 from integraph.certify.bounds.point_values import point_values
 from integraph.clock import DeadlineError, check_deadline, deadline, now
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.progress import late_bar
 from integraph.targets.graph import Graph
-from integraph.targets.network import Network
 
 LONGEST = 60.0  # seconds, where a gap is asked for and no time is given
 BISECTED = 12  # inputs up to which the first pass bisects a box that is not divided evenly
@@ -58,7 +57,7 @@ class State:
         return result
 
 
-def search(source: Network | Graph, box: Interval, gap: float | None, seconds: float | None, progress: bool) -> Bounds:
+def search(source: Source, box: Interval, gap: float | None, seconds: float | None, progress: bool) -> Bounds:
     """Bounds on a box: of the first division alone, or until they are within `gap`, or for so many `seconds`."""
     begun = now()
     wide = int((box.high > box.low).sum())
@@ -93,7 +92,7 @@ def _share(state: State, gap: float | None, spent: float, seconds: float | None)
     return max(by_time, by_gap)
 
 
-def _begin(source: Network | Graph, cells: Cells, box: Interval) -> State:
+def _begin(source: Source, cells: Cells, box: Interval) -> State:
     outputs = cells.least.shape[1]
     nowhere, middle = np.full(outputs, np.inf), np.tile(_middle(box.low, box.high), (outputs, 1))
     state = State(cells, nowhere, -nowhere, middle, middle.copy(), nowhere, -nowhere, len(cells))
@@ -119,7 +118,7 @@ def _splittable(cells: Cells) -> NDArray[np.bool_]:
     return np.asarray(((cells.low < middle) & (middle < cells.high)).any(1))
 
 
-def _step(source: Network | Graph, state: State, gap: float, degree: int, most: int) -> State:
+def _step(source: Source, state: State, gap: float, degree: int, most: int) -> State:
     """The state after one batch of bisections."""
     cells, excess = state.cells, state.excess()
     open_ = excess > gap * CLIMB
@@ -157,7 +156,7 @@ def _halves(parents: Cells) -> tuple[Floats, Floats]:
     return np.concatenate([parents.low, second_low]), np.concatenate([first_high, parents.high])
 
 
-def _seen(source: Network | Graph, state: State, cells: Cells) -> State:
+def _seen(source: Source, state: State, cells: Cells) -> State:
     """The state with what is seen at the centres of some cells, and where their outputs are probably extreme: of those
     cells whose bounds promise most."""
     few = 16 if isinstance(source, Graph) else 64
@@ -166,7 +165,7 @@ def _seen(source: Network | Graph, state: State, cells: Cells) -> State:
     low = [cells.dips[np.argsort(cells.least[:, n])[:few], n] for n in outputs]
     points = np.unique(np.concatenate([*high, *low, _middle(cells.low, cells.high)[:few]]), axis=0)
     with np.errstate(all="ignore"):
-        values = source(points) if isinstance(source, Network) else source.values(points)
+        values = source.values(points) if isinstance(source, Graph) else source(points)
     top, bottom = np.where(np.isfinite(values), values, -np.inf), np.where(np.isfinite(values), values, np.inf)
     best, worst, every = top.argmax(0), bottom.argmin(0), np.arange(values.shape[1])
     more, less = top[best, every] > state.peak, bottom[worst, every] < state.dip
@@ -179,7 +178,7 @@ def _seen(source: Network | Graph, state: State, cells: Cells) -> State:
     )
 
 
-def _result(source: Network | Graph, state: State, ending: Ending, begun: float) -> Bounds:
+def _result(source: Source, state: State, ending: Ending, begun: float) -> Bounds:
     low, high = state.bounds
     outputs = range(len(low))
     known = {
