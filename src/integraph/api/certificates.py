@@ -67,16 +67,9 @@ def certify(
     options = ReadOptions(variables, inputs, parameters=parameters)
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
-    if workers is not None and scheduler is not None:
-        raise UsageError(
-            f"workers are processes of this machine, and the scheduler {scheduler!r} has its own: give one of the two",
-            argument="workers",
-            value=workers,
-        )
     wanted = _default(program, promised) if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
-    if workers is not None:
-        _whole("workers", workers, 1)
+    check_workers(workers, scheduler)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
         raise UsageError("it must be > 0", argument="seconds", value=seconds)
     for name, value in (("eps", wanted), ("gap", gap)):
@@ -144,6 +137,18 @@ def enclose(
         wide = "; divide the box" if isinstance(why, PrecisionTooLow) and domain.low != domain.high else ""
         raise UsageError(f"the outputs cannot be enclosed: {why}{wide}") from None
     return np.asarray(low), np.asarray(high)
+
+
+def check_workers(workers: int | None, scheduler: str | None) -> None:
+    """Who may do the work: processes of this machine, or a cluster."""
+    if workers is not None and scheduler is not None:
+        raise UsageError(
+            f"workers are processes of this machine, and the scheduler {scheduler!r} has its own: give one of the two",
+            argument="workers",
+            value=workers,
+        )
+    if workers is not None:
+        _whole("workers", workers, 1)
 
 
 def _whole(name: str, value: object, least: int, most: int | None = None) -> None:

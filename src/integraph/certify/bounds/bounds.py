@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
+from integraph.certify.ranges.register_ranges import Ranges, register_ranges
+from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
+from integraph.program import Program
 from integraph.text import counted
 
 SHOWN = 8  # outputs in a text
@@ -24,7 +29,7 @@ class Ending(Enum):
     INTERRUPTED = "it was interrupted"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Bounds:
     """low ≤ output ≤ high for every x of the box, rigorously, each of shape (outputs,).
 
@@ -41,6 +46,8 @@ class Bounds:
     cells: int
     seconds: float
     ending: Ending
+    box: Interval
+    program: Program | None  # that was bounded
 
     @property
     def width(self) -> Floats:
@@ -55,6 +62,17 @@ class Bounds:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(excess <= 0, 0.0, excess / np.maximum(attained, 0.0))
         return np.where(np.isnan(share), np.inf, share)
+
+    @cached_property
+    def registers(self) -> Ranges:
+        """The range of every register of a program, for all x of the box and at all times; computed when it is first
+        asked for. A network, a formula or a graph has no registers."""
+        if self.program is None:
+            raise UsageError(
+                "these are bounds of a source, which has no registers: bound what is compiled from it, "
+                "bound(compile(source, box=box), box).registers"
+            )
+        return register_ranges(self.program, np.stack([self.box.low, self.box.high], 1))
 
     def __str__(self) -> str:
         lines = [f"{counted(len(self.low), 'output')}, {counted(self.cells, 'cell')}, {self.seconds:.3g} s"]

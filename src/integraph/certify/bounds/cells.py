@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
-from integraph.certify.bounds.program_models import program_models
+from integraph.certify.bounds.program_models import closed_segments, program_models
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -20,8 +22,10 @@ from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
 Source = Network | Graph | Program
+Ends = tuple[Floats, Floats]  # low and high of cells
 FIRST = 64  # cells of the first division
 DIVIDED = 6  # inputs up to which there is one
+STEPPED = 8  # cells of the first division of a program that needs Taylor steps
 MEMORY = 16_000_000  # numbers that the rows of one operation may hold
 DEGREES = ((2, 3), (12, 2))  # of models, for so many inputs of positive width at most; beyond, 1
 
@@ -67,6 +71,11 @@ def _largest(source: Source) -> int:
     return max(source.sizes if isinstance(source, Network) else [node.size for node in source.nodes])
 
 
+def first_cells(source: Source) -> int:
+    """How many cells the first pass may take."""
+    return STEPPED if isinstance(source, Program) and not all(closed_segments(source)) else FIRST
+
+
 def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The box, cut into at most `FIRST` equal cells: the sides in turn, the widest first."""
     wide = np.flatnonzero(high > low)
@@ -89,6 +98,8 @@ def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 def batch_size(source: Source, inputs: int, degree: int) -> int:
     """How many cells are computed at once."""
+    if first_cells(source) < FIRST:
+        return 1
     size = _largest(source)
     row = monomials(inputs, degree).count + SYMBOLS + min(size, SYMBOLS)
     return int(np.clip(MEMORY // (size * row), 1, 4 * FIRST))
@@ -96,11 +107,28 @@ def batch_size(source: Source, inputs: int, degree: int) -> int:
 
 def bounded(source: Source, low: Floats, high: Floats, degree: int, most: int) -> Cells:
     """Bounds of all outputs on these cells, in batches."""
-    cells = _batch(source, low[:most], high[:most], degree)
-    for start in range(most, len(low), most):
+    return joined(map(CellWork(source, degree), batches(low, high, most)))
+
+
+def batches(low: Floats, high: Floats, most: int) -> list[Ends]:
+    """At most so many cells each."""
+    return [(low[start : start + most], high[start : start + most]) for start in range(0, len(low), most)]
+
+
+def joined(parts: Iterable[Cells]) -> Cells:
+    return reduce(Cells.join, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CellWork:
+    """The work of a search: bounds on a batch of cells."""
+
+    source: Source
+    degree: int
+
+    def __call__(self, ends: Ends) -> Cells:
         check_deadline()
-        cells = cells.join(_batch(source, low[start : start + most], high[start : start + most], degree))
-    return cells
+        return _batch(self.source, *ends, self.degree)
 
 
 def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:

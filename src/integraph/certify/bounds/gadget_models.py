@@ -19,6 +19,7 @@ from integraph.certify.bounds.model_functions import MODELS, decreasing, of, sec
 from integraph.certify.controls import leaky_roots, stored_form
 from integraph.gadgets import (
     Closed,
+    Gadget,
     affine,
     arctan,
     bilinear,
@@ -69,11 +70,12 @@ def closed_models(block: Block, t: arb, states: Models) -> Closed | None:
     """The closed form of a block from states of models; None where it has none that is not wide."""
     if block.op in FORMS:
         return FORMS[block.op](block, t, states)
-    if block.op not in AS_WRITTEN:
+    if block.op not in AS_WRITTEN or not isinstance(block.op, Gadget):
         return None
     start, operands, tensors = _arguments(block, states)
     exact = {name: BALLS.exactly(value) for name, value in tensors.items()}
-    return block.op.closed(MODELS, t, start, operands, exact)  # type: ignore[attr-defined, no-any-return]
+    form: Callable[..., Closed] = block.op.closed
+    return form(MODELS, t, start, operands, exact)
 
 
 def _arguments(block: Block, states: Models) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:

@@ -63,18 +63,18 @@ class ModelArray:
         return ModelArray(times(self.placed(shape).rows, _column(low, high, shape)), shape)
 
     def __sub__(self, other: Any) -> ModelArray:
-        return self + -other
+        return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> ModelArray:
-        return -self + other
+        return (-self).__add__(other)
 
     def __truediv__(self, other: Any) -> ModelArray:
         if isinstance(other, ModelArray):
-            return self * ModelArray(reciprocal(other.rows), other.shape)
-        return self * (1 / BALLS.exactly(other))
+            return self.__mul__(ModelArray(reciprocal(other.rows), other.shape))
+        return self.__mul__(1 / BALLS.exactly(other))
 
     def __rtruediv__(self, other: Any) -> ModelArray:
-        return ModelArray(reciprocal(self.rows), self.shape) * other
+        return ModelArray(reciprocal(self.rows), self.shape).__mul__(other)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -161,20 +161,27 @@ def _split(x: Interval) -> tuple[Floats, Floats]:
 def times(x: Models, factor: Interval) -> Models:
     """The rows times a number of an interval that broadcasts to (rows, cells)."""
     middle, off = _split(factor)
-    whole = Interval(*(np.broadcast_to(end, x.r.shape) for end in (factor.low, factor.high)))
-    moved = x.scale(middle, np.zeros((1, 1)), intervals.mul(whole, x.known))
-    if not off.any():
-        return moved
     size = (row_norms(x.p) + row_norms(x.g) + x.r) * UP
-    return settled(x.space, moved.p, moved.g, moved.names, moved.r + off * size * UP, moved.known)
+    return _moved(
+        x, middle, np.zeros((1, 1)), np.where(off > 0, off * size * UP, 0.0), intervals.mul(x.known, _whole(factor, x))
+    )
 
 
 @quiet
 def plus(x: Models, term: Interval) -> Models:
-    """The rows plus a number of an interval."""
+    """The rows plus a number of such an interval."""
     middle, off = _split(term)
-    whole = Interval(*(np.broadcast_to(end, x.r.shape) for end in (term.low, term.high)))
-    moved = x.scale(np.ones((1, 1)), middle, intervals.add(x.known, whole))
+    return _moved(x, np.ones((1, 1)), middle, off, intervals.add(x.known, _whole(term, x)))
+
+
+def _moved(x: Models, factor: Floats, shift: Floats, off: Floats, known: Interval) -> Models:
+    """factor·x + shift up to `off`, of which an interval is known."""
     if not off.any():
-        return moved
-    return settled(x.space, moved.p, moved.g, moved.names, moved.r + off, moved.known)
+        return x.scale(factor, shift, known)
+    anything = np.full(x.r.shape, np.inf)
+    near = x.scale(factor, shift, Interval(-anything, anything))
+    return settled(x.space, near.p, near.g, near.names, near.r + off, known)
+
+
+def _whole(x: Interval, like: Models) -> Interval:
+    return Interval(*(np.broadcast_to(end, like.r.shape) for end in (x.low, x.high)))

@@ -36,9 +36,7 @@ _CLOSED: WeakKeyDictionary[Program, tuple[bool, ...]] = WeakKeyDictionary()
 
 def program_models(program: Program, x: Models) -> Models:
     """The outputs C y(T), from the inputs."""
-    closed = _CLOSED.get(program)
-    if closed is None:
-        closed = _CLOSED[program] = tuple(has_closed_form(program, number) for number in range(program.depth))
+    closed = closed_segments(program)
     states = _at_start(program, x)
     with precision(FIRST):
         for number, segment in enumerate(program.segments):
@@ -52,6 +50,14 @@ def program_models(program: Program, x: Models) -> Models:
             states = _scaled(states, None if program.scales is None else 1.0 / program.scales)  # powers of 2
     readout = program.readout
     return states.affine(readout.toarray(), np.zeros(program.outputs), fresh=False)
+
+
+def closed_segments(program: Program) -> tuple[bool, ...]:
+    """Which segments have closed forms of their controls as stored."""
+    closed = _CLOSED.get(program)
+    if closed is None:
+        closed = _CLOSED[program] = tuple(has_closed_form(program, number) for number in range(program.depth))
+    return closed
 
 
 def _at_start(program: Program, x: Models) -> Models:

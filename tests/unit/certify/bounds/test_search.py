@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import integraph
 from integraph import Graph, Network
 from integraph.bounds.ranges.propagation import ranges
-from integraph.certify.bounds import cells, search
+from integraph.certify.bounds import cells, state
 from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.cells import bounded, degree_for, division
 from integraph.errors import UsageError
@@ -215,14 +215,14 @@ def test_time_ends_a_search() -> None:
 def test_interruption_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     network = random_network((3, 16, 16, 1), "tanh")
     first = integraph.bound(network, (-1, 1))
-    calls, real = itertools.count(), search.bounded
+    calls, real = itertools.count(), cells.CellWork.__call__
 
     def stopped(*args: Any) -> Any:
         if next(calls) == 6:
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(search, "bounded", stopped)
+    monkeypatch.setattr(cells.CellWork, "__call__", stopped)
     bounds = integraph.bound(network, (-1, 1), gap=1e-9)
     assert bounds.ending is Ending.INTERRUPTED
     assert bounds.low[0] >= first.low[0]
@@ -233,7 +233,7 @@ def test_interruption_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_too_many_cells_end_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MOST", 100)
+    monkeypatch.setattr(state, "MOST", 100)
     bounds = integraph.bound(random_network((3, 16, 16, 1), "tanh"), (-1, 1), gap=1e-9)
     assert bounds.ending is Ending.CELLS
 
