@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 
 from integraph.certify.bounds.model_arrays import ModelArray, constant, narrower, plus, times
-from integraph.certify.bounds.model_functions import MODELS, decreasing, of, sech, tanhc
+from integraph.certify.bounds.model_functions import MODELS, decreasing, kappa, of, sech, tanhc
 from integraph.certify.controls import leaky_roots, stored_form
 from integraph.gadgets import (
     Closed,
@@ -117,9 +117,7 @@ def _tanh(block: Block, t: arb, states: Models) -> Closed:
     (alpha, lam), (x,), _ = _arguments(block, states)
     v, wave, norm, end = _riccati(t, x, lam)
     if not (alpha.zero and lam.zero):
-        size = np.maximum(np.abs(v.known.low), np.abs(v.known.high))
-        kappa = np.minimum(0.5 * size, 1.0)
-        rest = alpha.between(decreasing(sech, v.known)) - (t * lam).between(Interval(-kappa, kappa))
+        rest = alpha.between(decreasing(sech, v.known)) - (t * lam).between(kappa(v.known))
         wave = wave + _over(rest, norm)
     return Closed((wave, end), _life("lam", norm))
 

@@ -19,6 +19,7 @@ from integraph.numbers.intervals import Interval
 from integraph.numbers.models.functions import apply, interval_of, kink
 from integraph.numbers.models.models import joined
 from integraph.numbers.models.smooth_functions import EVERYWHERE, SMOOTH, TRUST, Power, Smooth
+from integraph.numbers.roundoff import UP
 
 Array = Any
 
@@ -140,6 +141,17 @@ def tanhc(x: Floats) -> Floats:
 
 def sech(x: Floats) -> Floats:
     return 1.0 / np.cosh(x)
+
+
+@quiet
+def kappa(x: Interval) -> Interval:
+    """The range of κ(x) = sech x (1 − sech x)/x: |κ'| ≤ 1.5 and |κ| ≤ min(|x|/2, 1)."""
+    middle = np.clip(0.5 * x.low + 0.5 * x.high, -300.0, 300.0)
+    size = np.maximum(np.abs(middle), 1e-200)
+    value = np.copysign(2.0 * np.square(np.sinh(0.5 * size) * sech(size)) / size, middle)
+    off = 1.5 * np.maximum(x.high - middle, middle - x.low) * UP + TRUST * np.abs(value)
+    most = np.minimum(0.5 * np.maximum(np.abs(x.low), np.abs(x.high)), 1.0)
+    return Interval(np.fmax(value - off, -most), np.fmin(value + off, most))
 
 
 MODELS = ModelFunctions()
