@@ -1,6 +1,6 @@
-"""Proofs for users: `certify` a program, `check` a certificate, `enclose` what a program computes.
+"""Proofs for users: `certify` a program, `check` a certificate.
 
-The layer `certify`, and Arb with it, is loaded when the first of them is called.
+The layer `certify`, and Arb with it, is loaded when one of them is called.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.api.origin import is_exact, target_of
-from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
+from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from integraph.certify.certificate.replay import Checked
     from integraph.certify.proof import Proof
 
-ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
 LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
@@ -110,35 +109,6 @@ def check(
     return replay(parsed, program, _target(source, program, ReadOptions(variables, inputs, parameters=parameters)))
 
 
-def enclose(
-    program: Program, box: ArrayLike | None = None, engine: str = "closed", *, bits: int = 64
-) -> tuple[Floats, Floats]:
-    """Numbers (low, high) between which every output is for every x in the box: exact flow, no rounding forgotten.
-
-    "closed" runs the closed forms of the gadgets on balls, "taylor" integrates eq. (1) from its terms alone, raw blocks
-    too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
-    """
-    from integraph.certify.enclosure.closed_forms import enclose as run
-    from integraph.certify.problem import PrecisionTooLow
-
-    _is_program(program)
-    if engine not in ENGINES:
-        raise UsageError(f"needs {' or '.join(map(repr, ENGINES))}", argument="engine", value=engine)
-    _whole("bits", bits, 2, 4096)
-    if program.bits > DOUBLE:
-        raise UsageError(
-            f"the flow needs {program.bits} bits, but its controls are stored in 53, so nothing can be enclosed: "
-            "certify proves such programs, and method='lean' needs no more than 53"
-        )
-    domain = _box(program, box)
-    try:
-        low, high = run(program, domain.low, domain.high, engine, bits)
-    except Unprovable as why:
-        wide = "; divide the box" if isinstance(why, PrecisionTooLow) and domain.low != domain.high else ""
-        raise UsageError(f"the outputs cannot be enclosed: {why}{wide}") from None
-    return np.asarray(low), np.asarray(high)
-
-
 def check_workers(workers: int | None, scheduler: str | None) -> None:
     """Who may do the work: processes of this machine, or a cluster."""
     if workers is not None and scheduler is not None:
@@ -168,7 +138,7 @@ def graph_refused(name: str) -> UsageError:
     """For whoever wants a graph to be proved."""
     return UsageError(
         f"{name} is a graph, and graphs are not proved yet: formulas and feedforward networks are. "
-        "integraph.enclose(program, box) proves bounds of the outputs on a small box, and integraph.compare samples "
+        "integraph.bound(program, box) proves between which numbers the outputs are, and integraph.compare samples "
         "the difference from the source"
     )
 

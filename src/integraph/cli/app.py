@@ -9,6 +9,7 @@ import typer
 
 from integraph.cli.commands import (
     bench,
+    bound,
     certify,
     compare,
     compile,
@@ -55,7 +56,9 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for module in (compile, plan, showing, evaluate, trace, export, ranges, compare, report, certify, paper, lemma4, bench):
+for module in (
+    compile, plan, showing, evaluate, trace, export, ranges, compare, report, certify, bound, paper, lemma4, bench,
+):  # fmt: skip
     module.register(app)
 
 

@@ -16,6 +16,7 @@ from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.cells import Cells, Ends, Source, batches, joined
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.intervals import Interval
+from integraph.program import Program
 from integraph.targets.graph import Graph
 
 Run = Callable[[Sequence[Ends]], Iterable[Cells]]  # bounds on batches of cells, whoever computes them
@@ -129,7 +130,7 @@ def _seen(source: Source, state: State, cells: Cells) -> State:
     low = [cells.dips[np.argsort(cells.least[:, n])[:few], n] for n in outputs]
     points = np.unique(np.concatenate([*high, *low, middles(cells.low, cells.high)[:few]]), axis=0)
     with np.errstate(all="ignore"):
-        values = source.values(points) if isinstance(source, Graph) else source(points)
+        values = _float_values(source, points)
     top, bottom = np.where(np.isfinite(values), values, -np.inf), np.where(np.isfinite(values), values, np.inf)
     best, worst, every = top.argmax(0), bottom.argmin(0), np.arange(values.shape[1])
     more, less = top[best, every] > state.peak, bottom[worst, every] < state.dip
@@ -140,3 +141,10 @@ def _seen(source: Source, state: State, cells: Cells) -> State:
         highest=np.where(more[:, None], points[best], state.highest),
         lowest=np.where(less[:, None], points[worst], state.lowest),
     )
+
+
+def _float_values(source: Source, points: Floats) -> Floats:
+    """About the outputs at points; not finite where there are none."""
+    if isinstance(source, Program):
+        return source.flow(points).outputs
+    return source.values(points) if isinstance(source, Graph) else source(points)
