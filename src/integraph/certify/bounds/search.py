@@ -32,6 +32,7 @@ from integraph.clock import DeadlineError, check_deadline, deadline, now
 from integraph.numbers.intervals import Interval, intersection
 from integraph.program import Program
 from integraph.progress import late_bar
+from integraph.targets.graph import Graph
 
 LONGEST = 60.0  # seconds, where a gap is asked for and no time is given
 GRACE = 1.0  # seconds that the first bounds may take, however few are given
@@ -100,7 +101,8 @@ def _share(state: State, gap: float | None, spent: float, seconds: float | None)
 def _result(source: Source, box: Interval, state: State | None, ending: Ending, begun: float) -> Bounds:
     program = source if isinstance(source, Program) else None
     if state is None:
-        nowhere, middle = np.full(source.outputs, np.inf), np.tile(middles(box.low, box.high), (source.outputs, 1))
+        count = sum(source.nodes[n].size for n in source.outputs) if isinstance(source, Graph) else source.outputs
+        nowhere, middle = np.full(count, np.inf), np.tile(middles(box.low, box.high), (count, 1))
         return Bounds(-nowhere, nowhere, middle, middle, nowhere, -nowhere, 0, now() - begun, ending, box, program)
     bounds = state.bounds
     if (box.high - box.low <= TINY * np.maximum(np.abs(box.low), np.abs(box.high))).all():

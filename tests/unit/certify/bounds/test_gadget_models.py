@@ -10,6 +10,7 @@ import numpy as np
 from gadget_cases import CASES, Case
 from integraph.certify.bounds.point_values import point_values
 from integraph.certify.bounds.program_models import program_models
+from integraph.gadgets import erf, gelu
 from integraph.numbers.arrays import Floats
 from integraph.numbers.models.models import Models, of_cells
 from slow import mostly_slow
@@ -52,7 +53,8 @@ def check(case: Case, t: float, radius: float, degree: int, seed: int) -> float:
 def test_values_are_in_the_models(case: Case, t: float) -> None:
     for radius, degree in ((0.0, 2), (1e-3, 3), (0.05, 2), (0.05, 1), (0.2, 0)):
         width = check(case, t, radius, degree, 1)
-        assert width < 1e-8 if radius == 0 else radius > 1e-3 or width < np.inf
+        assert width < np.inf or radius > 1e-3
+        assert width < 1e-8 or radius > 0 or case.gadget in (erf, gelu)  # whose averages from w ≠ 0 are intervals
 
 
 def test_an_escape_leaves_nothing_known() -> None:

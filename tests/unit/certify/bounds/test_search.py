@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import integraph
 from integraph import Graph, Network
 from integraph.bounds.ranges.propagation import ranges
-from integraph.certify.bounds import cells, state
+from integraph.certify.bounds import cells, search, state
 from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.cells import bounded, degree_for, division
 from integraph.certify.search import pool
@@ -286,6 +286,8 @@ def test_processes_find_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None
     """Of a network and a program; and none of the processes is left."""
     monkeypatch.setattr(pool, "PATIENCE", 0.0)
     monkeypatch.setattr(pool, "WORTH", 0.0)
+    monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
+    monkeypatch.setattr(search, "batch_size", lambda *_: 64)
     asked: list[int] = []
     shared = pool.Pool._shared
 
@@ -296,7 +298,7 @@ def test_processes_find_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(pool.Pool, "_shared", counted)
     network = random_network((4, 24, 24, 2), "tanh")
     for source in (network, integraph.compile(network, method="narrow", box=(-1, 1))):
-        one, two = (integraph.bound(source, (-1, 1), gap=0.02, workers=workers) for workers in (1, 2))
+        one, two = (integraph.bound(source, (-1, 1), gap=1e-3, workers=workers) for workers in (1, 2))
         for name in ("low", "high", "lowest", "highest", "attained_low", "attained_high"):
             assert np.array_equal(getattr(one, name), getattr(two, name))
         assert one.cells == two.cells
