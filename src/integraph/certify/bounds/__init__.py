@@ -4,6 +4,6 @@ close.
 Polynomial models of all outputs are computed on a batch of cells, and cells are bisected, those first that are the
 widest.
 
-Read `network_models`, `graph_models`, `program_models` (with `gadget_models` on `model_arrays` and `model_functions`),
-`cells`, `point_values`, `bounds`, `state`, `search`.
+Read `network_models`, `sparse_maps`, `linear_nodes`, `graph_models`, `program_models` (with `gadget_models` on
+`model_arrays` and `model_functions`), `cells`, `point_values`, `bounds`, `state`, `search`.
 """

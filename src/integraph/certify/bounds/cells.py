@@ -68,7 +68,9 @@ def _largest(source: Source) -> int:
     """The size of the largest value."""
     if isinstance(source, Program):
         return source.width
-    return max(source.sizes if isinstance(source, Network) else [node.size for node in source.nodes])
+    return max(
+        source.sizes if isinstance(source, Network) else [n.size for n in source.nodes if n.op != "constant"], default=1
+    )
 
 
 def first_cells(source: Source) -> int:

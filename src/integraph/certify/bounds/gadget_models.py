@@ -53,9 +53,10 @@ from integraph.gadgets.functions.arb import BALLS
 from integraph.gadgets.gadget import with_affine_form
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.elementary_functions import Power
 from integraph.numbers.models.functions import apply, kink
 from integraph.numbers.models.models import Models, joined
-from integraph.numbers.models.smooth_functions import SMOOTH, Power
+from integraph.numbers.models.smooth_functions import SMOOTH
 from integraph.program import Block, Op, Ref
 
 AS_WRITTEN = frozenset(

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.certify.bounds.graph_models import reciprocal
 from integraph.gadgets.functions.arb import BALLS
 from integraph.numbers import intervals
 from integraph.numbers.arb import conversion
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.functions import reciprocal
 from integraph.numbers.models.models import Models, of_interval, row_norms, settled, together
 from integraph.numbers.roundoff import UP
 

@@ -16,9 +16,10 @@ from integraph.gadgets.functions.arb import BALLS
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.elementary_functions import EVERYWHERE, TRUST, Power, Smooth
 from integraph.numbers.models.functions import apply, interval_of, kink
 from integraph.numbers.models.models import joined
-from integraph.numbers.models.smooth_functions import EVERYWHERE, SMOOTH, TRUST, Power, Smooth
+from integraph.numbers.models.smooth_functions import SMOOTH
 from integraph.numbers.roundoff import UP
 
 Array = Any
