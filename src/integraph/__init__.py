@@ -16,7 +16,6 @@ if typing.TYPE_CHECKING:
     from integraph.api.bounds import bound as bound
     from integraph.api.certificates import certify as certify
     from integraph.api.certificates import check as check
-    from integraph.api.certificates import enclose as enclose
     from integraph.api.comparison import Comparison as Comparison
     from integraph.api.comparison import compare as compare
     from integraph.api.compiler import compile as compile
@@ -87,7 +86,6 @@ _HOMES = {  # where each name lives
     "check": "api.certificates",
     "compare": "api.comparison",
     "compile": "api.compiler",
-    "enclose": "api.certificates",
     "function": "frontends",
     "graph": "api.graphs",
     "layouts": "api.graphs",

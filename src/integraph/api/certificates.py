@@ -1,6 +1,6 @@
-"""Proofs for users: `certify` a program, `check` a certificate, `enclose` what a program computes.
+"""Proofs for users: `certify` a program, `check` a certificate.
 
-The layer `certify`, and Arb with it, is loaded when the first of them is called.
+The layer `certify`, and Arb with it, is loaded when one of them is called.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from integraph.api.bounds import computable
 from integraph.api.origin import is_exact, target_of
-from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
+from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath, begins_with
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from integraph.certify.properties.certificate import PropertyCertificate
     from integraph.certify.properties.proof import PropertyProof
 
-ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
 LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
@@ -72,16 +71,9 @@ def certify(
     options = ReadOptions(variables, inputs, parameters=parameters)
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
-    if workers is not None and scheduler is not None:
-        raise UsageError(
-            f"workers are processes of this machine, and the scheduler {scheduler!r} has its own: give one of the two",
-            argument="workers",
-            value=workers,
-        )
     wanted = _default(program, promised) if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
-    if workers is not None:
-        _whole("workers", workers, 1)
+    check_workers(workers, scheduler)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
         raise UsageError("it must be > 0", argument="seconds", value=seconds)
     for name, value in (("eps", wanted), ("gap", gap)):
@@ -158,33 +150,16 @@ def _computed(target: Target, certificate: PropertyCertificate) -> Network | Gra
     return computable(target, Interval(low, high), "prove")
 
 
-def enclose(
-    program: Program, box: ArrayLike | None = None, engine: str = "closed", *, bits: int = 64
-) -> tuple[Floats, Floats]:
-    """Numbers (low, high) between which every output is for every x in the box: exact flow, no rounding forgotten.
-
-    "closed" runs the closed forms of the gadgets on balls, "taylor" integrates eq. (1) from its terms alone, raw blocks
-    too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
-    """
-    from integraph.certify.enclosure.closed_forms import enclose as run
-    from integraph.certify.problem import PrecisionTooLow
-
-    _is_program(program)
-    if engine not in ENGINES:
-        raise UsageError(f"needs {' or '.join(map(repr, ENGINES))}", argument="engine", value=engine)
-    _whole("bits", bits, 2, 4096)
-    if program.bits > DOUBLE:
+def check_workers(workers: int | None, scheduler: str | None) -> None:
+    """Who may do the work: processes of this machine, or a cluster."""
+    if workers is not None and scheduler is not None:
         raise UsageError(
-            f"the flow needs {program.bits} bits, but its controls are stored in 53, so nothing can be enclosed: "
-            "certify proves such programs, and method='lean' needs no more than 53"
+            f"workers are processes of this machine, and the scheduler {scheduler!r} has its own: give one of the two",
+            argument="workers",
+            value=workers,
         )
-    domain = _box(program, box)
-    try:
-        low, high = run(program, domain.low, domain.high, engine, bits)
-    except Unprovable as why:
-        wide = "; divide the box" if isinstance(why, PrecisionTooLow) and domain.low != domain.high else ""
-        raise UsageError(f"the outputs cannot be enclosed: {why}{wide}") from None
-    return np.asarray(low), np.asarray(high)
+    if workers is not None:
+        _whole("workers", workers, 1)
 
 
 def _whole(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -204,7 +179,7 @@ def graph_refused(name: str) -> UsageError:
     """For whoever wants a graph to be proved."""
     return UsageError(
         f"{name} is a graph, and graphs are not proved yet: formulas and feedforward networks are. "
-        "integraph.enclose(program, box) proves bounds of the outputs on a small box, and integraph.compare samples "
+        "integraph.bound(program, box) proves between which numbers the outputs are, and integraph.compare samples "
         "the difference from the source"
     )
 

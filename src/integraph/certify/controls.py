@@ -37,7 +37,7 @@ from integraph.gadgets import (
     spiral,
 )
 from integraph.gadgets import product as products
-from integraph.gadgets.functions.arb import BallFunctions
+from integraph.gadgets.functions.arb import BALLS, BallFunctions
 from integraph.gadgets.functions.namespace import Arrays
 from integraph.gadgets.gadget import lane_values
 from integraph.numbers.arrays import Floats, Indices
@@ -246,14 +246,20 @@ def _relax(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arra
 
 def _leaky_relu(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
     """s' = p x s − k s² − l x² = k (s − c x)(c' x − s): c and c' are the roots of k c² − p c + l."""
-    (s,), (x,), rates, slopes = start, operands, _lanes(block, "k"), _lanes(block, "c")
-    k, p, l = (f.exactly(part) for part in (rates, rates + rates * slopes, rates * slopes))
-    apart = _root(p * p - 4 * k * l)
-    low = (p - apart) / (2 * k)
+    (s,), (x,), rates = start, operands, _lanes(block, "k")
+    k, low, apart = leaky_roots(block)
     excess = s - low * x
     alive, excess = f.logistic(t * (apart * x), t * k * excess, excess)
     still = np.broadcast_to(rates == 0, excess.shape)
     return Closed((np.where(still, s, low * x + excess),), {"s": np.where(still, 1.0, alive)})
+
+
+def leaky_roots(block: Block) -> tuple[Any, Any, Any]:
+    """k, c and k(c' − c) in every lane of a leaky ReLU, as balls."""
+    rates, slopes = _lanes(block, "k"), _lanes(block, "c")
+    k, p, l = (BALLS.exactly(part) for part in (rates, rates + rates * slopes, rates * slopes))
+    apart = _root(p * p - 4 * k * l)
+    return k, (p - apart) / (2 * k), apart
 
 
 _root = np.frompyfunc(arb.sqrt, 1, 1)

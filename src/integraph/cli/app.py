@@ -9,6 +9,7 @@ import typer
 
 from integraph.cli.commands import (
     bench,
+    bound,
     certify,
     compare,
     compile,
@@ -57,21 +58,9 @@ def root(
 
 
 for module in (
-    compile,
-    plan,
-    showing,
-    evaluate,
-    trace,
-    export,
-    ranges,
-    compare,
-    report,
-    certify,
-    prove,
-    paper,
-    lemma4,
+    compile, plan, showing, evaluate, trace, export, ranges, compare, report, certify, bound, prove, paper, lemma4,
     bench,
-):
+):  # fmt: skip
     module.register(app)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from integraph.certify.proof import Proof
 
 FOUND = "Largest difference found"
-CANNOT = "cannot: it proves formulas and feedforward networks. integraph.enclose bounds the outputs on small boxes."
+CANNOT = "cannot: it proves formulas and feedforward networks. integraph.bound bounds the outputs."
 
 
 def error_section(subject: Subject, proof: Proof | Certificate | None) -> Section:

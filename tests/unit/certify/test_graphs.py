@@ -1,4 +1,4 @@
-"""Graphs are not proved yet: whoever asks is told so, and that `enclose` bounds them."""
+"""Graphs are not proved yet: whoever asks is told so, and that `bound` bounds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from integraph.targets.graph_builder import Builder
 from lazy import framework
 from report_pages import read
 
-WORDS = r"graphs are not proved yet.*integraph\.enclose\(program, box\) proves bounds.*integraph\.compare samples"
+WORDS = r"graphs are not proved yet.*integraph\.bound\(program, box\) proves.*integraph\.compare samples"
 NET = [(np.eye(2), np.zeros(2), "tanh"), (np.ones((1, 2)), np.zeros(1), "identity")]
 
 

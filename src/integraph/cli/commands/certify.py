@@ -39,10 +39,8 @@ def certify(
     ] = None,
     boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Largest number of boxes.")] = 100_000,
     seconds: Annotated[float, typer.Option(help="Time limit.")] = 60.0,
-    workers: Annotated[int | None, typer.Option(help="Number of processes. Default: one for each core.")] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Address of a dask cluster to use instead of local processes.")
-    ] = None,
+    workers: a.Workers = None,
+    scheduler: a.Scheduler = None,
     proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof to this .json file.")] = None,
     variables: a.Variables = None,
     parameters: a.Parameters = None,
