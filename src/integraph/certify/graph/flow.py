@@ -1,0 +1,118 @@
+"""What the registers of a program hold, segment by segment: of each an atom, and how far it may be from it.
+
+Blocks that only add are read as the terms of eq. (1). Any other block has a rule in `rules`. Whatever results is
+resolved: it is an atom that is there already, up to rounding, or gets a name.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from integraph.certify.graph.atoms import Atoms
+from integraph.certify.graph.polynomials import ONE, Polynomials, of_atoms, polynomials, scaled, total
+from integraph.certify.graph.rules import RULES, Held
+from integraph.certify.problem import Unprovable
+from integraph.clock import check_deadline
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.balls import quiet
+from integraph.numbers.roundoff import UP
+from integraph.program import Block, Program, Segment
+from integraph.program.views import mark
+
+
+class Registers:
+    """`atom[r]` and `off[r]` of register r: it is within `off` of its atom; `share` as in a perturbed start."""
+
+    def __init__(self, program: Program, atoms: Atoms, inputs: Indices) -> None:
+        self.program, self.atoms = program, atoms
+        self.atom = np.full(program.width, atoms.zero)
+        self.off = np.zeros(program.width)
+        self.share = np.full(program.width, np.inf)
+        self.strange: str = ""  # the first segment that computes what the graph does not
+        start = of_atoms(inputs)
+        if program.scales is not None:
+            start = scaled(start, program.scales[: program.inputs])
+        self.atom[: program.inputs], self.off[: program.inputs] = atoms.resolve(start)
+
+    def run(self) -> None:
+        for segment in self.program.segments:
+            check_deadline()
+            self._segment(segment)
+
+    def _segment(self, segment: Segment) -> None:
+        """All blocks begin with what the registers hold before it."""
+        tau = Fraction(segment.duration) * Fraction(segment.rate)
+        adding = [block for block in segment.blocks if block.op.additive]
+        rest = [block for block in segment.blocks if not block.op.additive]
+        ends = [self._gadget(segment, block, tau) for block in rest]
+        if adding:
+            self._add(segment, adding, tau)
+        for block, held in zip(rest, ends, strict=True):
+            for ref, (atom, off) in zip(block.targets, held, strict=True):
+                mark(ref, self.atom, atom.reshape(ref.shape))
+                mark(ref, self.off, off.reshape(ref.shape))
+                mark(ref, self.share, np.inf)
+
+    def _add(self, segment: Segment, blocks: list[Block], tau: Fraction) -> None:
+        if Fraction(float(tau)) != tau:
+            raise Unprovable(f"segment {segment.label!r}: its duration times its rate is not a float64")
+        lowered = [block.op.lower(block, role, np.arange(ref.size)) for block in blocks for role, ref in enumerate(block.targets)]
+        target, j, k = (np.concatenate([getattr(part, name) for part in lowered]) for name in "ijk")
+        registers, row = np.unique(target, return_inverse=True)
+        row = row.reshape(-1)
+        atom, off = np.append(self.atom, ONE), np.append(self.off, 0.0)  # index −1 is the constant 1
+        added = polynomials(len(registers), row, (atom[j], atom[k]), np.concatenate([part.value for part in lowered]))
+        added = scaled(added, float(tau)) if tau != 1 else added
+        held, distance = self.atoms.resolve(total(of_atoms(self.atom[registers]), added))
+        moved, square = self._moved(added, row, off[j], off[k])
+        own = UP * (self.off[registers] + distance)
+        self.share[registers] = self._share(held, square, own)
+        self.atom[registers], self.off[registers] = held, UP * (own + moved)
+
+    @quiet
+    def _moved(self, p: Polynomials, row: Indices, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """How far a sum is off because its factors are; and Σ w·off² where it is a sum of squares, else NaN."""
+        size = self.atoms.size()
+        x, y = (size[p.atoms[:, n]] for n in (0, 1))
+        first = p.atoms[:, 0]
+        # the factors were sorted: the larger bound is safe in either order
+        cross = np.maximum(_times(x, right) + _times(y, left), _times(x, left) + _times(y, right))
+        each = np.abs(p.weight) * (cross + left * right)
+        each = np.where((left == 0) & (right == 0), 0.0, each)
+        squares = (first == p.atoms[:, 1]) & (p.weight > 0)
+        bad = ~squares & (each != 0)
+        square = np.bincount(row, np.where(squares, p.weight * left * right, 0.0), p.count)
+        square[row[bad]] = np.nan
+        return UP * np.bincount(row, each, p.count), square
+
+    @quiet
+    def _share(self, held: Indices, square: Floats, own: Floats) -> Floats:
+        """How far 1 + p is off relatively if p is a sum of squares and a number: |Δ√q| ≤ √(Σ w·off²)."""
+        base = np.maximum(1.0 + self.atoms.low[held], 0.0) / UP
+        share = UP * (2.0 * np.sqrt(square / base) + (square + own) / base)
+        return np.where(share >= 0, share, np.inf)
+
+    def _gadget(self, segment: Segment, block: Block, tau: Fraction) -> list[tuple[Indices, Floats]]:
+        name, rule = block.op.name, RULES.get(block.op.name)
+        if rule is None:
+            raise Unprovable(f"segment {segment.label!r}: no proof of graphs knows the gadget {name}")
+        if tau != 1 and name != "decay":
+            raise Unprovable(f"segment {segment.label!r}: {name} runs for {float(tau):g}, and is proved for time 1")
+        held = {
+            role: Held(ref.of(self.atom), ref.of(self.off), ref.of(self.share))
+            for role, ref in zip((*block.op.targets, *block.op.operands), block.refs(), strict=True)
+        }
+        before = 0
+        try:
+            ends = rule(self.atoms, block, held, tau)
+        except Unprovable as why:
+            raise type(why)(f"segment {segment.label!r}: {why}") from None
+        if before and not self.strange:
+            self.strange = f"segment {segment.label!r}: {name} computes what no node of the graph is"
+        return [ends[role] for role in block.op.targets]
+
+
+def _times(size: Floats, off: Floats) -> Floats:
+    return np.where(off == 0, 0.0, size * off)
