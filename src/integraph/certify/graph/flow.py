@@ -66,26 +66,23 @@ class Registers:
         added = polynomials(len(registers), row, (atom[j], atom[k]), np.concatenate([part.value for part in lowered]))
         added = scaled(added, float(tau)) if tau != 1 else added
         held, distance = self.atoms.resolve(total(of_atoms(self.atom[registers]), added))
-        moved, square = self._moved(added, row, off[j], off[k])
+        moved, square = self._moved(added, Held(atom[j], off[j]), Held(atom[k], off[k]))
         own = UP * (self.off[registers] + distance)
         self.share[registers] = self._share(held, square, own)
         self.atom[registers], self.off[registers] = held, UP * (own + moved)
 
     @quiet
-    def _moved(self, p: Polynomials, row: Indices, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """How far a sum is off because its factors are; and Σ w·off² where it is a sum of squares, else NaN."""
+    def _moved(self, p: Polynomials, x: Held, y: Held) -> tuple[Floats, Floats]:
+        """How far sums of products w·x·y are off because their factors are; and Σ w·off² of those that are sums of
+        squares, apart from terms that are not off at all, else NaN."""
         size = self.atoms.size()
-        x, y = (size[p.atoms[:, n]] for n in (0, 1))
-        first = p.atoms[:, 0]
-        # the factors were sorted: the larger bound is safe in either order
-        cross = np.maximum(_times(x, right) + _times(y, left), _times(x, left) + _times(y, right))
-        each = np.abs(p.weight) * (cross + left * right)
-        each = np.where((left == 0) & (right == 0), 0.0, each)
-        squares = (first == p.atoms[:, 1]) & (p.weight > 0)
-        bad = ~squares & (each != 0)
-        square = np.bincount(row, np.where(squares, p.weight * left * right, 0.0), p.count)
-        square[row[bad]] = np.nan
-        return UP * np.bincount(row, each, p.count), square
+        each = np.abs(p.weight) * (
+            _times(size[x.atom], y.off) + _times(size[y.atom], x.off) + _times(x.off, y.off)
+        )
+        squares = (x.atom == y.atom) & (p.weight > 0)
+        square = np.bincount(p.row, np.where(squares, p.weight * np.maximum(x.off, y.off) ** 2, 0.0), p.count)
+        square[p.row[~squares & (each != 0)]] = np.nan
+        return UP * np.bincount(p.row, each, p.count), square
 
     @quiet
     def _share(self, held: Indices, square: Floats, own: Floats) -> Floats:

@@ -31,7 +31,7 @@ class Held(NamedTuple):
 
     atom: Indices
     off: Floats
-    share: Floats
+    share: Floats = np.array(np.inf)
 
     def range(self, atoms: Atoms) -> Interval:
         return Interval(atoms.low[self.atom], atoms.high[self.atom])
@@ -43,6 +43,7 @@ Rule = Callable[[Atoms, Block, Roles, Fraction], Ends]
 Start = tuple[float, float, float]  # scale, shift, and how far the scale may be off
 LN2 = math.log(2.0)
 ROOT = 1.0 / math.sqrt(2.0 * math.pi), 2.0 / math.sqrt(math.pi)
+ROOTS = {Fraction(0): 1.0, Fraction(1, 2): math.sqrt(2.0)}  # rounded once
 ARGUMENT, ZERO, HALF = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.5, 0.0, 0.0)
 STARTS: dict[str, dict[str, Start]] = {  # of roles that may not start anywhere, as multiples of the argument
     "tanh": {"alpha": ZERO, "lam": ZERO},
@@ -297,8 +298,8 @@ def _rational(a: float) -> Fraction:
 def _power_of_two(a: Fraction, shift: Indices) -> tuple[Floats, Floats]:
     """2^(−n a), and how far that is off relatively."""
     steps = [-a * int(n) for n in np.ravel(shift)]
-    value = np.array([2.0 ** float(x) for x in steps])
-    inexact = np.array([0.0 if x.denominator == 1 else 8 * U for x in steps])
+    value = np.array([math.ldexp(ROOTS.get(x % 1) or 2.0 ** float(x % 1), math.floor(x)) for x in steps])
+    inexact = np.array([0.0 if x.denominator == 1 else U if x.denominator == 2 else 8 * U for x in steps])
     return value.reshape(shift.shape), inexact.reshape(shift.shape)
 
 
