@@ -24,7 +24,7 @@ Real = Callable[[arb], arb]
 def point_values(source: Network | Graph, x: Floats) -> tuple[Floats, Floats]:
     """Ends (low, high) between which every output is at x; infinite where it has no value."""
     with precision(BITS):
-        balls = _network(source, x) if isinstance(source, Network) else _graph(source, x)
+        balls = _network(source, x) if isinstance(source, Network) else graph_values(source, x)
         return np.array([below(ball) for ball in balls]), np.array([above(ball) for ball in balls])
 
 
@@ -40,7 +40,8 @@ def _network(network: Network, x: Floats) -> list[arb]:
     return values
 
 
-def _graph(graph: Graph, x: Floats) -> list[arb]:
+def graph_values(graph: Graph, x: Floats) -> list[arb]:
+    """The outputs at a point, at the precision of the moment."""
     inputs = np.array([arb(v) for v in x.tolist()], object)
     values: list[Any] = []
     for node in graph.nodes:

@@ -1,18 +1,28 @@
-"""The difference of a graph and its program, as a problem: how far each output of the program is from its node."""
+"""The difference of a graph and its program: the atoms of both, and how far each output can be from its node.
+
+At a point both are evaluated on balls, as long as that does not take too long.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from integraph.certify.bounds.point_values import graph_values
 from integraph.certify.controls import exact_program
+from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.graph.flow import Registers
-from integraph.certify.graph.polynomials import of_atoms, polynomials, scaled, total
+from integraph.certify.graph.polynomials import polynomials
 from integraph.certify.graph.source import Source
-from integraph.certify.problem import Box, Point, PrecisionTooLow
+from integraph.certify.problem import Box, Point, PrecisionTooLow, Unprovable
+from integraph.numbers.arb.conversion import above, below, box, precision
 from integraph.numbers.balls import quiet
 from integraph.numbers.roundoff import UP
 from integraph.program import Program
 from integraph.targets.graph import Graph
+from integraph.targets.graph_conversion import network_graph
+from integraph.targets.network import Network
+
+TERMS = 20_000  # of a program that is evaluated on balls
 
 
 class GraphDifference:
@@ -21,31 +31,54 @@ class GraphDifference:
     quantities = 1
 
     def __init__(self, program: Program, graph: Graph) -> None:
+        shapes = [f"{program.inputs} → {program.outputs}", f"{graph.inputs} → {graph.sizes}"]
+        if shapes[0] != shapes[1]:
+            raise Unprovable(f"the program maps {shapes[0]}, the graph {shapes[1]}: it was not compiled from it")
         exact_program(program)
         self.program, self.graph = program, graph
-        self._last: tuple[Box, float] | None = None
+        self._last: tuple[Box, float] | None = None  # more bits tell no more
 
     def upper(self, box: Box, bits: int) -> tuple[float, ...]:
         if self._last is None or self._last[0] != box:
-            self._last = box, float(self.distances(box).max(initial=0.0))
+            self._last = box, self._distance(box)
         return (self._last[1],)
 
     @quiet
-    def distances(self, box: Box):
+    def _distance(self, box: Box) -> float:
         source = Source(self.graph, box)
-        atoms = source.atoms
-        registers = Registers(self.program, atoms, source.inputs)
+        registers = Registers(self.program, source.atoms, source.inputs)
         registers.run()
         matrix = self.program.readout.tocoo()
         weight = matrix.data
         if self.program.scales is not None:
             weight = weight / self.program.scales[matrix.col]
-        outputs = polynomials(len(source.outputs), matrix.row.astype(np.int64), (registers.atom[matrix.col],), weight)
-        distance, alike = atoms.distance(outputs, source.outputs)
-        self.debug = registers, source, distance, alike
-        moved = np.bincount(matrix.row, np.abs(weight) * registers.off[matrix.col], outputs.count)
-        result = UP * (distance + moved)
-        return np.where(result >= 0, result, np.inf)
+        atoms, row = registers.atom[matrix.col], matrix.row.astype(np.int64)
+        outputs = polynomials(len(source.outputs), row, (atoms,), weight)
+        distance, alike = source.atoms.distance(outputs, source.outputs)
+        if not alike.all():
+            raise PrecisionTooLow(
+                f"output {int(np.argmin(alike))} of the program is no output of the graph"
+                + (f": {registers.strange}" if registers.strange else "")
+            )
+        moved = np.bincount(row, np.abs(weight) * registers.off[matrix.col], outputs.count)
+        largest = float(np.max(UP * (distance + moved), initial=0.0))
+        return largest if largest >= 0 else np.inf
 
     def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
-        return ((0.0, np.inf),)
+        if self.program.terms > TERMS:
+            return ((0.0, np.inf),)
+        with precision(bits):
+            values = closed(self.program, box(point, point))
+            right = graph_values(self.graph, np.array(point))
+            apart = [abs(a - b) for a, b in zip(values, right, strict=True)]
+            return ((max(map(below, apart), default=0.0), max(map(above, apart), default=0.0)),)
+
+
+def of_network(program: Program, network: Network) -> GraphDifference:
+    """A network as the graph that it is compiled as. A leaky rectifier has the slope 1 − c there, which must be a
+    float64."""
+    for layer in network.layers:
+        slope = np.asarray(layer.slope)
+        if layer.activation == "leaky_relu" and (1.0 - (1.0 - slope) != slope).any():
+            raise Unprovable("1 − the slope of leaky_relu is rounded: compile the network with method='wide'")
+    return GraphDifference(program, network_graph(network))
