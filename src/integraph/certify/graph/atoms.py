@@ -56,6 +56,7 @@ class Atoms:
         self._order: Indices | None = None
         self._functions: dict[object, tuple[Indices, Indices]] = {}
         self._numbers: dict[float, int] = {}
+        self.asked: list[bool] = []  # of functions that were asked for: whether some were new
         self.numbers(np.array([1.0, 0.0]))
 
     # making atoms
@@ -106,6 +107,7 @@ class Atoms:
         args = np.where(keys[fresh] >= 0, keys[fresh], ONE)
         level = self.level[args].max(1, initial=0) + 1 if len(fresh) else np.zeros(0, np.int64)
         made = self.base(span(fresh), level)
+        self.asked.append(len(fresh) > 0)
         atom_of = np.concatenate([results, np.full(len(keys), -1)])
         atom_of[new] = made
         self._functions[name] = np.concatenate([known, keys[fresh]]), np.concatenate([results, made])

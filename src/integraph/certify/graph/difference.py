@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from integraph.certify.bounds.point_values import graph_values
-from integraph.certify.controls import exact_program
+from integraph.certify.controls import exact_gadgets
 from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.graph.flow import Registers
 from integraph.certify.graph.polynomials import polynomials
@@ -22,6 +22,7 @@ from integraph.targets.graph import Graph
 from integraph.targets.graph_conversion import network_graph
 from integraph.targets.network import Network
 
+LARGEST = 10_000_000  # terms
 TERMS = 20_000  # of a program that is evaluated on balls
 
 
@@ -34,7 +35,11 @@ class GraphDifference:
         shapes = [f"{program.inputs} → {program.outputs}", f"{graph.inputs} → {graph.sizes}"]
         if shapes[0] != shapes[1]:
             raise Unprovable(f"the program maps {shapes[0]}, the graph {shapes[1]}: it was not compiled from it")
-        exact_program(program)
+        if program.scales is not None:
+            raise Unprovable("the states are rescaled, which rounds controls: prove the program before rescale_states")
+        if program.terms > LARGEST:
+            raise Unprovable(f"the program has {program.terms:,} terms, and graphs are proved up to {LARGEST:,}")
+        exact_gadgets(program)
         self.program, self.graph = program, graph
         self._last: tuple[Box, float] | None = None  # more bits tell no more
 
@@ -50,15 +55,12 @@ class GraphDifference:
         registers.run()
         matrix = self.program.readout.tocoo()
         weight = matrix.data
-        if self.program.scales is not None:
-            weight = weight / self.program.scales[matrix.col]
         atoms, row = registers.atom[matrix.col], matrix.row.astype(np.int64)
         outputs = polynomials(len(source.outputs), row, (atoms,), weight)
         distance, alike = source.atoms.distance(outputs, source.outputs)
         if not alike.all():
             raise PrecisionTooLow(
-                f"output {int(np.argmin(alike))} of the program is no output of the graph"
-                + (f": {registers.strange}" if registers.strange else "")
+                f"output {int(np.argmin(alike))} of the program is not seen to be that of the graph{registers.strange()}"
             )
         moved = np.bincount(row, np.abs(weight) * registers.off[matrix.col], outputs.count)
         largest = float(np.max(UP * (distance + moved), initial=0.0))

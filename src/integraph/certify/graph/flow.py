@@ -6,6 +6,7 @@ resolved: it is an atom that is there already, up to rounding, or gets a name.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,8 @@ from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import quiet
 from integraph.numbers.roundoff import UP
 from integraph.program import Block, Program, Segment
+from integraph.program.lowering import stream_segment
+from integraph.program.terms import concatenate
 from integraph.program.views import mark
 
 
@@ -30,11 +33,8 @@ class Registers:
         self.atom = np.full(program.width, atoms.zero)
         self.off = np.zeros(program.width)
         self.share = np.full(program.width, np.inf)
-        self.strange: str = ""  # the first segment that computes what the graph does not
-        start = of_atoms(inputs)
-        if program.scales is not None:
-            start = scaled(start, program.scales[: program.inputs])
-        self.atom[: program.inputs], self.off[: program.inputs] = atoms.resolve(start)
+        self._strange = ""
+        self.atom[: program.inputs] = inputs
 
     def run(self) -> None:
         for segment in self.program.segments:
@@ -48,23 +48,22 @@ class Registers:
         rest = [block for block in segment.blocks if not block.op.additive]
         ends = [self._gadget(segment, block, tau) for block in rest]
         if adding:
-            self._add(segment, adding, tau)
+            self._add(replace(segment, blocks=tuple(adding)))
         for block, held in zip(rest, ends, strict=True):
             for ref, (atom, off) in zip(block.targets, held, strict=True):
                 mark(ref, self.atom, atom.reshape(ref.shape))
                 mark(ref, self.off, off.reshape(ref.shape))
                 mark(ref, self.share, np.inf)
 
-    def _add(self, segment: Segment, blocks: list[Block], tau: Fraction) -> None:
-        if Fraction(float(tau)) != tau:
-            raise Unprovable(f"segment {segment.label!r}: its duration times its rate is not a float64")
-        lowered = [block.op.lower(block, role, np.arange(ref.size)) for block in blocks for role, ref in enumerate(block.targets)]
-        target, j, k = (np.concatenate([getattr(part, name) for part in lowered]) for name in "ijk")
-        registers, row = np.unique(target, return_inverse=True)
+    def _add(self, segment: Segment) -> None:
+        """Blocks that add, by their terms as they are stored."""
+        terms = concatenate(list(stream_segment(segment, self.program.width, None)))
+        j, k = terms.j, terms.k
+        registers, row = np.unique(terms.i, return_inverse=True)
         row = row.reshape(-1)
         atom, off = np.append(self.atom, ONE), np.append(self.off, 0.0)  # index −1 is the constant 1
-        added = polynomials(len(registers), row, (atom[j], atom[k]), np.concatenate([part.value for part in lowered]))
-        added = scaled(added, float(tau)) if tau != 1 else added
+        added = polynomials(len(registers), row, (atom[j], atom[k]), terms.value)
+        added = scaled(added, segment.duration) if segment.duration != 1 else added
         held, distance = self.atoms.resolve(total(of_atoms(self.atom[registers]), added))
         moved, square = self._moved(added, Held(atom[j], off[j]), Held(atom[k], off[k]))
         own = UP * (self.off[registers] + distance)
@@ -101,14 +100,19 @@ class Registers:
             role: Held(ref.of(self.atom), ref.of(self.off), ref.of(self.share))
             for role, ref in zip((*block.op.targets, *block.op.operands), block.refs(), strict=True)
         }
-        before = 0
+        self.atoms.asked.clear()
         try:
             ends = rule(self.atoms, block, held, tau)
         except Unprovable as why:
             raise type(why)(f"segment {segment.label!r}: {why}") from None
-        if before and not self.strange:
-            self.strange = f"segment {segment.label!r}: {name} computes what no node of the graph is"
+        if not self._strange and self.atoms.asked and self.atoms.asked[0]:
+            self._strange = f"the first function that the graph does not have is {name} in segment {segment.label!r}"
         return [ends[role] for role in block.op.targets]
+
+
+    def strange(self) -> str:
+        """The first segment that ends with a function that is no node of the graph, in words."""
+        return self._strange and f": {self._strange}"
 
 
 def _times(size: Floats, off: Floats) -> Floats:

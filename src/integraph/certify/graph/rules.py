@@ -260,15 +260,14 @@ def _growth(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
         grown, distance = atoms.resolve(exponent)
         if (grown != atoms.zero).any():
             factors.append(applied(atoms, "exp", grown))
-            starts[reads], off[reads], tensors = _single(tensors, starts[reads], off[reads], distance, lanes)
+            starts[reads], off[reads], tensors = _single(tensors, "w", starts[reads], off[reads], distance, lanes)
     weight = (weights, lost * np.abs(weights))
     if "t" in held:
         angle, distance = atoms.resolve(_weighted(atoms, held["t"], tensors, "c", "d", lanes))
         sin, cos = applied(atoms, "sin", angle), applied(atoms, "cos", angle)
         u, v = (of_atoms(held[role].atom.reshape(-1)) for role in "uv")
         right = {"u": total(times(u, cos), times(v, sin)), "v": total(times(v, cos), scaled(times(u, sin), -1.0))}
-        if distance.any():
-            raise Unprovable("an angle that is rounded")
+        starts["t"], off["t"], tensors = _single(tensors, "c", starts["t"], off["t"], distance, lanes)
     else:
         right = {"z": of_atoms(held["z"].atom.reshape(-1))}
     known, resolved = {}, {}
@@ -314,16 +313,16 @@ def _weighted(atoms: Atoms, x: Held, tensors: Any, weights: str, bias: str, lane
     return total(*parts)
 
 
-def _single(tensors: Any, span: Interval, off: Floats, distance: Floats, lanes: tuple[int, ...]) -> Any:
+def _single(tensors: Any, weights: str, span: Interval, off: Floats, distance: Floats, lanes: tuple[int, ...]) -> Any:
     """An exponent that is off by `distance` more: one more register, of weight 1, that should hold 0."""
     if not distance.any():
         return span, off, tensors
     reads = off.shape[-1]
-    w = np.broadcast_to(tensors.get("w", np.zeros(1)), (*lanes, reads))
+    w = np.broadcast_to(tensors.get(weights, np.zeros(1)), (*lanes, reads))
     wide = lambda x, more: np.concatenate([np.broadcast_to(x, (*lanes, reads)), np.reshape(more, (*lanes, 1))], -1)
     nothing = np.zeros(lanes)
     span = Interval(wide(span.low, nothing), wide(span.high, nothing))
-    return span, wide(off, distance), {**tensors, "w": wide(w, nothing + 1.0)}
+    return span, wide(off, distance), {**tensors, weights: wide(w, nothing + 1.0)}
 
 
 def _score_rows(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
