@@ -18,8 +18,9 @@ from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import quiet
-from integraph.numbers.roundoff import UP
-from integraph.program import Block, Program, Segment
+from integraph.numbers.roundoff import UP, U
+from integraph.program import ONE as ONE_REGISTER
+from integraph.program import Block, Program, Segment, Terms
 from integraph.program.lowering import stream_segment
 from integraph.program.terms import concatenate
 from integraph.program.views import mark
@@ -34,10 +35,15 @@ class Registers:
         self.off = np.zeros(program.width)
         self.share = np.full(program.width, np.inf)
         self._strange = ""
+        self._number = 0  # of the segment
+        self._loads: dict[int, Terms] = {}  # what was added, by segment
+        self._written = np.full(program.width, -1)  # the last segment that changed a register
+        self._first, self._length = np.zeros(program.width, np.int64), np.zeros(program.width, np.int64)
+        self._rest = np.full(program.width, np.inf)  # how far from 0 it was before it was loaded
         self.atom[: program.inputs] = inputs
 
     def run(self) -> None:
-        for segment in self.program.segments:
+        for self._number, segment in enumerate(self.program.segments):
             check_deadline()
             self._segment(segment)
 
@@ -54,6 +60,8 @@ class Registers:
                 mark(ref, self.atom, atom.reshape(ref.shape))
                 mark(ref, self.off, off.reshape(ref.shape))
                 mark(ref, self.share, np.inf)
+                mark(ref, self._written, self._number)
+                mark(ref, self._rest, np.inf)
 
     def _add(self, segment: Segment) -> None:
         """Blocks that add, by their terms as they are stored."""
@@ -65,6 +73,11 @@ class Registers:
         added = polynomials(len(registers), row, (atom[j], atom[k]), terms.value)
         added = scaled(added, segment.duration) if segment.duration != 1 else added
         held, distance = self.atoms.resolve(total(of_atoms(self.atom[registers]), added))
+        fresh = self.atom[registers] == self.atoms.zero
+        self._rest[registers] = np.where(fresh, self.off[registers], np.inf)
+        self._written[registers], self._loads[self._number] = self._number, terms
+        self._length[registers] = np.bincount(row)
+        self._first[registers] = np.cumsum(self._length[registers]) - self._length[registers]
         moved, square = self._moved(added, Held(atom[j], off[j]), Held(atom[k], off[k]))
         own = UP * (self.off[registers] + distance)
         self.share[registers] = self._share(held, square, own)
@@ -97,18 +110,54 @@ class Registers:
         if tau != 1 and name != "decay":
             raise Unprovable(f"segment {segment.label!r}: {name} runs for {float(tau):g}, and is proved for time 1")
         held = {
-            role: Held(ref.of(self.atom), ref.of(self.off), ref.of(self.share))
+            role: Held(ref.of(self.atom), ref.of(self.off), ref.of(self.share), ref.indices())
             for role, ref in zip((*block.op.targets, *block.op.operands), block.refs(), strict=True)
         }
         self.atoms.asked.clear()
         try:
-            ends = rule(self.atoms, block, held, tau)
+            ends = rule(self, block, held, tau)
         except Unprovable as why:
             raise type(why)(f"segment {segment.label!r}: {why}") from None
         if not self._strange and self.atoms.asked and self.atoms.asked[0]:
             self._strange = f"the first function that the graph does not have is {name} in segment {segment.label!r}"
         return [ends[role] for role in block.op.targets]
 
+
+    @quiet
+    def follows(self, starts: Indices, x: Indices, scale: float) -> Floats:
+        """How far registers can be from scale·x, with the actual x: they were loaded from x, or with the terms of x
+        times the scale, and x was not changed since. ∞ where that is not so."""
+        result = np.full(len(starts), np.inf)
+        for number in np.unique(self._written[starts]).tolist():
+            terms = self._loads.get(number)
+            here = np.flatnonzero((self._written[starts] == number) & (self._rest[starts] < np.inf))
+            if terms is None or not len(here):
+                continue
+            s, argument = starts[here], x[here]
+            one = terms[self._first[s]]
+            alone = (self._length[s] == 1) & (one.j == ONE_REGISTER) & (one.k == argument)
+            alone &= self._written[argument] < number
+            away = np.abs(self.program.segments[number].duration * one.value - scale)
+            size = self.atoms.size()[self.atom[argument]] + self.off[argument]
+            result[here[alone]] = (self._rest[s] + _times(UP * away + U * scale * (away > 0), size))[alone]
+            both = ~alone & (self._written[argument] == number) & (self._length[s] == self._length[argument])
+            result[here[both]] = self._together(terms, s[both], argument[both], scale)
+        return UP * result
+
+    def _together(self, terms: Terms, s: Indices, x: Indices, scale: float) -> Floats:
+        """The same for registers that were loaded in the segment of x."""
+        length = self._length[s]
+        row = np.repeat(np.arange(len(s)), length)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+        mine, other = terms[self._first[s][row] + within], terms[self._first[x][row] + within]
+        size = np.append(self.atoms.size()[self.atom] + self.off, 1.0)
+        away = np.abs(mine.value - scale * other.value)
+        away = np.where(away > 0, away + U * np.abs(other.value * scale), 0.0) + np.where(
+            (np.frexp(scale)[0] == 0.5) | (scale == 1.0), 0.0, U * np.abs(other.value * scale)
+        )
+        wrong = np.bincount(row, away * size[mine.j] * size[mine.k], len(s))
+        same = np.bincount(row, (mine.j != other.j) | (mine.k != other.k), len(s)) == 0
+        return np.where(same, UP * (self._rest[s] + scale * self._rest[x] + wrong), np.inf)
 
     def strange(self) -> str:
         """The first segment that ends with a function that is no node of the graph, in words."""

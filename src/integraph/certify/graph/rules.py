@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Held(NamedTuple):
     atom: Indices
     off: Floats
     share: Floats = np.array(np.inf)
+    registers: Indices = np.zeros(0, np.int64)
 
     def range(self, atoms: Atoms) -> Interval:
         return Interval(atoms.low[self.atom], atoms.high[self.atom])
@@ -39,7 +40,17 @@ class Held(NamedTuple):
 
 Roles = dict[str, Held]
 Ends = dict[str, tuple[Indices, Floats]]
-Rule = Callable[[Atoms, Block, Roles, Fraction], Ends]
+
+
+class State(Protocol):
+    """What a rule may ask of the registers."""
+
+    atoms: Atoms
+
+    def follows(self, starts: Indices, x: Indices, scale: float) -> Floats: ...
+
+
+Rule = Callable[[State, Block, Roles, Fraction], Ends]
 Start = tuple[float, float, float]  # scale, shift, and how far the scale may be off
 LN2 = math.log(2.0)
 ROOT = 1.0 / math.sqrt(2.0 * math.pi), 2.0 / math.sqrt(math.pi)
@@ -72,8 +83,9 @@ def opaque(atoms: Atoms, name: str, x: Indices, span: Interval) -> Indices:
     return atoms.function(name, np.ravel(x)[:, None], lambda new: Interval(low[new], high[new])).reshape(x.shape)
 
 
-def _activation(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
+def _activation(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     """A function of one number."""
+    atoms = state.atoms
     name, argument = block.op.name, ARGUMENTS.get(block.op.name, "x")
     x = _argument(atoms, block, held[argument])
     held = {**held, argument: x}
@@ -85,7 +97,7 @@ def _activation(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
     tensors = {key: value for key, value in block.tensors.items() if key == "k"}
     right = {role: p for role, p in _right(atoms, name, held, x.atom).items()}
     ends: Ends = {}
-    wrong = perturbed_ends(name, starts, off, tensors)
+    wrong = perturbed_ends(name, starts, off, tensors, own=_own(state, block, held, off))
     for role in block.op.targets:
         span, missed = wrong[role]
         if role in right:
@@ -97,6 +109,21 @@ def _activation(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
         k = np.broadcast_to(np.abs(block.tensors["k"]), x.atom.shape).reshape(-1)
         ends["s"] = ends["s"][0], UP * (ends["s"][1] + UP * RELU / k)
     return ends
+
+
+def _own(state: State, block: Block, held: Roles, off: dict[str, Floats]) -> dict[str, Floats]:
+    """How far starts are from what they should be for the actual argument, where they were computed from it."""
+    if "x" not in block.op.operands or "a" in block.tensors or "b" in block.tensors:
+        return {}
+    x, own, follow = held["x"], {}, np.ones(held["x"].atom.shape, np.bool_)
+    for role, (scale, shift, lost) in STARTS[block.op.name].items():
+        own[role] = off[role]
+        if scale:
+            away = state.follows(held[role].registers.reshape(-1), x.registers.reshape(-1), scale).reshape(x.off.shape)
+            own[role] = UP * (away + lost * (state.atoms.size()[x.atom] + x.off))
+            follow &= np.isfinite(own[role])
+    own = {role: np.where(follow, away, off[role]) for role, away in own.items()}
+    return {**own, "x": np.where(follow, 0.0, off["x"])}
 
 
 def _argument(atoms: Atoms, block: Block, x: Held) -> Held:
@@ -161,8 +188,9 @@ def _right(atoms: Atoms, name: str, held: Roles, x: Indices) -> dict[str, Polyno
     return {"u": total(times(u, cosh), times(v, sinh)), "v": total(times(u, sinh), times(v, cosh))}
 
 
-def _decay(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
+def _decay(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     """What is left is no more than e^−r of what there was."""
+    atoms = state.atoms
     z = held["z"]
     rate = np.broadcast_to(block.tensors["r"], z.atom.shape).reshape(-1) * float(tau)
     size = atoms.size()[z.atom].reshape(-1) + z.off.reshape(-1)
@@ -198,7 +226,8 @@ def scaled_base(atoms: Atoms, name: object, base: Polynomials) -> tuple[Indices,
     return result, shift, off
 
 
-def _ln(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
+def _ln(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
+    atoms = state.atoms
     p, z = held["p"], held["z"]
     base, shift, distance = scaled_base(atoms, "ln", _one_more(p.atom.reshape(-1)))
     off = {"p": UP * (p.off + distance.reshape(p.off.shape)), "z": z.off, "share": p.share}
@@ -222,8 +251,9 @@ def _base_range(atoms: Atoms, p: Held, base: Indices, shift: Indices) -> Interva
     return Interval(np.maximum(own.low, np.nextafter(low, -np.inf)), np.minimum(own.high, np.nextafter(high, np.inf)))
 
 
-def _growth(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
+def _growth(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     """Products of powers, an exponential and a sine or cosine: z, or u and v, have one axis for the lanes of a row."""
+    atoms = state.atoms
     name, tensors = block.op.name, block.tensors
     lanes = held[block.op.targets[-1]].atom.shape
     size = math.prod(lanes)
@@ -325,9 +355,10 @@ def _single(tensors: Any, weights: str, span: Interval, off: Floats, distance: F
     return span, wide(off, distance), {**tensors, weights: wide(w, nothing + 1.0)}
 
 
-def _score_rows(atoms: Atoms, block: Block, held: Roles, tau: Fraction) -> Ends:
+def _score_rows(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     """Softmax, its logarithm and ln Σ exp of rows, from u = σh, m = 0 and c = −Σ h s, where h is 1/n for the n entries
     that take part, else 0."""
+    atoms = state.atoms
     name, first = block.op.name, block.op.targets[0]
     u, m, s, c = (held[role] for role in ("u", "m", "s", "c"))
     shape, n = s.atom.shape, s.atom.shape[-1]

@@ -110,7 +110,7 @@ class Source:
         return self.atoms.numbers(value) if value.dtype.kind == "f" else value
 
     def name(self, number: int, p: Polynomials) -> Indices:
-        return self.atoms.name(p, self.ranges[number])
+        return self.know(number, self.exactly(p))
 
     def exactly(self, p: Polynomials) -> Indices:
         """Atoms that are these polynomials, not only up to rounding."""
