@@ -9,6 +9,7 @@ polynomial may be; `distance` then proves how far from it it can be, by writing 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,9 @@ from integraph.certify.graph.polynomials import (
     DEGREE,
     ONE,
     Polynomials,
-    _fitting,
+    by_row,
     canonical,
-    constant,
+    fitting,
     of_atoms,
     product,
     scaled,
@@ -53,7 +54,7 @@ class Atoms:
         self.first, self.length = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of its terms; −1 where it has none
         self._parts: list[Polynomials] = []  # terms of names, not yet joined
         self.terms = Polynomials(0, *(np.zeros(0, np.int64), np.zeros((0, DEGREE), np.int64)), np.zeros(0), np.zeros(0))
-        self._order: Indices | None = None
+        self._order = np.zeros(0, np.int64)  # of the first traces
         self._functions: dict[object, tuple[Indices, Indices]] = {}
         self._numbers: dict[float, int] = {}
         self.asked: list[bool] = []  # of functions that were asked for: whether some were new
@@ -71,7 +72,6 @@ class Atoms:
         self.marks = np.concatenate([self.marks, new])
         none = np.full(len(trace), -1)
         self.first, self.length = np.concatenate([self.first, none]), np.concatenate([self.length, none * 0])
-        self._order = None
         return atoms
 
     def base(self, span: Interval, level: Indices | int = 0) -> Indices:
@@ -117,12 +117,17 @@ class Atoms:
         """What a function was taken of so far, and the atoms of it."""
         return self._functions.get(name, (np.zeros((0, 1), np.int64), np.zeros(0, np.int64)))
 
-    def name(self, p: Polynomials, known: Interval | None = None) -> Indices:
-        """New atoms for polynomials, whose ranges are known, or computed."""
+    def exponents(self) -> list[Fraction]:
+        """Those of the powers that were taken so far."""
+        return [name[1] for name in self._functions if isinstance(name, tuple)]
+
+    def span(self, atoms: Indices) -> Interval:
+        return Interval(self.low[atoms], self.high[atoms])
+
+    def name(self, p: Polynomials) -> Indices:
+        """New atoms for polynomials."""
         p = self.canonical(p)
         span = self.range(p)
-        if known is not None:
-            span = intervals.intersection(span, Interval(np.ravel(known.low), np.ravel(known.high)))
         level = np.zeros(p.count, np.int64)
         np.maximum.at(level, p.row, self.level[p.atoms].max(1, initial=0) + 1)
         atoms = self._append(self.traces(p)[0], span.low, span.high, level, np.full(p.count, np.nan))
@@ -163,7 +168,7 @@ class Atoms:
         size = self.size()[p.atoms]
         largest = np.abs(p.weight) + p.off
         each = np.where((size == 0).any(1) | (largest == 0), 0.0, largest * size.prod(1))
-        return UP * UP * np.bincount(p.row, each, p.count)
+        return UP * UP * by_row(p.row, each, p.count)
 
     @quiet
     def range(self, p: Polynomials) -> Interval:
@@ -175,15 +180,15 @@ class Atoms:
             span = intervals.mul(span, other)
             span = Interval(np.where(same, np.maximum(span.low, 0.0), span.low), span.high)
         span = intervals.mul(span, Interval(p.weight - p.off, p.weight + p.off).widened(0.0))
-        low, high = (np.bincount(p.row, end, p.count) for end in (span.low, span.high))
+        low, high = (by_row(p.row, end, p.count) for end in (span.low, span.high))
         lost = (UP - 1) * np.bincount(p.row, np.maximum(np.abs(span.low), np.abs(span.high)), p.count)
         return intervals.interval(low - lost, high + lost)
 
     def traces(self, p: Polynomials) -> tuple[Floats, Floats]:
         """The trace of each row, and how large its terms are."""
         each = p.weight[:, None] * self.trace[p.atoms].prod(1)
-        sums = np.stack([np.bincount(p.row, each[:, n], p.count) for n in range(TRACES)], 1)
-        return sums, np.bincount(p.row, np.abs(each).max(1), p.count)
+        sums = np.stack([by_row(p.row, each[:, n], p.count) for n in range(TRACES)], 1)
+        return sums, by_row(p.row, np.abs(each).max(1), p.count)
 
     # which atom a polynomial is
 
@@ -197,7 +202,10 @@ class Atoms:
         single = np.flatnonzero(length == 1)
         head = p.chosen(first[single])
         plain = (head.weight == 1) & (head.atoms[:, 1] == ONE)
-        atoms[single[plain]], off[single[plain]] = head.atoms[plain, 0], UP * head.off[plain] * self.size()[head.atoms[plain, 0]]
+        atoms[single[plain]], off[single[plain]] = (
+            head.atoms[plain, 0],
+            UP * head.off[plain] * self.size()[head.atoms[plain, 0]],
+        )
         fixed = (head.atoms[:, 0] == ONE) & ~plain
         atoms[single[fixed]], off[single[fixed]] = self.numbers(head.weight[fixed]), head.off[fixed]
         rest = np.flatnonzero(atoms < 0)
@@ -214,9 +222,7 @@ class Atoms:
         """Atoms that the rows of canonical polynomials are, up to rounding; −1 where there is none."""
         trace, size = self.traces(p)
         atoms, off = np.full(p.count, -1), np.zeros(p.count)
-        if self._order is None:
-            self._order = np.argsort(self.trace[:, 0], kind="stable")
-        values = self.trace[self._order, 0]
+        values = self._sorted()
         tolerance = NEAR * size
         at = np.searchsorted(values, trace[:, 0] - tolerance)
         for step in range(TRIES):
@@ -228,6 +234,15 @@ class Atoms:
                 distance, alike = self.distance(p.of_rows(rows), guess)
                 atoms[rows[alike]], off[rows[alike]] = guess[alike], distance[alike]
         return atoms, off
+
+    def _sorted(self) -> Floats:
+        """The first traces in order: two runs, those that were in order before and the new ones, are merged."""
+        if len(self._order) < self.count:
+            new = np.arange(len(self._order), self.count)
+            runs = np.concatenate([self._order, new[np.argsort(self.trace[new, 0], kind="stable")]])
+            self._order = runs[np.argsort(self.trace[runs, 0], kind="stable")]
+        values: Floats = self.trace[self._order, 0]
+        return values
 
     def distance(self, p: Polynomials, atoms: Indices) -> tuple[Floats, NDArray[np.bool_]]:
         """How far the rows are from these atoms at most, and where that is no more than rounding."""
@@ -282,5 +297,5 @@ class Atoms:
         if not len(rows):
             return None
         keep = good[p.row[source]]
-        grown = Polynomials(p.count, p.row[source[keep]], _fitting(wide[keep]), weight[keep], off[keep])
+        grown = Polynomials(p.count, p.row[source[keep]], fitting(wide[keep]), weight[keep], off[keep])
         return self.canonical(grown.of_rows(rows)), rows

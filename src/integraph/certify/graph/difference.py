@@ -11,8 +11,8 @@ from integraph.certify.bounds.point_values import graph_values
 from integraph.certify.controls import exact_gadgets
 from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.graph.flow import Registers
+from integraph.certify.graph.node_rules import read
 from integraph.certify.graph.polynomials import polynomials
-from integraph.certify.graph.source import Source
 from integraph.certify.problem import Box, Point, PrecisionTooLow, Unprovable
 from integraph.numbers.arb.conversion import above, below, box, precision
 from integraph.numbers.balls import quiet
@@ -50,7 +50,7 @@ class GraphDifference:
 
     @quiet
     def _distance(self, box: Box) -> float:
-        source = Source(self.graph, box)
+        source = read(self.graph, box)
         registers = Registers(self.program, source.atoms, source.inputs)
         registers.run()
         matrix = self.program.readout.tocoo()
@@ -60,7 +60,8 @@ class GraphDifference:
         distance, alike = source.atoms.distance(outputs, source.outputs)
         if not alike.all():
             raise PrecisionTooLow(
-                f"output {int(np.argmin(alike))} of the program is not seen to be that of the graph{registers.strange()}"
+                f"output {int(np.argmin(alike))} of the program is not seen to be that of the graph"
+                f"{registers.strange()}"
             )
         moved = np.bincount(row, np.abs(weight) * registers.off[matrix.col], outputs.count)
         largest = float(np.max(UP * (distance + moved), initial=0.0))

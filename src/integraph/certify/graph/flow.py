@@ -11,9 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from integraph.certify.graph.activation_rules import STARTS, activation, decay
 from integraph.certify.graph.atoms import Atoms
-from integraph.certify.graph.polynomials import ONE, Polynomials, of_atoms, polynomials, scaled, total
-from integraph.certify.graph.rules import RULES, Held
+from integraph.certify.graph.growth_rules import growth, ln
+from integraph.certify.graph.polynomials import ONE, Polynomials, by_row, of_atoms, polynomials, scaled, total
+from integraph.certify.graph.roles import Held, Rule
+from integraph.certify.graph.row_rules import score_rows
 from integraph.certify.problem import Unprovable
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats, Indices
@@ -24,6 +27,14 @@ from integraph.program import Block, Program, Segment, Terms
 from integraph.program.lowering import stream_segment
 from integraph.program.terms import concatenate
 from integraph.program.views import mark
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(STARTS, activation),
+    **dict.fromkeys(("powers", "monomial", "spiral", "power_spiral"), growth),
+    **dict.fromkeys(("shifted_softmax", "log_softmax", "log_sum_exp"), score_rows),
+    "decay": decay,
+    "ln": ln,
+}
 
 
 class Registers:
@@ -43,8 +54,9 @@ class Registers:
         self.atom[: program.inputs] = inputs
 
     def run(self) -> None:
-        for self._number, segment in enumerate(self.program.segments):
+        for number, segment in enumerate(self.program.segments):
             check_deadline()
+            self._number = number
             self._segment(segment)
 
     def _segment(self, segment: Segment) -> None:
@@ -78,23 +90,26 @@ class Registers:
         self._written[registers], self._loads[self._number] = self._number, terms
         self._length[registers] = np.bincount(row)
         self._first[registers] = np.cumsum(self._length[registers]) - self._length[registers]
-        moved, square = self._moved(added, Held(atom[j], off[j]), Held(atom[k], off[k]))
+        moved, square = self._moved(added, (atom[j], off[j]), (atom[k], off[k]))
         own = UP * (self.off[registers] + distance)
+        square[~fresh] = np.nan
         self.share[registers] = self._share(held, square, own)
         self.atom[registers], self.off[registers] = held, UP * (own + moved)
 
     @quiet
-    def _moved(self, p: Polynomials, x: Held, y: Held) -> tuple[Floats, Floats]:
+    def _moved(self, p: Polynomials, x: tuple[Indices, Floats], y: tuple[Indices, Floats]) -> tuple[Floats, Floats]:
         """How far sums of products w·x·y are off because their factors are; and Σ w·off² of those that are sums of
-        squares, apart from terms that are not off at all, else NaN."""
-        size = self.atoms.size()
-        each = np.abs(p.weight) * (
-            _times(size[x.atom], y.off) + _times(size[y.atom], x.off) + _times(x.off, y.off)
-        )
-        squares = (x.atom == y.atom) & (p.weight > 0)
-        square = np.bincount(p.row, np.where(squares, p.weight * np.maximum(x.off, y.off) ** 2, 0.0), p.count)
-        square[p.row[~squares & (each != 0)]] = np.nan
-        return UP * np.bincount(p.row, each, p.count), square
+        squares and a number, at least −1, else NaN."""
+        size, (left, by_left), (right, by_right) = self.atoms.size(), x, y
+        moved = _times(size[left], by_right) + _times(size[right], by_left) + _times(by_left, by_right)
+        each = np.abs(p.weight) * moved
+        squares = (left == right) & (left != ONE) & (p.weight > 0)
+        by = p.weight * np.maximum(by_left, by_right) ** 2
+        square = by_row(p.row, np.where(squares, by, 0.0), p.count)
+        number = (left == ONE) & (right == ONE)
+        square[p.row[~squares & ~number]] = np.nan
+        square[by_row(p.row, np.where(number, p.weight, 0.0), p.count) < -1.0] = np.nan
+        return UP * by_row(p.row, each, p.count), square
 
     @quiet
     def _share(self, held: Indices, square: Floats, own: Floats) -> Floats:
@@ -116,12 +131,12 @@ class Registers:
         self.atoms.asked.clear()
         try:
             ends = rule(self, block, held, tau)
-        except Unprovable as why:
-            raise type(why)(f"segment {segment.label!r}: {why}") from None
+        except (Unprovable, ValueError) as why:
+            kind = type(why) if isinstance(why, Unprovable) else Unprovable
+            raise kind(f"segment {segment.label!r}: {name}: {why}") from None
         if not self._strange and self.atoms.asked and self.atoms.asked[0]:
             self._strange = f"the first function that the graph does not have is {name} in segment {segment.label!r}"
         return [ends[role] for role in block.op.targets]
-
 
     @quiet
     def follows(self, starts: Indices, x: Indices, scale: float) -> Floats:
@@ -143,6 +158,38 @@ class Registers:
             both = ~alone & (self._written[argument] == number) & (self._length[s] == self._length[argument])
             result[here[both]] = self._together(terms, s[both], argument[both], scale)
         return UP * result
+
+    @quiet
+    def combines(self, starts: Indices, x: Indices, weights: Floats, lost: Floats) -> Floats:
+        """How far registers can be from Σ weights·x for the actual rows of registers x, which were not changed since;
+        ∞ where they were loaded otherwise."""
+        result = np.full(len(starts), np.inf)
+        size = self.atoms.size()[self.atom] + self.off
+        for number in np.unique(self._written[starts]).tolist():
+            terms = self._loads.get(number)
+            here = np.flatnonzero((self._written[starts] == number) & (self._written[x] < number).all(1))
+            here = here[self._rest[starts[here]] < np.inf]
+            if terms is None or not len(here):
+                continue
+            s, sources = starts[here], x[here]
+            length = self._length[s]
+            row = np.repeat(np.arange(len(s)), length)
+            within = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+            mine = terms[self._first[s][row] + within]
+            keys = (np.arange(len(s))[:, None] * self.program.width + sources).reshape(-1)
+            order = np.argsort(keys)
+            wanted = row * self.program.width + mine.k
+            place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
+            known = (keys[place] == wanted) & (mine.j == ONE_REGISTER) & (mine.k != ONE_REGISTER)
+            actual = np.zeros(keys.shape)
+            actual[place[known]] = self.program.segments[number].duration * mine.value[known]
+            right, inexact = weights[here].reshape(-1), lost[here].reshape(-1)
+            away = np.abs(actual - right)
+            away = np.where(away > 0, UP * away + U * np.abs(right), 0.0) + inexact
+            wrong = (away * size[sources].reshape(-1)).reshape(sources.shape).sum(1)
+            strange = np.bincount(row, ~known, len(s)) > 0
+            result[here] = np.where(strange, np.inf, UP * (self._rest[s] + wrong))
+        return result
 
     def _together(self, terms: Terms, s: Indices, x: Indices, scale: float) -> Floats:
         """The same for registers that were loaded in the segment of x."""

@@ -47,6 +47,12 @@ class Polynomials:
         return Polynomials(len(rows), number[part.row], part.atoms, part.weight, part.off)
 
 
+def by_row(row: Indices, values: Floats, count: int) -> Floats:
+    """The sum of the values of each row."""
+    sums: Floats = np.bincount(row, values, count).astype(np.float64)
+    return sums
+
+
 def monomials(*factors: Indices) -> Indices:
     """(terms, DEGREE) from one array for each factor."""
     atoms = np.zeros((len(factors[0]) if factors else 0, DEGREE), np.int64)
@@ -95,10 +101,10 @@ def scaled(p: Polynomials, factor: Floats | float, off: Floats | float = 0.0) ->
 def times(p: Polynomials, factor: Indices) -> Polynomials:
     """Each row times an atom; ValueError where the degree gets too large."""
     wide = np.concatenate([p.atoms, factor[p.row][:, None]], 1)
-    return Polynomials(p.count, p.row, _fitting(wide), p.weight, p.off)
+    return Polynomials(p.count, p.row, fitting(wide), p.weight, p.off)
 
 
-def _fitting(wide: Indices) -> Indices:
+def fitting(wide: Indices) -> Indices:
     atoms = -np.sort(-wide, 1)
     if atoms[:, DEGREE:].any():
         raise ValueError(f"a monomial has more than {DEGREE} factors")

@@ -135,7 +135,7 @@ def check(
         raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
     certificate = integraph.Certificate.load(proof)
     program = loaded(file)
-    target, origin = _provable(*beside(program, source, None, variables, inputs, parameters))
+    target, origin = beside(program, source, None, variables, inputs, parameters)
     with waiting("checking"):
         checked = integraph.check(certificate, program, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
