@@ -111,7 +111,7 @@ def _logarithm(base: float, shift: float = 0.0) -> Rule:
     """ln(x + shift)/base."""
 
     def rule(s: Source, n: int, node: Node, args: list[Value]) -> Indices:
-        s.positive(n, node.args[0], -shift)
+        s.positive(n, node.args[0], 0.0 - shift)
         x = np.ravel(s.atoms_of(args[0]))
         if shift:
             x = s.exactly(total(of_atoms(x), constant(np.full(len(x), shift))))
