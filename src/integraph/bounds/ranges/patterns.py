@@ -60,8 +60,10 @@ def of_norm(nodes: Nodes, node: Node) -> Interval | None:
     layers: list[tuple[str, Floats]] = []
     while x.op in ("add", "mul") and matrix.op == "constant":
         inner, number = _constant(nodes, x)
-        if number is None or inner.shape != x.shape or number.size not in (1, x.shape[-1]):
+        if number is None or inner.shape != x.shape:
             break
+        if number.size != 1 and (number.size != x.shape[-1] or number.shape[-1] != x.shape[-1]):
+            break  # not one number for each column
         layers.append((x.op, number.reshape(-1)))
         x = inner
     if matrix.op != "constant" or matrix.value is None or x.op not in ("mul", "div"):
