@@ -14,6 +14,7 @@ from integraph.certify.graph.atoms import Atoms
 from integraph.certify.graph.functions import applied, opaque, rectified
 from integraph.certify.graph.polynomials import Polynomials, constant, of_atoms, scaled, times, total
 from integraph.certify.graph.roles import Ends, Held, Roles, State, apart
+from integraph.certify.problem import Unprovable
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.roundoff import UP, U
 from integraph.program import Block
@@ -65,6 +66,8 @@ def activation(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
                 np.broadcast_to(missed, x.atom.shape).reshape(-1),
             )
     if name == "relu":
+        if not (block.tensors["k"] > 0).all():
+            raise Unprovable("the steepness k is not positive")
         k = np.broadcast_to(np.abs(block.tensors["k"]), x.atom.shape).reshape(-1)
         ends["s"] = ends["s"][0], UP * (ends["s"][1] + UP * RELU / k)
     return ends

@@ -211,11 +211,11 @@ class Atoms:
         rest = np.flatnonzero(atoms < 0)
         if len(rest):
             part = p.of_rows(rest)
-            found, distance = self.match(part)
-            missing = np.flatnonzero(found < 0)
+            matched, distance = self.match(part)
+            missing = np.flatnonzero(matched < 0)
             if len(missing):
-                found[missing], distance[missing] = self.name(part.of_rows(missing)), 0.0
-            atoms[rest], off[rest] = found, distance
+                matched[missing], distance[missing] = self.name(part.of_rows(missing)), 0.0
+            atoms[rest], off[rest] = matched, distance
         return atoms, off
 
     def match(self, p: Polynomials) -> tuple[Indices, Floats]:

@@ -146,13 +146,13 @@ class Registers:
         for number in np.unique(self._written[starts]).tolist():
             terms = self._loads.get(number)
             here = np.flatnonzero((self._written[starts] == number) & (self._rest[starts] < np.inf))
-            if terms is None or not len(here):
+            if terms is None or not len(here) or self.program.segments[number].duration != 1:
                 continue
             s, argument = starts[here], x[here]
             one = terms[self._first[s]]
             alone = (self._length[s] == 1) & (one.j == ONE_REGISTER) & (one.k == argument)
             alone &= self._written[argument] < number
-            away = np.abs(self.program.segments[number].duration * one.value - scale)
+            away = np.abs(one.value - scale)
             size = self.atoms.size()[self.atom[argument]] + self.off[argument]
             result[here[alone]] = (self._rest[s] + _times(UP * away + U * scale * (away > 0), size))[alone]
             both = ~alone & (self._written[argument] == number) & (self._length[s] == self._length[argument])
@@ -169,7 +169,7 @@ class Registers:
             terms = self._loads.get(number)
             here = np.flatnonzero((self._written[starts] == number) & (self._written[x] < number).all(1))
             here = here[self._rest[starts[here]] < np.inf]
-            if terms is None or not len(here):
+            if terms is None or not len(here) or self.program.segments[number].duration != 1:
                 continue
             s, sources = starts[here], x[here]
             length = self._length[s]
@@ -182,7 +182,7 @@ class Registers:
             place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
             known = (keys[place] == wanted) & (mine.j == ONE_REGISTER) & (mine.k != ONE_REGISTER)
             actual = np.zeros(keys.shape)
-            actual[place[known]] = self.program.segments[number].duration * mine.value[known]
+            actual[place[known]] = mine.value[known]
             right, inexact = weights[here].reshape(-1), lost[here].reshape(-1)
             away = np.abs(actual - right)
             away = np.where(away > 0, UP * away + U * np.abs(right), 0.0) + inexact

@@ -29,8 +29,8 @@ def ln(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     atoms = state.atoms
     p, z = held["p"], held["z"]
     base, shift, distance = scaled_base(atoms, "ln", _one_more(p.atom.reshape(-1)))
-    off = {"p": UP * (p.off + distance.reshape(p.off.shape)), "z": z.off, "share": p.share}
-    starts = {"p": _base_range(atoms, p, base, shift), "z": z.range(atoms)}
+    off = {"p": UP * (p.off + distance.reshape(p.off.shape)), "z": z.off, "share": _share(atoms, p, distance)}
+    starts = {"p": _base_range(atoms, p, base, shift, distance), "z": z.range(atoms)}
     wrong = perturbed_ends("ln", starts, off)
     steps = constant(-LN2 * shift.astype(np.float64), 2 * U * np.abs(shift))
     right = total(of_atoms(z.atom.reshape(-1)), of_atoms(applied(atoms, "ln", base)), steps)
@@ -54,7 +54,7 @@ def growth(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     ends: Ends = {}
     if "p" in held:
         p = held["p"]
-        off["share"] = p.share
+        off["share"] = p.share.copy()
         a = np.broadcast_to(tensors["a"], (*lanes, p.atom.shape[-1])).reshape(-1, p.atom.shape[-1])
         if (a != a[:1]).any():
             raise Unprovable("powers with different exponents in one block")
@@ -64,8 +64,9 @@ def growth(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
             part = Held(p.atom[..., k], p.off[..., k], p.share[..., k], p.registers[..., k])
             rational = Fraction(exponent)
             base, shift, distance = scaled_base(atoms, ("power", rational), _one_more(part.atom.reshape(-1)))
+            off["share"][..., k] = _share(atoms, part, distance)
             wide[..., k] = UP * (part.off + distance.reshape(part.off.shape))
-            own = _base_range(atoms, part, base, shift)
+            own = _base_range(atoms, part, base, shift, distance)
             low[..., k], high[..., k] = own.low, own.high
             if not (own.low > -1.0).all():
                 raise PrecisionTooLow("the base of a power may reach 0 on the box")
@@ -80,9 +81,9 @@ def growth(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     exponent = _weighted(atoms, held[reads], tensors, "w", "b", lanes)
     if len(exponent):
         grown, distance = atoms.resolve(exponent)
+        starts[reads], off[reads], tensors = _single(tensors, "w", starts[reads], off[reads], distance, lanes)
         if (grown != atoms.zero).any():
             factors.append(applied(atoms, "exp", grown))
-            starts[reads], off[reads], tensors = _single(tensors, "w", starts[reads], off[reads], distance, lanes)
     weight = (weights, lost * np.abs(weights))
     if "t" in held:
         angle, distance = atoms.resolve(_weighted(atoms, held["t"], tensors, "c", "d", lanes))
@@ -157,10 +158,17 @@ def _one_more(p: Indices) -> Polynomials:
     return total(of_atoms(p), constant(np.ones(len(p))))
 
 
-def _base_range(atoms: Atoms, p: Held, base: Indices, shift: Indices) -> Interval:
-    """The range of p, from that of the base x = 2^n (1 + p) too."""
+def _share(atoms: Atoms, p: Held, distance: Floats) -> Floats:
+    """How far 1 + p is off relatively from a base that is at some distance from that of the atom."""
+    away = distance.reshape(p.atom.shape)
+    low = np.maximum(1.0 + atoms.low[p.atom] - UP * away, 0.0) / UP
+    return np.where(away == 0, p.share, UP * (p.share * (1.0 + UP * away / low) + away / low))
+
+
+def _base_range(atoms: Atoms, p: Held, base: Indices, shift: Indices, distance: Floats) -> Interval:
+    """The range of the right p, from that of the base x = 2^n (1 + p) too."""
     low, high = (np.ldexp(end[base], -shift).reshape(p.atom.shape) - 1.0 for end in (atoms.low, atoms.high))
-    own = p.range(atoms)
+    own = p.range(atoms).widened(UP * distance.reshape(p.atom.shape))
     return Interval(np.maximum(own.low, np.nextafter(low, -np.inf)), np.minimum(own.high, np.nextafter(high, np.inf)))
 
 

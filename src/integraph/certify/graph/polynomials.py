@@ -124,7 +124,7 @@ def product(a: Floats, a_off: Floats, b: Floats, b_off: Floats) -> tuple[Floats,
 
 def canonical(p: Polynomials, marks: NDArray[np.uint64]) -> Polynomials:
     """Terms in the order of rows, those of the same monomial added up, without zeros. `marks` are random numbers, one
-    for each atom, by which equal monomials are found; whether they are equal is then looked at."""
+    for each atom, by which equal monomials are matched; whether they are equal is then looked at."""
     if not len(p):
         return p
     with np.errstate(over="ignore"):

@@ -148,6 +148,20 @@ def wrong_exponent(block: Block) -> Block | None:
     return replace(block, tensors={**block.tensors, "a": np.full(block.tensors["a"].shape, -0.4999)})
 
 
+def other_side(block: Block) -> Block | None:
+    """x·sigmoid(−kx) is min(x, 0)."""
+    if block.op.name != "relu":
+        return None
+    return replace(block, tensors={**block.tensors, "k": -block.tensors["k"]})
+
+
+@pytest.mark.slow
+def test_a_rectifier_of_the_other_side() -> None:
+    graph = graph_of(KINKS["relu"])
+    program = changed(integraph.compile(graph, 1e-3, box=(-1, 1)), other_side)
+    assert integraph.certify(program, graph, 1e-3, box=(-1, 1), progress=False, seconds=10).status == "refuted"
+
+
 @mostly_slow(
     ("name", "change"),
     [
