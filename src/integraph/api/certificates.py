@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.api.bounds import computable
-from integraph.api.origin import is_exact, target_of
+from integraph.api.origin import is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath, begins_with
-from integraph.frontends import Inputs, Parameters, ReadOptions, SourceKind, Target, Variables, kind_of, read
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, read
 from integraph.numbers.arrays import Floats, real
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
@@ -71,7 +71,7 @@ def certify(
     options = ReadOptions(variables, inputs, parameters=parameters)
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
-    wanted = _default(program, promised) if eps is None and gap is None else eps
+    wanted = _default(program, target, promised) if eps is None and gap is None else eps
     _whole("boxes", boxes, 1)
     check_workers(workers, scheduler)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
@@ -175,22 +175,9 @@ def _is_program(program: object) -> None:
         raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
 
 
-def graph_refused(name: str) -> UsageError:
-    """For whoever wants a graph to be proved."""
-    return UsageError(
-        f"{name} is a graph, and graphs are not proved yet: formulas and feedforward networks are. "
-        "integraph.bound(program, box) proves between which numbers the outputs are, and integraph.compare samples "
-        "the difference from the source"
-    )
-
-
-def _target(source: Any, program: Program, options: ReadOptions) -> Network | Function:
-    """What there are proofs of: a network or a function."""
-    if source is not None and kind_of(source) is SourceKind.PYTHON and is_exact(program):  # it was traced
-        raise graph_refused(getattr(source, "__name__", type(source).__name__))
+def _target(source: Any, program: Program, options: ReadOptions) -> Target:
+    """What there are proofs of."""
     target = target_of(program, source, options)
-    if isinstance(target, Graph):
-        raise graph_refused(target.name)
     if isinstance(target, Function) and target.rows is not None:
         raise UsageError(
             f"{target.name} are data, which say nothing between their rows, so nothing can be proved of them: "
@@ -199,13 +186,13 @@ def _target(source: Any, program: Program, options: ReadOptions) -> Network | Fu
     return target
 
 
-def _fits(program: Program, target: Network | Function) -> None:
-    shapes = [f"{thing.inputs} → {thing.outputs}" for thing in (program, target)]
+def _fits(program: Program, target: Target) -> None:
+    shapes = [f"{program.inputs} → {program.outputs}", f"{target.inputs} → {outputs(target)}"]
     if shapes[0] != shapes[1]:
         raise UsageError(f"the program maps {shapes[0]}, the source {shapes[1]}: give what it was compiled from")
 
 
-def _starts(program: Program, target: Network | Function, box: Box) -> list[tuple[float, ...]]:
+def _starts(program: Program, target: Target, box: Box) -> list[tuple[float, ...]]:
     """Where the difference looks largest in float64; none of it is believed, it only says where to look."""
     values = target if isinstance(target, Network) else target.values
     called = isinstance(target, Function) and target.expression is None  # there is no proof, and a call may cost much
@@ -244,8 +231,11 @@ def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Flo
     return distances
 
 
-def _default(program: Program, promised: float | None) -> float | None:
-    """What is to be proved where nobody says: the promise; of an exact program no less than arithmetic can show."""
+def _default(program: Program, target: Target, promised: float | None) -> float | None:
+    """What is to be proved where nobody says: the promise; of an exact program no less than arithmetic can show, and of
+    a graph that promises nothing whatever can be shown."""
+    if isinstance(target, Graph) and promised is None:
+        return None
     return max(LEAST, promised or 0.0) if is_exact(program) else promised
 
 

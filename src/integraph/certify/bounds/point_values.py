@@ -38,7 +38,9 @@ def box_values(source: Source, low: Floats, high: Floats) -> Ends:
         return _program(source, low, high)
     with precision(BITS):
         x = box(low.tolist(), high.tolist())
-        return _ends([row[0] for row in _network(source, [x])] if isinstance(source, Network) else _graph(source, x))
+        if isinstance(source, Graph):
+            return _ends(graph_values(source, x))
+        return _ends([row[0] for row in _network(source, [x])])
 
 
 def attained(source: Source, lowest: Floats, highest: Floats) -> tuple[Floats, Floats, Ends]:
@@ -99,7 +101,8 @@ def _network(network: Network, points: list[list[arb]]) -> list[list[arb]]:
     return [list(row) for row in values.tolist()]
 
 
-def _graph(graph: Graph, x: list[arb]) -> list[arb]:
+def graph_values(graph: Graph, x: list[arb]) -> list[arb]:
+    """The outputs at a point or on a small box, at the precision of the moment."""
     inputs = np.array(x, object)
     values: list[Any] = []
     for node in graph.nodes:

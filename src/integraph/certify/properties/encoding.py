@@ -1,23 +1,16 @@
-"""A property as plain data, the same data for the same property, and back; and hashes of sources.
+"""A property as plain data, the same data for the same property, and back.
 
 A decoded property may come from a file that anyone wrote: its numbers, formulas and sizes are checked.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from integraph.certify.statement import digest
 from integraph.targets.expression import CHOICES, CONSTANTS, FUNCTIONS, NUMBER, VARIABLE, Expression, Step
-from integraph.targets.graph import Graph
-from integraph.targets.network import Network
 from integraph.targets.property import (
     DEPTH,
     NEGATION,
@@ -123,27 +116,3 @@ def _read_clause(given: Any, quantities: int, depth: int) -> Clause:
 def _need(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ValueError(otherwise)
-
-
-def source_digest(source: Network | Graph) -> str:
-    """SHA-256 of what a network or a graph computes: two with the same hash have the same definition."""
-    if isinstance(source, Network):
-        return digest(source)
-    state = hashlib.sha256(json.dumps(["graph", source.inputs, list(source.outputs)]).encode())
-    for node in source.nodes:
-        shape = [int(n) for n in node.shape]
-        state.update(json.dumps([node.op, [int(n) for n in node.args], shape, _plain(node.data)]).encode())
-        if node.value is not None:
-            state.update(json.dumps([str(node.value.dtype), list(node.value.shape)]).encode())
-            state.update(np.ascontiguousarray(node.value).tobytes())
-    return state.hexdigest()
-
-
-def _plain(data: Any) -> Any:
-    if isinstance(data, np.ndarray):
-        return data.tolist()
-    if isinstance(data, list | tuple):
-        return [_plain(one) for one in data]
-    if isinstance(data, np.generic):
-        return data.item()
-    return str(data) if isinstance(data, Fraction) else data

@@ -12,13 +12,12 @@ from integraph.certify.bounds.point_values import point_values
 from integraph.certify.certificate.certificate import Certificate
 from integraph.certify.problem import Box
 from integraph.certify.properties.certificate import DividedCase, PropertyCertificate
-from integraph.certify.properties.encoding import source_digest
 from integraph.certify.properties.margins import margins
 from integraph.certify.properties.replay import leaf
 from integraph.certify.properties.search import Ending, Search, SearchResult, Show
 from integraph.certify.properties.statement import assumptions
 from integraph.certify.properties.truth import decision
-from integraph.certify.statement import of_program
+from integraph.certify.statement import digest, of_program
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
 from integraph.program.notebook import table
@@ -138,7 +137,7 @@ def prove(
         trees += [()] * (len(cases) - len(results))
         point = None if last.point is None else tuple(last.point.tolist())
         certificate = PropertyCertificate(
-            source_digest(source), "" if closeness is None else of_program(closeness.program), delta,
+            digest(source), "" if closeness is None else of_program(closeness.program), delta,
             "" if closeness is None else str(closeness.certificate), granted, degree,
             tuple(DividedCase(box, case.property, tree) for box, case, tree in zip(boxes, cases, trees, strict=True)),
             0 if point is None else results.index(last), point,

@@ -15,8 +15,7 @@ from integraph.errors import UsageError
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
-    from integraph import Function, Network, Proof
-    from integraph.frontends import Target
+    from integraph import Proof
 
 PROVED = "proved"
 
@@ -65,7 +64,7 @@ def certify(
 
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
-    proof_target, origin = _provable(*beside(program, source, box, variables, inputs, parameters))
+    proof_target, origin = beside(program, source, box, variables, inputs, parameters)
     made = integraph.certify(
         program, proof_target, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
         workers=workers, scheduler=scheduler,
@@ -81,16 +80,6 @@ def certify(
     done = made.status == PROVED and not (made.stopped.early and gap is not None)  # the gap is reached
     ended = INTERRUPTED if made.stopped is Stop.INTERRUPTED else FAILED
     return Answer(data, text, GOOD if done else ended, tuple(warnings))
-
-
-def _provable(target: Target, origin: str) -> tuple[Network | Function, str]:
-    """The source, which must be something that there are proofs of."""
-    from integraph import Graph
-    from integraph.api.certificates import graph_refused
-
-    if isinstance(target, Graph):
-        raise graph_refused(target.name)
-    return target, origin
 
 
 def proof_facts(proof: Proof) -> dict[str, Any]:
@@ -157,7 +146,7 @@ def check(
         subject, target, origin = read_source(file, None, None, variables, inputs, parameters), None, file
     else:
         subject = loaded(Path(file))
-        target, origin = _provable(*beside(subject, source, None, variables, inputs, parameters))
+        target, origin = beside(subject, source, None, variables, inputs, parameters)
     with waiting("checking"):
         checked = integraph.check(certificate, subject, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text

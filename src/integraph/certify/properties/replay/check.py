@@ -12,12 +12,11 @@ from integraph.certify.certificate.replay import CertificateFault, Checked
 from integraph.certify.certificate.replay import check as check_closeness
 from integraph.certify.problem import Unprovable
 from integraph.certify.properties.certificate import PropertyCertificate, fault
-from integraph.certify.properties.encoding import source_digest
 from integraph.certify.properties.replay.leaf import fails, holds
 from integraph.certify.properties.statement import assumptions
-from integraph.certify.statement import of_program
+from integraph.certify.statement import Target, digest, of_program
 from integraph.program import Program
-from integraph.targets import Function, Network
+from integraph.targets import Network
 from integraph.targets.graph import Graph
 
 
@@ -25,7 +24,7 @@ def check(
     certificate: PropertyCertificate,
     source: Network | Graph,
     program: Program | None = None,
-    target: Network | Function | None = None,
+    target: Target | None = None,
 ) -> Checked:
     """Whether it proves what it claims of this source; or of a program, which was compiled from this target."""
     begun, count = time.monotonic(), [0]
@@ -45,11 +44,11 @@ def _check(
     certificate: PropertyCertificate,
     source: Network | Graph,
     program: Program | None,
-    target: Network | Function | None,
+    target: Target | None,
     count: list[int],
 ) -> None:
     _need(certificate.intact, "its checksum does not match its contents")
-    _need(certificate.source == source_digest(source), "it is about another source")
+    _need(certificate.source == digest(source), "it is about another source")
     _need(certificate.assumed == assumptions(source, program), "its assumptions are not those of such a proof")
     outputs = source.outputs if isinstance(source, Network) else source.sizes
     for one in certificate.cases:
@@ -76,7 +75,7 @@ def _whose(certificate: PropertyCertificate) -> str:
     return "it is about a program: give that" if certificate.program else "it is about a source, not about a program"
 
 
-def _distance(certificate: PropertyCertificate, program: Program, target: Network | Function) -> None:
+def _distance(certificate: PropertyCertificate, program: Program, target: Target) -> None:
     """Every output of the program is within delta of the target, on all boxes."""
     _need(certificate.program == of_program(program), "it is about another program")
     try:
