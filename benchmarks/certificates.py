@@ -11,7 +11,11 @@ import numpy as np
 import integraph
 from integraph import Network, Program
 from integraph.certify.formula.partial_derivatives import partials
+from integraph.certify.problem import Box
 from integraph.certify.proof import Proof
+from integraph.certify.search.branch_and_bound import search
+from integraph.certify.statement import problem
+from integraph.program.box import where
 from integraph.targets import Function
 from measure import CONSOLE
 from networks import net
@@ -105,6 +109,13 @@ def prove(program: Program, source: Network | Function, eps: float, **options: A
     return timed(integraph.certify, program, source, eps, progress=False, **options)
 
 
+def searching(program: Program, source: Network | Function, eps: float, gap: float | None = None) -> float:
+    """Seconds of the search alone: nothing is hashed, and no large difference is looked for before it."""
+    cube = where(program)
+    box = Box(tuple(cube.low.tolist()), tuple(cube.high.tolist()))
+    return search(problem(program, source, box), box, goal=eps, gap=gap, progress=False).seconds
+
+
 def warm() -> None:
     """What is loaded when it is needed for the first time belongs to no proof."""
     network, function = net((1, 2, 1), None), integraph.function(FORMULAS[1])
@@ -123,7 +134,7 @@ def bounds(proof: Proof) -> tuple[str, ...]:
 
 SMALL_COLUMNS = (
     "weights, seed", "status", "boxes, 1", "search ≤ 50 ms", "whole call", "promised", "proven", "found ≥",
-    "boxes", "search ≤ 2 s", f"proven / found ≤ {1 + CLOSE:g}",
+    "boxes", "whole call ≤ 2 s", f"proven / found ≤ {1 + CLOSE:g}",
 )  # fmt: skip
 
 
@@ -134,9 +145,10 @@ def small() -> Rows:
             program = integraph.compile(network, EPS)
             proof, seconds = prove(program, network, EPS)
             near = prove(program, network, EPS, gap=CLOSE).value
+            alone = searching(program, network, EPS)
             yield (
                 f"{kind}, {seed}", proof.status, aimed(str(proof.boxes), proof.boxes, 1),
-                aimed(f"{1e3 * proof.seconds:.0f} ms", proof.seconds, 0.05), f"{seconds:.2f} s", *bounds(proof),
+                aimed(f"{1e3 * alone:.0f} ms", alone, 0.05), f"{seconds:.2f} s", *bounds(proof),
                 near.boxes, aimed(f"{near.seconds:.1f} s", near.seconds, 2.0),
                 aimed(f"{closeness(near):.3f}", closeness(near), 1 + CLOSE),
             )  # fmt: skip
@@ -155,7 +167,7 @@ def large() -> Rows:
             proof, seconds = prove(program, network, EPS)
             yield (
                 f"{named(sizes)}, {activation}", kind, f"{compiling:.2f} s", proof.status, proof.boxes,
-                f"{proof.seconds:.2f} s", aimed(f"{seconds:.1f} s", seconds, 5.0), *bounds(proof),
+                f"{searching(program, network, EPS):.2f} s", aimed(f"{seconds:.1f} s", seconds, 5.0), *bounds(proof),
             )  # fmt: skip
 
 
@@ -173,7 +185,7 @@ def rates() -> Rows:
         yield (
             f"{named(sizes)}, {activation}", "Glorot" if scale is None else f"±{scale:g}", f"{program.rate:.1f}",
             f"{paper.rate:.0f}", aimed(f"{ratio:.3f}", ratio, 0.2), proof.status, proof.boxes,
-            f"{1e3 * proof.seconds:.0f} ms", *bounds(proof),
+            f"{1e3 * searching(program, network, EPS):.0f} ms", *bounds(proof),
         )  # fmt: skip
 
 
@@ -209,7 +221,7 @@ def smooth() -> Rows:
             )  # fmt: skip
 
 
-CHECK_COLUMNS = ("proof", "boxes", "leaves", "certify", "of it search", "check", "check / certify", "holds", "bytes")
+CHECK_COLUMNS = ("proof", "boxes", "leaves", "certify", "search alone", "check", "check / certify", "holds", "bytes")
 
 
 def cases() -> Iterator[Case]:
@@ -232,13 +244,13 @@ def checks() -> Rows:
         proof, seconds = prove(program, source, eps, gap=gap)
         checked, again = timed(integraph.check, proof.certificate, program, source)
         yield (
-            name, proof.boxes, checked.boxes, f"{seconds:.2f} s", f"{proof.seconds:.2f} s", f"{again:.2f} s",
-            f"{again / seconds:.2f}", "yes" if checked else f"NO: {checked.reason}",
+            name, proof.boxes, checked.boxes, f"{seconds:.2f} s", f"{searching(program, source, eps, gap):.2f} s",
+            f"{again:.2f} s", f"{again / seconds:.2f}", "yes" if checked else f"NO: {checked.reason}",
             len(str(proof.certificate).encode()),
         )  # fmt: skip
 
 
-POOL_COLUMNS = ("proof", "processes", "boxes", "search", "one / these", "proven, exactly", "proven / found")
+POOL_COLUMNS = ("proof", "processes", "boxes", "whole call", "one / these", "proven, exactly", "proven / found")
 
 
 def pools() -> Rows:
