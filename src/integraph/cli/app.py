@@ -9,6 +9,7 @@ import typer
 
 from integraph.cli.commands import (
     bench,
+    bound,
     certify,
     compare,
     compile,
@@ -18,6 +19,7 @@ from integraph.cli.commands import (
     lift,
     paper,
     plan,
+    prove,
     ranges,
     report,
     trace,
@@ -57,7 +59,8 @@ def root(
 
 
 for module in (
-    compile, lift, plan, showing, evaluate, trace, export, ranges, compare, report, certify, paper, lemma4, bench,
+    compile, lift, plan, showing, evaluate, trace, export, ranges, compare, report, certify, bound, prove, paper,
+    lemma4, bench,
 ):  # fmt: skip
     module.register(app)
 
