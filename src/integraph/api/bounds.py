@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from integraph.api.certificates import check_workers
+from integraph.api.arguments import check_workers
 from integraph.api.graphs import as_graph
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
