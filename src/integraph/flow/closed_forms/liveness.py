@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from integraph.export.closed_forms.operations import ELEMENTWISE, REDUCTIONS, ClosedForms, Operation
+from integraph.flow.closed_forms.operations import ELEMENTWISE, REDUCTIONS, ClosedForms, Operation
 
 
 def prune(operations: Sequence[Operation], outputs: int, positive: Iterable[int], ends: Iterable[int]) -> ClosedForms:

@@ -8,8 +8,8 @@ products), `register_file`, `trace` (from a program to operations), `liveness`; 
 use, `functions`, `gauss_functions` and `softmax_functions`, and `expansions` for languages that lack some.
 """
 
-from integraph.export.closed_forms.operations import ClosedForms as ClosedForms
-from integraph.export.closed_forms.operations import Operation as Operation
-from integraph.export.closed_forms.trace import trace as trace
+from integraph.flow.closed_forms.operations import ClosedForms as ClosedForms
+from integraph.flow.closed_forms.operations import Operation as Operation
+from integraph.flow.closed_forms.trace import trace as trace
 
 __all__ = ["ClosedForms", "Operation", "trace"]

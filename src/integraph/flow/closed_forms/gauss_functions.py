@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy  # loads scipy.special on first use, which takes a while
 
-from integraph.export.closed_forms.contraction import contract
-from integraph.export.closed_forms.recorder import Array, Symbol
+from integraph.flow.closed_forms.contraction import contract
+from integraph.flow.closed_forms.recorder import Array, Symbol
 from integraph.gadgets.functions.gauss import NODES, SPLIT, THIN, WEIGHTS
 from integraph.gadgets.functions.gauss import fall as float_fall
 from integraph.gadgets.functions.gauss import gauss as float_gauss
 
 if TYPE_CHECKING:
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
 HALF_ROOT_PI = math.sqrt(math.pi) / 2
 CENTRE, DEGREE = 2.5, 32  # of the polynomial: 2e-16 with these

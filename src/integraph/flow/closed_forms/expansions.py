@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from integraph.export.closed_forms.gauss_functions import erfcx
-from integraph.export.closed_forms.recorder import Array
+from integraph.flow.closed_forms.gauss_functions import erfcx
+from integraph.flow.closed_forms.recorder import Array
 
 if TYPE_CHECKING:
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
 ARCTAN = [(-1) ** n / (2 * n + 1) for n in range(21)]  # of arctan(q)/q in q², for |q| ≤ tan(π/8)
 ERF = [(-1) ** n / (math.factorial(n) * (n + 0.5) * math.sqrt(math.pi)) for n in range(19)]  # of erf(x)/x in x² ≤ 1
@@ -71,7 +71,7 @@ def _series(x: Array, coefficients: Sequence[float]) -> Array:
 
 def expansions() -> dict[str, Callable[..., Array]]:
     """By the operation that they stand for, as a `Recorder` calls them."""
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
     def of(function: Callable[..., Array]) -> Callable[..., Array]:
         return lambda recorder, *given: function(SymbolFunctions(recorder), *given)

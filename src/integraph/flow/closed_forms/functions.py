@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from integraph.export.closed_forms import gauss_functions, softmax_functions
-from integraph.export.closed_forms.contraction import contract, reduce, total
-from integraph.export.closed_forms.recorder import Array, Recorder, Symbol, constant
+from integraph.flow.closed_forms import gauss_functions, softmax_functions
+from integraph.flow.closed_forms.contraction import contract, reduce, total
+from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol, constant
 from integraph.gadgets.functions.namespace import FLOAT
 
 SAFE = 700.0  # e^±700 is a normal number

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from integraph.export.closed_forms.recorder import Array
+from integraph.flow.closed_forms.recorder import Array
 from integraph.gadgets.functions.normaliser import NOISE, SHARE
 
 if TYPE_CHECKING:
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
 
 def gaps(self: SymbolFunctions, t: float, s: Array, c: Array, u: Array) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import UsageError
-from integraph.export.closed_forms.operations import ELEMENTWISE, Operation
+from integraph.flow.closed_forms.operations import ELEMENTWISE, Operation
 from integraph.numbers.arrays import Indices
 
 Array = Any  # a Symbol, or a constant

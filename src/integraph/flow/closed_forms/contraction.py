@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.export.closed_forms.recorder import Array, Lanes, Recorder, Symbol, constant
+from integraph.flow.closed_forms.recorder import Array, Lanes, Recorder, Symbol, constant
 
 
 def total(recorder: Recorder, x: Array) -> Array:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import UsageError
-from integraph.export.closed_forms.contraction import contract
-from integraph.export.closed_forms.expansions import expansions
-from integraph.export.closed_forms.functions import SymbolFunctions
-from integraph.export.closed_forms.liveness import prune
-from integraph.export.closed_forms.operations import ELEMENTWISE, ClosedForms
-from integraph.export.closed_forms.recorder import Array, Recorder, Symbol
-from integraph.export.closed_forms.register_file import RegisterFile
+from integraph.flow.closed_forms.contraction import contract
+from integraph.flow.closed_forms.expansions import expansions
+from integraph.flow.closed_forms.functions import SymbolFunctions
+from integraph.flow.closed_forms.liveness import prune
+from integraph.flow.closed_forms.operations import ELEMENTWISE, ClosedForms
+from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol
+from integraph.flow.closed_forms.register_file import RegisterFile
 from integraph.gadgets.gadget import Closed, Gadget, with_affine_form
 from integraph.program.views import Index, dense
 
