@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from integraph.flow.closed_forms.gauss_functions import erfcx
+from integraph.flow.closed_forms.gauss_functions import HALF_ROOT_PI, erfcx
 from integraph.flow.closed_forms.recorder import Array
 
 if TYPE_CHECKING:
@@ -61,6 +61,12 @@ def erf(f: SymbolFunctions, x: Array) -> Array:
     return f.where(f.less(size, 1.0), small, large)
 
 
+def _ratio(f: SymbolFunctions, function: Callable[[Array], Array], x: Array) -> Array:
+    """function(x)/x with its limit at 0."""
+    moved = f.nonzero(x)
+    return function(moved) / moved
+
+
 def _series(x: Array, coefficients: Sequence[float]) -> Array:
     """A power series by Horner's rule: the first term is the largest, and its rounding the only one that counts."""
     value: Array = coefficients[-1]
@@ -83,5 +89,9 @@ def expansions() -> dict[str, Callable[..., Array]]:
         "arcsinh": asinh,
         "arctan2": atan2,
         "erf": erf,
+        "expm1c": lambda f, x: _ratio(f, f.expm1, x),
+        "log1pc": lambda f, x: _ratio(f, f.log1p, x),
+        "asinhc": lambda f, x: _ratio(f, f.asinh, x),
+        "gaussian_mean": lambda f, x: HALF_ROOT_PI * _ratio(f, f.erf, x),
     }
     return {op: of(function) for op, function in table.items()}

@@ -61,9 +61,19 @@ def gauss(self: SymbolFunctions, z: Array, a: Array, b: Array, c: float) -> Arra
         with np.errstate(all="ignore"):
             return float_gauss(z, a, b, c)
     width = math.sqrt(0.5 * c) * self.abs(b)
-    moved = self.nonzero(width)
     if not isinstance(a, Symbol) and not np.any(a):  # the lemma's start
-        return z * (HALF_ROOT_PI * (self.erf(moved) / moved))
+        return z * self.recorder.push("gaussian_mean", width)
+    if not self.recorder.smooth:
+        return _gauss(self, z, a, b, c, width)
+    rate, square = c * a, width * width
+    near = self.less(self.abs(rate) + square, 1.0)
+    mean = _nodes(self, self.where(near, rate, 0.0), self.where(near, square, 0.0))
+    far = _gauss(self, z, *(self.where(near, 1.0, one) for one in (a, b)), c, self.where(near, 1.0, width))
+    return self.where(near, z * mean, far)
+
+
+def _gauss(self: SymbolFunctions, z: Array, a: Array, b: Array, c: float, width: Array) -> Array:
+    moved = self.nonzero(width)
     half, square = 0.5 * c * a, width * width
     inside = self.both(self.less(-self.recorder.tiny - square, half), self.less(half, self.recorder.tiny))
     turn = half / moved
@@ -84,10 +94,14 @@ def _falling(self: SymbolFunctions, a: Array, b: Array) -> Array:
     side = self.where(self.either(flat, thin), 1.0, b)
     far = self.where(flat, 1.0, a) / side
     full = (HALF_ROOT_PI / side) * (erfcx(self, far) - self.exp(-total) * erfcx(self, side + far))
-    rates, squares = a[..., None, :], (b * b)[..., None, :]
-    nodes = NODES[:, None]
-    short = contract(self.recorder, WEIGHTS[:, None], self.exp(-(2.0 * rates + squares * nodes) * nodes))
+    short = _nodes(self, 2.0 * a, b * b)
     return self.where(flat, short, self.where(thin, self.expm1c(-2.0 * a), full))
+
+
+def _nodes(self: SymbolFunctions, rate: Array, square: Array) -> Array:
+    """∫_0^1 exp(−rate·s − square·s²) ds where the exponent moves by at most 1."""
+    rates, squares, nodes = rate[..., None, :], square[..., None, :], NODES[:, None]
+    return contract(self.recorder, WEIGHTS[:, None], self.exp(-(rates + squares * nodes) * nodes))
 
 
 def erfcx(self: SymbolFunctions, x: Array) -> Array:

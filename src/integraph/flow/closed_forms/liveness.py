@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from integraph.flow.closed_forms.operations import ELEMENTWISE, REDUCTIONS, ClosedForms, Operation
+from integraph.flow.closed_forms.operations import ELEMENTWISE, REDUCTIONS, SMOOTH, ClosedForms, Operation
 
 
 def prune(operations: Sequence[Operation], outputs: int, positive: Iterable[int], ends: Iterable[int]) -> ClosedForms:
@@ -16,7 +17,7 @@ def prune(operations: Sequence[Operation], outputs: int, positive: Iterable[int]
     kept = [number for number in range(len(operations)) if needed[number]]
     new = {old: number for number, old in enumerate(kept)}
     renamed = [
-        Operation(own.op, tuple(new[a] if isinstance(a, int) else a for a in own.arguments), own.lanes, own.indices)
+        replace(own, arguments=tuple(new[a] if isinstance(a, int) else a for a in own.arguments))
         for own in (operations[old] for old in kept)
     ]
     return ClosedForms(tuple(renamed), new[outputs], tuple(new[n] for n in positive), tuple(new[n] for n in finite))
@@ -54,6 +55,8 @@ def _carries(own: Operation, position: int, size: int) -> bool:
         return ELEMENTWISE[own.op].carries[position]
     if own.op == "gather":
         return own.indices is not None and len(np.unique(own.indices)) == size
-    if own.op == "matmul":  # a weight 0 does not hide what it multiplies: 0·∞ is NaN
+    if own.op in SMOOTH:
+        return False
+    if own.op in ("matmul", "contract"):  # a weight 0 does not hide what it multiplies: 0·∞ is NaN
         return True
     return REDUCTIONS.get(own.op, True)
