@@ -73,9 +73,9 @@ def gauss(self: SymbolFunctions, z: Array, a: Array, b: Array, c: float) -> Arra
 
 
 def _gauss(self: SymbolFunctions, z: Array, a: Array, b: Array, c: float, width: Array) -> Array:
-    moved = self.nonzero(width)
     half, square = 0.5 * c * a, width * width
     inside = self.both(self.less(-self.recorder.tiny - square, half), self.less(half, self.recorder.tiny))
+    moved = self.where(inside, width, 1.0) if self.recorder.smooth else self.nonzero(width)
     turn = half / moved
     middle = HALF_ROOT_PI * ((self.erf(moved + turn) + self.erf(-turn)) / moved)
     exponent, lost = _exponent(self, a, b)
@@ -94,8 +94,11 @@ def _falling(self: SymbolFunctions, a: Array, b: Array) -> Array:
     side = self.where(self.either(flat, thin), 1.0, b)
     far = self.where(flat, 1.0, a) / side
     full = (HALF_ROOT_PI / side) * (erfcx(self, far) - self.exp(-total) * erfcx(self, side + far))
-    short = _nodes(self, 2.0 * a, b * b)
-    return self.where(flat, short, self.where(thin, self.expm1c(-2.0 * a), full))
+    slim = self.expm1c(-2.0 * a)
+    if self.recorder.smooth:  # of b² the value has nothing, but its derivatives −∫ s² e^{−2as} ds
+        rate = self.where(self.both(thin, self.less(0.25, a)), 2.0 * a, 1.0)
+        slim = slim - b * b * ((2.0 - self.exp(-rate) * (rate * rate + 2.0 * rate + 2.0)) / (rate * rate * rate))
+    return self.where(flat, _nodes(self, 2.0 * a, b * b), self.where(thin, slim, full))
 
 
 def _nodes(self: SymbolFunctions, rate: Array, square: Array) -> Array:

@@ -30,16 +30,22 @@ def normaliser(
 ) -> tuple[Array, Array]:
     """N(t) e^{−top}, and the same where N is surely positive all the way, else a number ≤ 0."""
     none = self.equal(u, 0.0)
-    divisor = self.where(none, 1.0, sigma)
-    share, part = self.where(none, 0.0, u / divisor), self.where(none, 0.0, grown / divisor)
+    share = self.where(none, 0.0, u / self.where(none, 1.0, sigma))
     rest, scale = t * (m - self.sum(u, -2)), self.exp(-top)[..., 0, :]
     lead = 1.0 - self.sum(share, -2)
     apart = self.less(self.sum(self.abs(share), -2), SHARE)
-    summed = (1.0 + rest) * scale + self.sum(_summands(self, t, u, sigma, top), -2)
-    if self.recorder.smooth:  # a lane with u = 0 has no share, but a derivative
-        part = self.where(none, _summands(self, t, u, sigma, top), part)
+    parts = _summands(self, t, u, sigma, top)
+    summed = (1.0 + rest) * scale + self.sum(parts, -2)
+    sure = _sure(self, t, u, m, sigma, share, lead, rest, apart)
+    if self.recorder.smooth:  # u/σ has no derivative at σ = 0: summands with small σ stay whole
+        near = self.less(self.abs(t * sigma), 1.0)
+        divisor = self.where(near, 1.0, sigma)
+        lead = 1.0 - self.sum(self.where(near, 0.0, u / divisor), -2)
+        part = self.where(near, parts, grown / divisor)
+    else:
+        part = self.where(none, 0.0, grown / sigma)
     n = self.where(apart, (lead + rest) * scale + self.sum(part, -2), summed)
-    return n, self.where(_sure(self, t, u, m, sigma, share, lead, rest, apart), n, self.minimum(n, -1.0))
+    return n, self.where(sure, n, self.minimum(n, -1.0))
 
 
 def _sure(
