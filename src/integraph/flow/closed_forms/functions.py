@@ -176,7 +176,8 @@ class SymbolFunctions:
             return self._inverse_distance(a, b)
         near = self.less(a * a + b * b, NEAR)
         real, side = 1.0 + a[..., None, :] * NODES[:, None], b[..., None, :] * NODES[:, None]
-        mean = contract(self.recorder, WEIGHTS[:, None], 1.0 / self.sqrt(self.where(near[..., None, :], real * real + side * side, 1.0)))
+        square = self.where(near[..., None, :], real * real + side * side, 1.0)
+        mean = contract(self.recorder, WEIGHTS[:, None], 1.0 / self.sqrt(square))
         return self.where(near, mean, self._inverse_distance(self.where(near, 1.0, a), self.where(near, 1.0, b)))
 
     def _inverse_distance(self, a: Array, b: Array) -> Array:

@@ -68,7 +68,7 @@ def gauss(self: SymbolFunctions, z: Array, a: Array, b: Array, c: float) -> Arra
     rate, square = c * a, width * width
     near = self.less(self.abs(rate) + square, 1.0)
     mean = _nodes(self, self.where(near, rate, 0.0), self.where(near, square, 0.0))
-    far = _gauss(self, z, *(self.where(near, 1.0, one) for one in (a, b)), c, self.where(near, 1.0, width))
+    far = _gauss(self, z, self.where(near, 1.0, a), self.where(near, 1.0, b), c, self.where(near, 1.0, width))
     return self.where(near, z * mean, far)
 
 

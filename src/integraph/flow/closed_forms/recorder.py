@@ -99,9 +99,7 @@ class Recorder:
             return self.expansions[op](self, *arguments)
         return self.record(op, *(self._aligned(a, len(lanes)) for a in given), lanes=lanes)
 
-    def record(
-        self, op: str, *given: Array, lanes: Lanes, indices: Indices | None = None, name: str = ""
-    ) -> Symbol:
+    def record(self, op: str, *given: Array, lanes: Lanes, indices: Indices | None = None, name: str = "") -> Symbol:
         """Any operation, of symbols and of constants without an axis of inputs."""
         key = (op, lanes, name, None if indices is None else indices.tobytes(), *map(_key, given))
         if key not in self._known:

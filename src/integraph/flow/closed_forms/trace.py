@@ -63,7 +63,7 @@ class _Tensors:
         return {name: self._tensor(tensor, (segment, place, name)) for name, tensor in block.tensors.items()}
 
     def _tensor(self, tensor: np.ndarray, place: Place) -> Array:
-        name = None if self.parameters is None else self.parameters.names.get(place)
+        name = "" if self.parameters is None else self.parameters.names.get(place, "")
         if self.parameters is None or name not in self.free:
             return tensor[..., None]
         stored = self.recorder.record("parameter", lanes=self.parameters.values[name].shape, name=name)
