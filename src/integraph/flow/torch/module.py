@@ -26,9 +26,9 @@ class ProgramModule(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, program: Program) -> None:
         super().__init__()
-        self._program, self._parameters = program, Parameters(program)
+        self._program, self._tensors = program, Parameters(program)
         self.controls = torch.nn.ParameterDict(
-            {name: torch.nn.Parameter(torch.tensor(value)) for name, value in self._parameters.values.items()}
+            {name: torch.nn.Parameter(torch.tensor(value)) for name, value in self._tensors.values.items()}
         )
         self._prepare()
 
@@ -37,8 +37,8 @@ class ProgramModule(torch.nn.Module):  # type: ignore[misc]
         like = next(iter(self.controls.values()))
         if like.dtype not in KINDS:
             raise UsageError("closed forms need the digits of float32 or float64", argument="dtype", value=like.dtype)
-        self._kind, names = like.dtype, self._parameters.values.keys()
-        forms = trace(self._program, DIFFERENTIABLE, KINDS[self._kind], self._parameters, names)
+        self._kind, names = like.dtype, self._tensors.values.keys()
+        forms = trace(self._program, DIFFERENTIABLE, KINDS[self._kind], self._tensors, names)
         self._interpreter = Interpreter(forms, LIBRARY)
         constants = dict(self._interpreter.constants())
         self._keys = {key: f"constant_{number}" for number, key in enumerate(constants)}
