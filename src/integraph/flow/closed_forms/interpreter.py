@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from integraph.flow.closed_forms.liveness import spoils
 from integraph.flow.closed_forms.operations import ELEMENTWISE, ClosedForms, Operation
 from integraph.flow.closed_forms.slices import Slices, slices
 from integraph.flow.closed_forms.smooth_functions import smooth_functions
@@ -52,6 +53,8 @@ class Interpreter:
     def __init__(self, forms: ClosedForms, library: Library) -> None:
         self.forms, self.library, self.table = forms, library, elementwise(library)
         self.slices: dict[int, Slices] = {}
+        covered = spoils(forms.operations, forms.outputs)
+        self.spoilt = {number for number in forms.finite if number in covered}
         self.axes = [len(own.lanes) for own in forms.operations]
         for number, own in enumerate(forms.operations):
             if own.indices is not None:
@@ -82,9 +85,12 @@ class Interpreter:
                 values.append(self._gather(number, own, given[0], constants))
             else:
                 values.append(getattr(self, f"_{own.op}")(own, *given))
+            if number in self.spoilt:  # the guard is added: NaN where it fails
+                values[number] = values[number] + xp.where(xp.isfinite(values[number]), 0.0, xp.nan)
         outputs = xp.broadcast_to(values[forms.outputs], (x.shape[0], *forms.operations[forms.outputs].lanes))
         fine = self._every(xp.isfinite(outputs), 1)
-        for which, test in ((forms.finite, xp.isfinite), (forms.positive, lambda value: value > 0)):
+        rest = [number for number in forms.finite if number not in self.spoilt]
+        for which, test in ((rest, xp.isfinite), (forms.positive, lambda value: value > 0)):
             for number in which:
                 fine = fine & self._every(test(values[number]), self.axes[number])
         return outputs * xp.where(fine, 1.0, xp.nan)[..., None]

@@ -9,6 +9,9 @@ import numpy as np
 
 from integraph.flow.closed_forms.operations import ELEMENTWISE, REDUCTIONS, SMOOTH, ClosedForms, Operation
 
+CHOICES = {"where", "less", "equal", "both", "either", "power", "hypot"}  # a NaN among the arguments may get lost
+FIRST = {"maximum", "minimum"}  # written as choices that keep a NaN of the first argument
+
 
 def prune(operations: Sequence[Operation], outputs: int, positive: Iterable[int], ends: Iterable[int]) -> ClosedForms:
     """The operations that matter. `ends` must be finite where anything depends on them."""
@@ -48,6 +51,19 @@ def _finite(operations: Sequence[Operation], outputs: int, ends: set[int]) -> li
                 if isinstance(argument, int) and _carries(own, position, operations[argument].size):
                     covered.add(argument)
     return finite[::-1]
+
+
+def spoils(operations: Sequence[Operation], outputs: int) -> set[int]:
+    """The operations of which one NaN makes an output NaN, as the `Interpreter` computes: it needs no other guard."""
+    covered = {outputs}
+    for number in range(outputs, -1, -1):
+        own = operations[number]
+        if number in covered and own.op not in CHOICES:
+            given = own.arguments[:1] if own.op in FIRST else own.arguments
+            for argument in given:
+                if isinstance(argument, int) and (own.op != "gather" or _carries(own, 0, operations[argument].size)):
+                    covered.add(argument)
+    return covered
 
 
 def _carries(own: Operation, position: int, size: int) -> bool:

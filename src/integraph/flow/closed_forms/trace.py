@@ -11,7 +11,7 @@ from integraph.errors import UsageError
 from integraph.flow.closed_forms.contraction import contract
 from integraph.flow.closed_forms.expansions import expansions
 from integraph.flow.closed_forms.functions import SymbolFunctions
-from integraph.flow.closed_forms.liveness import prune
+from integraph.flow.closed_forms.liveness import prune, spoils
 from integraph.flow.closed_forms.operations import EVERY, ClosedForms
 from integraph.flow.closed_forms.parameters import READOUT, Parameters, Place
 from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol
@@ -39,17 +39,26 @@ def trace(
     tensors = _Tensors(recorder, parameters, free)
     given: Array = recorder.record("input", lanes=(program.inputs,))
     scales = np.ones(program.width) if program.scales is None else program.scales
-    ends, positive = [given], []
+    ends: list[Array] = [given]
+    positive: list[tuple[Symbol, tuple[Array, ...]]] = []
     registers.write(dense(0, (program.inputs,)), given * scales[: program.inputs, None])
     for number, segment in enumerate(program.segments):
         for place, block in enumerate(segment.blocks):
             closed = _closed(f, block, segment.tau, registers, tensors.of(block, number, place))
+            alive = [_guard(block, quantity) for quantity in closed.alive.values()]
+            if recorder.smooth:
+                closed = Closed(tuple(_spoilt(f, end, alive) for end in closed.ends))
             for ref, end in zip(block.targets, closed.ends, strict=True):
                 registers.write(ref, end)
             ends += closed.ends
-            positive += [_guard(block, quantity) for quantity in closed.alive.values()]
+            positive += [(one, closed.ends) for one in alive if isinstance(one, Symbol)]
     outputs = _outputs(program, scales, registers, tensors)
-    needed = [one.index for one in positive if isinstance(one, Symbol)]
+    covered = spoils(recorder.operations, outputs.index) if recorder.smooth else set()
+    needed = [
+        one.index
+        for one, spoilt in positive
+        if not any(end.index in covered and _over(one, end) is not None for end in spoilt if isinstance(end, Symbol))
+    ]
     return prune(recorder.operations, outputs.index, needed, [end.index for end in ends if isinstance(end, Symbol)])
 
 
@@ -95,6 +104,24 @@ def _guard(block: Block, quantity: Array) -> Array:
     if not isinstance(quantity, Symbol) and not (np.asarray(quantity) > 0).all():
         raise UsageError(f"the flow of a block of the gadget {block.op.name!r} ends too early, whatever the input")
     return quantity
+
+
+def _over(quantity: Array, end: Array) -> Array:
+    """A quantity of lanes, or of rows of lanes, over the lanes of an end; None if it is neither."""
+    if not isinstance(quantity, Symbol) or not isinstance(end, Symbol):
+        return None
+    if quantity.lanes == end.lanes:
+        return quantity
+    return quantity[..., None, :] if quantity.lanes == end.lanes[:-1] else None
+
+
+def _spoilt(f: SymbolFunctions, end: Array, alive: list[Array]) -> Array:
+    """NaN where the solution ends too early. To add it costs less than to look for it in the end."""
+    for quantity in alive:
+        over = _over(quantity, end)
+        if over is not None:
+            end = end + f.where(f.less(0.0, over), 0.0, np.nan)
+    return end
 
 
 def _outputs(program: Program, scales: np.ndarray, registers: RegisterFile, tensors: _Tensors) -> Symbol:
