@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from integraph.errors import UsageError
+from integraph.flow.exact.engine import EXACT
 from integraph.program.engine import DOUBLE
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ def _check(program: Program, framework: str) -> None:
         raise UsageError(
             f"to_{framework}() needs the {framework} package: pip install 'integraph[{framework}]' ({reason})"
         ) from None
+    if not EXACT.can(program):
+        raise UsageError(
+            f"to_{framework}() follows closed forms, and a raw block has no closed form: the engine taylor runs it"
+        )
     if program.bits > DOUBLE:
         raise UsageError(
             f"the program needs {program.bits} bits, and {framework} computes in float64, which has {DOUBLE}: compile "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import UsageError
-from integraph.flow.closed_forms.interpreter import Interpreter, Key
+from integraph.flow.closed_forms.interpreter import Interpreter
 from integraph.flow.closed_forms.operations import DIFFERENTIABLE
 from integraph.flow.closed_forms.parameters import Parameters
 from integraph.flow.closed_forms.trace import trace
@@ -34,28 +35,25 @@ class JaxFunction:
     def __init__(self, program: Program, precision: str) -> None:
         self.program, self.parameters = program, Parameters(program)
         self.library = library(precision)
-        self._traced: dict[tuple[str, frozenset[str]], tuple[Interpreter, dict[Key, Any]]] = {}
+        self._compiled: dict[tuple[str, frozenset[str]], Callable[[dict[str, Array], Array], Array]] = {}
 
     def __call__(self, params: Mapping[str, Array], x: Array) -> Array:
         own = self.parameters.values
         _check(params, own)
         batch = _batch(x, self.program.inputs)
         free = frozenset(name for name, value in own.items() if params[name] is not value)
-        interpreter, constants = self._interpreter(batch.dtype.name, free)
         variables = {name: jnp.asarray(params[name], batch.dtype) for name in free}
-        outputs = interpreter.run(constants, variables, batch)
+        outputs = self._run(batch.dtype.name, free)(variables, batch)
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
-    def _interpreter(self, kind: str, free: frozenset[str]) -> tuple[Interpreter, dict[Key, Any]]:
-        key = kind, free
-        if key not in self._traced:
+    def _run(self, kind: str, free: frozenset[str]) -> Callable[[dict[str, Array], Array], Array]:
+        """Compiled, because outside of `jax.jit` every single operation would be compiled alone."""
+        if (kind, free) not in self._compiled:
             numbers = np.dtype(kind).type
             made = Interpreter(trace(self.program, DIFFERENTIABLE, numbers, self.parameters, free), self.library)
-            constants = {
-                place: one.astype(numbers) if one.dtype == np.float64 else one for place, one in made.constants()
-            }
-            self._traced[key] = made, constants
-        return self._traced[key]
+            constants = {key: one.astype(numbers) if one.dtype == np.float64 else one for key, one in made.constants()}
+            self._compiled[kind, free] = jax.jit(partial(made.run, constants))
+        return self._compiled[kind, free]
 
 
 def to_jax(program: Program, precision: str) -> tuple[Callable[[Mapping[str, Array], Array], Array], Leaves]:
