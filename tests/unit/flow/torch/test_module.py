@@ -31,8 +31,9 @@ def test_values_and_float32(name: str) -> None:
     assert np.abs(single.detach().numpy() - exact).max() <= 1e-4
 
 
+@pytest.mark.slow
 @needs("jax")
-@mostly_slow("name", ["wide", "narrow", "formula"], quick=1)
+@pytest.mark.parametrize("name", ["wide", "narrow", "formula"])
 def test_a_step_of_descent_is_that_of_jax(name: str) -> None:
     program = export_programs.PROGRAMS[name]()
     x = export_programs.inputs(program, 10)
