@@ -1,11 +1,12 @@
-"""The closed forms of a program as a list of array operations, for writers of any language.
+"""The closed forms of a program as a list of array operations, for jax, PyTorch and writers of any language.
 
 The gadgets' own `closed(f, t, …)` run once on symbolic arrays, and what they compute is recorded: weights stay
 matrices, registers nobody wrote are 0 and simplify away, what nobody reads is not computed. No language is known here.
 
 Read `operations` (what a writer must know), `recorder` (symbolic arrays), `contraction` (sums of products as matrix
 products), `register_file`, `trace` (from a program to operations), `liveness`; then the functions that closed forms
-use, `functions`, `gauss_functions` and `softmax_functions`, and `expansions` for languages that lack some.
+use, `functions`, `gauss_functions` and `softmax_functions`, and `expansions` for languages that lack some. For languages with derivatives: `parameters`, and the
+`interpreter` with `slices` and `smooth_functions`.
 """
 
 from integraph.flow.closed_forms.operations import ClosedForms as ClosedForms
