@@ -5,7 +5,8 @@ is one module with one function `write(program, name, **options)` and a line in 
 
 Read `exporter` (from a program to a file), `formats` (the table), `equations` (what a writer of equations needs),
 `notation` (how a language writes a sum of products), `header` (what every file says of itself), then any format:
-`solvers/heyoka` is a short one. `onnx` and `c/closed` write what the layer of engines traces, closed forms; `amplitude` says how large registers become. The other rooms: `c`, `biology`, `circuits`, `reach`, `documents`.
+`solvers/heyoka` is a short one. `onnx` and `c/closed` write what the layer of engines traces, closed forms;
+`amplitude` says how large registers become. The other rooms: `c`, `biology`, `circuits`, `reach`, `documents`.
 """
 
 from integraph.export.exporter import export as export

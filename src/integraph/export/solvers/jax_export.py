@@ -6,6 +6,7 @@ The number of inputs is a symbol, and the derivative is part of the file: `jax.e
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from integraph.errors import UsageError
@@ -22,10 +23,8 @@ def write(program: Program, name: str, *, precision: str = "float64") -> bytes:
     if precision not in PRECISIONS:
         raise UsageError("the numbers of the file are float64 or float32", argument="precision", value=precision)
     function, params = program.to_jax()
-    try:
-        import flatbuffers  # noqa: F401 — what jax writes the file with
-    except ImportError:
-        raise UsageError("the format jax needs a package: pip install flatbuffers") from None
+    if find_spec("flatbuffers") is None:
+        raise UsageError("the format jax needs a package, with which jax writes files: pip install flatbuffers")
     import jax
     import jax.export
 

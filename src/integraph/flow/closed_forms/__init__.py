@@ -5,8 +5,8 @@ matrices, registers nobody wrote are 0 and simplify away, what nobody reads is n
 
 Read `operations` (what a writer must know), `recorder` (symbolic arrays), `contraction` (sums of products as matrix
 products), `register_file`, `trace` (from a program to operations), `liveness`; then the functions that closed forms
-use, `functions`, `gauss_functions` and `softmax_functions`, and `expansions` for languages that lack some. For languages with derivatives: `parameters`, and the
-`interpreter` with `slices` and `smooth_functions`.
+use, `functions`, `gauss_functions` and `softmax_functions`, and `expansions` for languages that lack some. For
+languages with derivatives: `parameters`, and the `interpreter` with `slices` and `smooth_functions`.
 """
 
 from integraph.flow.closed_forms.operations import ClosedForms as ClosedForms
