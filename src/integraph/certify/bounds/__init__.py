@@ -3,5 +3,5 @@
 Polynomial models of all outputs are computed on a batch of cells, and cells are bisected, those first that are the
 widest.
 
-Read `network_models`, `graph_models`, `cells`, `point_values`, `bounds`, `search`.
+Read `network_models`, `sparse_maps`, `linear_nodes`, `graph_models`, `cells`, `point_values`, `bounds`, `search`.
 """

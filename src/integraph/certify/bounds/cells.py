@@ -59,7 +59,9 @@ def degree_for(source: Network | Graph, inputs: int) -> int:
 
 def _largest(source: Network | Graph) -> int:
     """The size of the largest value."""
-    return max(source.sizes if isinstance(source, Network) else [node.size for node in source.nodes])
+    return max(
+        source.sizes if isinstance(source, Network) else [n.size for n in source.nodes if n.op != "constant"], default=1
+    )
 
 
 def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
