@@ -125,7 +125,9 @@ class Interpreter:
         return self.library.matmul(x, matrix)
 
     def _concatenate(self, own: Operation, *rows: Array) -> Array:
-        lead = max((tuple(row.shape[:-1]) for row in rows), key=len)
+        lead: tuple[int, ...] = ()
+        for row in rows:
+            lead = tuple(row.shape[:-1]) or lead
         whole = [self.library.module.broadcast_to(row, (*lead, row.shape[-1])) for row in rows]
         return self.library.module.concatenate(whole, -1)
 

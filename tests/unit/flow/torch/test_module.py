@@ -10,7 +10,7 @@ import pytest
 
 import export_programs
 from integraph.errors import UsageError
-from lazy import Lazy, needs
+from lazy import Lazy, needs, needs_command
 from slow import mostly_slow
 
 jax = Lazy("jax")
@@ -57,6 +57,16 @@ def test_export() -> None:
     batch = torch.export.Dim("batch", min=2)
     exported = torch.export.export(module, (x,), dynamic_shapes=({0: batch},))
     assert np.abs(exported.module()(x[:5]).detach().numpy() - program(x[:5].numpy())).max() <= 1e-13
+
+
+@pytest.mark.slow
+@needs_command("gcc", "gcc")
+@pytest.mark.filterwarnings("default")
+def test_compile() -> None:
+    program = export_programs.formula()
+    x = export_programs.inputs(program, 9)
+    compiled = torch.compile(program.to_torch(), fullgraph=True)
+    assert np.abs(compiled(torch.tensor(x)).detach().numpy() - program(x)).max() <= 1e-13
 
 
 def test_state_is_saved_and_loaded() -> None:
