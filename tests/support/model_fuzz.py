@@ -7,6 +7,7 @@ digits: monomials are exact in float64, and sums of them in mpmath.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from integraph.numbers.intervals import Interval
 from model_truth import EXACT
 
 CLOSE = EXACT.mpf(2) ** -150  # relative error of functions here; sums and products are exact
+ROWS = 4  # of one draw
 STEPS = 16  # of ξ, ε and shares, on either side of 0
 SHAPES = ((1, 1, 1), (1, 2, 1), (2, 1, 2), (2, 3, 1), (3, 2, 3), (0, 0, 2), (1, 5, 2), (2, 2, 40))  # d, k, symbols
 SPREADS = (0.3, 3.0, 40.0, 140.0, 290.0)  # decimal orders of magnitude on either side of 1
@@ -32,6 +34,9 @@ class Spot:
 
     def monomials(self, exponents: Any) -> Floats:
         return np.prod(self.xi[:, None] ** exponents, 2)
+
+
+Operation = Callable[[Any, np.random.Generator, int], tuple[Any, Spot, Any]]  # of an arithmetic, for so many cells
 
 
 def points(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:

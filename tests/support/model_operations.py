@@ -1,8 +1,7 @@
-"""Every operation of models on random rows: what it gives, at which point, and what real arithmetic gives there."""
+"""Operations of models on random rows: what they give, at which point, and what real arithmetic gives there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,20 +10,13 @@ import scipy.sparse
 
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from model_fuzz import Count, Spot, draw, middle, points, settled, sizes, spot, values
-from model_truth import EXACT, MP, POWERS, TRUTH, Truth, power
-
-Operation = Callable[[Any, np.random.Generator, int], tuple[Any, Spot, Any]]
-ROWS = 4
+from model_functions import APPLIED, ROWS_FUNCTIONS, few_samples
+from model_fuzz import ROWS, Count, Operation, Spot, draw, middle, points, sizes, spot, values
+from model_truth import EXACT
 
 
 def exact(array: Any) -> Any:
     return np.vectorize(lambda x: EXACT.mpf(float(x)), otypes=[object])(array)
-
-
-def rounded(x: Any) -> Any:
-    """The same number for the functions of mpmath, whose results have less digits."""
-    return MP.make_mpf(x._mpf_)
 
 
 def pair(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Any, Spot, Any, Any]:
@@ -219,15 +211,6 @@ def composition(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot
     return result, at, true
 
 
-def few_samples(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
-    """A function whose interpolants are judged by few samples."""
-    before, a.functions.SAMPLES = a.functions.SAMPLES, 3
-    try:
-        return APPLIED["tanh"](a, rng, cells)
-    finally:
-        a.functions.SAMPLES = before
-
-
 def ranges(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
     x = draw(a, rng, ROWS, cells)
     at = spot(rng, x)
@@ -248,107 +231,14 @@ def matrices(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, A
     return a.products.matrix_product(x, (2, 2), y, (2, 2)), at, np.array(product, object).reshape(4, cells)
 
 
-def _argument(a: Any, rng: np.random.Generator, truth: Truth, cells: int) -> Any:
-    """Rows in the domain of a function."""
-    d, k, symbols = ((1, 1, 1), (1, 3, 1), (2, 2, 2), (1, 6, 1), (0, 0, 1), (2, 4, 3))[rng.integers(6)]
-    table = a.monomials.monomials(d, k)
-    shape = (ROWS, cells)
-    if np.isfinite(truth.low) and np.isfinite(truth.high):
-        centre = points(rng, shape) * (1.0 - 10.0 ** rng.uniform(-9, 0, shape))
-        room = 1.0 - np.abs(centre)
-    elif np.isfinite(truth.low):
-        room = 10.0 ** rng.uniform(-6 if truth.low else -200, np.log10(truth.far), shape)
-        room = np.where(rng.uniform(size=shape) < 0.7, 10.0 ** rng.uniform(-2, 1, shape), room)
-        centre = truth.low + room
-    else:
-        centre = np.clip(
-            rng.normal(size=shape) * 10.0 ** rng.uniform(-8, np.log10(truth.far), shape), -truth.far, truth.far
-        )
-        centre = np.where(rng.uniform(size=shape) < 0.5, 2.0 * rng.normal(size=shape), centre)
-        room = np.maximum(1.0, 1e-8 * np.abs(centre))
-    width = room * 10.0 ** np.where(
-        rng.uniform(size=shape) < 0.5, rng.uniform(-1.5, 0.3, shape), rng.uniform(-17, 0, shape)
-    )
-    parts = np.where(rng.uniform(size=(3, *shape)) < 0.5, 0.0, width)
-    p = parts[0][..., None] * rng.normal(size=(*shape, table.count)) / table.count
-    p[..., 0] = centre
-    g = parts[1][..., None] * rng.normal(size=(*shape, symbols)) / symbols
-    return settled(a, a.models.Space(table, cells), p, g, parts[2] * rng.uniform(size=shape))
-
-
-def function(truth: Truth, apply: Callable[[Any, Any], Any]) -> Operation:
-    def operation(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
-        x = _argument(a, rng, truth, cells)
-        at, y = spot(rng, x), apply(a, x)
-        true = values(x, at)
-        for place in np.ndindex(true.shape):
-            known = y.r[place] < np.inf or y.known.high[place] < np.inf or y.known.low[place] > -np.inf
-            inside = known and truth.low < true[place] < truth.high
-            true[place] = truth.f(rounded(true[place])) if inside else MP.nan
-        return y, at, true
-
-    return operation
-
-
-def rows_function(name: str, truth: Callable[[Any], Any]) -> Operation:
-    """Over the last of 3 entries, of which one is masked at times."""
-
-    def operation(a: Any, rng: np.random.Generator, cells: int) -> tuple[Any, Spot, Any]:
-        x = _argument(a, rng, Truth(MP.exp, far=30.0), cells).take(np.array([0, 1, 2, 1, 2, 3]))
-        mask = None if rng.uniform() < 0.5 else np.array([[True, True, False], [True, True, True]])
-        at = spot(rng, x)
-        at = replace(at, tau=at.tau[[0, 1, 2, 1, 2, 5]])
-        true = np.vectorize(rounded, otypes=[object])(values(x, at))
-        rows = []
-        for start, taking in ((0, [0, 1, 2] if mask is None else [0, 1]), (3, [0, 1, 2])):
-            own = truth(true[start : start + 3][taking])
-            full = np.full((len(own) if name == "logsumexp" else 3, cells), MP.mpf(0), object)
-            full[: len(own)] = own
-            rows.append(full)
-        return a.row_functions.ROWS[name](x, (2, 3), mask), at, np.concatenate(rows)
-
-    return operation
-
-
-def _exponentials(x: Any) -> Any:
-    return np.vectorize(MP.exp, otypes=[object])(x)
-
-
-def _softmax(x: Any) -> Any:
-    grown = _exponentials(x)
-    return grown / grown.sum(0)
-
-
-def _log_sum(x: Any) -> Any:
-    return np.vectorize(MP.log, otypes=[object])(_exponentials(x).sum(0))[None]
-
-
 ARITHMETIC: dict[str, Operation] = {
     "add": add, "subtract": subtract, "multiply": multiply, "square": square, "scale": scale, "affine": affine,
     "fresh affine": fresh_affine, "sparse affine": sparse_affine, "inexact affine": inexact_affine,
     "with symbols": with_symbols, "fold": fold, "join": join, "kink": kink, "cells": cells_of_boxes,
     "interval": of_interval, "span": span, "small span": small_span, "composition": composition,
-    "few samples": few_samples, "ranges": ranges, "matrices": matrices,
-    "softmax": rows_function("softmax", _softmax),
-    "log_softmax": rows_function("log_softmax", lambda x: x - _log_sum(x)),
-    "logsumexp": rows_function("logsumexp", _log_sum),
+    "ranges": ranges, "matrices": matrices,
 }  # fmt: skip
-APPLIED: dict[str, Operation] = {
-    **{
-        name: function(truth, lambda a, x, name=name: a.functions.apply(a.smooth_functions.SMOOTH[name], x))
-        for name, truth in TRUTH.items()
-    },
-    **{
-        f"x^{p:g}": function(power(p), lambda a, x, p=p: a.functions.apply(a.elementary_functions.Power(p), x))
-        for p in POWERS
-    },
-    "cbrt": function(
-        Truth(lambda x: MP.sign(x) * MP.cbrt(abs(x)), far=1e280),
-        lambda a, x: a.functions.odd(a.elementary_functions.Power(1 / 3, rounded=True), x),
-    ),
-    "1/x": function(Truth(lambda x: 1 / x, far=1e280), lambda a, x: a.functions.reciprocal(x)),
-}
-OPERATIONS = ARITHMETIC | APPLIED
+OPERATIONS = ARITHMETIC | APPLIED | ROWS_FUNCTIONS | {"few samples": few_samples}
 
 
 def fuzz(a: Any, name: str, rows: int, seed: int, cells: int = 50) -> Count:

@@ -17,6 +17,7 @@ import numpy as np
 from integraph.bounds.ranges.patterns import MOVES, average, normalised
 from integraph.bounds.ranges.propagation import node_range
 from integraph.certify.bounds.linear_nodes import LINEAR, linear
+from integraph.certify.bounds.network_models import Watch
 from integraph.certify.bounds.sparse_maps import SparseMap, of_models
 from integraph.numbers import intervals
 from integraph.numbers.intervals import Interval
@@ -48,13 +49,15 @@ class Value:
         return self.map.models()
 
 
-def graph_models(graph: Graph, x: Models) -> Models:
-    """The outputs one after the other, from the flat input."""
+def graph_models(graph: Graph, x: Models, watch: Watch | None = None) -> Models:
+    """The outputs one after the other, from the flat input. The rows of every node go through `watch`, in order."""
     uses, last = _uses(graph), _last_uses(graph)
     values: list[Value | None] = []
     for number, node in enumerate(graph.nodes):
         args = [value for n in node.args if (value := values[n]) is not None]
         value = _value(graph, node, args, x, uses[number] > 1)
+        if watch is not None:
+            value = Value(of_models(watch(value.models())))
         values.append(value)
         for n in node.args:
             if last[n] == number:

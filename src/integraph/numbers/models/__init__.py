@@ -7,5 +7,6 @@ contains the value of real arithmetic for every ξ and some ε; the functions of
 error of 2^−43. What is not finite is an infinite radius.
 
 Read `monomials`, `kernels`, `models`, `elementary_functions`, `smooth_functions`, `functions`, `products`,
-`row_functions`, `polynomial_ranges`.
+`row_functions`, `polynomial_ranges`; `line_kernels`
+and `lines` are the linear bounds of functions that backward bounds need.
 """

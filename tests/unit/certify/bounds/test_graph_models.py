@@ -16,6 +16,7 @@ from integraph.numbers.models.models import Models, of_cells
 from integraph.targets.graph import OPERATIONS, ROUNDED
 from integraph.targets.graph_builder import Builder
 from integraph.targets.windows import Axis, convolve, max_pool, mean_pool
+from slow import mostly_slow
 from transformers import to_graph, transformer
 
 RADIUS = 1e-4
@@ -59,7 +60,7 @@ def test_every_operation_keeps_how_it_depends_on_the_inputs(op: str) -> None:
         assert (value <= y.known.high[:, 0] + 1e-14).all()
 
 
-@pytest.mark.parametrize("op", sorted(OPERATIONS - {*MOVES, "concat"}))
+@mostly_slow("op", sorted(OPERATIONS - {*MOVES, "concat"}), quick=8)
 def test_no_operation_is_wider_than_its_interval(op: str) -> None:
     graph, rng = one(op), np.random.default_rng(len(op))
     centre = CENTRES.get(op, 0.6) + 0.05 * rng.normal(size=8)

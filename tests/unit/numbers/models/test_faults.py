@@ -23,7 +23,7 @@ def test_without_a_fault_nothing_is_outside() -> None:
         assert _outside(sound, name, 300) == 0, name
 
 
-@mostly_slow("fault", FAULTS, quick=10)
+@mostly_slow("fault", FAULTS, quick=6)
 def test_a_fault_is_noticed(fault: str) -> None:
     module, before, after, names = FAULTS[fault]
     faulty = arithmetic({module: (before, after)})
