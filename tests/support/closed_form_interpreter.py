@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from integraph.export.closed_forms import ClosedForms, Operation
+from integraph.flow.closed_forms import ClosedForms, Operation
 
 ELEMENTWISE: dict[str, Any] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "negate": np.negative,

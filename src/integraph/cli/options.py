@@ -135,8 +135,8 @@ MaxCalls = Annotated[
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="exact, taylor, oracle or precise. Default: the first of these that can run the program.",
+        help="exact, taylor, oracle, precise or jax. Default: the first of these that can run the program.",
         metavar="ENGINE",
-        autocompletion=among("exact", "taylor", "oracle", "precise"),
+        autocompletion=among("exact", "taylor", "oracle", "precise", "jax"),
     ),
 ]

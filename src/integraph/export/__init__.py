@@ -5,7 +5,7 @@ is one module with one function `write(program, name, **options)` and a line in 
 
 Read `exporter` (from a program to a file), `formats` (the table), `equations` (what a writer of equations needs),
 `notation` (how a language writes a sum of products), `header` (what every file says of itself), then any format:
-`solvers/heyoka` is a short one. `closed_forms` traces the gadgets' closed forms, which `onnx` and `c/closed` write;
+`solvers/heyoka` is a short one. `onnx` and `c/closed` write what the layer of engines traces, closed forms;
 `amplitude` says how large registers become. The other rooms: `c`, `biology`, `circuits`, `reach`, `documents`.
 """
 

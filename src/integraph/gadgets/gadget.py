@@ -75,10 +75,11 @@ def arguments(block: Block, states: Floats) -> tuple[tuple[Array, ...], tuple[Ar
 
 
 def with_affine_form(
-    block: Block, start: Arrays, operands: Arrays
+    block: Block, start: Arrays, operands: Arrays, given: Tensors | None = None
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], dict[str, Array]]:
-    """The same from the arrays of targets and operands: the first operand of an elementwise gadget is a·x + b."""
-    tensors: dict[str, Array] = {name: value[..., None] for name, value in block.tensors.items()}
+    """The same from the arrays of targets and operands: the first operand of an elementwise gadget is a·x + b. `given`
+    are the tensors where they are not those of the block, with an axis of inputs."""
+    tensors: dict[str, Array] = dict(given or {name: value[..., None] for name, value in block.tensors.items()})
     if isinstance(block.op, Elementwise) and operands:
         first = operands[0] * tensors["a"] if "a" in tensors else operands[0]
         operands = (first + tensors["b"] if "b" in tensors else first, *operands[1:])

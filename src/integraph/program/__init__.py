@@ -10,11 +10,11 @@ from integraph.program.annotations import Budget, Domain, Probe
 from integraph.program.block import Block, Op, operation, operations, register, tensor
 from integraph.program.engine import Engine, Failure, Flow, Options, Status, plug
 from integraph.program.origin import Origin
-from integraph.program.program import Controls, Program, Trajectory, build
+from integraph.program.program import Program, Trajectory, build
 from integraph.program.registers import Group, Registers
 from integraph.program.segment import Segment, segment
 from integraph.program.storage import load
-from integraph.program.terms import ONE, Terms
+from integraph.program.terms import ONE, Controls, Terms
 from integraph.program.views import Index, Ref, View
 
 __all__ = [

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -127,20 +128,38 @@ class Engine(Protocol):
 _ENGINES: dict[str, Engine] = {}
 _BITS: dict[str, float] = {}
 _POINTS: dict[str, Callable[[Program], Point | None] | None] = {}
+_PACKAGES: dict[str, str | None] = {}
 
 
-def plug(engine: Engine, bits: float = DOUBLE, point: Callable[[Program], Point | None] | None = None) -> Engine:
-    """Make an engine known by name; `bits` is the highest precision that it works in, and `point` gives a program's
-    quick way for one input. Ours come first."""
+def plug(
+    engine: Engine,
+    bits: float = DOUBLE,
+    point: Callable[[Program], Point | None] | None = None,
+    package: str | None = None,
+) -> Engine:
+    """Make an engine known by name; `bits` is the highest precision that it works in, `point` gives a program's
+    quick way for one input, and `package` is another package, our extra of the same name, that it needs. Ours come
+    first."""
     load_layer(FLOW)
     _ENGINES[engine.name], _BITS[engine.name], _POINTS[engine.name] = engine, bits, point
+    _PACKAGES[engine.name] = package
     return engine
 
 
 def able(program: Program) -> list[Engine]:
     """The engines that can run the program, in the order in which they were plugged in."""
     load_layer(FLOW)
-    return [engine for engine in _ENGINES.values() if _BITS[engine.name] >= program.bits and engine.can(program)]
+    return [
+        engine
+        for name, engine in _ENGINES.items()
+        if _BITS[name] >= program.bits and not _missing(name) and engine.can(program)
+    ]
+
+
+def _missing(name: str) -> bool:
+    """Whether an engine's package is not installed."""
+    package = _PACKAGES[name]
+    return package is not None and find_spec(package) is None
 
 
 def first_able(program: Program) -> Engine:
@@ -165,6 +184,11 @@ def engine_named(program: Program, name: str) -> Engine:
         )
     if not isinstance(name, str) or name not in _ENGINES:
         raise UsageError(f"unknown engine {name!r}: known are {', '.join(_ENGINES)}", argument="engine")
+    if _missing(name):
+        package = _PACKAGES[name]
+        raise UsageError(
+            f"engine {name!r} needs the {package} package: pip install 'integraph[{package}]'", argument="engine"
+        )
     engine, others = _ENGINES[name], " or ".join(repr(e.name) for e in able(program))
     if program.bits > _BITS[name]:
         instead = f"use engine={others}" if others else "no engine can"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from integraph.errors import SpecError, UsageError
 from integraph.numbers.arrays import Floats
@@ -29,10 +29,10 @@ from integraph.program.engine import (
     first_able,
 )
 from integraph.program.origin import Origin
-from integraph.program.plugins import EXPORT, MACHINE, PLOT, REPORT, load_layer
+from integraph.program.plugins import EXPORT, FLOW, MACHINE, PLOT, REPORT, load_layer
 from integraph.program.registers import Registers
 from integraph.program.segment import Segment
-from integraph.program.terms import Terms, concatenate
+from integraph.program.terms import Controls, Terms, concatenate
 from integraph.program.views import Ref
 from integraph.text import clean, counted
 
@@ -40,17 +40,6 @@ SOURCE = 1000  # characters that say what a program was compiled from
 TRAJECTORY = 500_000_000  # numbers of a trajectory: 4 GB
 ANNOTATIONS = {"proven", "seen", "budget", "probes", "domain", "origin"}  # what is known of a program
 MATERIALISE = 50_000_000  # terms that `controls()` will put in memory: 1.2 GB
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Controls:
-    """All terms of a program, canonical: `value · y_j · y_k` in the derivative of y_i; index −1 is the constant 1."""
-
-    segment: NDArray[np.int32]
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    k: NDArray[np.int32]
-    value: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +189,7 @@ class Program:
         states: bool = False,
         times: ArrayLike | None = None,
     ) -> Flow:
-        """Run `exact`, `taylor`, `oracle` or `precise` (by default the first that can) and say how each input ended.
+        """Run `exact`, `taylor`, `oracle`, `precise` or `jax` (by default the first that can): how each input ended.
 
         `rtol` is relative to each register; below the rounding of float64 it has no effect."""
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
@@ -224,6 +213,16 @@ class Program:
                 return single
         outputs = self.flow(x, engine, rtol=rtol, threads=threads).check().outputs
         return outputs[0] if len(outputs) == 1 and np.ndim(x) < 2 else outputs
+
+    def to_jax(self, precision: str = "highest") -> tuple[Callable[[Any, Any], Any], dict[str, Any]]:
+        """`function, params`: `function(params, x)` is pure, and `jax.jit`, `vmap` and `grad` take it. `precision` is
+        that of matrix products on accelerators: "highest", or "high" and "default", which are faster."""
+        made: tuple[Callable[[Any, Any], Any], dict[str, Any]] = load_layer(FLOW).to_jax(self, precision)
+        return made
+
+    def to_torch(self) -> Any:
+        """The program as a `torch.nn.Module`; its controls are the parameters."""
+        return load_layer(FLOW).to_torch(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `integraph.load` reads back, bit by bit."""

@@ -20,6 +20,17 @@ ONE = -1  # the index of the constant 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Controls:
+    """All terms of a program, canonical: `value · y_j · y_k` in the derivative of y_i; index −1 is the constant 1."""
+
+    segment: Int32
+    i: Int32
+    j: Int32
+    k: Int32
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Terms:
     """Control terms of one segment; 20 bytes each."""
 

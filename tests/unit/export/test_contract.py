@@ -16,7 +16,8 @@ from integraph.export.header import plain
 from lazy import needs
 
 EVERY = pytest.mark.parametrize(
-    "format", [pytest.param(one, id=one.name, marks=[needs("onnx")] * (one.name == "onnx")) for one in FORMATS]
+    "format",
+    [pytest.param(one, id=one.name, marks=[needs(one.name)] if one.name in ("onnx", "jax") else []) for one in FORMATS],
 )
 TEXTS = [one for one in FORMATS if not one.binary]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.errors import UsageError
-from integraph.export.closed_forms import ClosedForms, Operation, trace
 from integraph.export.header import header
 from integraph.export.onnx.onnx_nodes import Nodes
+from integraph.flow.closed_forms import ClosedForms, Operation, trace
 from integraph.version import VERSION
 
 if TYPE_CHECKING:

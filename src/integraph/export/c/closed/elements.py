@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from integraph.export.c.closed.tables import Tables, number
-from integraph.export.closed_forms import ClosedForms
+from integraph.flow.closed_forms import ClosedForms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ from integraph.export.c.closed.statements import Statements
 from integraph.export.c.closed.steps import roots, steps
 from integraph.export.c.closed.storage import places
 from integraph.export.c.closed.tables import Tables
-from integraph.export.closed_forms import trace
 from integraph.export.header import header
+from integraph.flow.closed_forms import trace
 
 if TYPE_CHECKING:
     from integraph.program import Program

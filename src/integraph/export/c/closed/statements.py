@@ -9,7 +9,7 @@ import numpy as np
 from integraph.export.c.closed.elements import Elements
 from integraph.export.c.closed.expressions import EXPRESSIONS, REDUCTIONS
 from integraph.export.c.closed.steps import Step
-from integraph.export.closed_forms import ClosedForms, Operation
+from integraph.flow.closed_forms import ClosedForms, Operation
 
 
 class Statements:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from integraph.export.closed_forms import ClosedForms, Operation
-from integraph.export.closed_forms.operations import ELEMENTWISE
+from integraph.flow.closed_forms import ClosedForms, Operation
+from integraph.flow.closed_forms.operations import ELEMENTWISE
 
 LOOPED = {*ELEMENTWISE, "broadcast"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from integraph.export.c.closed.steps import Step
-from integraph.export.closed_forms import ClosedForms
+from integraph.flow.closed_forms import ClosedForms
 
 
 def places(forms: ClosedForms, root: list[tuple[int, int]], order: list[Step]) -> tuple[dict[int, int], int]:

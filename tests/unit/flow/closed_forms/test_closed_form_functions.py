@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import closed_form_interpreter
-from integraph.export.closed_forms.expansions import expansions
-from integraph.export.closed_forms.functions import SymbolFunctions
-from integraph.export.closed_forms.liveness import prune
-from integraph.export.closed_forms.operations import ELEMENTWISE
-from integraph.export.closed_forms.recorder import Recorder
+from integraph.flow.closed_forms.expansions import expansions
+from integraph.flow.closed_forms.functions import SymbolFunctions
+from integraph.flow.closed_forms.liveness import prune
+from integraph.flow.closed_forms.operations import ELEMENTWISE
+from integraph.flow.closed_forms.recorder import Recorder
 from integraph.gadgets.functions.namespace import FLOAT
 
 EVERY = frozenset(ELEMENTWISE)

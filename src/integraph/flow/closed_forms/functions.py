@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from integraph.export.closed_forms import gauss_functions, softmax_functions
-from integraph.export.closed_forms.contraction import contract, reduce, total
-from integraph.export.closed_forms.recorder import Array, Recorder, Symbol, constant
+from integraph.flow.closed_forms import gauss_functions, softmax_functions
+from integraph.flow.closed_forms.contraction import contract, reduce, total
+from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol, constant
 from integraph.gadgets.functions.namespace import FLOAT
 
 SAFE = 700.0  # e^±700 is a normal number
@@ -22,6 +22,9 @@ SHORT = 4  # integer exponents that are products
 PLAIN = 1.0  # exponents up to which the rounding of 1 + x costs less than half an ulp
 MILD = 1.0  # Σ|a| up to which no product of powers leaves the range
 REACH = 1e280
+NEAR = 0.1  # |a + ib|² below which the nodes give the mean of 1/|1 + (a + ib)s| to the last bit
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 
 
 def of_symbols(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,6 +52,7 @@ class SymbolFunctions:
     exp, expm1, log, log1p = _plain("exp"), _plain("expm1"), _plain("log"), _plain("log1p")
     sin, cos, tanh, erf = _plain("sin"), _plain("cos"), _plain("tanh"), _plain("erf")
     hypot, atan2, asinh = _plain("hypot"), _plain("arctan2"), _plain("arcsinh")
+    expm1c, log1pc = _plain("expm1c"), _plain("log1pc")
     less, equal, both, either, where = (_plain(op) for op in ("less", "equal", "both", "either", "where"))
     fall, gauss = gauss_functions.fall, gauss_functions.gauss
     gaps, normaliser = softmax_functions.gaps, softmax_functions.normaliser
@@ -58,7 +62,20 @@ class SymbolFunctions:
         return self.where(self.less(x, 0.0), -1.0, 1.0)
 
     def relu(self, x: Array) -> Array:
-        return self.maximum(x, 0.0)
+        """At 0 its slope is 1, and that of relu(−x) is 0: a sum over both signs has the derivative of one of them."""
+        mirror = self._mirror(x) if self.recorder.smooth and isinstance(x, Symbol) else None
+        return self.maximum(x, 0.0) if mirror is None else self.maximum(mirror, 0.0) - mirror
+
+    def _mirror(self, x: Symbol) -> Array:
+        """−x, where x was recorded as a negative multiple."""
+        own = self.recorder.operation(x)
+        if own.op == "negate":
+            return self.recorder.symbol(own.arguments[0])
+        if own.op == "multiply":
+            for one, other in (own.arguments, own.arguments[::-1]):
+                if not isinstance(one, int) and (one < 0).all():
+                    return self.recorder.symbol(other) * -one[..., None]
+        return None
 
     def nonzero(self, x: Array) -> Array:
         """x, but a tiny number in place of 0: it changes no quotient f(x)/x but makes 0/0 its limit."""
@@ -74,16 +91,6 @@ class SymbolFunctions:
         return z * half * half
 
     @of_symbols
-    def expm1c(self, x: Array) -> Array:
-        moved = self.nonzero(x)
-        return self.expm1(moved) / moved
-
-    @of_symbols
-    def log1pc(self, x: Array) -> Array:
-        moved = self.nonzero(x)
-        return self.log1p(moved) / moved
-
-    @of_symbols
     def power(self, z: Array, x: Array, a: Array) -> Array:
         base = 1.0 + x
         simple = self._factors(base, a)
@@ -97,6 +104,8 @@ class SymbolFunctions:
 
     def _factors(self, base: Array, a: Array) -> list[Array] | None:
         """base^a as products and roots where all lanes have the same short exponent."""
+        if isinstance(a, Symbol):
+            return None
         exponents = np.unique(a)
         size = abs(float(exponents[0])) if len(exponents) == 1 else np.inf
         if size > SHORT or size % 0.5:
@@ -131,8 +140,9 @@ class SymbolFunctions:
     def log_cosh(self, x: Array, k: Array) -> Array:
         """Near 0 as ln(1 + (u − 1)), further out as |x| + ln(u e^{−|x|}), u = cosh x + k sinh(x)/x."""
         size = self.abs(x)
-        e, near = self.exp(-size), self.nonzero(self.minimum(size, 1.0))
-        small = self.log1p(2.0 * self._sinh(0.5 * near) * self._sinh(0.5 * near) + k * (self._sinh(near) / near))
+        e, near = self.exp(-size), self.minimum(size, 1.0)
+        sinhc = 0.5 * (self.expm1c(near) + self.expm1c(-near))
+        small = self.log1p(2.0 * self._sinh(0.5 * near) * self._sinh(0.5 * near) + k * sinhc)
         far = size + self.log(e * e + 0.5 * self.expm1c(-size) * (1.0 + e) * (size + k))
         return self.where(self.less(size, 1.0), small, far)
 
@@ -144,7 +154,8 @@ class SymbolFunctions:
     def log_logistic(self, x: Array, k: Array) -> Array:
         share, up = k * self.expm1c(-self.abs(x)), self.relu(x)
         gain, large = self.grow(share, up), self.recorder.huge / 2.0**26
-        return self.where(self.less(gain, large), self.log1p(self.minimum(gain, large)), up + self.log(share))
+        mild = self.less(gain, large)
+        return self.where(mild, self.log1p(self.minimum(gain, large)), up + self.log(self.where(mild, 1.0, share)))
 
     def logistic(self, x: Array, k: Array, *z: Array) -> tuple[Array, ...]:
         """One exponential serves both signs. Where k = 0 and e^−x is very small, what must be positive is not."""
@@ -159,6 +170,17 @@ class SymbolFunctions:
     @of_symbols
     def inverse_distance(self, a: Array, b: Array) -> Array:
         """As for floats; where the line passes its point nearest to 0, the sum of two areas."""
+        if not isinstance(a, Symbol) and not np.any(a):  # the lemma's start
+            return self.recorder.push("asinhc", b)
+        if not self.recorder.smooth:
+            return self._inverse_distance(a, b)
+        near = self.less(a * a + b * b, NEAR)
+        real, side = 1.0 + a[..., None, :] * NODES[:, None], b[..., None, :] * NODES[:, None]
+        square = self.where(near[..., None, :], real * real + side * side, 1.0)
+        mean = contract(self.recorder, WEIGHTS[:, None], 1.0 / self.sqrt(square))
+        return self.where(near, mean, self._inverse_distance(self.where(near, 1.0, a), self.where(near, 1.0, b)))
+
+    def _inverse_distance(self, a: Array, b: Array) -> Array:
         if not isinstance(a, Symbol) and not np.any(a):
             moved = self.nonzero(b)
             return self.asinh(moved) / moved
@@ -185,4 +207,4 @@ class SymbolFunctions:
 
 
 def _reach(a: Array) -> float:
-    return float(np.max(np.abs(constant(a)), initial=0.0))
+    return np.inf if isinstance(a, Symbol) else float(np.max(np.abs(constant(a)), initial=0.0))

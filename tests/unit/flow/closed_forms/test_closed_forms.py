@@ -13,9 +13,9 @@ import transformers
 from gadget_cases import CASES, Case
 from integraph import Program, Registers, build, gadgets, segment
 from integraph.errors import UsageError
-from integraph.export.closed_forms import trace
-from integraph.export.closed_forms.expansions import expansions
-from integraph.export.closed_forms.operations import ELEMENTWISE
+from integraph.flow.closed_forms import trace
+from integraph.flow.closed_forms.expansions import expansions
+from integraph.flow.closed_forms.operations import ELEMENTWISE
 from integraph.gadgets import affine, product, ramp, raw
 from integraph.program import operations
 from lazy import needs

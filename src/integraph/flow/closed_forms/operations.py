@@ -52,6 +52,12 @@ ELEMENTWISE = {
     "either": Elementwise("logical_or", (False, False), truth=True),
     "where": Elementwise("where", (False, False, False)),
 }
+SMOOTH = {  # analytic at 0, which a quotient is not to those who differentiate it: for languages with derivatives
+    "expm1c": "(e^x − 1)/x",
+    "log1pc": "ln(1 + x)/x",
+    "asinhc": "asinh(x)/x",
+    "gaussian_mean": "∫_0^1 exp(−x²s²) ds",
+}
 REDUCTIONS = {"sum": True, "product": True, "largest": False}  # over the last axis, which goes; carries?
 OTHERS = {
     "input": "x, the inputs",
@@ -59,8 +65,14 @@ OTHERS = {
     "broadcast": "axes of length 1 repeated",
     "gather": "the numbers of one array, as a row, at `indices`",
     "concatenate": "several rows, one after the other",
+    "parameter": "the tensor `name`, the same for all inputs",
+    "contract": "Σ over the last axis of a product of several arrays, which are broadcast",
     "matmul": "lanes (…, R) times a constant matrix (R, M) or, for lanes (N, L, R), N of them, (N, R, M)",
 }
+
+
+EVERY = frozenset(ELEMENTWISE)
+DIFFERENTIABLE = EVERY | frozenset(SMOOTH) | {"contract"}  # the native operations of a language with derivatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +81,7 @@ class Operation:
     arguments: tuple[Argument, ...]
     lanes: tuple[int, ...]
     indices: Indices | None = None  # of a gather, in the shape of the lanes
+    name: str = ""  # of a parameter
 
     @property
     def size(self) -> int:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy  # loads scipy.special on first use, which takes a while
 
-from integraph.export.closed_forms.contraction import contract
-from integraph.export.closed_forms.recorder import Array, Symbol
+from integraph.flow.closed_forms.contraction import contract
+from integraph.flow.closed_forms.recorder import Array, Symbol
 from integraph.gadgets.functions.gauss import NODES, SPLIT, THIN, WEIGHTS
 from integraph.gadgets.functions.gauss import fall as float_fall
 from integraph.gadgets.functions.gauss import gauss as float_gauss
 
 if TYPE_CHECKING:
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
 HALF_ROOT_PI = math.sqrt(math.pi) / 2
 CENTRE, DEGREE = 2.5, 32  # of the polynomial: 2e-16 with these
@@ -61,11 +61,21 @@ def gauss(self: SymbolFunctions, z: Array, a: Array, b: Array, c: float) -> Arra
         with np.errstate(all="ignore"):
             return float_gauss(z, a, b, c)
     width = math.sqrt(0.5 * c) * self.abs(b)
-    moved = self.nonzero(width)
     if not isinstance(a, Symbol) and not np.any(a):  # the lemma's start
-        return z * (HALF_ROOT_PI * (self.erf(moved) / moved))
+        return z * self.recorder.push("gaussian_mean", width)
+    if not self.recorder.smooth:
+        return _gauss(self, z, a, b, c, width)
+    rate, square = c * a, width * width
+    near = self.less(self.abs(rate) + square, 1.0)
+    mean = _nodes(self, self.where(near, rate, 0.0), self.where(near, square, 0.0))
+    far = _gauss(self, z, self.where(near, 1.0, a), self.where(near, 1.0, b), c, self.where(near, 1.0, width))
+    return self.where(near, z * mean, far)
+
+
+def _gauss(self: SymbolFunctions, z: Array, a: Array, b: Array, c: float, width: Array) -> Array:
     half, square = 0.5 * c * a, width * width
     inside = self.both(self.less(-self.recorder.tiny - square, half), self.less(half, self.recorder.tiny))
+    moved = self.where(inside, width, 1.0) if self.recorder.smooth else self.nonzero(width)
     turn = half / moved
     middle = HALF_ROOT_PI * ((self.erf(moved + turn) + self.erf(-turn)) / moved)
     exponent, lost = _exponent(self, a, b)
@@ -84,10 +94,17 @@ def _falling(self: SymbolFunctions, a: Array, b: Array) -> Array:
     side = self.where(self.either(flat, thin), 1.0, b)
     far = self.where(flat, 1.0, a) / side
     full = (HALF_ROOT_PI / side) * (erfcx(self, far) - self.exp(-total) * erfcx(self, side + far))
-    rates, squares = a[..., None, :], (b * b)[..., None, :]
-    nodes = NODES[:, None]
-    short = contract(self.recorder, WEIGHTS[:, None], self.exp(-(2.0 * rates + squares * nodes) * nodes))
-    return self.where(flat, short, self.where(thin, self.expm1c(-2.0 * a), full))
+    slim = self.expm1c(-2.0 * a)
+    if self.recorder.smooth:  # of b² the value has nothing, but its derivatives −∫ s² e^{−2as} ds
+        rate = self.where(self.both(thin, self.less(0.25, a)), 2.0 * a, 1.0)
+        slim = slim - b * b * ((2.0 - self.exp(-rate) * (rate * rate + 2.0 * rate + 2.0)) / (rate * rate * rate))
+    return self.where(flat, _nodes(self, 2.0 * a, b * b), self.where(thin, slim, full))
+
+
+def _nodes(self: SymbolFunctions, rate: Array, square: Array) -> Array:
+    """∫_0^1 exp(−rate·s − square·s²) ds where the exponent moves by at most 1."""
+    rates, squares, nodes = rate[..., None, :], square[..., None, :], NODES[:, None]
+    return contract(self.recorder, WEIGHTS[:, None], self.exp(-(rates + squares * nodes) * nodes))
 
 
 def erfcx(self: SymbolFunctions, x: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from integraph.export.closed_forms.recorder import Array, Recorder, Symbol, constant
+from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol, constant
 from integraph.program import Ref, View
 
 EMPTY = -1  # a register that nobody has written

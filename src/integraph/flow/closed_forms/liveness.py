@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from integraph.export.closed_forms.operations import ELEMENTWISE, REDUCTIONS, ClosedForms, Operation
+from integraph.flow.closed_forms.operations import ELEMENTWISE, REDUCTIONS, SMOOTH, ClosedForms, Operation
+
+CHOICES = {"where", "less", "equal", "both", "either", "power", "hypot"}  # a NaN among the arguments may get lost
+FIRST = {"maximum", "minimum"}  # written as choices that keep a NaN of the first argument
 
 
 def prune(operations: Sequence[Operation], outputs: int, positive: Iterable[int], ends: Iterable[int]) -> ClosedForms:
@@ -16,7 +20,7 @@ def prune(operations: Sequence[Operation], outputs: int, positive: Iterable[int]
     kept = [number for number in range(len(operations)) if needed[number]]
     new = {old: number for number, old in enumerate(kept)}
     renamed = [
-        Operation(own.op, tuple(new[a] if isinstance(a, int) else a for a in own.arguments), own.lanes, own.indices)
+        replace(own, arguments=tuple(new[a] if isinstance(a, int) else a for a in own.arguments))
         for own in (operations[old] for old in kept)
     ]
     return ClosedForms(tuple(renamed), new[outputs], tuple(new[n] for n in positive), tuple(new[n] for n in finite))
@@ -49,11 +53,26 @@ def _finite(operations: Sequence[Operation], outputs: int, ends: set[int]) -> li
     return finite[::-1]
 
 
+def spoils(operations: Sequence[Operation], outputs: int) -> set[int]:
+    """The operations of which one NaN makes an output NaN, as the `Interpreter` computes: it needs no other guard."""
+    covered = {outputs}
+    for number in range(outputs, -1, -1):
+        own = operations[number]
+        if number in covered and own.op not in CHOICES:
+            given = own.arguments[:1] if own.op in FIRST else own.arguments
+            for argument in given:
+                if isinstance(argument, int) and (own.op != "gather" or _carries(own, 0, operations[argument].size)):
+                    covered.add(argument)
+    return covered
+
+
 def _carries(own: Operation, position: int, size: int) -> bool:
     if own.op in ELEMENTWISE:
         return ELEMENTWISE[own.op].carries[position]
     if own.op == "gather":
         return own.indices is not None and len(np.unique(own.indices)) == size
-    if own.op == "matmul":  # a weight 0 does not hide what it multiplies: 0·∞ is NaN
+    if own.op in SMOOTH:
+        return False
+    if own.op in ("matmul", "contract"):  # a weight 0 does not hide what it multiplies: 0·∞ is NaN
         return True
     return REDUCTIONS.get(own.op, True)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from integraph.export.closed_forms.gauss_functions import erfcx
-from integraph.export.closed_forms.recorder import Array
+from integraph.flow.closed_forms.gauss_functions import HALF_ROOT_PI, erfcx
+from integraph.flow.closed_forms.recorder import Array
 
 if TYPE_CHECKING:
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
 ARCTAN = [(-1) ** n / (2 * n + 1) for n in range(21)]  # of arctan(q)/q in q², for |q| ≤ tan(π/8)
 ERF = [(-1) ** n / (math.factorial(n) * (n + 0.5) * math.sqrt(math.pi)) for n in range(19)]  # of erf(x)/x in x² ≤ 1
@@ -61,6 +61,12 @@ def erf(f: SymbolFunctions, x: Array) -> Array:
     return f.where(f.less(size, 1.0), small, large)
 
 
+def _ratio(f: SymbolFunctions, function: Callable[[Array], Array], x: Array) -> Array:
+    """function(x)/x with its limit at 0."""
+    moved = f.nonzero(x)
+    return function(moved) / moved
+
+
 def _series(x: Array, coefficients: Sequence[float]) -> Array:
     """A power series by Horner's rule: the first term is the largest, and its rounding the only one that counts."""
     value: Array = coefficients[-1]
@@ -71,7 +77,7 @@ def _series(x: Array, coefficients: Sequence[float]) -> Array:
 
 def expansions() -> dict[str, Callable[..., Array]]:
     """By the operation that they stand for, as a `Recorder` calls them."""
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
     def of(function: Callable[..., Array]) -> Callable[..., Array]:
         return lambda recorder, *given: function(SymbolFunctions(recorder), *given)
@@ -83,5 +89,9 @@ def expansions() -> dict[str, Callable[..., Array]]:
         "arcsinh": asinh,
         "arctan2": atan2,
         "erf": erf,
+        "expm1c": lambda f, x: _ratio(f, f.expm1, x),
+        "log1pc": lambda f, x: _ratio(f, f.log1p, x),
+        "asinhc": lambda f, x: _ratio(f, f.asinh, x),
+        "gaussian_mean": lambda f, x: HALF_ROOT_PI * _ratio(f, f.erf, x),
     }
     return {op: of(function) for op, function in table.items()}

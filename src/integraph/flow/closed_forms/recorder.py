@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.errors import UsageError
-from integraph.export.closed_forms.operations import ELEMENTWISE, Operation
+from integraph.flow.closed_forms.operations import ELEMENTWISE, SMOOTH, Operation
+from integraph.gadgets.functions.namespace import FLOAT
 from integraph.numbers.arrays import Indices
 
 Array = Any  # a Symbol, or a constant
@@ -79,7 +80,9 @@ class Recorder:
         self.native, self.expansions = native, expansions
         numbers = np.finfo(kind)
         self.tiny, self.huge = float(numbers.tiny) * 2.0**26, float(numbers.max) / 2.0
+        self.smooth = "contract" in native  # a language with derivatives: no branch may have a wrong one, or NaN
         self.operations: list[Operation] = []
+        self.fixed: set[int] = set()  # what depends on parameters only
         self._known: dict[tuple[Any, ...], int] = {}
 
     def push(self, op: str, *arguments: Array) -> Array:
@@ -96,13 +99,15 @@ class Recorder:
             return self.expansions[op](self, *arguments)
         return self.record(op, *(self._aligned(a, len(lanes)) for a in given), lanes=lanes)
 
-    def record(self, op: str, *given: Array, lanes: Lanes, indices: Indices | None = None) -> Symbol:
+    def record(self, op: str, *given: Array, lanes: Lanes, indices: Indices | None = None, name: str = "") -> Symbol:
         """Any operation, of symbols and of constants without an axis of inputs."""
-        key = (op, lanes, None if indices is None else indices.tobytes(), *map(_key, given))
+        key = (op, lanes, name, None if indices is None else indices.tobytes(), *map(_key, given))
         if key not in self._known:
             own = tuple(a.index if isinstance(a, Symbol) else a for a in given)
             self._known[key] = len(self.operations)
-            self.operations.append(Operation(op, own, lanes, indices))
+            if op != "input" and all(a in self.fixed for a in own if isinstance(a, int)):
+                self.fixed.add(len(self.operations))
+            self.operations.append(Operation(op, own, lanes, indices, name))
         return Symbol(self, self._known[key], lanes)
 
     def operation(self, value: Symbol) -> Operation:
@@ -182,6 +187,8 @@ def _fold(op: str, given: list[NDArray[Any]]) -> NDArray[Any]:
         import scipy  # loads scipy.special on first use, which takes a while
 
         return np.asarray(scipy.special.erf(*given))
+    if op in SMOOTH:
+        return np.asarray(getattr(FLOAT, op)(*given))
     with np.errstate(all="ignore"):
         return np.asarray(getattr(np, ELEMENTWISE[op].numpy)(*given))
 

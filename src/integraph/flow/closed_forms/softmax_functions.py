@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from integraph.export.closed_forms.recorder import Array
+from integraph.flow.closed_forms.recorder import Array
 from integraph.gadgets.functions.normaliser import NOISE, SHARE
 
 if TYPE_CHECKING:
-    from integraph.export.closed_forms.functions import SymbolFunctions
+    from integraph.flow.closed_forms.functions import SymbolFunctions
 
 
 def gaps(self: SymbolFunctions, t: float, s: Array, c: Array, u: Array) -> tuple[Array, Array]:
@@ -30,13 +30,22 @@ def normaliser(
 ) -> tuple[Array, Array]:
     """N(t) e^{−top}, and the same where N is surely positive all the way, else a number ≤ 0."""
     none = self.equal(u, 0.0)
-    share, part = self.where(none, 0.0, u / sigma), self.where(none, 0.0, grown / sigma)
+    share = self.where(none, 0.0, u / self.where(none, 1.0, sigma))
     rest, scale = t * (m - self.sum(u, -2)), self.exp(-top)[..., 0, :]
     lead = 1.0 - self.sum(share, -2)
     apart = self.less(self.sum(self.abs(share), -2), SHARE)
-    summed = (1.0 + rest) * scale + self.sum(_summands(self, t, u, sigma, top), -2)
+    parts = _summands(self, t, u, sigma, top)
+    summed = (1.0 + rest) * scale + self.sum(parts, -2)
+    sure = _sure(self, t, u, m, sigma, share, lead, rest, apart)
+    if self.recorder.smooth:  # u/σ has no derivative at σ = 0: summands with small σ stay whole
+        near = self.less(self.abs(t * sigma), 1.0)
+        divisor = self.where(near, 1.0, sigma)
+        lead = 1.0 - self.sum(self.where(near, 0.0, u / divisor), -2)
+        part = self.where(near, parts, grown / divisor)
+    else:
+        part = self.where(none, 0.0, grown / sigma)
     n = self.where(apart, (lead + rest) * scale + self.sum(part, -2), summed)
-    return n, self.where(_sure(self, t, u, m, sigma, share, lead, rest, apart), n, self.minimum(n, -1.0))
+    return n, self.where(sure, n, self.minimum(n, -1.0))
 
 
 def _sure(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.export.closed_forms.recorder import Array, Lanes, Recorder, Symbol, constant
+from integraph.flow.closed_forms.recorder import Array, Lanes, Recorder, Symbol, constant
 
 
 def total(recorder: Recorder, x: Array) -> Array:
@@ -18,9 +18,27 @@ def total(recorder: Recorder, x: Array) -> Array:
     made = recorder.operation(x)
     if x.lanes[-1] > 1 and made.op == "multiply":
         for weights, other in (made.arguments, made.arguments[::-1]):
-            if not isinstance(weights, int):
+            if not isinstance(weights, int) and recorder.symbol(other).index not in recorder.fixed:
                 return contract(recorder, weights[..., None], recorder.symbol(other))
-    return reduce(recorder, "sum", x)
+    return _sum_of_products(recorder, x) if recorder.smooth else reduce(recorder, "sum", x)
+
+
+def _sum_of_products(recorder: Recorder, x: Symbol) -> Symbol:
+    """As one operation where the product itself would be larger than the factors that depend on the inputs."""
+    factors = _factors(recorder, x)
+    sizes = [math.prod(f.lanes) for f in factors if isinstance(f, Symbol) and f.index not in recorder.fixed]
+    if x.lanes[-1] == 1 or max(sizes, default=0) == math.prod(x.lanes):
+        return reduce(recorder, "sum", x)
+    return recorder.record("contract", *factors, lanes=x.lanes[:-1])
+
+
+def _factors(recorder: Recorder, x: Array) -> list[Array]:
+    """The factors of a product of products, all with as many axes."""
+    own = recorder.operation(x) if isinstance(x, Symbol) else None
+    if own is None or own.op != "multiply":
+        return [x]
+    given = (recorder.symbol(a) if isinstance(a, int) else a for a in own.arguments)
+    return [factor for one in given for factor in _factors(recorder, one)]
 
 
 def reduce(recorder: Recorder, op: str, x: Symbol) -> Symbol:
@@ -33,8 +51,8 @@ def reduce(recorder: Recorder, op: str, x: Symbol) -> Symbol:
 
 def contract(recorder: Recorder, weights: Array, x: Array) -> Array:
     """Σ w x over the last axis of both."""
-    if not isinstance(x, Symbol):
-        return np.sum(weights * x, -2)
+    if not isinstance(x, Symbol) or isinstance(weights, Symbol):
+        return total(recorder, weights * x)
     w = constant(weights)
     axes = max(w.ndim, len(x.lanes))
     w = w.reshape((1,) * (axes - w.ndim) + w.shape)

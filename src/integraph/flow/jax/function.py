@@ -1,0 +1,95 @@
+"""From a program to a function of jax and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from integraph.errors import UsageError
+from integraph.flow.closed_forms.interpreter import Interpreter
+from integraph.flow.closed_forms.operations import DIFFERENTIABLE
+from integraph.flow.closed_forms.parameters import Parameters
+from integraph.flow.closed_forms.trace import trace
+from integraph.flow.jax.library import library
+
+if TYPE_CHECKING:
+    from integraph.program import Program
+
+Array = Any
+Leaves = dict[str, NDArray[np.float64]]
+
+
+class JaxFunction:
+    """`function(params, x)`: outputs (B, outputs) for x of shape (B, d), (outputs,) for (d,), in the numbers of x.
+
+    A parameter that is the very array that `to_jax` gave is a constant, and what is known of it, such as that it is 1
+    or −½, makes the closed forms shorter. All others are variables.
+    """
+
+    def __init__(self, program: Program, precision: str) -> None:
+        self.program, self.parameters = program, Parameters(program)
+        self.library = library(precision)
+        self._compiled: dict[tuple[str, frozenset[str]], Callable[[dict[str, Array], Array], Array]] = {}
+
+    def __call__(self, params: Mapping[str, Array], x: Array) -> Array:
+        own = self.parameters.values
+        _check(params, own)
+        batch = _batch(x, self.program.inputs)
+        free = frozenset(name for name, value in own.items() if params[name] is not value)
+        variables = {name: jnp.asarray(params[name], batch.dtype) for name in free}
+        outputs = self._run(batch.dtype.name, free)(variables, batch)
+        return outputs[0] if jnp.ndim(x) == 1 else outputs
+
+    def _run(self, kind: str, free: frozenset[str]) -> Callable[[dict[str, Array], Array], Array]:
+        """Compiled, because outside of `jax.jit` every single operation would be compiled alone."""
+        if (kind, free) not in self._compiled:
+            numbers = np.dtype(kind).type
+            made = Interpreter(trace(self.program, DIFFERENTIABLE, numbers, self.parameters, free), self.library)
+            constants = {key: one.astype(numbers) if one.dtype == np.float64 else one for key, one in made.constants()}
+            self._compiled[kind, free] = jax.jit(partial(made.run, constants))
+        return self._compiled[kind, free]
+
+
+def to_jax(program: Program, precision: str) -> tuple[Callable[[Mapping[str, Array], Array], Array], Leaves]:
+    """The function, and the parameters that it takes first."""
+    function = JaxFunction(program, precision)
+    return function, dict(function.parameters.values)
+
+
+def _check(params: Mapping[str, Array], own: Leaves) -> None:
+    if not isinstance(params, Mapping) or params.keys() != own.keys():
+        names = sorted(set(own) ^ set(params)) if isinstance(params, Mapping) else type(params).__name__
+        raise UsageError(
+            "the first argument is the dictionary of parameters that to_jax gave, with all of its names",
+            argument="params",
+            value=names,
+        )
+    for name, value in own.items():
+        if np.shape(params[name]) != value.shape:
+            raise UsageError(
+                f"the parameter {name!r} has shape {np.shape(params[name])}: it must keep its shape, {value.shape}",
+                argument="params",
+            )
+
+
+def _batch(x: Array, d: int) -> Array:
+    if isinstance(x, np.ndarray) and x.dtype == np.float64 and not jax.config.jax_enable_x64:
+        raise UsageError(
+            "x is float64, which jax would round to float32 without a word: call jax.config.update('jax_enable_x64', "
+            "True) first, or pass x.astype('float32') if float32 will do",
+            argument="x",
+        )
+    given = jnp.asarray(x)
+    if not jnp.issubdtype(given.dtype, jnp.floating):
+        given = given.astype(jnp.result_type(float))
+    if given.ndim not in (1, 2) or given.shape[-1] != d:
+        raise UsageError(f"x has shape {given.shape}: the program takes ({d},) or (batch, {d})", argument="x")
+    if given.dtype not in (jnp.float32, jnp.float64):
+        raise UsageError("closed forms need the digits of float32 or float64", argument="x", value=given.dtype.name)
+    return given.reshape(-1, d)

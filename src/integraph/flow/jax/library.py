@@ -1,0 +1,22 @@
+"""jax behind the interpreter of closed forms."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+from integraph.flow.closed_forms.interpreter import Library
+
+
+def library(precision: str) -> Library:
+    """`precision` of matrix products, as jax names it."""
+    return Library(
+        jnp,
+        {"equal": jnp.equal, "power": jnp.power, "erf": jax.lax.erf},
+        {"sum": partial(jnp.sum, axis=-1), "product": partial(jnp.prod, axis=-1), "largest": partial(jnp.max, axis=-1)},
+        jnp.permute_dims,
+        partial(jnp.einsum, precision=precision),
+        partial(jnp.matmul, precision=precision),
+    )

@@ -1,0 +1,93 @@
+"""Programs as modules of PyTorch: values against the exact engine, training against jax."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import export_programs
+from integraph.errors import UsageError
+from lazy import Lazy, needs, needs_command
+from slow import mostly_slow
+
+jax = Lazy("jax")
+torch = Lazy("torch")
+pytestmark = needs("torch")
+
+
+@mostly_slow("name", export_programs.PROGRAMS, quick=1)
+def test_values_and_float32(name: str) -> None:
+    program = export_programs.PROGRAMS[name]()
+    x = export_programs.inputs(program, 20)
+    module = program.to_torch()
+    exact = program(x)
+    assert np.abs(module(torch.tensor(x)).detach().numpy() - exact).max() <= 1e-13
+    assert module(torch.tensor(x[0])).shape == (program.outputs,)
+    single = module.float()(torch.tensor(x, dtype=torch.float32))
+    assert single.dtype == torch.float32
+    assert np.abs(single.detach().numpy() - exact).max() <= 1e-4
+
+
+@pytest.mark.slow
+@needs("jax")
+@pytest.mark.parametrize("name", ["wide", "narrow", "formula"])
+def test_a_step_of_descent_is_that_of_jax(name: str) -> None:
+    program = export_programs.PROGRAMS[name]()
+    x = export_programs.inputs(program, 10)
+    module = program.to_torch()
+    optimiser = torch.optim.SGD(module.parameters(), lr=1e-3)
+    (module(torch.tensor(x)) ** 2).mean().backward()
+    optimiser.step()
+    function, params = program.to_jax()
+    with jax.enable_x64(True):
+        loss: Any = lambda p: (function(p, x) ** 2).mean()  # noqa: E731
+        gradient = jax.grad(loss)({key: jax.numpy.asarray(value) for key, value in params.items()})
+    for key, value in params.items():
+        moved = value - 1e-3 * np.asarray(gradient[key])
+        assert np.abs(module.controls[key].detach().numpy() - moved).max() <= 1e-13 * max(1.0, np.abs(moved).max())
+
+
+@pytest.mark.slow
+def test_export() -> None:
+    program = export_programs.wide()
+    module, x = program.to_torch(), torch.tensor(export_programs.inputs(program, 9))
+    batch = torch.export.Dim("batch", min=2)
+    exported = torch.export.export(module, (x,), dynamic_shapes=({0: batch},))
+    assert np.abs(exported.module()(x[:5]).detach().numpy() - program(x[:5].numpy())).max() <= 1e-13
+
+
+@pytest.mark.slow
+@needs_command("gcc", "gcc")
+@pytest.mark.filterwarnings("default")
+def test_compile() -> None:
+    program = export_programs.formula()
+    x = export_programs.inputs(program, 9)
+    compiled = torch.compile(program.to_torch(), fullgraph=True)
+    assert np.abs(compiled(torch.tensor(x)).detach().numpy() - program(x)).max() <= 1e-13
+
+
+def test_state_is_saved_and_loaded() -> None:
+    program = export_programs.formula()
+    module, other = program.to_torch(), program.to_torch()
+    with torch.no_grad():
+        module.controls["readout"] *= 2.0
+    other.load_state_dict(module.state_dict())
+    x = torch.tensor([[0.5, 0.25]], dtype=torch.float64)
+    assert torch.equal(other(x), module(x))
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = export_programs.formula()
+    module = program.to_torch()
+    with pytest.raises(UsageError, match="shape"):
+        module(torch.zeros(3, 3, dtype=torch.float64))
+    with pytest.raises(UsageError, match=r"module\.to"):
+        module(torch.zeros(3, 2))
+    with pytest.raises(UsageError, match="float32 or float64"):
+        module.half()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UsageError, match=r"integraph\[torch\]"):
+        program.to_torch()
