@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -153,12 +154,28 @@ def _inputs(program: Program) -> Floats:
     return np.concatenate([(0.5 * low + 0.5 * high)[None], np.where(upper, high, low)])
 
 
-def above(bound: float) -> str:
-    """Three digits, rounded up: a bound that is printed holds too."""
-    near = f"{bound:.3g}"
-    if float(near) >= bound:
+def above(bound: float, digits: int = 3) -> str:
+    """So many digits, rounded up: a bound that is printed holds too."""
+    return _directed(bound, digits, ROUND_CEILING)
+
+
+def below(bound: float, digits: int = 3) -> str:
+    """The same, rounded down."""
+    return _directed(bound, digits, ROUND_FLOOR)
+
+
+def between(low: float, high: float, digits: int = 9) -> str:
+    """An interval that contains this one, in so many digits."""
+    return f"[{below(low, digits)}, {above(high, digits)}]"
+
+
+def _directed(x: float, digits: int, direction: str) -> str:
+    if not math.isfinite(x):
+        return f"{x:g}"
+    near = f"{x:.{digits}g}"
+    if float(near) == x:
         return near
-    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(bound)):.3g}"
+    return f"{Context(prec=digits, rounding=direction).create_decimal_from_float(x).normalize():.{digits}g}"
 
 
 def _exactly(x: float) -> str:

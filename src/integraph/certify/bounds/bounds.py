@@ -13,12 +13,14 @@ from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
+from integraph.program.summary import above, below
 from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.certify.ranges.register_ranges import Ranges
 
 SHOWN = 8  # outputs in a text
+DIGITS = 9  # of a number there
 
 
 class Ending(Enum):
@@ -89,11 +91,19 @@ class Bounds:
         """Why it ended, in a line."""
         return f"ended: {self.ending.value}"
 
+    def row(self, n: int) -> tuple[str, ...]:
+        """Of an output: low, high, the values attained, and the gap. Bounds are rounded outwards and values inwards, so
+        that what is printed holds too."""
+        attained = ("none", "none")
+        if self.attained_low[n] <= self.attained_high[n]:
+            attained = above(self.attained_low[n], DIGITS), below(self.attained_high[n], DIGITS)
+        return below(self.low[n], DIGITS), above(self.high[n], DIGITS), *attained, f"{self.gap[n]:.2g}"
+
     def __str__(self) -> str:
         lines = [self.head]
         for n in range(min(len(self.low), SHOWN)):
-            inside = f"attained [{self.attained_low[n]:.9g}, {self.attained_high[n]:.9g}]"
-            lines.append(f"output {n} in [{self.low[n]:.9g}, {self.high[n]:.9g}], {inside}, gap {self.gap[n]:.2g}")
+            low, high, lowest, highest, gap = self.row(n)
+            lines.append(f"output {n} in [{low}, {high}], attained [{lowest}, {highest}], gap {gap}")
         if len(self.low) > SHOWN:
             lines.append(f"and {len(self.low) - SHOWN} more")
         return "\n".join([*lines, self.foot])

@@ -92,7 +92,6 @@ def _table(bounds: Bounds) -> Any:
     drawn = Table(box=None, pad_edge=False)
     for heading in ("output", "low", "high", "attained low", "attained high", "gap"):
         drawn.add_column(heading, justify="right")
-    rows = zip(bounds.low, bounds.high, bounds.attained_low, bounds.attained_high, strict=True)
-    for n, row in zip(range(ROWS), rows, strict=False):
-        drawn.add_row(str(n), *(f"{value:.9g}" for value in row), f"{bounds.gap[n]:.2g}")
+    for n in range(min(ROWS, len(bounds.low))):
+        drawn.add_row(str(n), *bounds.row(n))
     return drawn
