@@ -21,14 +21,15 @@ Rule = Callable[[Parts], tuple[Indices, Floats]]
 
 NETS = (  # sizes, activation, radius of the box around 0, and how far above the samples the threshold is, in widths
     ((2, 16, 16, 1), "tanh", 1.0, 0.02),
-    ((3, 20, 20, 2), "tanh", 1.0, 0.05),
-    ((4, 20, 20, 3), "tanh", 0.5, 0.05),
-    ((6, 16, 16, 1), "tanh", 0.5, 0.1),
+    ((3, 20, 20, 2), "tanh", 0.5, 0.05),
+    ((4, 20, 20, 3), "tanh", 0.2, 0.1),
+    ((6, 16, 16, 1), "tanh", 0.15, 0.15),
     ((2, 16, 16, 1), "relu", 1.0, 0.05),
-    ((4, 20, 20, 3), "relu", 0.5, 0.1),
+    ((4, 20, 20, 3), "relu", 0.3, 0.1),
 )
 MANY = (((784, 128, 10), "tanh", 0.003), ((784, 128, 10), "relu", 0.003), ((784, 128, 128, 10), "relu", 0.001))
-SECONDS, SAMPLES = 120.0, 100_000
+SECONDS, SAMPLES = 60.0, 100_000
+UNIFORM = 1.0  # weights from [−1, 1]
 CHECK = 10.0  # times the search that the check of its result may take
 
 
@@ -50,7 +51,7 @@ def threshold(network: Network, radius: float, above: float) -> str:
 
 def thresholds() -> Rows:
     for sizes, kind, radius, above in NETS:
-        network = net(sizes, None, kind)
+        network = net(sizes, UNIFORM, kind)
         yield measured(network, f"{named(sizes)}, {kind}", threshold(network, radius, above), (-radius, radius), radius)
 
 
@@ -97,7 +98,7 @@ RULE_COLUMNS = ("net", "radius", "cells, most influence", "cells, widest side", 
 
 def rules() -> Rows:
     for sizes, kind, radius, above in NETS:
-        network = net(sizes, None, kind)
+        network = net(sizes, UNIFORM, kind)
         first = network.layers[0]
         stretched = integraph.network([(first.A * np.geomspace(1, 0.2, sizes[0]), first.b, kind), *network.layers[1:]])
         text = threshold(stretched, radius, above)
