@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from integraph.api.arguments import check_workers
 from integraph.api.graphs import as_graph
-from integraph.api.workers import check_workers
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.numbers.arrays import real

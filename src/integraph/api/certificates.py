@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from integraph.api.arguments import check_workers, whole
 from integraph.api.bounds import computable
 from integraph.api.origin import is_exact, outputs, target_of
-from integraph.api.workers import check_integer, check_workers
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
@@ -73,7 +73,7 @@ def certify(
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
     wanted = _default(program, target, promised) if eps is None and gap is None else eps
-    check_integer("boxes", boxes, 1)
+    whole("boxes", boxes, 1)
     check_workers(workers, scheduler)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
         raise UsageError("it must be > 0", argument="seconds", value=seconds)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from integraph.api.arguments import check_workers
 from integraph.api.bounds import computable
 from integraph.api.certificates import certify
 from integraph.api.origin import check_options, outputs, target_of
-from integraph.api.workers import check_workers
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.property import vnnlib
