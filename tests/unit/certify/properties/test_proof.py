@@ -25,6 +25,7 @@ from integraph.frontends.property.sentence import parse
 from integraph.numbers.arrays import Floats
 from law import examples
 from networks import random_network
+from workers import share_at_once
 
 BOX = (-1.0, 1.0)
 
@@ -143,9 +144,7 @@ def test_an_image_is_no_proof_that_there_is_a_value() -> None:
 @pytest.mark.slow
 def test_processes_prove_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a network and a formula of outputs; parts and leaves are jobs, and no process is left."""
-    monkeypatch.setattr(pool, "PATIENCE", 0.0)
-    monkeypatch.setattr(pool, "WORTH", 0.0)
-    monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
+    share_at_once(monkeypatch)
     monkeypatch.setattr(search, "batch_size", lambda *_: 2)
     monkeypatch.setattr(search, "QUARTER", 1)
     shared, kinds = pool.Pool._shared, set()
