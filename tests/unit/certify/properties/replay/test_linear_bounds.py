@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flint import arb, arb_mat
 
 import integraph
 from integraph import Network
 from integraph.certify.problem import Box
 from integraph.certify.properties.replay import linear_bounds
-from integraph.certify.properties.replay.linear_bounds import Lines, ranges
+from integraph.certify.properties.replay.linear_bounds import Lines, Units, ranges
 from integraph.certify.properties.replay.rows import of_box
 from integraph.certify.properties.replay.walk import outputs
 from integraph.numbers.arb.conversion import precision
@@ -41,6 +42,19 @@ def test_containment(kind: str) -> None:
         for radius in (1e-3, 0.3, 2.0):
             centre = np.random.default_rng(seed).uniform(-1, 1, 3)
             assert excess(network, centre - radius, centre + radius, seed) <= 1e-12
+
+
+def test_rounding_is_counted() -> None:
+    """A form with a ball as coefficient, and a product that eight bits cannot hold, for x at both ends."""
+    with precision(8):
+        third = arb(1 / 3)
+        unit = Units(arb_mat([[1]]), arb_mat([[0]]), [Lines(third, arb(0), third, arb(0))], [arb(3)], [arb(1)])
+        form, least = unit.pull([arb(1.2001, 0.25)], 1)
+        carried, constant = float(form[0, 0].mid()), float(least[0].lower())
+    for coefficient in (1.2001 - 0.25, 1.2001 + 0.25):
+        for x in (-3.0, 3.0):
+            assert carried * x + constant <= coefficient * x / 3
+    assert constant <= -0.25 - 3 * abs(carried - 1.2001 / 3)
 
 
 @pytest.mark.parametrize("slope", [-0.5, 0.1, 1.7])
