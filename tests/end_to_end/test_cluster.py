@@ -52,6 +52,15 @@ def test_the_same_tree_as_in_one_process(scheduler: str, problem: Waves, options
 
 
 @pytest.mark.slow
+def test_the_same_proof_as_in_one_process(scheduler: str) -> None:
+    text, source = "y0 <= 1.21 and y0 >= -1.21", "sin(5*x)*cos(4*y) + x*y/5"
+    alone = integraph.prove(text, source, workers=1)
+    shared = integraph.prove(text, source, scheduler=scheduler)
+    assert alone.status == "proved"
+    assert alone.certificate == shared.certificate
+
+
+@pytest.mark.slow
 def test_the_same_bounds_as_in_one_process(scheduler: str) -> None:
     source = "sin(3*x)*exp(-y)/(1 + x*y)"
     alone = integraph.bound(source, gap=1e-7, workers=1)

@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from integraph.certify.search import pool
 from integraph.certify.search.branch_and_bound import SearchResult
+
+
+def share_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start processes before the first job, and leave all jobs to them."""
+    monkeypatch.setattr(pool, "PATIENCE", 0.0)
+    monkeypatch.setattr(pool, "WORTH", 0.0)
+    monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
 
 
 def same(result: SearchResult, other: SearchResult) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from integraph.api.arguments import check_workers
 from integraph.api.bounds import computable
 from integraph.api.certificates import certify
 from integraph.api.origin import check_options, outputs, target_of
@@ -40,6 +41,8 @@ def prove(
     compiled_from: Any = None,
     closeness: Proof | Certificate | None = None,
     seconds: float = 60.0,
+    workers: int | None = None,
+    scheduler: str | None = None,
     progress: bool = True,
     variables: Variables = None,
     inputs: Inputs = None,
@@ -54,12 +57,14 @@ def prove(
     `source` is a network, a formula or a graph, given as to `compile`, or a program. Of a program the property is
     proved of what it was `compiled_from` (left out where that was a formula), with all outputs off by as much as the
     program may be: by the proof `closeness`, or by one that `certify` makes now. The search takes so many `seconds`
-    at most, and Ctrl-C keeps what is proved: the result lists the boxes that are open.
+    at most, and Ctrl-C keeps what is proved: the result lists the boxes that are open. `workers` processes share the
+    work (one for each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.properties.proof import prove as search
 
     if isinstance(seconds, bool) or not 0 < real(seconds, "seconds") < math.inf:
         raise UsageError("it must be finite and > 0", argument="seconds", value=seconds)
+    check_workers(workers, scheduler)
     program = source if isinstance(source, Program) else None
     if program is None and (compiled_from is not None or closeness is not None):
         given = "compiled_from" if compiled_from is not None else "closeness"
@@ -72,8 +77,16 @@ def prove(
     cases, text = _cases(property, target, _box(program, target, box), box is not None)
     whole = Interval(*(_ends(cases, high) for high in (False, True)))
     computed = computable(target, whole, "prove")
-    near = None if program is None else _closeness(program, target, whole, closeness, cases, seconds, progress)
-    return search(computed, cases, text, near, seconds, progress, names)
+    near = None
+    if program is not None:
+        _only_linear(cases)
+        if closeness is None:
+            sides = list(zip(whole.low.tolist(), whole.high.tolist(), strict=True))
+            closeness = certify(
+                program, target, box=sides, seconds=seconds, progress=progress, workers=workers, scheduler=scheduler
+            )
+        near = _closeness(program, whole, closeness)
+    return search(computed, cases, text, near, seconds, progress, names, workers, scheduler)
 
 
 def _box(program: Program | None, target: Target, box: ArrayLike | None) -> Interval:
@@ -116,28 +129,20 @@ def _ends(cases: tuple[Case, ...], high: bool) -> Floats:
     return furthest
 
 
-def _closeness(
-    program: Program,
-    target: Target,
-    box: Interval,
-    given: Proof | Certificate | None,
-    cases: tuple[Case, ...],
-    seconds: float,
-    progress: bool,
-) -> Closeness:
-    """How far the program is from its source, proved on the box."""
-    from integraph.certify.certificate.certificate import Certificate
-    from integraph.certify.properties.proof import Closeness
-
+def _only_linear(cases: tuple[Case, ...]) -> None:
     if any(quantity.expression is not None for case in cases for quantity in case.property.quantities):
         raise UsageError(
             "of a program only linear quantities are proved: write max and abs as and and or of comparisons, or prove "
             "the property of the source",
             argument="property",
         )
-    if given is None:
-        sides = list(zip(box.low.tolist(), box.high.tolist(), strict=True))
-        given = certify(program, target, box=sides, seconds=seconds, progress=progress)
+
+
+def _closeness(program: Program, box: Interval, given: Proof | Certificate) -> Closeness:
+    """How far the program is from its source, proved on the box."""
+    from integraph.certify.certificate.certificate import Certificate
+    from integraph.certify.properties.proof import Closeness
+
     certificate = given if isinstance(given, Certificate) else given.certificate
     if certificate is None or not math.isfinite(certificate.upper):
         why = "" if isinstance(given, Certificate) else f": {given.reason or given.status}"

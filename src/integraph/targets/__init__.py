@@ -5,7 +5,7 @@ Targets know numbers and the conventions of inputs, nothing of gadgets or engine
 Read `network` with `activations` and `affine_maps`; `expression`, `constants`, `float_arithmetic`, `calls`, `rows`,
 `function` and `dynamical_system`; `graph`, `graph_builder` with `graph_rows` and `folding`, `graph_evaluation`,
 `graph_conversion`; `windows` (convolutions, pooling) and `composites` (ELU and its kin), which draw on a builder what
-graphs have no operation for.
+graphs have no operation for; `property` and `image`.
 """
 
 from integraph.targets.activations import ACTIVATIONS, Activation, activation

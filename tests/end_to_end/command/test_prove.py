@@ -19,7 +19,7 @@ BELL = "x*exp(-x^2)"
 def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
     path, proof = tmp_path / "property.vnnlib", tmp_path / "proof.json"
     path.write_text(UNSAFE.format(0.43))
-    good = call("prove", BELL, path, "-o", proof)
+    good = call("prove", BELL, path, "--workers", "1", "-o", proof)
     assert good.code == 0
     assert "holds (unsat)" in good.out
     checked = call("check", proof, BELL, "--json")
@@ -44,6 +44,9 @@ def test_programs_and_mistakes(tmp_path: Path) -> None:
     assert call("prove", file, "y0 <= 1.01", "-o", tmp_path / "p.json").code == 0
     assert call("check", tmp_path / "p.json", file).code == 0
     assert call("prove", WAVE, "y0 <= 1.01", "--box", "1,0").code == 2
+    both = call("prove", WAVE, "y0 <= 1.01", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1")
+    assert both.code == 2
+    assert "one of the two" in both.err
     wrong = call("prove", WAVE, "y0 = 1")
     assert wrong.code == 2
     assert "^" in wrong.err

@@ -13,11 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from integraph.certify.bounds.cells import Cells, batch_size, bounded, degree_for
+from integraph.certify.properties.truth import between
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import TINY
+from integraph.numbers.intervals import Interval
 from integraph.numbers.roundoff import UP, U
 from integraph.targets.graph import Graph, Node
 from integraph.targets.graph_conversion import network_graph, to_graph
+from integraph.targets.image import quantity_images
 from integraph.targets.network import Layer, Network
 from integraph.targets.property import Property, Quantity
 
@@ -25,12 +28,13 @@ from integraph.targets.property import Property, Quantity
 @dataclass(frozen=True, slots=True, eq=False)
 class Margins:
     """`source` computes the quantities number `rows`; the others are `inputs`·x. `slack` is what every quantity may be
-    off by besides: a program is not exactly its source."""
+    off by besides: a program is not exactly its source. `image` is what every quantity of the source is in anyway."""
 
     source: Network | Graph
     rows: Indices
     inputs: Floats
     slack: Floats
+    image: Interval
 
     def cells(self, low: Floats, high: Floats, degree: int) -> Cells:
         """Bounds of all quantities on cells."""
@@ -38,6 +42,9 @@ class Margins:
         part = bounded(self.source, low, high, degree, most)
         least, largest = _linear_ranges(self.inputs, low, high)
         least[:, self.rows], largest[:, self.rows] = part.least, part.most
+        finite = np.isfinite(least) & np.isfinite(largest)  # else there may be no value
+        least = np.where(finite, np.maximum(least, self.image.low), least)
+        largest = np.where(finite, np.minimum(largest, self.image.high), largest)
         least, largest = _widened(least, largest, self.slack)
         points = [np.repeat(_centres(low, high)[:, None], len(self.slack), 1) for _ in range(2)]
         points[0][:, self.rows], points[1][:, self.rows] = part.peaks, part.dips
@@ -70,7 +77,15 @@ def margins(source: Network | Graph, stated: Property, delta: float = 0.0) -> Ma
         whole: Network | Graph = replace(source, layers=(*source.layers, last))
     else:
         whole = _appended(network_graph(source) if isinstance(source, Network) else source, stated, chosen)
-    return Margins(whole, np.array(rows), inputs, delta * weights * UP)
+    return Margins(whole, np.array(rows), inputs, delta * weights * UP, _images(source, stated))
+
+
+def _images(source: Network | Graph, stated: Property) -> Interval:
+    """In float64, rounded outward where it must be."""
+    images = quantity_images(source, stated)
+    low = [-np.inf if least is None else between(least)[0] for least, _ in images]
+    high = [np.inf if most is None else between(most)[1] for _, most in images]
+    return Interval(np.array(low), np.array(high))
 
 
 def _matrix(rows: Sequence[tuple[tuple[int, int], ...]], columns: int) -> Floats:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from integraph import clock
 from integraph.certify.bounds.point_values import point_values
@@ -14,9 +16,10 @@ from integraph.certify.problem import Box
 from integraph.certify.properties.certificate import DividedCase, PropertyCertificate
 from integraph.certify.properties.margins import margins
 from integraph.certify.properties.replay import leaf
-from integraph.certify.properties.search import Ending, Search, SearchResult, Show
+from integraph.certify.properties.search import Ending, PartWork, Search, SearchResult, Show
 from integraph.certify.properties.statement import assumptions
 from integraph.certify.properties.truth import decision
+from integraph.certify.search.work import team
 from integraph.certify.statement import digest, of_program
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
@@ -115,6 +118,8 @@ def prove(
     seconds: float,
     progress: bool,
     names: tuple[str, ...],
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> PropertyProof:
     """Search case after case, until one is refuted or the time is over. Ctrl-C keeps what has been proved."""
     begun = clock.now()
@@ -124,7 +129,7 @@ def prove(
     results: list[SearchResult] = []
     with late_bar(progress, "proving") as show, clock.deadline(seconds):
         for case in cases:
-            results.append(_searched(source, case, degree, delta, show))
+            results.append(_searched(source, case, degree, delta, show, workers, scheduler))
             if results[-1].ending in (Ending.REFUTED, Ending.INTERRUPTED):
                 break
     last = next((one for one in results if one.ending is not Ending.PROVED), results[-1])
@@ -169,11 +174,24 @@ class Replay:
         return leaf.fails(self.source, self.stated, x.tolist(), self.delta)
 
 
-def _searched(source: Network | Graph, case: Case, degree: int, delta: float, show: Show) -> SearchResult:
+def _searched(
+    source: Network | Graph,
+    case: Case,
+    degree: int,
+    delta: float,
+    show: Show,
+    workers: int | None,
+    scheduler: str | None,
+) -> SearchResult:
     low, high = np.array(case.low), np.array(case.high)
-    checker = Replay(source, case.property, degree, delta)
     quantities = margins(source, case.property, delta)
-    return Search(quantities, decision(case.property.clause), low, high, checker).run(show)
+    checker = Replay(source, case.property, degree, delta)
+    work = PartWork(quantities, quantities.degree(int((high > low).sum())), checker)
+    with (
+        closing(team(work, workers, scheduler)) as helpers,
+        threadpool_limits(1),  # as in other processes, or sums would be rounded otherwise
+    ):
+        return Search(work, decision(case.property.clause), low, high, helpers.run).run(show)
 
 
 def _outputs(source: Network | Graph, point: Floats, delta: float) -> tuple[Floats, Floats]:

@@ -2,19 +2,20 @@
 
 A part on which the bounds prove the clause is settled once the checker proves it too, and divided further where that
 needs it: a certificate that is issued checks. A point where the clause fails ends the search. Open and settled parts
-cover the box at any time, so that the search may be stopped at any time.
+cover the box at any time, so that the search may be stopped at any time. Which parts a round bisects, and in which
+batches, depends on the parts alone: the result is the same whoever computes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 import numpy as np
 
-from integraph.certify.bounds.cells import Cells, batch_size
+from integraph.certify.bounds.cells import Cells, Ends, batch_size, batches, joined
 from integraph.certify.certificate.tree import Split
 from integraph.certify.properties.counterexample import Suspects
 from integraph.certify.properties.divisions import Divisions
@@ -25,8 +26,18 @@ from integraph.numbers.arrays import Floats, Indices
 
 MOST = 2_000_000  # numbers in the ends of the parts that are kept
 SHARE = 1e-3  # of the largest influence, that an input has by its width alone
+QUARTER, BATCHES = 4, 8  # a round bisects a quarter of the open parts, but one batch at least and so many at most
 
 Show = Callable[[float, str], None]
+Job = tuple["Kind", Ends]
+Run = Callable[[Sequence[Job]], Iterable[Cells | bool]]  # in the order of the jobs, whoever does them
+
+
+class Kind(Enum):
+    """What is to be done with ends of parts."""
+
+    BOUND = "bounds of the quantities on a batch of parts"
+    CHECK = "whether the checker proves the clause on one part"
 
 
 class Checker(Protocol):
@@ -37,6 +48,20 @@ class Checker(Protocol):
 
     def fails(self, x: Floats) -> bool:
         """Whether it is refuted at a point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartWork:
+    """The work of a search, a function of a job."""
+
+    margins: Margins
+    degree: int
+    checker: Checker
+
+    def __call__(self, job: Job) -> Cells | bool:
+        check_deadline()
+        kind, (low, high) = job
+        return self.margins.cells(low, high, self.degree) if kind is Kind.BOUND else self.checker.holds(low, high)
 
 
 class Ending(Enum):
@@ -86,14 +111,12 @@ class SearchResult:
 
 
 class Search:
-    """The search on one box."""
+    """The search on one box; `run_jobs` has the work done."""
 
-    def __init__(self, margins: Margins, decision: Decision, low: Floats, high: Floats, checker: Checker) -> None:
-        self.margins, self.decision, self.low, self.high, self.checker = margins, decision, low, high, checker
-        self.suspects = Suspects(margins, decision, low, high, checker.fails)
-        self.wide = int((high > low).sum())
-        self.degree = margins.degree(self.wide)
-        self.batch = max(batch_size(margins.source, self.wide, self.degree) // 2, 1)
+    def __init__(self, work: PartWork, decision: Decision, low: Floats, high: Floats, run_jobs: Run) -> None:
+        self.decision, self.low, self.high, self.run_jobs = decision, low, high, run_jobs
+        self.suspects = Suspects(work.margins, decision, low, high, work.checker.fails)
+        self.most = batch_size(work.margins.source, int((high > low).sum()), work.degree)
         self.tree = Divisions()
         self.cells, self.proved = 0, 0.0
         self.open = Parts(low[None], high[None], np.zeros(1, np.int64), np.full(1, -np.inf), np.ones((1, len(low))))
@@ -126,9 +149,11 @@ class Search:
         return None if divisible(self.open).any() else Ending.SMALL
 
     def _step(self, show: Show) -> Floats | None:
-        """One batch of bisections; a counterexample if there is one."""
+        """One round of bisections; a counterexample if there is one."""
         able = np.flatnonzero(divisible(self.open).any(1))
-        chosen = able[np.argsort(self.open.margin[able], kind="stable")[: self.batch]]
+        batch = max(self.most // 2, 1)
+        count = min(max(len(able) // QUARTER, batch), BATCHES * batch)
+        chosen = able[np.argsort(self.open.margin[able], kind="stable")[:count]]
         parents = self.open.take(chosen)
         rest = self.open.take(np.delete(np.arange(len(self.open)), chosen))
         before = self.open, self.settled
@@ -153,7 +178,8 @@ class Search:
     def _bounded(self, parts: Parts, show: Show) -> Floats | None:
         """Sort parts into open and settled ones; a counterexample if there is one."""
         check_deadline()
-        cells = self.margins.cells(parts.low, parts.high, self.degree)
+        jobs = [(Kind.BOUND, ends) for ends in batches(parts.low, parts.high, self.most)]
+        cells = joined(made for made in self.run_jobs(jobs) if isinstance(made, Cells))
         holds, _ = self.decision.holds(cells.least, cells.most)
         margin = self.decision.margin(cells.least, cells.most)
         known = Parts(parts.low, parts.high, parts.node, margin, np.nan_to_num(cells.influence, posinf=0.0))
@@ -181,11 +207,11 @@ class Search:
         """Let the checker prove what the bounds have proved, and divide what it cannot."""
         parts, self.settled = self.settled, self.settled.take(slice(0))
         good = np.zeros(len(parts), np.bool_)
-        number = 0
+        jobs = [(Kind.CHECK, ends) for ends in zip(parts.low, parts.high, strict=True)]
         try:
-            for number in range(len(parts)):
+            for number, proved in enumerate(self.run_jobs(jobs)):
+                good[number] = proved
                 check_deadline()
-                good[number] = self.checker.holds(parts.low[number], parts.high[number])
                 show(self.proved + self._volume(parts.take(good)), f"checking: {number + 1} of {len(parts)} boxes")
         except BaseException:
             later = ~good

@@ -56,10 +56,11 @@ class Decision:
 
 
 def decision(clause: Clause) -> Decision:
-    return Decision(clause, {c.threshold: _between(c.threshold) for c in comparisons(clause)})
+    return Decision(clause, {c.threshold: between(c.threshold) for c in comparisons(clause)})
 
 
-def _between(value: Fraction) -> tuple[float, float]:
+def between(value: Fraction) -> tuple[float, float]:
+    """The largest float64 that is not above, and the smallest that is not below."""
     try:
         near = float(value)
     except OverflowError:

@@ -48,6 +48,8 @@ def prove(
     box: a.EitherBox = None,
     seconds: Annotated[float, typer.Option(help="Time limit.")] = 60.0,
     proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof to this .json file.")] = None,
+    workers: a.Workers = None,
+    scheduler: a.Scheduler = None,
     variables: a.Variables = None,
     parameters: a.Parameters = None,
     inputs: a.Inputs = None,
@@ -80,7 +82,9 @@ def prove(
         target = beside(subject, origin, box, variables, inputs, parameters)[0]
     else:
         subject = read_source(source, None, box, variables, inputs, parameters)
-    made = integraph.prove(property, subject, box_of(box), compiled_from=target, seconds=seconds)
+    made = integraph.prove(
+        property, subject, box_of(box), compiled_from=target, seconds=seconds, workers=workers, scheduler=scheduler
+    )
     data, text, warnings = property_facts(made), [f"{VERDICTS[made.status]}", repr(made)], []
     if where is not None and made.certificate is not None:
         made.certificate.save(where)

@@ -27,6 +27,7 @@ from integraph.targets.activations import NAMES, activation, value_range
 from law import examples
 from random_graphs import graphs
 from slow import mostly_slow
+from workers import share_at_once
 
 SLACK = 1e-12  # of values that are computed in float64
 
@@ -290,9 +291,7 @@ def test_refusals_of_sources() -> None:
 @pytest.mark.slow
 def test_processes_find_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a network and a program; and none of the processes is left."""
-    monkeypatch.setattr(pool, "PATIENCE", 0.0)
-    monkeypatch.setattr(pool, "WORTH", 0.0)
-    monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
+    share_at_once(monkeypatch)
     monkeypatch.setattr(search, "batch_size", lambda *_: 64)
     asked: list[int] = []
     shared = pool.Pool._shared

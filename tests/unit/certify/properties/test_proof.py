@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import time
 from typing import Any
 
@@ -17,12 +18,14 @@ from integraph.certify.bounds.cells import bounded
 from integraph.certify.properties import search
 from integraph.certify.properties.margins import margins
 from integraph.certify.properties.search import Ending
+from integraph.certify.search import pool
 from integraph.errors import SourceError, UsageError
 from integraph.frontends.property.names import Names
 from integraph.frontends.property.sentence import parse
 from integraph.numbers.arrays import Floats
 from law import examples
 from networks import random_network
+from workers import share_at_once
 
 BOX = (-1.0, 1.0)
 
@@ -110,6 +113,58 @@ def test_equality_decides_strict_from_not_strict() -> None:
     assert integraph.prove("y < 0.1 or y >= 0.1", line, (0, 1), seconds=0.2).status == "unknown"
 
 
+def squashed(kind: str) -> Network:
+    """Its outputs come closer to the ends of their image than float64 can tell."""
+    net = controller()
+    return integraph.network([*net.layers[:-1], (200 * net.layers[-1].A, net.layers[-1].b, kind)])
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("y0 >= 0 and y1 + 2*y0 >= 0", "relu"),
+        ("y0 <= 1 and y1 in [0, 1]", "sigmoid"),
+        ("y0 - y1 <= 2", "tanh"),
+        ("y in [0, 1]", "min(max(3*x, 0), 1)"),
+        ("y >= 0", "abs(x)"),
+    ],
+)
+def test_what_holds_with_equality_by_the_last_operation(text: str, source: str) -> None:
+    given = source if "x" in source else squashed(source)
+    proof = integraph.prove(text, given, BOX)
+    assert proof.status == "proved"
+    assert integraph.check(proof, given).holds
+
+
+def test_an_image_is_no_proof_that_there_is_a_value() -> None:
+    assert integraph.prove("y >= 0", "sqrt(x - 0.5)", (0, 1), seconds=0.1).status == "unknown"
+    assert integraph.prove("y > 0", "abs(x)", BOX).status == "refuted"
+
+
+@pytest.mark.slow
+def test_processes_prove_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a network and a formula of outputs; parts and leaves are jobs, and no process is left."""
+    share_at_once(monkeypatch)
+    monkeypatch.setattr(search, "batch_size", lambda *_: 2)
+    monkeypatch.setattr(search, "QUARTER", 1)
+    shared, kinds = pool.Pool._shared, set()
+
+    def counted(self: Any, jobs: Any) -> Any:
+        kinds.update(kind for kind, _ in jobs)
+        return shared(self, jobs)
+
+    monkeypatch.setattr(pool.Pool, "_shared", counted)
+    net = random_network((3, 12, 12, 2), "tanh", seed=3)
+    top = integraph.bound(net, BOX, gap=0.02).high[0]
+    for text in (f"y0 <= {top + 0.1:.3f}", f"y0 <= {top + 0.3:.3f} or y0*y1 > 99"):
+        one, two = (integraph.prove(text, net, BOX, workers=workers) for workers in (1, 2))
+        assert one.status == "proved"
+        assert one.certificate == two.certificate
+        assert one.cells == two.cells > 8
+    assert kinds == set(search.Kind)
+    assert not multiprocessing.active_children()
+
+
 def test_differences_share_what_they_have_in_common() -> None:
     """Two outputs that are nearly equal: their difference is known far better than either."""
     net = controller()
@@ -177,6 +232,10 @@ def test_what_says_nothing_is_refused() -> None:
     for seconds in (0, -1, math.nan, math.inf, True):
         with pytest.raises(UsageError, match="seconds"):
             integraph.prove("y0 <= 2", net, seconds=seconds)
+    with pytest.raises(UsageError, match="workers"):
+        integraph.prove("y0 <= 2", net, workers=0)
+    with pytest.raises(UsageError, match="scheduler"):
+        integraph.prove("y0 <= 2", net, workers=2, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(UsageError, match="is for programs"):
         integraph.prove("y0 <= 2", net, compiled_from=net)
     with pytest.raises(UsageError, match="only be called"):

@@ -21,7 +21,7 @@ from integraph.certify.search.branch_and_bound import search
 from integraph.certify.search.stop import Stop
 from slow import mostly_slow
 from toy_problems import Bumpy, Capricious, Deadly, Faulty, Pole, Slow, Waves
-from workers import killer, pids, same
+from workers import killer, pids, same, share_at_once
 
 SQUARE, UNIT = Box((0.0, 0.0), (1.0, 2.0)), Box((0.0,), (1.0,))
 SUPPORT = Path(toy_problems.__file__).parent
@@ -30,9 +30,7 @@ SUPPORT = Path(toy_problems.__file__).parent
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes are started before the first box, and all is left to them."""
-    monkeypatch.setattr(pool, "PATIENCE", 0.0)
-    monkeypatch.setattr(pool, "WORTH", 0.0)
-    monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
+    share_at_once(monkeypatch)
 
 
 def alive(pid: int) -> bool:

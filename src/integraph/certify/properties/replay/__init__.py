@@ -2,5 +2,7 @@
 
 It shares targets and number types with the search, and no other code.
 
-Read `rows`, `functions`, `walk`, `leaf`, `check`.
+Networks of many inputs have linear bounds, carried backwards.
+
+Read `rows`, `functions`, `walk`, `linear_bounds`, `leaf`, `check`.
 """

@@ -12,6 +12,7 @@ q is moved to the middle of that.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
@@ -23,39 +24,60 @@ from integraph.numbers.arb.jet_functions import CLOSED, RECURRENCES, integral, s
 from integraph.numbers.arb.jet_powers import power
 from integraph.targets.activations import CUBIC
 
+SHORT = 0.1  # ρ up to which recurrences over a ball are used as they are
 LONG, PIECES = 0.4, 6  # ρ from which f − q is bounded piece by piece, and how many pieces
 Coefficients = Callable[[arb, int], Balls]  # F^(k)(x)/k!, k = 0 … n, over a ball
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """f(x) = q₀ + q₁ u + q₂ u² + [−remainder, remainder] for u = (x − c)/ρ in [−1, 1]; `slope` contains all f'(x)."""
+
+    c: arb
+    rho: arb
+    q: Balls
+    remainder: arb
+    slope: arb
+
+
+def fit(coefficients: Coefficients, domain: arb, degree: int) -> Fit | None:
+    """The interpolant over a ball of the degree that leaves the least remainder, or None where there is none."""
+    c, rho = domain.mid(), domain.rad()
+    if not domain.is_finite() or rho == 0:
+        return None
+    over = coefficients(domain, degree + 1)
+    remainders = [size(over[k + 1]) * rho ** (k + 1) / (1, 2, 4)[k] for k in range(degree + 1)]
+    k = min(range(degree + 1), key=lambda n: float(remainders[n]))
+    if not remainders[k].is_finite() or not over[1].is_finite():
+        return None
+    q = _interpolant(lambda x: coefficients(x, 0)[0], c, rho, k)
+    remainder = remainders[k]
+    if rho > LONG:
+        bend = over[3] if degree > 1 else coefficients(domain, 3)[3]
+        missed = _missed(coefficients, q, c, rho, size(bend))
+        if missed.rad() < remainder:
+            q[0], remainder = q[0] + missed.mid(), missed.rad()
+    return Fit(c, rho, q, remainder, over[1])
 
 
 def apply(coefficients: Coefficients, row: Row) -> Row:
     """f of a row, from the Taylor coefficients of f: interpolated in the degree that leaves the least remainder."""
     known = coefficients(row.known, 0)[0]
-    domain, errors, degree = row.span().union(row.known), row.errors, row.space.degree
-    c, rho = domain.mid(), domain.rad()
-    if not row.space.d or not domain.is_finite() or rho == 0:
+    fitted = fit(coefficients, row.span().union(row.known), row.space.degree) if row.space.d else None
+    if fitted is None:
         return of_ball(row.space, known)
-    over = coefficients(domain, degree + 1)
-    remainders = [size(over[k + 1]) * rho ** (k + 1) / (1, 2, 4)[k] for k in range(degree + 1)]
-    k = min(range(degree + 1), key=lambda n: float(remainders[n]))
-    if not remainders[k].is_finite() or not over[1].is_finite():
-        return of_ball(row.space, known)
-    q = _interpolant(lambda x: coefficients(x, 0)[0], c, rho, k)
-    remainder = remainders[k]
-    if rho > LONG:
-        missed = _missed(coefficients, q, c, rho)
-        if missed.rad() < remainder:
-            q[0], remainder = q[0] + missed.mid(), missed.rad()
-    slope, turn = over[1].mid(), over[1].rad()
+    c, rho, q = fitted.c, fitted.rho, fitted.q
+    slope, turn = fitted.slope.mid(), fitted.slope.rad()
     u = [a / rho for a in row.p]
     u[0] = (row.p[0] - c) / rho
-    p, lost = [q[1] * a for a in u] if k else [ZERO] * len(u), ZERO
-    if k > 1:
+    p, lost = [q[1] * a for a in u] if len(q) > 1 else [ZERO] * len(u), ZERO
+    if len(q) > 2:
         square, tail = product(row.space, u, u)
         p = [a + q[2] * b for a, b in zip(p, square, strict=True)]
         lost = abs(q[2]) * tail
     p[0] += q[0]
     g = {n: slope * ball for n, ball in row.g.items()}
-    r = lost + remainder + turn * errors + abs(slope) * row.r
+    r = lost + fitted.remainder + turn * row.errors + abs(slope) * row.r
     return settled(Row(row.space, p, g, r.upper(), known))
 
 
@@ -70,17 +92,16 @@ def _interpolant(f: Callable[[arb], arb], c: arb, rho: arb, k: int) -> Balls:
     return [middle, (high - low) / arb(3).sqrt(), (high + low - 2 * middle) * 2 / 3]
 
 
-def _missed(coefficients: Coefficients, q: Balls, c: arb, rho: arb) -> arb:
-    """The range of f − q over [c − ρ, c + ρ]: piece by piece, from value and slope in the middle and the curvature."""
+def _missed(coefficients: Coefficients, q: Balls, c: arb, rho: arb, bend: arb) -> arb:
+    """The range of f − q over [c − ρ, c + ρ], with |F₃| ≤ bend: piece by piece, from the Taylor polynomial of degree 2
+    in the middle."""
     q0, q1, q2 = q + [ZERO] * (3 - len(q))
     missed, h = None, (rho / PIECES).upper()
     for n in range(1 - PIECES, PIECES, 2):
         u = arb(n) / PIECES
-        middle = c + rho * u
-        value, slope = coefficients(middle, 1)
-        curvature = coefficients(middle + symmetric(h), 2)[2] - q2 / rho**2
-        off = size(slope - (q1 + 2 * q2 * u) / rho) * h + size(curvature) * h**2
-        part = value - (q0 + q1 * u + q2 * u**2) + symmetric(off.upper())
+        value, slope, curvature = coefficients(c + rho * u, 2)
+        off = size(slope - (q1 + 2 * q2 * u) / rho) + (size(curvature - q2 / rho**2) + bend * h) * h
+        part = value - (q0 + q1 * u + q2 * u**2) + symmetric((off * h).upper())
         missed = part if missed is None else missed.union(part)
     assert missed is not None
     return missed if missed.is_finite() else symmetric(arb.pos_inf())
@@ -151,7 +172,8 @@ def _log_cosh(x: arb, n: int) -> Balls:
 
 
 def _sharp(recurrence: Coefficients) -> Coefficients:
-    return lambda x, n: sharpened(recurrence, x, n) if n else recurrence(x, 0)
+    """Coefficients over a ball that lose little to it: on short ones the recurrence loses little itself."""
+    return lambda x, n: sharpened(recurrence, x, n) if n and x.rad() > SHORT else recurrence(x, n)
 
 
 def fixed_power(exponent: Fraction) -> Coefficients:

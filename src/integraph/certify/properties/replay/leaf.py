@@ -9,11 +9,14 @@ import numpy as np
 from flint import arb
 
 from integraph.certify.problem import Box
+from integraph.certify.properties.replay import linear_bounds
 from integraph.certify.properties.replay.rows import Row, affine, of_box
 from integraph.certify.properties.replay.walk import RowArithmetic, outputs
 from integraph.numbers.arb.conversion import precision
+from integraph.numbers.arrays import Floats
 from integraph.targets.expression import evaluate
 from integraph.targets.graph import Graph
+from integraph.targets.image import Image, quantity_images
 from integraph.targets.network import Network
 from integraph.targets.property import Comparison, Property, Quantity, fold
 
@@ -34,8 +37,7 @@ def fails(source: Network | Graph, stated: Property, point: Sequence[float], del
 
 
 def _truth(source: Network | Graph, stated: Property, box: Box, degree: int, delta: float) -> tuple[bool, bool]:
-    x = of_box(box, degree)
-    ends = _quantities(stated.quantities, box, x, outputs(source, x), delta)
+    ends = _ranges(source, stated, box, degree, delta)
 
     def one(c: Comparison) -> tuple[bool, bool]:
         threshold = _number(c.threshold)
@@ -54,26 +56,55 @@ def _truth(source: Network | Graph, stated: Property, box: Box, degree: int, del
     )
 
 
-def _quantities(quantities: Sequence[Quantity], box: Box, x: list[Row], y: list[Row], delta: float) -> list[Ends]:
-    linear = [one for one in quantities if one.expression is None and one.outputs]
-    used = [sorted({n for one in linear for n, _ in part(one)}) for part in (_outputs, _inputs)]
-    rows = [*(y[n] for n in used[0]), *(x[n] for n in used[1])]
-    matrix = np.zeros((len(linear), len(rows)))
-    for n, one in enumerate(linear):
-        for k, part in enumerate((one.outputs, one.inputs)):
-            for place, a in part:
-                matrix[n, k * len(used[0]) + used[k].index(place)] = a
-    made = iter(affine(matrix, np.zeros(len(linear)), rows) if linear else ())
+def _ranges(source: Network | Graph, stated: Property, box: Box, degree: int, delta: float) -> list[Ends]:
+    """What every quantity is between."""
+    linear = [one for one in stated.quantities if one.expression is None and one.outputs]
+    lines = degree == 1 and box.low != box.high and isinstance(source, Network)
+    formulas = {}
+    if lines and all(one.expression is None for one in stated.quantities):
+        assert isinstance(source, Network)
+        sides = [_matrix([part(one) for one in linear], count) for part, count in
+                 ((_outputs, stated.outputs), (_inputs, stated.inputs))]  # fmt: skip
+        made = iter(linear_bounds.ranges(source, box, *sides))
+    else:
+        x = of_box(box, degree)
+        y = outputs(source, x)
+        made = iter([row.value() for row in _linear(linear, x, y)])
+        for n, one in enumerate(stated.quantities):
+            if one.expression is not None:
+                given = [(y if name[0] == "y" else x)[int(name[1:])] for name in one.expression.variables]
+                formulas[n] = evaluate(one.expression, RowArithmetic(x[0].space), given)[0].value()
+    image = quantity_images(source, stated)
     ends: list[Ends] = []
-    for one in quantities:
-        if one.expression is not None:
-            given = [(y if name[0] == "y" else x)[int(name[1:])] for name in one.expression.variables]
-            ends.append(_ends(evaluate(one.expression, RowArithmetic(x[0].space), given)[0], arb(0)))
+    for n, one in enumerate(stated.quantities):
+        if n in formulas:
+            ends.append(_ends(formulas[n]))
         elif one.outputs:
-            ends.append(_ends(next(made), arb(delta) * sum(abs(a) for _, a in one.outputs)))
+            off = arb(delta) * sum(abs(a) for _, a in one.outputs)
+            low, high = _ends(next(made), image[n])
+            ends.append(((low - off).lower(), (high + off).upper()))
         else:
             ends.append(_input_ends(one, box))
     return ends
+
+
+def _linear(quantities: Sequence[Quantity], x: list[Row], y: list[Row]) -> list[Row]:
+    """Linear quantities of outputs and inputs: one affine map of the rows that occur in them."""
+    if not quantities:
+        return []
+    used = [sorted({n for one in quantities for n, _ in part(one)}) for part in (_outputs, _inputs)]
+    rows = [*(y[n] for n in used[0]), *(x[n] for n in used[1])]
+    terms = [[*((used[0].index(n), a) for n, a in one.outputs),
+              *((len(used[0]) + used[1].index(n), a) for n, a in one.inputs)] for one in quantities]  # fmt: skip
+    return affine(_matrix(terms, len(rows)), np.zeros(len(quantities)), rows)
+
+
+def _matrix(rows: Sequence[Sequence[tuple[int, int]]], columns: int) -> Floats:
+    matrix = np.zeros((len(rows), columns))
+    for n, terms in enumerate(rows):
+        for place, a in terms:
+            matrix[n, place] = a
+    return matrix
 
 
 def _outputs(one: Quantity) -> tuple[tuple[int, int], ...]:
@@ -84,11 +115,16 @@ def _inputs(one: Quantity) -> tuple[tuple[int, int], ...]:
     return one.inputs
 
 
-def _ends(row: Row, off: arb) -> Ends:
-    value = row.value()
+def _ends(value: arb, image: Image = (None, None)) -> Ends:
+    """Of a value that has an image, too, which says more where it is exact."""
     if not value.is_finite():
         return arb.neg_inf(), arb.pos_inf()
-    return (value.lower() - off).lower(), (value.upper() + off).upper()
+    low, high = value.lower(), value.upper()
+    least, most = image
+    return (
+        low if least is None else low.max(_number(least).lower()),
+        high if most is None else high.min(_number(most).upper()),
+    )
 
 
 def _input_ends(one: Quantity, box: Box) -> Ends:

@@ -178,12 +178,12 @@ def affine(A: Floats, b: Floats, rows: Sequence[Row]) -> list[Row]:
 
 def folded(rows: list[Row]) -> list[Row]:
     """The rows with at most `SYMBOLS` symbols in all: the smallest become part of the radii."""
+    if len({n for row in rows for n in row.g}) <= SYMBOLS:
+        return rows
     sizes: dict[int, float] = {}
     for row in rows:
         for n, ball in row.g.items():
             sizes[n] = sizes.get(n, 0.0) + abs(float(ball.mid()))
-    if len(sizes) <= SYMBOLS:
-        return rows
     gone = set(sorted(sizes, key=lambda n: sizes[n])[: len(sizes) - SYMBOLS])
     for row in rows:
         row.r = (row.r + sum((abs(row.g[n]) for n in gone if n in row.g), ZERO)).upper()

@@ -4,6 +4,7 @@ and faults that are put into the arithmetic are noticed."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,18 @@ def test_a_forgotten_remainder_is_noticed(name: str, monkeypatch: pytest.MonkeyP
     assert max(excess(source, low, high, 2) for source in sources) <= SLACK
     _without(name)(monkeypatch)
     assert max(excess(source, low, high, 2) for source in sources) > SLACK
+
+
+@pytest.mark.parametrize(
+    ("name", "degree"), [("cube", 1), ("tanh", 1), ("tanh", 2), ("sin", 2), ("exp", 2), ("gelu", 1)]
+)
+def test_interpolants_leave_no_more_than_they_say(name: str, degree: int) -> None:
+    """On long intervals; of the cube every term of the remainder is attained at the end."""
+    f = functions.fixed_power(Fraction(3)) if name == "cube" else functions.FUNCTIONS[name]
+    for low, high in ((-1.0, 1.0), (-0.5, 2.5), (1.0, 4.0)):
+        fit = functions.fit(f, arb(low).union(arb(high)), degree)
+        assert fit is not None
+        for x in np.linspace(low, high, 101):
+            u = (arb(x) - fit.c) / fit.rho
+            value = sum(a * u**k for k, a in enumerate(fit.q))
+            assert not abs(f(arb(x), 0)[0] - value) > fit.remainder
