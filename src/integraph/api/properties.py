@@ -76,6 +76,8 @@ def prove(
     names = _names(target)
     cases, text = _cases(property, target, _box(program, target, box), box is not None)
     whole = Interval(*(_ends(cases, high) for high in (False, True)))
+    if any(math.isinf(b - a) for a, b in zip(whole.low.tolist(), whole.high.tolist(), strict=True)):
+        raise UsageError("a side of the box is longer than float64 holds: take a smaller box", argument="box")
     computed = computable(target, whole, "prove")
     near = None
     if program is not None:

@@ -20,6 +20,7 @@ NEGATION = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 REVERSAL = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}  # of both sides, times −1
 DEPTH = 200  # of conjunctions and disjunctions in each other
 WHOLE = 1 << 53  # coefficients, which float64 holds
+BITS = 8192  # of a threshold
 SHOWN = 2000  # characters of a formula
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "power": "^"}
 
@@ -158,7 +159,7 @@ class Quantities:
         self, outputs: Mapping[int, Fraction], inputs: Mapping[int, Fraction], constant: Fraction, sense: str
     ) -> Comparison | None:
         """outputs·y + inputs·x + constant against 0, one coefficient at least not 0; None where whole coefficients are
-        longer than float64 holds.
+        longer than float64 holds, or the threshold has very many digits.
 
         The coefficients become whole numbers without a common divisor, the first of them positive.
         """
@@ -167,16 +168,21 @@ class Quantities:
         scale = Fraction(common, math.gcd(*(int(a * common) for _, _, a in terms)))
         sense, scale = (sense, scale) if terms[0][2] > 0 else (REVERSAL[sense], -scale)
         whole = [(place, n, int(a * scale)) for place, n, a in terms]
-        if any(abs(a) > WHOLE for _, _, a in whole):
+        threshold = -constant * scale
+        if any(abs(a) > WHOLE for _, _, a in whole) or _bits(threshold) > BITS:
             return None
         parts = [tuple((n, a) for place, n, a in whole if place == part) for part in (0, 1)]
         quantity = Quantity(parts[0], parts[1])
-        return Comparison(self.known.setdefault(quantity, len(self.known)), sense, -constant * scale)
+        return Comparison(self.known.setdefault(quantity, len(self.known)), sense, threshold)
 
     def general(self, expression: Expression, sense: str) -> Comparison:
         """The output of an expression against 0."""
         quantity = Quantity(expression=expression)
         return Comparison(self.known.setdefault(quantity, len(self.known)), sense, Fraction(0))
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def decimal(value: Fraction) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from integraph.frontends.property.s_expressions import List, Text, Word
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 VARIABLE = re.compile(r"([XY])_(0|[1-9]\d{0,6})", re.ASCII)
 DIGITS, EXPONENT = 400, 400
+BITS = 4096  # of a sum or a product; 1e400 has 1329
 LINEAR = "terms are linear: numbers, X_i, Y_j, (+ a b), (- a b), (* 2 Y_0)"
 
 
@@ -22,10 +24,27 @@ class Form:
     terms: dict[tuple[str, int], Fraction] = field(default_factory=dict)
 
     def plus(self, other: Form, factor: Fraction = Fraction(1)) -> Form:
-        terms = dict(self.terms)
-        for name, c in other.terms.items():
-            terms[name] = terms.get(name, Fraction(0)) + factor * c
-        return Form(self.constant + factor * other.constant, terms)
+        return _total([(self, Fraction(1)), (other, factor)])
+
+
+class _TooLong(ValueError):
+    """A sum or a product with more digits than anybody means."""
+
+
+def _total(parts: Iterable[tuple[Form, Fraction]]) -> Form:
+    """The sum of multiples of forms."""
+    constant, terms = Fraction(0), dict[tuple[str, int], Fraction]()
+    for part, factor in parts:
+        constant = _short(constant + factor * part.constant)
+        for name, c in part.terms.items():
+            terms[name] = _short(terms.get(name, Fraction(0)) + factor * c)
+    return Form(constant, terms)
+
+
+def _short(value: Fraction) -> Fraction:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > BITS:
+        raise _TooLong
+    return value
 
 
 def form(text: Text, node: Word | List, declared: set[tuple[str, int]]) -> Form:
@@ -35,13 +54,18 @@ def form(text: Text, node: Word | List, declared: set[tuple[str, int]]) -> Form:
     if node.head not in ("+", "-", "*", "/") or len(node.parts) < 2:
         raise text.mistake(node, f"{node.head[:40] or '()'!r} is no operation of a term", LINEAR)
     args = [form(text, part, declared) for part in node.parts[1:]]
-    total = args[0]
+    try:
+        return _computed(text, node, args)
+    except _TooLong:
+        raise text.mistake(node, "its coefficients have too many digits", "write fewer") from None
+
+
+def _computed(text: Text, node: List, args: list[Form]) -> Form:
     if node.head in ("+", "-"):
-        if len(args) == 1:
-            return total if node.head == "+" else Form().plus(total, Fraction(-1))
-        for part in args[1:]:
-            total = total.plus(part, Fraction(1 if node.head == "+" else -1))
-        return total
+        sign = Fraction(1 if node.head == "+" else -1)
+        first = sign if len(args) == 1 else Fraction(1)
+        return _total((part, first if n == 0 else sign) for n, part in enumerate(args))
+    total = args[0]
     for part, place in zip(args[1:], node.parts[2:], strict=True):
         if node.head == "/":
             if part.terms or not part.constant:

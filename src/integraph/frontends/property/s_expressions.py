@@ -12,7 +12,7 @@ from integraph.errors import SourceError
 from integraph.frontends.formula.tokens import Line
 
 WORD = re.compile(r"[()]|[^\s();]+")
-COMMENT = re.compile(r";[^\n]*")
+COMMENT = re.compile(r";[^\r\n]*")
 WORDS = 2_000_000  # of a file, parentheses included
 DEPTH = 100  # of lists in each other
 

@@ -115,8 +115,8 @@ class _Reader:
         )  # fmt: skip
 
     def _comparison(self, node: List, sense: str) -> Comparison:
-        left, right = (form(self.text, part, self.declared) for part in node.parts[1:])
-        difference = left.plus(right, Fraction(-1))
+        minus = List((Word("-", node.start), *node.parts[1:]), node.start)
+        difference = form(self.text, minus, self.declared)
         if not any(difference.terms.values()):
             raise self.text.mistake(node, "a comparison of numbers alone", "compare something with X_i or Y_j")
         parts = [{n: c for (letter, n), c in difference.terms.items() if letter == which} for which in "YX"]

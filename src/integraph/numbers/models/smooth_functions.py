@@ -17,6 +17,7 @@ import numpy as np
 import scipy  # its submodules load when they are first used
 
 from integraph.numbers.arrays import Floats
+from integraph.numbers.balls import TINY
 from integraph.numbers.models.elementary_functions import (
     EVERYWHERE,
     TRUST,
@@ -54,12 +55,12 @@ class Algebraic:
         return self.functions[0](x) if self.functions else _at(self.polynomial, x, self.y(x))[0]
 
     def derivative(self, order: int, x: Floats) -> tuple[Floats, Floats]:
-        """f^(order), and a bound of its rounding error."""
+        """f^(order), and a bound of its rounding error, underflow included."""
         if order < max(len(self.functions), 1):
             value = self.functions[order](x) if self.functions else self.value(x)
-            return value, TRUST * np.abs(value) + self.slack
+            return value, TRUST * np.abs(value) + (self.slack + TINY)
         value, size = _at(_derived(self, order), x, self.y(x))
-        return value, TRUST * size + self.slack
+        return value, TRUST * size + (self.slack + TINY)
 
     def extremes(self, order: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         values, off = self.derivative(order, np.stack([low, high]))

@@ -227,6 +227,8 @@ def test_what_says_nothing_is_refused() -> None:
     net = controller()
     with pytest.raises(UsageError, match="nothing of the outputs"):
         integraph.prove("x0 <= 2", net)
+    with pytest.raises(UsageError, match="longer than float64 holds"):
+        integraph.prove("y < 2", "tanh(x)", (-1.7e308, 1.7e308), progress=False)
     with pytest.raises(SourceError, match="at column 1"):
         integraph.prove("y2 <= 2", net)
     for seconds in (0, -1, math.nan, math.inf, True):

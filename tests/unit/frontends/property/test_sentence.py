@@ -115,6 +115,18 @@ def test_depth_is_limited(text: str) -> None:
         parse(text, NAMES)
 
 
+@pytest.mark.parametrize("text", ["y0/0 > 1", "y0/(1 - 1) > 1 or y1 > 2"])
+def test_a_division_by_zero_is_refused(text: str) -> None:
+    with pytest.raises(SourceError, match="divides by 0"):
+        parse(text, NAMES)
+
+
+def test_long_numbers_stay_in_the_formula() -> None:
+    """A threshold of thousands of digits would fit into no certificate."""
+    (quantity,) = parse(f"y0{'*1e300' * 40} < 1", NAMES).quantities
+    assert quantity.expression is not None
+
+
 def test_length_and_kind_are_checked() -> None:
     for text in ("", "  ", None, 3):
         with pytest.raises(UsageError, match="property"):

@@ -111,6 +111,26 @@ def test_what_is_no_property_is_refused(text: str, said: str) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize(
+    "term",
+    [
+        f"(* {'1.123456789e300 ' * 2000} Y_0)",
+        f"(/ Y_0 {'1.123456789e300 ' * 2000})",
+        f"(+ Y_0 {' '.join(f'(/ 1 {10**300 + n})' for n in range(2000))})",
+    ],
+)
+def test_coefficients_cannot_grow_without_limit(term: str) -> None:
+    """A file of some kilobytes would take minutes of arithmetic, and no certificate could hold its numbers."""
+    with pytest.raises(SourceError, match="too many digits"):
+        parse(f"{HEAD}{BOX}(assert (>= {term} 1))")
+
+
+def test_comments_end_with_the_line() -> None:
+    """Of whatever system: what follows a carriage return is not a comment."""
+    (case,) = parse(f"{HEAD}{BOX}(assert (or (>= Y_0 5) ; unlikely\r(>= Y_1 0.5)\n))")
+    assert {n for quantity in case.property.quantities for n, _ in quantity.outputs} == {0, 1}
+
+
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "property.vnnlib"
     with pytest.raises(FileError, match=r"cannot read property\.vnnlib"):

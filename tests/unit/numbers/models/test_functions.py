@@ -172,3 +172,10 @@ def test_sampling_helps_on_long_intervals(monkeypatch: pytest.MonkeyPatch) -> No
     sampled = radius(x)
     monkeypatch.setattr(functions, "LONG", np.inf)
     assert sampled < 0.5 * radius(x)
+
+
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "gaussian", "softplus"])
+def test_an_underflow_is_not_zero(name: str) -> None:
+    """The values are positive, and smaller than any float64."""
+    ends = np.array([-1e6]), np.array([-1e5])
+    assert SMOOTH[name].extremes(0, *ends)[1][0] > 0
