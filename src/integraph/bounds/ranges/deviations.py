@@ -142,7 +142,15 @@ class Deviations:
             return Deviation(np.zeros(node.shape), UP * spectral_norm(W) * length), UP * entries
         if average(self.nodes, node, before[right]) is not None:
             return self._average(node, before[left])
+        if matrix.op == "transpose" and matrix.data[-2] == len(matrix.shape) - 1:
+            return None, self._scores(node, self.known[matrix.args[0]].length().transpose(matrix.data))
         return None, None
+
+    def _scores(self, node: Node, columns: Floats) -> Floats:
+        """|⟨q, k⟩ − ⟨q₀, k₀⟩| at most, of rows q and columns k."""
+        q, k = (np.square(self.centres[n].size) for n in node.args)
+        rows, before = self.known[node.args[0]].length(), UP * np.sqrt(q.sum(-1, keepdims=True))
+        return UP * (before * columns + rows * (UP * np.sqrt(k.sum(-2, keepdims=True)) + columns))
 
     def _average(self, node: Node, weights: Interval) -> tuple[Deviation | None, Floats | None]:
         """P V − P₀ V₀ = P (V − V₀) + (P − P₀) V₀, and the rows of P − P₀ sum up to 0."""
