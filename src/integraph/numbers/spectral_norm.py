@@ -17,11 +17,23 @@ LARGEST = 2048  # columns of a matrix whose singular vectors are computed
 
 
 def spectral_norm(W: Floats) -> float:
-    """‖W‖₂ at most; ∞ where it is not known."""
+    """‖W‖₂ at most; ∞ where W is not finite or its norm not in float64."""
+    largest = float(np.abs(W).max(initial=0.0))
+    if not np.isfinite(largest):
+        return math.inf
+    exponent = math.frexp(largest)[1]
+    if not largest:
+        return 0.0
+    norm = _scaled_norm(np.ldexp(W, -exponent))
+    return math.nextafter(math.ldexp(norm, exponent), math.inf) if exponent < 1000 else math.inf
+
+
+def _scaled_norm(W: Floats) -> float:
+    """Of a matrix whose largest entry is about 1."""
     frobenius = UP * float(np.sqrt(np.square(W).sum()))
     W = W if W.shape[0] >= W.shape[1] else W.T
-    if not 0 < frobenius < 1e140 or W.shape[1] > LARGEST:
-        return frobenius if frobenius >= 0 else math.inf
+    if W.shape[1] > LARGEST:
+        return frobenius
     V = np.linalg.svd(W, full_matrices=False)[2].T
     product = W @ V
     lost = UP * len(V) * U * frobenius * float(np.sqrt(np.square(V).sum()))  # of the product

@@ -24,6 +24,7 @@ from integraph.numbers.spectral_norm import spectral_norm
 from integraph.targets.graph import Graph, Node
 from integraph.targets.graph_evaluation import STRUCTURE
 
+SMALL = 1e-100  # a length below it has no direction
 LIPSCHITZ = {
     "relu": 1.0, "tanh": 1.0, "sigmoid": 0.25, "silu": 1.1, "gelu": 1.13, "erf": 1.1284, "softplus": 1.0, "atan": 1.0,
     "sin": 1.0, "cos": 1.0, "asinh": 1.0, "log_cosh": 1.0, "abs": 1.0, "neg": 1.0,
@@ -39,7 +40,7 @@ class Deviation(NamedTuple):
 
     def length(self) -> Floats:
         """‖δ‖ at most, of each row."""
-        return UP * (np.sqrt(np.square(self.reach).sum(-1, keepdims=True)) + self.radius)
+        return UP * (_norms(self.reach) + self.radius)
 
     def entries(self) -> Floats:
         """|δ_i| at most."""
@@ -122,8 +123,8 @@ class Deviations:
         return None, None
 
     def _normed(self, node: Node, d: int, size: float, shift: float) -> tuple[Deviation | None, Floats | None]:
-        """d·(w‖d‖² + c)^−½ is w^−½ κ times a unit vector, with 1 − κ ≤ c/(2w‖d‖²), and the unit vector turns by an angle
-        θ with sin θ ≤ ‖δ‖/‖d₀‖ where that is below 1."""
+        """d·(w‖d‖² + c)^−½ is w^−½ κ times a unit vector, with 1 − κ ≤ c/(2w‖d‖²), and the unit vector turns by an
+        angle θ with sin θ ≤ ‖δ‖/‖d₀‖ where that is below 1."""
         centre, length, least = self.centres[d], self.known[d].length(), self._least(d)
         whole = np.sqrt(np.square(centre.distance).sum(-1, keepdims=True)) / UP
         turned = 2.0 * np.sin(0.5 * UP * np.arcsin(np.minimum(UP * length / whole, 1.0)))
@@ -135,7 +136,7 @@ class Deviations:
         matrix, x = self.nodes[right], self.known[left]
         if matrix.op == "constant" and matrix.value is not None and matrix.value.ndim == 2:
             W, length = np.asarray(matrix.value), x.length()
-            columns = UP * np.sqrt(np.square(W).sum(0))
+            columns = _norms(W, 0)
             entries = columns * length
             if not x.centred:
                 entries = np.minimum(entries, x.reach @ np.abs(W) + columns * x.radius)
@@ -148,17 +149,15 @@ class Deviations:
 
     def _scores(self, node: Node, columns: Floats) -> Floats:
         """|⟨q, k⟩ − ⟨q₀, k₀⟩| at most, of rows q and columns k."""
-        q, k = (np.square(self.centres[n].size) for n in node.args)
-        rows, before = self.known[node.args[0]].length(), UP * np.sqrt(q.sum(-1, keepdims=True))
-        return UP * (before * columns + rows * (UP * np.sqrt(k.sum(-2, keepdims=True)) + columns))
+        q, k = (self.centres[n].size for n in node.args)
+        return UP * (_norms(q) * columns + self.known[node.args[0]].length() * (_norms(k, -2) + columns))
 
     def _average(self, node: Node, weights: Interval) -> tuple[Deviation | None, Floats | None]:
         """P V − P₀ V₀ = P (V − V₀) + (P − P₀) V₀, and the rows of P − P₀ sum up to 0."""
         left, right = node.args
         V, P = self.centres[right], self.centres[left]
         mean = (0.5 * V.low + 0.5 * V.high).mean(-2, keepdims=True)
-        apart = np.sqrt(np.square(np.maximum(V.high - mean, mean - V.low)).sum(-1, keepdims=True))
-        apart = UP * apart.max(-2, keepdims=True)
+        apart = UP * _norms(np.maximum(V.high - mean, mean - V.low)).max(-2, keepdims=True)
         change = np.maximum(weights.high - P.low, P.high - weights.low).sum(-1, keepdims=True)
         worst = self.known[right].length().max(-2, keepdims=True)
         radius = UP * (worst + UP * apart * np.minimum(2.0, UP * change))
@@ -175,7 +174,7 @@ class Deviations:
             return Deviation(move(x.reach, node.data), spread.reshape(*node.shape[:-1], 1)), None
         if node.op == "reshape" and new % old == 0:
             parts = x.radius.reshape(*node.shape[:-1], new // old)
-            return Deviation(move(x.reach, node.data), UP * np.sqrt(np.square(parts).sum(-1, keepdims=True))), None
+            return Deviation(move(x.reach, node.data), _norms(parts)), None
         return None, None
 
     def _squares(self, node: Node) -> Interval | None:
@@ -192,13 +191,20 @@ class Deviations:
         centre, x = self.centres[d], self.known[d]
         e = 0.5 * centre.low + 0.5 * centre.high
         e = e - e.mean(-1, keepdims=True) if x.centred else e
-        e = e / np.sqrt(np.square(e).sum(-1, keepdims=True))
+        size = np.sqrt(np.square(e).sum(-1, keepdims=True))
+        e = e / np.where(size > SMALL, size, np.inf)
         along = np.where(e >= 0, e * centre.low, e * centre.high).sum(-1, keepdims=True)
         lost = (UP - 1.0) * (np.abs(e) * centre.size).sum(-1, keepdims=True)
         mean = np.abs(e.mean(-1, keepdims=True)) + (UP - 1.0) if x.centred else 0.0
         moved = UP * (((np.abs(e) + mean) * x.reach).sum(-1, keepdims=True) + x.radius)
         least = (along - lost - UP * moved) / UP
         return np.where(least > 0, least, 0.0)
+
+
+def _norms(x: Floats, axis: int = -1) -> Floats:
+    """Lengths along an axis, at most; squares below 1e−300 may be lost."""
+    lengths: Floats = UP * np.sqrt(np.square(x).sum(axis, keepdims=True) + SMALL**3)
+    return lengths
 
 
 def _plain(x: Deviation) -> Deviation:
@@ -208,4 +214,3 @@ def _plain(x: Deviation) -> Deviation:
 
 def _entries(x: Deviation) -> tuple[Deviation, Floats]:
     return x, x.entries()
-

@@ -192,13 +192,14 @@ def test_a_dropped_residual() -> None:
 
 def test_another_graph() -> None:
     """A certificate belongs to one graph, and a proof of another one does not hold."""
-    graph, other = graph_of(CASES["residual"]), graph_of(dense("silu"))
+    graph, other = graph_of(CASES["attention"]), graph_of(dense("silu"))
     program = integraph.compile(graph, box=(-1, 1))
     proof = integraph.certify(program, graph, box=(-1, 1), progress=False)
     assert proof.certificate is not None
     checked = integraph.check(proof.certificate, program, graph_of(lambda b, x: residual(b, b.apply("neg", x))))
     assert not checked.holds
     assert "another target" in checked.reason
+    assert proof.proven > 0  # √2 is rounded
     claimed = replace(proof.certificate, upper=0.0, tree=(replace(proof.certificate.tree[0], uppers=(0.0,)),)).sealed()
     assert not integraph.check(claimed, program, graph).holds
     with pytest.raises(UsageError, match="give what it was compiled from"):
