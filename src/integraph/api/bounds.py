@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from integraph.api.certificates import check_workers
-from integraph.api.graphs import computable
+from integraph.api.arguments import check_workers
+from integraph.api.graphs import as_graph
 from integraph.errors import UsageError
-from integraph.frontends import Inputs, Parameters, ReadOptions, Variables, domain, read
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.numbers.arrays import real
+from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import interval, where
 from integraph.program.engine import DOUBLE
+from integraph.targets import Function, Network
+from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
     from integraph.certify.bounds.bounds import Bounds
@@ -62,3 +65,26 @@ def _double(program: Program) -> None:
             "certify proves such programs, and method='lean' needs no more than 53",
             argument="source",
         )
+
+
+def computable(target: Target, box: Interval, verb: str = "bound") -> Network | Graph:
+    """The target as something whose operations are known, for a command with this name."""
+    if not isinstance(target, Function):
+        return target
+    if target.expression is None:
+        kind = "data" if target.rows is not None else "a function that can only be called"
+        raise UsageError(
+            f"{target.name} is {kind}, and says nothing between the points that are known: {verb} takes networks, "
+            "formulas and graphs",
+            argument="source",
+        )
+    from integraph.bounds.conditions import conditions, decided
+    from integraph.targets.function import from_expression
+
+    expression = decided(target.expression, box.low, box.high)
+    if conditions(expression):
+        raise UsageError(
+            f"{target.name}: a condition is not decided on the whole box: {verb} it on boxes on which it is",
+            argument="box",
+        )
+    return as_graph(from_expression(expression, target.name))

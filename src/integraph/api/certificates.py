@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.graphs import computable
+from integraph.api.arguments import check_workers, whole
+from integraph.api.bounds import computable
 from integraph.api.origin import is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
@@ -72,7 +73,7 @@ def certify(
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
     wanted = _default(program, target, promised) if eps is None and gap is None else eps
-    _whole("boxes", boxes, 1)
+    whole("boxes", boxes, 1)
     check_workers(workers, scheduler)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
         raise UsageError("it must be > 0", argument="seconds", value=seconds)
@@ -148,26 +149,6 @@ def _computed(target: Target, certificate: PropertyCertificate) -> Network | Gra
     if len(low) != target.inputs:
         raise UsageError(f"the certificate is about {counted(len(low), 'input')}, the source has {target.inputs}")
     return computable(target, Interval(low, high), "prove")
-
-
-def check_workers(workers: int | None, scheduler: str | None) -> None:
-    """Who may do the work: processes of this machine, or a cluster."""
-    if workers is not None and scheduler is not None:
-        raise UsageError(
-            f"workers are processes of this machine, and the scheduler {scheduler!r} has its own: give one of the two",
-            argument="workers",
-            value=workers,
-        )
-    if workers is not None:
-        _whole("workers", workers, 1)
-
-
-def _whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    if not good or (most is not None and value > most):  # type: ignore[operator]
-        raise UsageError(
-            f"needs an integer, at least {least}{f' and at most {most}' if most else ''}", argument=name, value=value
-        )
 
 
 def _is_program(program: object) -> None:

@@ -12,9 +12,8 @@ from integraph.constructions.graph.construction import layouts as layouts_of
 from integraph.constructions.graph.piecewise import settled
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
-from integraph.numbers.intervals import Interval
 from integraph.program.box import interval
-from integraph.targets import Function, Network
+from integraph.targets import Network
 from integraph.targets.graph import Graph
 from integraph.targets.graph_conversion import network_graph, to_graph
 
@@ -46,29 +45,6 @@ def as_graph(target: Target) -> Graph:
     if target.expression is None:
         raise UsageError(f"{target!r} has no formula: a graph needs one; use method='lean'")
     return to_graph(target.expression, target.name)
-
-
-def computable(target: Target, box: Interval, verb: str = "bound") -> Network | Graph:
-    """The target as something whose operations are known, for a command with this name."""
-    if not isinstance(target, Function):
-        return target
-    if target.expression is None:
-        kind = "data" if target.rows is not None else "a function that can only be called"
-        raise UsageError(
-            f"{target.name} is {kind}, and says nothing between the points that are known: {verb} takes networks, "
-            "formulas and graphs",
-            argument="source",
-        )
-    from integraph.bounds.conditions import conditions, decided
-    from integraph.targets.function import from_expression
-
-    expression = decided(target.expression, box.low, box.high)
-    if conditions(expression):
-        raise UsageError(
-            f"{target.name}: a condition is not decided on the whole box: {verb} it on boxes on which it is",
-            argument="box",
-        )
-    return as_graph(from_expression(expression, target.name))
 
 
 def layouts(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from integraph.api.bounds import computable
 from integraph.api.certificates import certify
-from integraph.api.graphs import computable
 from integraph.api.origin import check_options, outputs, target_of
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
