@@ -32,6 +32,10 @@ class Unprovable(Exception):
     """The reason why this cannot be proved, whatever the box."""
 
 
+class Mismatch(Unprovable):
+    """Nor can it be on any part of the box: there is no need to divide it."""
+
+
 class PrecisionTooLow(Unprovable):
     """Not proved at this precision, for this box; more bits may help."""
 

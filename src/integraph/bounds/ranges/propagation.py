@@ -39,8 +39,11 @@ SAME: dict[str, Callable[[Interval], Interval]] = {  # of a value and itself
 }
 
 
-def ranges(graph: Graph, low: Floats, high: Floats) -> list[Interval]:
-    """One interval for each node, of its shape, for all inputs with low ≤ x ≤ high."""
+Cut = Callable[[int, list[Interval], Interval], Interval]  # of a node's number, earlier ranges, and its own
+
+
+def ranges(graph: Graph, low: Floats, high: Floats, cut: Cut | None = None) -> list[Interval]:
+    """One interval for each node, of its shape, for all inputs with low ≤ x ≤ high; `cut` may make each smaller."""
     box = Interval(np.asarray(low, np.float64), np.asarray(high, np.float64))
     affine = affine_forms.forms(graph, box)
     intervals: list[Interval] = []
@@ -49,7 +52,8 @@ def ranges(graph: Graph, low: Floats, high: Floats) -> list[Interval]:
         own = _input(node, box) if node.op == "input" else node_range(node, args)
         if number in affine:
             own = arithmetic.intersection(own, affine_forms.span(affine[number], box))
-        intervals.append(_known(graph, node, args, own))
+        own = _known(graph, node, args, own)
+        intervals.append(own if cut is None else cut(number, intervals, own))
     return intervals
 
 

@@ -13,7 +13,7 @@ from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.graph.flow import Registers
 from integraph.certify.graph.node_rules import read
 from integraph.certify.graph.polynomials import polynomials
-from integraph.certify.problem import Box, Point, PrecisionTooLow, Unprovable
+from integraph.certify.problem import Box, Mismatch, Point, PrecisionTooLow, Unprovable
 from integraph.numbers.arb.conversion import above, below, box, precision
 from integraph.numbers.balls import quiet
 from integraph.numbers.roundoff import UP
@@ -23,6 +23,7 @@ from integraph.targets.graph_conversion import network_graph
 from integraph.targets.network import Network
 
 LARGEST = 10_000_000  # terms
+KINKS = ("relu", "leaky_relu", "abs", "min", "max")  # what may be an affine map on a part of a box
 TERMS = 20_000  # of a program that is evaluated on balls
 
 
@@ -59,7 +60,8 @@ class GraphDifference:
         outputs = polynomials(len(source.outputs), row, (atoms,), weight)
         distance, alike = source.atoms.distance(outputs, source.outputs)
         if not alike.all():
-            raise PrecisionTooLow(
+            kinked = any(node.op in KINKS for node in self.graph.nodes)
+            raise (PrecisionTooLow if kinked else Mismatch)(
                 f"output {int(np.argmin(alike))} of the program is not seen to be that of the graph"
                 f"{registers.strange()}"
             )

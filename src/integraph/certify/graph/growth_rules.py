@@ -29,8 +29,9 @@ def ln(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     atoms = state.atoms
     p, z = held["p"], held["z"]
     base, shift, distance = scaled_base(atoms, "ln", _one_more(p.atom.reshape(-1)))
-    off = {"p": UP * (p.off + distance.reshape(p.off.shape)), "z": z.off, "share": _share(atoms, p, distance)}
     starts = {"p": _base_range(atoms, p, base, shift, distance), "z": z.range(atoms)}
+    share = _share(atoms, p, distance, 1.0 + starts["p"].low)
+    off = {"p": UP * (p.off + distance.reshape(p.off.shape)), "z": z.off, "share": share}
     wrong = perturbed_ends("ln", starts, off)
     steps = constant(-LN2 * shift.astype(np.float64), 2 * U * np.abs(shift))
     right = total(of_atoms(z.atom.reshape(-1)), of_atoms(applied(atoms, "ln", base)), steps)
@@ -64,10 +65,10 @@ def growth(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
             part = Held(p.atom[..., k], p.off[..., k], p.share[..., k], p.registers[..., k])
             rational = Fraction(exponent)
             base, shift, distance = scaled_base(atoms, ("power", rational), _one_more(part.atom.reshape(-1)))
-            off["share"][..., k] = _share(atoms, part, distance)
             wide[..., k] = UP * (part.off + distance.reshape(part.off.shape))
             own = _base_range(atoms, part, base, shift, distance)
             low[..., k], high[..., k] = own.low, own.high
+            off["share"][..., k] = _share(atoms, part, distance, 1.0 + own.low)
             if not (own.low > -1.0).all():
                 raise PrecisionTooLow("the base of a power may reach 0 on the box")
             factors.append(_spread(raised(atoms, base, rational), part.atom.shape, lanes))
@@ -158,11 +159,15 @@ def _one_more(p: Indices) -> Polynomials:
     return total(of_atoms(p), constant(np.ones(len(p))))
 
 
-def _share(atoms: Atoms, p: Held, distance: Floats) -> Floats:
-    """How far 1 + p is off relatively from a base that is at some distance from that of the atom."""
+def _share(atoms: Atoms, p: Held, distance: Floats, least: Floats) -> Floats:
+    """How far 1 + p is off relatively from a base that is at some distance from that of the atom and at least `least`.
+    If p is a sum of squares its share is 2√(q/b) + r/b with the b that the atom's own range says: no more than √(b/b')
+    of it with a larger one."""
     away = distance.reshape(p.atom.shape)
-    low = np.maximum(1.0 + atoms.low[p.atom] - UP * away, 0.0) / UP
-    return np.where(away == 0, p.share, UP * (p.share * (1.0 + UP * away / low) + away / low))
+    own = np.maximum(1.0 + atoms.low[p.atom], 0.0)
+    low = np.maximum(np.maximum(own, least) - UP * away, 0.0) / UP
+    share = np.where((own > 0) & (low > own), UP * p.share * np.sqrt(own / low), p.share)
+    return np.where(away == 0, share, UP * (share * (1.0 + UP * away / low) + away / low))
 
 
 def _base_range(atoms: Atoms, p: Held, base: Indices, shift: Indices, distance: Floats) -> Interval:

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.numbers.arrays import Floats, Indices
-from integraph.numbers.roundoff import UP, U, product_error
+from integraph.numbers.roundoff import UP, U, product_error, sum_error
 
 DEGREE = 4
 ONE = 0  # the atom that is 1
 SMALL = 1e-280  # products below it may have lost digits that their error does not show
 LOST = 1e-290  # more than these
+FEW = 4  # numbers that are added up one by one, to see what each sum loses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,8 +143,8 @@ def canonical(p: Polynomials, marks: NDArray[np.uint64]) -> Polynomials:
 
 
 def sums(x: Floats, first: Indices) -> tuple[Floats, Floats]:
-    """The sums of neighbours that begin at `first`, and how far rounding may have moved each: by nothing where every
-    partial sum fits 53 bits above the last bit of all numbers."""
+    """The sums of neighbours that begin at `first`, and how far rounding may have moved each: by what each addition
+    lost where there are few, and by nothing where every partial sum fits 53 bits above the last bit of all numbers."""
     total, size = np.add.reduceat(x, first), np.add.reduceat(np.abs(x), first)
     mantissa, exponent = np.frexp(x)
     whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
@@ -151,4 +152,12 @@ def sums(x: Floats, first: Indices) -> tuple[Floats, Floats]:
     least = np.minimum.reduceat(np.where(x == 0, 2000, last), first)
     exact = np.frexp(size)[1] <= least + 53
     length = np.diff(first, append=len(x))
-    return total, np.where(exact | (length == 1), 0.0, UP * length * U * size)
+    rounding = np.where(exact, 0.0, UP * length * U * size)
+    few = np.flatnonzero(length <= FEW)
+    total[few], rounding[few] = x[first[few]], 0.0
+    for place in range(1, FEW):
+        some = few[length[few] > place]
+        before, more = total[some], x[first[some] + place]
+        total[some] = before + more
+        rounding[some] += np.abs(sum_error(before, more, total[some]))
+    return total, UP * rounding

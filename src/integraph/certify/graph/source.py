@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from integraph.bounds.ranges.propagation import ranges
+from integraph.bounds.ranges.deviations import row_ranges
 from integraph.certify.graph.atoms import Atoms
 from integraph.certify.graph.polynomials import Polynomials, constant, of_atoms, scaled, total
 from integraph.certify.problem import Box, PrecisionTooLow
@@ -23,7 +23,7 @@ class Source:
 
     def __init__(self, graph: Graph, box: Box) -> None:
         self.graph, self.atoms = graph, Atoms()
-        self.ranges = ranges(graph, np.array(box.low), np.array(box.high))
+        self.ranges = row_ranges(graph, np.array(box.low), np.array(box.high))
         self.inputs = self.atoms.base(Interval(np.array(box.low), np.array(box.high)))
         self.values: list[Value] = []
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from integraph.certify.problem import Box, Point, Problem, Unprovable
+from integraph.certify.problem import Box, Mismatch, Point, Problem, Unprovable
 from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import MOST
 
@@ -62,16 +62,16 @@ def is_tighter(new: Values, old: Values, enough: Values) -> bool:
     return any(not is_settled(b, e) and a < BETTER * b for a, b, e in zip(new, old, enough, strict=True))
 
 
-def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str]:
-    """Upper bounds, and the reason if there are none."""
+def uppers(problem: Problem, box: Box, bits: int) -> tuple[Values, str, bool]:
+    """Upper bounds, the reason if there are none, and whether parts of the box would have none for the same reason."""
     check_deadline()
     try:
         bounds = problem.upper(box, bits)
     except (Unprovable, ArithmeticError) as error:
-        return (inf,) * problem.quantities, str(error)
+        return (inf,) * problem.quantities, str(error), isinstance(error, Mismatch)
     if len(bounds) != problem.quantities:
         raise ValueError(f"{len(bounds)} bounds for {problem.quantities} quantities")
-    return tuple(float(u) if u >= 0 else inf for u in bounds), ""
+    return tuple(float(u) if u >= 0 else inf for u in bounds), "", False
 
 
 def sizes(problem: Problem, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
@@ -112,12 +112,12 @@ def divide(problem: Problem, job: Job) -> BisectionResult:
     old, bits = job.part, next_bits(job.part)
     boxes = job.box.split(job.axis, job.at)
     measured = [uppers(problem, box, old.bits) for box in boxes]
-    helped = any(is_tighter(bounds, old.uppers, job.enough) for bounds, _ in measured)
-    reasons, evaluated, parts = [why for _, why in measured], 2, []
-    for box, (bounds, _) in zip(boxes, measured, strict=True):
+    helped = any(is_tighter(bounds, old.uppers, job.enough) for bounds, _, _ in measured)
+    reasons, evaluated, parts = [why for _, why, _ in measured], 2, []
+    for box, (bounds, _, _) in zip(boxes, measured, strict=True):
         used = tried = old.bits
         if bits is not None and not (goal_reached(bounds, job.enough) or (helped and max(bounds) < inf)):
-            again, why = uppers(problem, box, bits)
+            again, why, _ = uppers(problem, box, bits)
             evaluated, tried = evaluated + 1, bits
             reasons.append(why)
             if is_tighter(again, bounds, job.enough):

@@ -141,23 +141,23 @@ class _Search:
 
     def root(self, known: Sequence[Point]) -> Stop | None:
         """Bound the whole box, with as many bits as help; return the reason to stop here."""
-        bits = FIRST
+        bits, hopeless = FIRST, False
         while bits <= MOST and self.boxes < self.budget:
-            bounds, why = uppers(self.problem, self.box, bits)
+            bounds, why, hopeless = uppers(self.problem, self.box, bits)
             self.boxes, self.why = self.boxes + 1, self.why or why
             old = self.nodes[0].part.uppers
             if bits == FIRST or is_tighter(bounds, old, self.enough):
                 self.nodes[0].part = BoxPart(bits, bits, bounds, None)
             elif max(old) < inf:
                 break
-            if goal_reached(bounds, self.enough):
+            if hopeless or goal_reached(bounds, self.enough):
                 break
             bits *= 2
         for point in (self.box.centre, *known):
             self._look(point)
         if self.refuted:
             return Stop.REFUTED
-        return Stop.ONE_BOX if self.phase is Stop.ONE_BOX else None
+        return Stop.ONE_BOX if self.phase is Stop.ONE_BOX else Stop.MISMATCH if hopeless else None
 
     def _look(self, point: Point) -> None:
         """Evaluate at a point; where bounds still have to fall, with more bits while the value could be a new

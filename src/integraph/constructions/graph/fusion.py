@@ -116,6 +116,8 @@ def power(base: GraphForm, a: Fraction, low: float, high: float, text: str, far:
             f"{text} is in [{low:g}, {high:g}] on the box, too small for its power {a}, which float64 does not hold: "
             "rescale it, or use another box"
         )
+    if a.denominator == 2:
+        digits -= digits % 2  # so that s^a is a power of two as well, and rounds no weight
     s = 2.0**digits
     return FusedProduct(ones(()), constant((), 0.0), base.shape, (PowerFactor(base, a, s, text, (low, high)),))
 

@@ -52,7 +52,7 @@ def faults(program: integraph.Program, problem: FormulaDifference, points: np.nd
         elif not low - slack <= true <= high + slack:
             wrong.append(f"{low} … {high} at {x}, not {true}")
         for part in boxes_around(x, box):  # type: ignore[arg-type]
-            (bound,), _ = uppers(problem, part, 64)
+            (bound,), *_ = uppers(problem, part, 64)
             if not (bound == np.inf if true is None else bound >= true - slack):
                 wrong.append(f"{bound} on {part}, but {true} at {x}")
     return wrong

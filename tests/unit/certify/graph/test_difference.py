@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 import integraph
+from integraph.certify.graph import difference
+from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from integraph.program import Block, Program, View
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from lazy import framework
 from slow import mostly_slow
+from transformers import to_graph, transformer
 
 Make = Callable[[Builder, int], int]
 RNG = np.random.default_rng(0)
@@ -190,15 +193,39 @@ def test_a_dropped_residual() -> None:
     assert integraph.certify(wrong, graph, 1e-9, box=(-1, 1), progress=False, seconds=10).status == "refuted"
 
 
+@pytest.mark.slow
+def test_swapped_heads() -> None:
+    """Queries of one head that meet the keys of the other are refuted."""
+    net = transformer(2, 4, 2, 3, 1)
+    w, order = net.layers[0], [2, 3, 0, 1]
+    swapped = {"query": w["query"][:, order], "query_bias": w["query_bias"][order]}
+    other = to_graph(replace(net, layers=({**w, **swapped},)))
+    program = integraph.compile(to_graph(net), box=(-1, 1))
+    assert integraph.certify(program, other, 1e-6, box=(-1, 1), progress=False, seconds=10).status == "refuted"
+
+
+def test_a_mismatch_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no value refutes it, no smaller box is tried; with a kink one may help."""
+    monkeypatch.setattr(difference, "TERMS", 0)
+    for f, ending in (("tanh", Stop.MISMATCH), ("relu", Stop.BOXES)):
+        graph = graph_of(dense(f))
+        program = changed(integraph.compile(graph, 1e-3, box=(-1, 1)), wrong_weight)
+        proof = integraph.certify(program, graph, 1e-3, box=(-1, 1), boxes=20, progress=False)
+        assert proof.stopped is ending, proof
+        assert proof.status == "unknown"
+        assert proof.boxes == 1 or f == "relu"
+
+
 def test_another_graph() -> None:
     """A certificate belongs to one graph, and a proof of another one does not hold."""
-    graph, other = graph_of(CASES["residual"]), graph_of(dense("silu"))
+    graph, other = graph_of(CASES["attention"]), graph_of(dense("silu"))
     program = integraph.compile(graph, box=(-1, 1))
     proof = integraph.certify(program, graph, box=(-1, 1), progress=False)
     assert proof.certificate is not None
     checked = integraph.check(proof.certificate, program, graph_of(lambda b, x: residual(b, b.apply("neg", x))))
     assert not checked.holds
     assert "another target" in checked.reason
+    assert proof.proven > 0  # √2 is rounded
     claimed = replace(proof.certificate, upper=0.0, tree=(replace(proof.certificate.tree[0], uppers=(0.0,)),)).sealed()
     assert not integraph.check(claimed, program, graph).holds
     with pytest.raises(UsageError, match="give what it was compiled from"):
