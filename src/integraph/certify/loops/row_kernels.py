@@ -14,6 +14,7 @@ from integraph.certify.loops.interval_kernels import defined, derivative, value
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import TINY
 from integraph.numbers.jit import cached_njit
+from integraph.numbers.models.functions import LONG, SAMPLES
 from integraph.numbers.models.kernels import composition_kernel, span_kernel
 from integraph.numbers.models.smooth_functions import TRUST
 from integraph.numbers.roundoff import UP, U
@@ -117,6 +118,11 @@ def function_of_row(
     off = max(abs(bent[0]), abs(bent[1])) * (math.pow(rho, k + 1) / math.pow(2.0, k)) * UP
     reading = 8 * U * steep * (abs(centre) + rho)
     off += (TRUST + (k + 30) * U) * spread + reading * sizes.sum() + TINY
+    if rho > LONG:
+        shift, sampled = _sampled(function, exponent, q[0], centre, rho, low, high, reading)
+        if sampled < off:
+            off = sampled
+            q[0, 0] += shift
     for m in range(count):
         u[0, m] = row[m] / rho
     u[0, 0] = (row[0] - centre) / rho
@@ -133,4 +139,51 @@ def function_of_row(
         out[e] = slope * row[e]
     r = tails[0] + off + 4 * U * norm * moved + (turn + 4 * U * abs(slope)) * errors + abs(slope) * row[-1]
     out[-1] = r
-    return math.isfinite(r)
+    least, most = derivative(function, exponent, 0, low, high)
+    plain = (0.5 * most - 0.5 * least) * UP + 2 * U * (abs(least) + abs(most)) + TINY
+    if not r + abs(slope) * norms[-1] <= plain:  # an interval is better
+        out[:] = 0.0
+        out[0], out[-1] = 0.5 * least + 0.5 * most, plain
+    return math.isfinite(out[-1])
+
+
+@cached_njit(error_model="numpy")
+def _sampled(
+    function: int, exponent: float, q: Floats, centre: float, rho: float, low: float, high: float, reading: float
+) -> tuple[float, float]:
+    """What to add to q(u), and a bound of |F − q| then, by samples with Taylor's remainder between them."""
+    least, most, largest, bend, total = math.inf, -math.inf, 0.0, 0.0, 0.0
+    for n in range(SAMPLES + 1):
+        x = min(max(centre + rho * (2.0 * n / SAMPLES - 1.0), low), high)
+        u, y, fitted = (x - centre) / rho, value(function, exponent, x), 0.0
+        for m in range(len(q) - 1, -1, -1):
+            fitted = fitted * u + q[m]
+        least, most, largest = min(least, y - fitted), max(most, y - fitted), max(largest, abs(y))
+    for m in range(len(q)):
+        bend += m * (m - 1.0) * abs(q[m])
+        total += (m + 1.0) * abs(q[m])
+    second = derivative(function, exponent, 2, low, high)
+    bend += 2.0 * rho * rho * max(abs(second[0]), abs(second[1]))
+    between = bend * (0.5 / SAMPLES**2) * (1 + 1e-6)  # h²/8 with h = 2/SAMPLES
+    return 0.5 * least + 0.5 * most, (0.5 * most - 0.5 * least) * UP + between + TRUST * largest + reading + 100 * U * total
+
+
+@cached_njit(error_model="numpy")
+def kink_of_row(row: Floats, below: float, low: float, high: float) -> None:
+    """The row, in place, to x where x ≥ 0 and below·x elsewhere, its range being [low, high]: where it has either sign,
+    the chord, moved to the middle of what it misses."""
+    chord, shift, off = below if high <= 0.0 else 1.0, 0.0, 0.0
+    if low < 0.0 < high:
+        chord = (high - below * low) / (high - low)
+        start, end = below * low - chord * low, high - chord * high  # what it misses at the ends; at 0 nothing
+        least, most = min(min(start, end), 0.0), max(max(start, end), 0.0)
+        shift = 0.5 * least + 0.5 * most
+        off = (0.5 * most - 0.5 * least) * UP + 16 * U * (1.0 + abs(below) + abs(chord)) * (abs(low) + high)
+    if chord == 1.0 and off == 0.0:
+        return
+    total = abs(shift)
+    for i in range(len(row) - 1):
+        total += abs(row[i])
+        row[i] *= chord
+    row[0] += shift
+    row[-1] = (abs(chord) * row[-1] + off + 4 * U * (1.0 + abs(chord)) * total) * UP + TINY

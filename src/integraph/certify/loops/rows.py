@@ -22,7 +22,7 @@ DEGREES = ((3, 4), (4, 3), (6, 2), (16, 2))  # of polynomials, for so many sides
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ModelRows:
     """`values` (n, M + E + 1): [p | g | r] of each row, over monomials of degree ≤ k in d variables."""
 
     monomials: Monomials
@@ -36,8 +36,8 @@ class Rows:
     def table(self) -> Table:
         return kernel_table(self.monomials.d, self.monomials.k)
 
-    def with_values(self, values: Floats) -> Rows:
-        return Rows(self.monomials, values)
+    def with_values(self, values: Floats) -> ModelRows:
+        return ModelRows(self.monomials, values)
 
     def ranges(self) -> Floats:
         """Ends of all rows, (n, 2)."""
@@ -56,7 +56,7 @@ class Rows:
         ranges = tight_ranges(self.models())
         return np.stack([ranges.low[:, 0], ranges.high[:, 0]], 1)
 
-    def fresh(self) -> Rows:
+    def fresh(self) -> ModelRows:
         """The same rows with every radius as a symbol, the smallest symbols folded where there are too many."""
         rows = self.folded()
         values, n = rows.values, len(rows.values)
@@ -66,7 +66,7 @@ class Rows:
         out[wide, values.shape[1] - 1 + np.arange(len(wide))] = values[wide, -1]
         return self.with_values(out)
 
-    def folded(self) -> Rows:
+    def folded(self) -> ModelRows:
         """The rows with at most `SYMBOLS` symbols."""
         if self.symbols <= SYMBOLS:
             return self
@@ -78,15 +78,12 @@ class Rows:
         r = (self.values[:, -1] + np.abs(g[:, gone]).sum(1) * UP) * UP
         return self.with_values(np.concatenate([self.values[:, :m], g[:, kept], r[:, None]], 1))
 
-    def joined(self, other: Rows) -> Rows:
-        """These rows, then those of `other`, which may have more symbols."""
-        own, added = self.values, other.values
-        wide = np.zeros((len(own), added.shape[1]))
-        wide[:, : own.shape[1] - 1], wide[:, -1] = own[:, :-1], own[:, -1]
-        return self.with_values(np.concatenate([wide, added]))
+    def joined(self, other: ModelRows) -> ModelRows:
+        """These rows, then those of `other`, over the same symbols."""
+        return self.with_values(np.concatenate([self.values, other.values]))
 
-    def of_models(self, rows: Models) -> Rows:
-        """Rows from models that were computed from these: symbols of their own become part of the radius."""
+    def of_models(self, rows: Models) -> ModelRows:
+        """ModelRows from models that were computed from these: symbols of their own become part of the radius."""
         g = np.zeros((len(rows), self.symbols))
         old = rows.names < self.symbols
         g[:, rows.names[old]] = rows.g[:, 0, old]
@@ -94,12 +91,12 @@ class Rows:
         return self.with_values(np.concatenate([rows.p[:, 0], g, r[:, None]], 1))
 
 
-def of_box(low: Floats, high: Floats) -> Rows:
+def of_box(low: Floats, high: Floats) -> ModelRows:
     """The identity on a box."""
     wide = int((high > low).sum())
     degree = next((k for most, k in DEGREES if wide <= most), 1)
     x = of_cells(low[None], high[None], degree)
-    return Rows(x.space.monomials, np.concatenate([x.p[:, 0], x.r], 1))
+    return ModelRows(x.space.monomials, np.concatenate([x.p[:, 0], x.r], 1))
 
 
 @lru_cache(maxsize=64)

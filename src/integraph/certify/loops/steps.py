@@ -12,7 +12,7 @@ import numpy as np
 
 from integraph.certify.loops.box_kernels import box_series, enclose
 from integraph.certify.loops.flow_kernels import row_end, row_series, row_tube
-from integraph.certify.loops.rows import Rows
+from integraph.certify.loops.rows import ModelRows
 from integraph.certify.loops.tape import Operations
 from integraph.numbers.arrays import Floats
 
@@ -27,7 +27,7 @@ class FlowStep:
     """Taylor coefficients of the states as rows, (n, J + 1, L), with their norms; the remainder (n, 2); and what a
     checker needs: `share` of the period, the order, the box of states and inputs that solutions do not leave."""
 
-    rows: Rows
+    rows: ModelRows
     series: Floats
     norms: Floats
     rest: Floats
@@ -38,16 +38,17 @@ class FlowStep:
     def order(self) -> int:
         return self.series.shape[1] - 1
 
-    def end(self) -> Rows:
-        """The states at the end."""
-        return self.rows.with_values(row_end(self.series, self.norms, self.rest))
+    def end(self) -> ModelRows:
+        """States and inputs at the end."""
+        states = row_end(self.series, self.norms, self.rest)
+        return self.rows.with_values(np.concatenate([states, self.rows.values[len(states) :]])).fresh()
 
-    def tube(self, start: float, end: float) -> Rows:
+    def tube(self, start: float, end: float) -> ModelRows:
         """The states from τ = start to τ = end, 0 ≤ τ ≤ 1 over the step; a symbol of its own stands for τ."""
         return self.rows.with_values(row_tube(self.series, self.norms, self.rest, start, end, self.rows.table))
 
 
-def flow_step(plant: Operations, rows: Rows, period: float, share: float) -> FlowStep | None:
+def flow_step(plant: Operations, rows: ModelRows, period: float, share: float) -> FlowStep | None:
     """A step of at most share·period from rows of states and inputs, or None: solutions may blow up, or a function of
     the plant is not defined."""
     tape = plant.code, plant.numbers, plant.held, plant.outputs
