@@ -20,6 +20,7 @@ from integraph.targets.float_arithmetic import values
 from integraph.text import counted
 
 STARTS = 200  # simulated to look for one that fails
+SUBSTEPS = 4  # of a period, when they are
 SUSPECTS = 5  # starts, the worst ones, that are simulated rigorously
 
 
@@ -112,7 +113,7 @@ def _failure(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Tube
     starts = low + (high - low) * kronecker(STARTS, len(low))
     corners = low + (high - low) * (np.arange(2 ** min(len(low), 6))[:, None] >> np.arange(len(low)) & 1)
     starts = np.clip(np.concatenate([corners, starts]), low, high)
-    distances = _distances(loop, spec, simulated(loop, starts))
+    distances = _distances(loop, spec, simulated(loop, starts, SUBSTEPS))
     for place in np.argsort(distances)[:SUSPECTS]:
         if not distances[place] < 0:
             break

@@ -19,7 +19,7 @@ from integraph.numbers.arrays import Floats
 ORDER = 12  # the highest
 SMALL = 1e-5  # of the radius of a state: a remainder that does no harm
 EXACT = 1e-13  # of the size of a state: a remainder that is as good as rounding
-HALVINGS = 12
+LEAST = 2.0**-9  # share of a period: a shorter step means that there is no end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ def flow_step(plant: Operations, rows: ModelRows, period: float, share: float) -
     if not np.isfinite(start).all():
         return None
     radius, size = 0.5 * (start[:n, 1] - start[:n, 0]), np.abs(start[:n]).max(1)
-    for _ in range(HALVINGS):
+    while share >= LEAST:
         h = period * share
         inside, box = enclose(*tape, start, h)
         if inside:
