@@ -19,6 +19,7 @@ from integraph.numbers.arrays import Floats
 ORDER = 12  # the highest
 SMALL = 1e-5  # of the radius of a state: a remainder that does no harm
 EXACT = 1e-13  # of the size of a state: a remainder that is as good as rounding
+NOTHING = 1e-200  # far below every state, far above what underflow adds to intervals
 LEAST = 2.0**-9  # share of a period: a shorter step means that there is no end
 
 
@@ -64,8 +65,8 @@ def flow_step(plant: Operations, rows: ModelRows, period: float, share: float) -
             defined, coefficients = box_series(*tape, box, h, ORDER + 1)
             if defined:
                 sizes = np.abs(coefficients).max(2)
-                speed = sizes[:, 1]
-                small = sizes <= (SMALL * radius + EXACT * (size + speed) + 1e-300)[:, None]
+                spread = radius + 0.5 * (coefficients[:, 1, 1] - coefficients[:, 1, 0])
+                small = sizes <= (SMALL * spread + EXACT * (size + sizes[:, 1]) + NOTHING)[:, None]
                 good = np.flatnonzero(small[:, 2:].all(0)) + 1  # orders whose next coefficient is small
                 if len(good):
                     order = int(good[0])
