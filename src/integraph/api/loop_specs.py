@@ -63,7 +63,7 @@ def _period(text: str, period: float, steps: int) -> int:
         time = float(text)
     except ValueError:
         time = math.nan
-    if not 0 <= time:
+    if not time >= 0:
         raise UsageError("a time is a number ≥ 0, as in by 3.5", argument="spec", value=text)
     return min(steps, math.floor(time / period * (1 + 1e-12)))
 

@@ -15,9 +15,8 @@ from integraph.frontends.formula.parser import parse
 from integraph.frontends.input_names import names
 from integraph.numbers.arrays import Floats, numbers, real
 from integraph.numbers.intervals import Interval
-from integraph.targets import Function, Network
+from integraph.targets import Function
 from integraph.targets.expression import VARIABLE, Expression
-from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
     from integraph.certify.loops.controller import Controller
@@ -64,7 +63,9 @@ def loop(
     for name, value in (("cells", cells), ("seconds", seconds)):
         if isinstance(value, bool) or not 0 < real(value, name) < math.inf:
             raise UsageError("it must be finite and > 0", argument=name, value=value)
-    return search(closed, read_spec(spec, closed.states, closed.period, closed.steps), low, high, cells, seconds, progress)
+    return search(
+        closed, read_spec(spec, closed.states, closed.period, closed.steps), low, high, cells, seconds, progress
+    )
 
 
 def simulate(closed: Loop, starts: ArrayLike) -> Floats:
@@ -130,23 +131,20 @@ def _controller(
     seen = len(states) if readings is None else len(readings.outputs)
     names_seen = states if readings is None else None
     target = read(source, ReadOptions(names_seen if isinstance(source, (str, list, tuple)) else None))
-    if isinstance(target, Function):
-        target = _expression(target)
-    sizes = (
-        (len(target.variables), len(target.outputs))
-        if isinstance(target, Expression)
-        else (target.inputs, target.outputs)
-    )
-    if sizes != (seen, len(held)):
+    if isinstance(target, Graph):
+        raise UsageError(f"{target!r} is no feedforward network: give one, or a formula", argument="controller")
+    if (target.inputs, target.outputs) != (seen, len(held)):
         raise UsageError(
-            f"the controller has {sizes[0]} inputs and {sizes[1]} outputs, the loop gives it {seen} and needs "
+            f"the controller has {target.inputs} inputs and {target.outputs} outputs, the loop gives it {seen} and needs "
             f"{len(held)}: say what it sees with outputs=, and name the plant's inputs with inputs=",
             argument="controller",
         )
     factors, shifts = (
-        np.broadcast_to(numbers(value, name), (len(held),)).copy() for value, name in ((scale, "scale"), (offset, "offset"))
+        np.broadcast_to(numbers(value, name), (len(held),)).copy()
+        for value, name in ((scale, "scale"), (offset, "offset"))
     )
-    return Controller(target, factors, shifts, _limits(limits, len(held)), readings)
+    acts = _expression(target) if isinstance(target, Function) else target
+    return Controller(acts, factors, shifts, _limits(limits, len(held)), readings)
 
 
 def _expression(function: Function) -> Expression:
@@ -168,12 +166,8 @@ def _limits(limits: Any, count: int) -> Interval | None:
 
 def _box(start: Mapping[str, Any], states: tuple[str, ...]) -> tuple[Floats, Floats]:
     if not isinstance(start, Mapping) or set(start) != set(states):
-        raise UsageError(
-            f"give each state a number or (low, high): {', '.join(states)}", argument="start", value=start
-        )
+        raise UsageError(f"give each state a number or (low, high): {', '.join(states)}", argument="start", value=start)
     ends = np.array([np.broadcast_to(numbers(start[name], f"the start of {name}"), (2,)) for name in states])
     if not (np.isfinite(ends).all() and (ends[:, 0] <= ends[:, 1]).all()):
         raise UsageError("a side is (low, high), finite, low ≤ high", argument="start", value=start)
     return ends[:, 0].copy(), ends[:, 1].copy()
-
-

@@ -1,4 +1,4 @@
-"""A controller on rows: what it reads of the states, a network, graph or formula, a scaling, and limits."""
+"""A controller on rows: what it reads of the states, a network or formula, a scaling, and limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
 from integraph.certify.loops.flow_kernels import row_values
 from integraph.certify.loops.network_kernels import compilable, network_rows
@@ -18,7 +17,6 @@ from integraph.numbers.models.functions import kink
 from integraph.numbers.models.models import Models
 from integraph.targets.expression import Expression
 from integraph.targets.float_arithmetic import values
-from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
 
@@ -27,7 +25,7 @@ class Controller:
     """u = scale·(N(y) − offset), clipped to the limits, where y are `readings`, formulas of the states, or the states
     themselves."""
 
-    source: Network | Graph | Expression
+    source: Network | Expression
     scale: Floats
     offset: Floats
     limits: Interval | None = None
@@ -46,12 +44,10 @@ class Controller:
             return None
         if isinstance(self.source, Expression):
             out = _formula(self.tapes["source"], read)
-        elif isinstance(self.source, Network) and compilable(self.source):
+        elif compilable(self.source):
             out = read.with_values(network_rows(self.source, read.values, read.table))
-        elif isinstance(self.source, Network):
-            out = read.of_models(network_models(self.source, read.models()))
         else:
-            out = read.of_models(graph_models(self.source, read.models()))
+            out = read.of_models(network_models(self.source, read.models()))
         return None if out is None else self._scaled(out)
 
     def _scaled(self, rows: ModelRows) -> ModelRows:
@@ -65,10 +61,7 @@ class Controller:
     def __call__(self, x: Floats) -> Floats:
         """The inputs at states (B, n), in float64."""
         y = x if self.readings is None else values(self.readings, x)
-        if isinstance(self.source, Expression):
-            u = values(self.source, y)
-        else:
-            u = self.source(y)
+        u = values(self.source, y) if isinstance(self.source, Expression) else self.source(y)
         u = self.scale * (u - self.offset)
         return u if self.limits is None else np.clip(u, self.limits.low, self.limits.high)
 

@@ -34,7 +34,7 @@ def evaluate_rows(
             continue
         if op == CONSTANT:
             out[0], out[-1] = numbers[s, 0], numbers[s, 1]
-        elif op == ADD or op == SUB:
+        elif op in (ADD, SUB):
             add_scaled(out, 1.0, 0.0, c[a, j], n[a, j])
             add_scaled(out, 1.0 if op == ADD else -1.0, 0.0, c[b, j], n[b, j])
         elif op == NEG:
@@ -96,8 +96,8 @@ def row_values(
 def row_series(
     code: Indices, numbers: Floats, held: Indices, outputs: Indices, rows: Floats, h: float, order: int, table: Table
 ) -> tuple[int, Floats, Floats]:
-    """Coefficients x_0 … x_order of the states as rows (n, order + 1, L), x(τh) = Σ x_j τ^j, with their norms, from rows
-    of states and inputs. The number of an operation that is not defined, or −1."""
+    """Coefficients x_0 … x_order of the states as rows (n, order + 1, L), x(τh) = Σ x_j τ^j, with their norms, from
+    rows of states and inputs. The number of an operation that is not defined, or −1."""
     degrees, k = table[1], len(table[5][0]) - 1
     length = rows.shape[1]
     x, nx = np.zeros((len(rows), order + 1, length)), np.zeros((len(rows), order + 1, k + 2))

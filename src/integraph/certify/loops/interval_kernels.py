@@ -102,7 +102,9 @@ def _wave(quarters: int, low: float, high: float) -> Ends:
     if max(abs(low), abs(high)) > FAR:
         return -1.0, 1.0
     sign = -1.0 if q >= 2 else 1.0
-    p, r = (sign * math.sin(low), sign * math.sin(high)) if q % 2 == 0 else (sign * math.cos(low), sign * math.cos(high))
+    p, r = (
+        (sign * math.sin(low), sign * math.sin(high)) if q % 2 == 0 else (sign * math.cos(low), sign * math.cos(high))
+    )
     least, most = min(p, r) - TRUST, max(p, r) + TRUST
     peak = (1 - q) / 4  # sin(x + qπ/2) is 1 where x/(2π) − peak is an integer
     if math.floor(high / (2 * math.pi) - peak + 1e-9) >= math.ceil(low / (2 * math.pi) - peak - 1e-9):
@@ -146,8 +148,7 @@ def derivative(function: int, a: float, order: int, low: float, high: float) -> 
         factor, power = 1.0, a
         if function == LN:
             factor, power, order = 1.0 / order, -1.0, order - 1  # (1/x)^(m−1)/m!
-            for i in range(order):
-                factor *= -1.0
+            factor = -factor if order % 2 else factor
         elif function == RECIPROCAL:
             power = -1.0
             factor = -1.0 if order % 2 else 1.0

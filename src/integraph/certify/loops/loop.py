@@ -21,8 +21,8 @@ PIECES = 4  # of a step, for what holds between sampling times
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """x' = f(x, u), or x⁺ = f(x, u) if it is discrete, with u = controller(x) at the start of each period, held over it.
-    `expression` is f, over states and inputs."""
+    """x' = f(x, u), or x⁺ = f(x, u) if it is discrete, with u = controller(x) at the start of each period, held over
+    it. `expression` is f, over states and inputs."""
 
     states: tuple[str, ...]
     inputs: tuple[str, ...]

@@ -165,7 +165,9 @@ def _sampled(
     second = derivative(function, exponent, 2, low, high)
     bend += 2.0 * rho * rho * max(abs(second[0]), abs(second[1]))
     between = bend * (0.5 / SAMPLES**2) * (1 + 1e-6)  # h²/8 with h = 2/SAMPLES
-    return 0.5 * least + 0.5 * most, (0.5 * most - 0.5 * least) * UP + between + TRUST * largest + reading + 100 * U * total
+    return 0.5 * least + 0.5 * most, (
+        0.5 * most - 0.5 * least
+    ) * UP + between + TRUST * largest + reading + 100 * U * total
 
 
 @cached_njit(error_model="numpy")

@@ -30,7 +30,7 @@ class ModelRows:
 
     @property
     def symbols(self) -> int:
-        return self.values.shape[1] - self.monomials.count - 1
+        return int(self.values.shape[1]) - self.monomials.count - 1
 
     @property
     def table(self) -> Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from integraph.certify.loops.loop import Loop
+from integraph.certify.loops.loop import Loop, periods
 from integraph.certify.loops.simulation import simulated
 from integraph.certify.loops.spec import Answer, Specification, When
 from integraph.certify.loops.tube import Tube, tube
@@ -78,6 +78,7 @@ def search(
     proved: list[Tube] = []
     todo: deque[Tube] = deque()
     with threadpool_limits(1), late_bar(progress, "closed loop") as show:
+        next(periods(loop, low, high))  # compiles what was not compiled before, and that takes no time of the budget
         try:
             with deadline(seconds):
                 failure = _failure(loop, spec, low, high)

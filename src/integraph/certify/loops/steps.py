@@ -37,7 +37,7 @@ class FlowStep:
 
     @property
     def order(self) -> int:
-        return self.series.shape[1] - 1
+        return int(self.series.shape[1]) - 1
 
     def end(self) -> ModelRows:
         """States and inputs at the end."""

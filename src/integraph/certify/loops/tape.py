@@ -15,7 +15,15 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.certify.loops.interval_kernels import (
-    ATAN, COS, EXP, LN, POWER, RECIPROCAL, SIN, TAN, TANH,
+    ATAN,
+    COS,
+    EXP,
+    LN,
+    POWER,
+    RECIPROCAL,
+    SIN,
+    TAN,
+    TANH,
 )  # fmt: skip
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats, Indices
@@ -101,9 +109,7 @@ class Assembler:
         return self.function(TAN, a, lambda y: self.add(ADD, self.constant(1.0), self.mul(y, y)))
 
     def atan(self, a: int) -> int:
-        return self.function(
-            ATAN, a, lambda y: self.reciprocal(self.add(ADD, self.constant(1.0), self.mul(a, a)))
-        )
+        return self.function(ATAN, a, lambda y: self.reciprocal(self.add(ADD, self.constant(1.0), self.mul(a, a))))
 
     def sigmoid(self, a: int) -> int:
         return self.add(ADD, self.constant(0.5), self.times(0.5, self.tanh(self.times(0.5, a))))
@@ -166,7 +172,8 @@ BINARY = {"add": ADD, "sub": SUB}
 
 def operations(expression: Expression, changing: Sequence[str]) -> Operations:
     """The tape of an expression, of whose variables these change in time."""
-    tape, places = Assembler(), []
+    tape = Assembler()
+    places: list[int] = []
     inputs = [tape.add(INPUT, number) for number in range(len(expression.variables))]
     for step in expression.steps:
         places.append(_placed(tape, step, [places[n] for n in step.args], expression, inputs))
@@ -185,7 +192,7 @@ def _placed(tape: Assembler, step: Step, args: list[int], expression: Expression
             return tape.constant(TRANSCENDENTAL[step.text], 2.0**-51)
         return tape.constant(Fraction(step.text))
     if step.op in BINARY:
-        return tape.add(BINARY[step.op], *args)
+        return tape.add(BINARY[step.op], args[0], args[1])
     if step.op == "neg":
         return tape.add(NEG, args[0])
     if step.op == "mul":
