@@ -22,6 +22,8 @@ if typing.TYPE_CHECKING:
     from integraph.api.compiler import compile as compile
     from integraph.api.graphs import graph as graph
     from integraph.api.graphs import layouts as layouts
+    from integraph.api.loops import loop as loop
+    from integraph.api.loops import simulate as simulate
     from integraph.api.planning import plan as plan
     from integraph.api.planning import sobolev_norm as sobolev_norm
     from integraph.bounds.paper.partition_of_unity import Partition as Partition
@@ -87,10 +89,12 @@ _HOMES = {  # where each name lives
     "graph": "api.graphs",
     "layouts": "api.graphs",
     "load": "program",
+    "loop": "api.loops",
     "network": "frontends",
     "plan": "api.planning",
     "report": "report",
     "segment": "program",
+    "simulate": "api.loops",
     "sobolev_norm": "api.planning",
     "tensor": "program",
 }

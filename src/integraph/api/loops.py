@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
-from integraph.frontends import Parameters, ReadOptions, read
+from integraph.frontends import Parameters, ReadOptions, SourceKind, kind_of, read
 from integraph.frontends.formula.parser import parse
 from integraph.frontends.input_names import names
 from integraph.numbers.arrays import Floats, numbers, real
 from integraph.numbers.intervals import Interval
 from integraph.targets import Function
 from integraph.targets.expression import VARIABLE, Expression
+from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
     from integraph.certify.loops.controller import Controller
@@ -129,14 +130,14 @@ def _controller(
         if [readings.steps[n].text for n in readings.outputs if readings.steps[n].op == VARIABLE] == list(states):
             readings = None
     seen = len(states) if readings is None else len(readings.outputs)
-    names_seen = states if readings is None else None
-    target = read(source, ReadOptions(names_seen if isinstance(source, (str, list, tuple)) else None))
+    formula = readings is None and not isinstance(source, Function) and kind_of(source) is SourceKind.FORMULA
+    target = read(source, ReadOptions(states if formula else None))
     if isinstance(target, Graph):
         raise UsageError(f"{target!r} is no feedforward network: give one, or a formula", argument="controller")
     if (target.inputs, target.outputs) != (seen, len(held)):
         raise UsageError(
-            f"the controller has {target.inputs} inputs and {target.outputs} outputs, the loop gives it {seen} and needs "
-            f"{len(held)}: say what it sees with outputs=, and name the plant's inputs with inputs=",
+            f"the controller has {target.inputs} inputs and {target.outputs} outputs, the loop gives it {seen} and "
+            f"needs {len(held)}: say what it sees with outputs=, and name the plant's inputs with inputs=",
             argument="controller",
         )
     factors, shifts = (

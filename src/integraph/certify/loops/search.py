@@ -48,8 +48,9 @@ class LoopResult:
         return sum(sizes[0]) / (sum(map(sum, sizes)) or 1.0)
 
     def boxes(self) -> Floats:
-        """The states at sampling times, (steps + 1, n, 2): the hull of all cells, as far as all of them got."""
-        cells = self.proved + self.open
+        """The states at sampling times, (steps + 1, n, 2): the hull of all cells, as far as all of them got, or of the
+        start that fails."""
+        cells = (self.failure,) if self.failure else self.proved + self.open
         reached = min(cell.reached for cell in cells)
         samples = np.stack([cell.samples[: reached + 1] for cell in cells])
         return np.stack([samples[..., 0].min(0), samples[..., 1].max(0)], -1)
