@@ -48,7 +48,7 @@ def rows() -> Iterator[tuple[object, ...]]:
         states, best = len(low), min(spent)
         yield (
             name, "-".join(map(str, (states, *benchmark.hidden, len(loop.inputs)))) + f" {benchmark.activation}",
-            f"{result.reached} of {loop.steps}", 
+            f"{result.reached} of {loop.steps}",
             aimed(f"{1e3 * best:.1f} ms", best, SECONDS.get(states, 0.03)), f"{ratios.min():.3f}",
             aimed(f"{ratios.max():.3f}", float(ratios.max()), RATIO if states <= 6 else np.inf),
         )  # fmt: skip

@@ -58,7 +58,7 @@ def periods(loop: Loop, low: Floats, high: Floats) -> Iterator[Period]:
     for number in range(loop.steps):
         check_deadline()
         u = loop.controller.models(x)
-        if u is None or not np.isfinite(u.values[:, -1]).all():
+        if u is None or not np.isfinite(u.values).all():
             yield Period(number, x, None, reason="the controller is not defined on all states")
             return
         period = _discrete(loop, number, x, u) if loop.discrete else _continuous(loop, number, x, u, share)
@@ -73,7 +73,7 @@ def periods(loop: Loop, low: Floats, high: Floats) -> Iterator[Period]:
 def _discrete(loop: Loop, number: int, x: ModelRows, u: ModelRows) -> Period:
     plant, rows = loop.plant, x.joined(u).fresh()
     failed, out = row_values(plant.code, plant.numbers, plant.held, plant.outputs, rows.values, rows.table)
-    if failed >= 0 or not np.isfinite(out[:, -1]).all():
+    if failed >= 0 or not np.isfinite(out).all():
         return Period(number, x, None, reason="the plant is not defined on all states")
     return Period(number, x, rows.with_values(out).fresh())
 
