@@ -16,7 +16,7 @@ from integraph.certify.loops.loop import Loop
 from integraph.numbers.arrays import Floats
 from integraph.targets.network import Network, from_layers
 
-SAMPLES, RIDGE, GAIN = 4000, 1e-3, 1.0
+SAMPLES, RIDGE = 4000, 1e-3
 NORM = "(p1^2+p2^2+p3^2)"
 
 
@@ -35,6 +35,7 @@ class Benchmark:
     reach: float = 1.5
     inputs: str = "u"
     discrete: bool = False
+    gain: float = 1.0  # of the random weights
 
     @property
     def loop(self) -> Loop:
@@ -48,7 +49,8 @@ class Benchmark:
         z = x = rng.uniform(-1.0, 1.0, (SAMPLES, len(self.plant)))
         layers = []
         for width in self.hidden:
-            A, b = rng.normal(size=(width, z.shape[1])) * (GAIN / np.sqrt(z.shape[1])), rng.uniform(-0.5, 0.5, width)
+            gain = self.gain / np.sqrt(z.shape[1])
+            A, b = rng.normal(size=(width, z.shape[1])) * gain, rng.uniform(-0.5, 0.5, width)
             z = from_layers([(A, b, self.activation)])(z)
             layers.append((A, b, self.activation))
         features = np.concatenate([z, np.ones((SAMPLES, 1))], 1)
@@ -90,11 +92,13 @@ def quadrotor(share: float) -> Benchmark:
     """The 12-D quadrotor, from a share of the full set [±0.4]⁶."""
 
     def law(*x: Floats) -> Sequence[Floats]:
-        roll, pitch = x[6] + 0.15 * x[4], x[7] - 0.15 * x[3]
-        return 2.0 * (1.0 - x[2]) + 3.0 * x[5], -0.5 * roll - 0.25 * x[9], -0.5 * pitch - 0.25 * x[10]
+        roll, pitch = x[6] + 0.1 * x[4], x[7] - 0.1 * x[3]
+        return 2.0 * (1.0 - x[2]) + 3.0 * x[5], -0.3 * roll - 0.2 * x[9], -0.3 * pitch - 0.2 * x[10]
 
     half = [0.4 * share] * 6 + [0.0] * 6
-    return Benchmark(QUADROTOR, [-x for x in half], half, 0.1, 50, (64, 64, 64), "sigmoid", law, inputs="u1, u2, u3")
+    return Benchmark(
+        QUADROTOR, [-x for x in half], half, 0.1, 50, (64, 64, 64), "sigmoid", law, inputs="u1, u2, u3", gain=0.5
+    )
 
 
 BENCHMARKS = {

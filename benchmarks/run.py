@@ -2,7 +2,7 @@
 
 Each table also comes alone, from the root of the project: `PYTHONPATH=examples .venv/bin/python benchmarks/exact.py`,
 and likewise evaluation.py, networks.py, functions.py, formulas.py, transformer.py, convolution.py, certificates.py,
-ranges.py, taylor.py, terms.py, scaling.py, imports.py;
+ranges.py, loops.py, taylor.py, terms.py, scaling.py, imports.py;
 `benchmarks/terms.py long` adds a program of 1e9 terms, which takes a minute or two. A target that reads MISSED does not
 change the exit code: machines are noisy, and a person should look.
 """
@@ -16,6 +16,7 @@ import exact
 import formulas
 import functions
 import imports
+import loops
 import networks
 import ranges
 import scaling
@@ -27,7 +28,7 @@ from measure import CONSOLE
 
 def main() -> None:
     for module in (
-        exact, evaluation, networks, functions, formulas, transformer, convolution, certificates, ranges, taylor,
+        exact, evaluation, networks, functions, formulas, transformer, convolution, certificates, ranges, loops, taylor,
         terms, scaling, imports,
     ):  # fmt: skip
         CONSOLE.rule((module.__doc__ or "").strip().splitlines()[0])

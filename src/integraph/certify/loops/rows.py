@@ -18,7 +18,7 @@ from integraph.numbers.models.polynomial_ranges import tight_ranges
 from integraph.numbers.roundoff import UP
 
 SYMBOLS = 400  # at most; then the smaller half is folded into the radii
-DEGREES = ((3, 4), (4, 3), (6, 2), (16, 2))  # of polynomials, for so many sides of positive width; beyond, 1
+DEGREES = ((3, 4), (6, 3), (16, 2))  # of polynomials, for so many sides of positive width; beyond, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,8 +13,8 @@ from integraph.numbers.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tube:
-    """All trajectories from low ≤ x(0) ≤ high. `samples` (reached + 1, n, 2) holds the states at sampling times;
-    `spans` (reached, n, 2) over each period, where they were asked for and time is continuous. `influence` says how
+    """All trajectories from low ≤ x(0) ≤ high. `samples` (reached + 1, n, 2) holds the states at sampling times,
+    the last as tightly as polynomials can be bounded; `spans` (reached, n, 2) over each period, where they were asked for and time is continuous. `influence` says how
     much of the last set is due to each side of the start. `reason` says why it ends before the last step."""
 
     low: Floats
@@ -50,7 +50,7 @@ def tube(loop: Loop, low: Floats, high: Floats, spec: Specification | None = Non
                 for piece in pieces:
                     judgement.see(piece, period.number, sample=False)
         last = period.end
-        boxes.append(last.tight_ranges())
+        boxes.append(last.tight_ranges() if period.number == loop.steps - 1 else last.ranges())
         if judgement is not None:
             judgement.see(last, period.number + 1)
             if judgement.decided:
