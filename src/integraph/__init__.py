@@ -31,6 +31,7 @@ if typing.TYPE_CHECKING:
     from integraph.certify.bounds.bounds import Bounds as Bounds
     from integraph.certify.certificate.certificate import Certificate as Certificate
     from integraph.certify.certificate.replay import Checked as Checked
+    from integraph.certify.loops.search import LoopResult as LoopResult
     from integraph.certify.proof import Proof as Proof
     from integraph.constructions.graph.construction import Layouts as Layouts
     from integraph.constructions.theorem1.plans import Plan as Plan
@@ -66,6 +67,7 @@ _HOMES = {  # where each name lives
     "Index": "program",
     "Layer": "targets",
     "Layouts": "constructions.graph.construction",
+    "LoopResult": "certify.loops.search",
     "Network": "targets",
     "Origin": "program",
     "Partition": "bounds.paper.partition_of_unity",
