@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick test-all test-long fuzz bench docs dist lint types clean
+.PHONY: help demo test quick test-all test-long fuzz bench bench-peers docs dist lint types clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.extra-dev  ## build, run, save and load a tanh net as a quadratic ODE; writes out/demo.png
 	@$(BIN)/python examples/demo.py
@@ -34,6 +35,9 @@ fuzz: $(VENV)/.extra-nets $(VENV)/.extra-oracles $(VENV)/.extra-jax  ## random s
 bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
 	@PYTHONPATH=examples $(BIN)/python benchmarks/run.py
 
+bench-peers: $(VENV)/.extra-bench $(PEERS)/.installed  ## bounds of nets beside auto_LiRPA, which gets an environment of its own
+	@PYTHONPATH=examples $(BIN)/python benchmarks/peers.py $(PEERS)/bin/python
+
 docs: $(VENV)/.extra-docs  ## the documentation as pages, in out/docs; a broken link fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -48,13 +52,21 @@ types: $(VENV)/.extra-dev  ## mypy, strict for the package
 	@$(BIN)/mypy
 
 clean:  ## remove what make made, .venv included
-	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each extra of pyproject.toml: .venv/.extra-bench means that `.[dev,bench]` is installed.
 $(VENV)/.extra-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV): $* (about a minute)"
 	@$(BIN)/python -m pip --disable-pip-version-check -qq install -c constraints.txt -e '.[dev,$*]'
+	@touch $@
+
+# auto_LiRPA asks for older versions of what it needs than there are for this Python; these work (benchmarks/crown.py).
+$(PEERS)/.installed: benchmarks/peers.txt
+	@echo "installing into $(PEERS): auto_LiRPA and PyTorch (some minutes)"
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check -qq install -r benchmarks/peers.txt
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check -qq install --no-deps auto_LiRPA==0.3
 	@touch $@
 
 OLD := Integraph needs Python 3.11 or newer, this is %s: name another one, as in make PYTHON=python3.12

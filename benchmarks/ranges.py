@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 import integraph
 from certificates import aimed, named, table, timed
-from integraph import Bounds, Network
+from integraph import Bounds, Network, Program
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval, affine
 from integraph.targets.activations import activation, value_range
@@ -27,12 +28,14 @@ PASSES = (  # sizes, activation, radius of the box, seconds and width/sampled th
 )
 BISECTED = (((2, 16, 16, 1), 1.0), ((3, 32, 32, 2), 0.5), ((4, 32, 32, 1), 0.5), ((4, 256, 256, 2), 0.1))
 GAP = 0.005  # on either side, so that the width is within 1 %
+BOX, TRAJECTORIES = (-1.0, 1.0), 400  # of programs
 KINDS: dict[str, float | None] = {"Glorot": None, "uniform": 1.0}  # weights from scale·[−1, 1]
 
 
 def main() -> None:
     table("one pass", PASS_COLUMNS, passes())
     table(f"bisected until within {GAP:g} on either side", BISECTED_COLUMNS, bisected())
+    table("programs on [−1, 1]^d: outputs in one pass, and registers at all times", PROGRAM_COLUMNS, programs())
 
 
 def sampled(network: Network, radius: float, bounds: Bounds) -> Floats:
@@ -44,6 +47,10 @@ def sampled(network: Network, radius: float, bounds: Bounds) -> Floats:
     for index, sign in enumerate((1.0, -1.0)):
         for output in range(network.outputs):
             best, step = x[np.argmax(sign * values[:, output])], 0.3 * radius
+            for _ in range(3 if network.inputs > 12 else 0):  # the corner that the slopes point at
+                moved = best + 1e-4 * radius * np.eye(network.inputs)
+                corner = radius * np.sign(sign * (network(moved) - network(best)))[:, output]
+                best = max(best, corner, key=lambda point: sign * network(point)[output])
             for _ in range(40):
                 near = np.clip(best + step * rng.normal(size=(200, network.inputs)), -radius, radius)
                 near = np.concatenate([best[None], near])
@@ -96,6 +103,47 @@ def bisected() -> Rows:
                     aimed(f"{seconds:.2f} s", seconds, 10.0), f"{bounds.gap.max():.4f}",
                     aimed(f"{wide:.4f}", wide, 1.01),
                 )  # fmt: skip
+
+
+PROGRAM_COLUMNS = (
+    "program",
+    "W",
+    "D",
+    "time",
+    "width / source ≤ 1.2",
+    "registers / sampled ≤ 1.2, median",
+    "worst",
+    "time",
+)
+
+
+def compiled() -> Iterator[tuple[str, Any, Program]]:
+    """Programs of all kinds, with their sources."""
+    network = net((2, 16, 16, 1), None, "tanh")
+    for method in ("narrow", "wide"):
+        yield f"2-16-16-1, {method}", network, integraph.compile(network, method=method, box=BOX)
+    for formula in ("sin(3*x)*exp(-y)/(2 + x*y)", "tanh(x)*sqrt(1 + x^2)"):
+        yield formula, formula, integraph.compile(formula, box=BOX)
+    yield "sin(3*x), lean", "sin(3*x)", integraph.compile("sin(3*x)", 1e-3, method="lean", box=BOX)
+
+
+def programs() -> Rows:
+    """The outputs of a program against those of its source, and the registers against sampled trajectories."""
+    for name, source, program in compiled():
+        integraph.bound(program, BOX)
+        bounds, seconds = timed(integraph.bound, program, BOX)
+        wide = float((bounds.width / integraph.bound(source, BOX).width).max())
+        ranges, spent = timed(lambda given: given.registers, bounds)
+        x = np.random.default_rng(0).uniform(*BOX, (TRAJECTORIES, program.inputs))
+        corners = np.array(np.meshgrid(*[BOX] * program.inputs)).reshape(program.inputs, -1).T
+        states = np.concatenate([program.trajectory(point).states for point in (*corners, *x)])
+        seen = np.ptp(states, axis=0)
+        moved = seen > 1e-3 * np.abs(states).max(0)
+        ratios = ((ranges.high.max(0) - ranges.low.min(0)) / np.where(moved, seen, 1.0))[moved]
+        yield (
+            name, program.width, program.depth, f"{1e3 * seconds:.0f} ms", aimed(f"{wide:.4f}", wide, 1.2),
+            aimed(f"{np.median(ratios):.3f}", float(np.median(ratios)), 1.2), f"{ratios.max():.3f}", f"{spent:.1f} s",
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

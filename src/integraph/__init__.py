@@ -16,7 +16,6 @@ if typing.TYPE_CHECKING:
     from integraph.api.bounds import bound as bound
     from integraph.api.certificates import certify as certify
     from integraph.api.certificates import check as check
-    from integraph.api.certificates import enclose as enclose
     from integraph.api.comparison import Comparison as Comparison
     from integraph.api.comparison import compare as compare
     from integraph.api.compiler import compile as compile
@@ -26,13 +25,15 @@ if typing.TYPE_CHECKING:
     from integraph.api.loops import simulate as simulate
     from integraph.api.planning import plan as plan
     from integraph.api.planning import sobolev_norm as sobolev_norm
+    from integraph.api.properties import prove as prove
     from integraph.bounds.paper.partition_of_unity import Partition as Partition
     from integraph.bounds.sobolev.norm import Sobolev as Sobolev
     from integraph.certify.bounds.bounds import Bounds as Bounds
     from integraph.certify.certificate.certificate import Certificate as Certificate
     from integraph.certify.certificate.replay import Checked as Checked
-    from integraph.certify.loops.search import LoopResult as LoopResult
     from integraph.certify.proof import Proof as Proof
+    from integraph.certify.properties.certificate import PropertyCertificate as PropertyCertificate
+    from integraph.certify.properties.proof import PropertyProof as PropertyProof
     from integraph.constructions.graph.construction import Layouts as Layouts
     from integraph.constructions.theorem1.plans import Plan as Plan
     from integraph.frontends import function as function
@@ -67,7 +68,6 @@ _HOMES = {  # where each name lives
     "Index": "program",
     "Layer": "targets",
     "Layouts": "constructions.graph.construction",
-    "LoopResult": "certify.loops.search",
     "Network": "targets",
     "Origin": "program",
     "Partition": "bounds.paper.partition_of_unity",
@@ -75,6 +75,8 @@ _HOMES = {  # where each name lives
     "Probe": "program",
     "Program": "program",
     "Proof": "certify.proof",
+    "PropertyCertificate": "certify.properties.certificate",
+    "PropertyProof": "certify.properties.proof",
     "Registers": "program",
     "Segment": "program",
     "Sobolev": "bounds.sobolev.norm",
@@ -86,7 +88,6 @@ _HOMES = {  # where each name lives
     "check": "api.certificates",
     "compare": "api.comparison",
     "compile": "api.compiler",
-    "enclose": "api.certificates",
     "function": "frontends",
     "graph": "api.graphs",
     "layouts": "api.graphs",
@@ -94,6 +95,7 @@ _HOMES = {  # where each name lives
     "loop": "api.loops",
     "network": "frontends",
     "plan": "api.planning",
+    "prove": "api.properties",
     "report": "report",
     "segment": "program",
     "simulate": "api.loops",

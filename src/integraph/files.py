@@ -20,6 +20,17 @@ def check_path(path: object) -> None:
         raise FileError(f"a path must be a string or a Path, got {path!r}")
 
 
+def begins_with(path: object, start: bytes) -> bool:
+    """Whether this is a regular file that begins so; whoever reads it reports what is wrong with it."""
+    try:
+        if not isinstance(path, str | os.PathLike) or not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as file:
+            return file.read(len(start)) == start
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
 def atomic(path: FilePath) -> Iterator[BinaryIO]:
     """Open a file beside the path that replaces it once everything is written."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import integraph
 from integraph.certify.problem import Box
 from integraph.certify.search import cluster
 from integraph.certify.search.branch_and_bound import search
@@ -48,6 +49,15 @@ def scheduler() -> Iterator[str]:
 def test_the_same_tree_as_in_one_process(scheduler: str, problem: Waves, options: dict[str, float]) -> None:
     alone = search(problem, SQUARE, workers=1, **options)  # type: ignore[arg-type]
     assert same(search(problem, SQUARE, scheduler=scheduler, **options), alone)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_the_same_bounds_as_in_one_process(scheduler: str) -> None:
+    source = "sin(3*x)*exp(-y)/(1 + x*y)"
+    alone = integraph.bound(source, gap=1e-7, workers=1)
+    shared = integraph.bound(source, gap=1e-7, scheduler=scheduler)
+    assert alone.cells == shared.cells > 64
+    assert (alone.low, alone.high) == (shared.low, shared.high)
 
 
 @pytest.mark.slow

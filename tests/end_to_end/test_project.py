@@ -27,6 +27,7 @@ TARGETS = {
     "test-long",
     "fuzz",
     "bench",
+    "bench-peers",
     "docs",
     "dist",
     "lint",

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from integraph.api.arguments import check_workers
 from integraph.api.graphs import as_graph
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
-from integraph.program.box import interval
+from integraph.program.box import interval, where
+from integraph.program.engine import DOUBLE
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
@@ -27,6 +29,8 @@ def bound(
     *,
     gap: float | None = None,
     seconds: float | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
     progress: bool = True,
     variables: Variables = None,
     inputs: Inputs = None,
@@ -34,34 +38,43 @@ def bound(
 ) -> Bounds:
     """Prove between which numbers every output is for all x of the box.
 
-    `source` is a network, a formula or a graph, given as to `compile`; the box is [0, 1]^d where neither the call nor
-    the source names one. One pass over a few cells takes milliseconds. With `gap` cells are bisected until every bound
-    is within so much of the width that is attained (0.01: 1 %), for 60 s at most, or for so many `seconds`; Ctrl-C
-    keeps what is proved.
+    `source` is a network, a formula or a graph, given as to `compile`, or a program, whose exact flow is bounded; the
+    box is [0, 1]^d where neither the call nor the source names one. One pass over a few cells takes milliseconds. With
+    `gap` cells are bisected until every bound is within so much of the width that is attained (0.01: 1 %), for 60 s at
+    most, or for so many `seconds`; Ctrl-C keeps what is proved. `workers` processes share the work (one for each core,
+    when it takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.bounds.search import search
 
     for name, value in (("gap", gap), ("seconds", seconds)):
         if value is not None and (isinstance(value, bool) or not 0 < real(value, name) < math.inf):
             raise UsageError("it must be finite and > 0", argument=name, value=value)
+    check_workers(workers, scheduler)
     if isinstance(source, Program):
-        raise UsageError(
-            "bound takes the source of a program, a network, a formula or a graph: give that, or enclose(program, box)",
-            argument="source",
-        )
+        _double(source)
+        return search(source, where(source, box), gap, seconds, progress, workers, scheduler)
     target = read(source, ReadOptions(variables, inputs, box=box, parameters=parameters))
     cube = interval(domain(target, box), target.inputs)
-    return search(_computable(target, cube), cube, gap, seconds, progress)
+    return search(computable(target, cube), cube, gap, seconds, progress, workers, scheduler)
 
 
-def _computable(target: Target, box: Interval) -> Network | Graph:
-    """The target as something whose operations are known."""
+def _double(program: Program) -> None:
+    if program.bits > DOUBLE:
+        raise UsageError(
+            f"the flow needs {program.bits} bits, but its controls are stored in 53, so no bound of it can be proved: "
+            "certify proves such programs, and method='lean' needs no more than 53",
+            argument="source",
+        )
+
+
+def computable(target: Target, box: Interval, verb: str = "bound") -> Network | Graph:
+    """The target as something whose operations are known, for a command with this name."""
     if not isinstance(target, Function):
         return target
     if target.expression is None:
         kind = "data" if target.rows is not None else "a function that can only be called"
         raise UsageError(
-            f"{target.name} is {kind}, and says nothing between the points that are known: bound takes networks, "
+            f"{target.name} is {kind}, and says nothing between the points that are known: {verb} takes networks, "
             "formulas and graphs",
             argument="source",
         )
@@ -71,7 +84,7 @@ def _computable(target: Target, box: Interval) -> Network | Graph:
     expression = decided(target.expression, box.low, box.high)
     if conditions(expression):
         raise UsageError(
-            f"{target.name}: a condition is not decided on the whole box: bound it on boxes on which it is",
+            f"{target.name}: a condition is not decided on the whole box: {verb} it on boxes on which it is",
             argument="box",
         )
     return as_graph(from_expression(expression, target.name))

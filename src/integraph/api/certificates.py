@@ -1,6 +1,6 @@
-"""Proofs for users: `certify` a program, `check` a certificate, `enclose` what a program computes.
+"""Proofs for users: `certify` a program, `check` a certificate.
 
-The layer `certify`, and Arb with it, is loaded when the first of them is called.
+The layer `certify`, and Arb with it, is loaded when one of them is called.
 """
 
 from __future__ import annotations
@@ -12,25 +12,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.origin import is_exact, target_of
-from integraph.certify.problem import Box, Unprovable  # and the package, before a function takes its name
+from integraph.api.arguments import check_workers, whole
+from integraph.api.bounds import computable
+from integraph.api.origin import is_exact, outputs, target_of
+from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
-from integraph.files import FilePath
-from integraph.frontends import Inputs, Parameters, ReadOptions, SourceKind, Variables, kind_of
+from integraph.files import FilePath, begins_with
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, read
 from integraph.numbers.arrays import Floats, real
+from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import where
 from integraph.program.engine import DOUBLE
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.certificate.replay import Checked
     from integraph.certify.proof import Proof
+    from integraph.certify.properties.certificate import PropertyCertificate
+    from integraph.certify.properties.proof import PropertyProof
 
-ENGINES = ("closed", "taylor")
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
 LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
@@ -67,16 +72,9 @@ def certify(
     options = ReadOptions(variables, inputs, parameters=parameters)
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
-    if workers is not None and scheduler is not None:
-        raise UsageError(
-            f"workers are processes of this machine, and the scheduler {scheduler!r} has its own: give one of the two",
-            argument="workers",
-            value=workers,
-        )
-    wanted = _default(program, promised) if eps is None and gap is None else eps
-    _whole("boxes", boxes, 1)
-    if workers is not None:
-        _whole("workers", workers, 1)
+    wanted = _default(program, target, promised) if eps is None and gap is None else eps
+    whole("boxes", boxes, 1)
+    check_workers(workers, scheduler)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
         raise UsageError("it must be > 0", argument="seconds", value=seconds)
     for name, value in (("eps", wanted), ("gap", gap)):
@@ -89,8 +87,8 @@ def certify(
 
 
 def check(
-    certificate: Certificate | Proof | FilePath,
-    program: Program,
+    certificate: Certificate | Proof | PropertyCertificate | PropertyProof | FilePath,
+    program: Any,
     source: Any = None,
     *,
     variables: Variables = None,
@@ -99,59 +97,58 @@ def check(
 ) -> Checked:
     """Whether a certificate, or the file of one, holds for this program and its source; `status` is what it shows.
 
-    The source is given as to `certify`. Everything that the certificate claims is computed again, by a module that
-    shares nothing with the search.
+    The source is given as to `certify`; the certificate of a property of a source, not of a program, takes that in
+    place of the program. Everything that the certificate claims is computed again, by modules that share nothing with
+    the search.
     """
-    from integraph.certify.certificate.certificate import Certificate, load_certificate
     from integraph.certify.certificate.replay import check as replay
-    from integraph.certify.proof import Proof
+    from integraph.certify.properties.certificate import PropertyCertificate
+    from integraph.certify.properties.replay.check import check as replay_property
 
     if isinstance(certificate, Program):
         raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
+    parsed = parsed_certificate(certificate)
+    options = ReadOptions(variables, inputs, parameters=parameters)
+    if isinstance(parsed, PropertyCertificate):
+        if not isinstance(program, Program):
+            if source is not None:
+                raise UsageError("a program comes before its source: check(certificate, source)", argument="source")
+            return replay_property(parsed, _computed(read(program, options), parsed))
+        target = _target(source, program, options)
+        return replay_property(parsed, _computed(target, parsed), program, target)
     _is_program(program)
-    if isinstance(certificate, Proof):
+    return replay(parsed, program, _target(source, program, options))
+
+
+def parsed_certificate(
+    certificate: Certificate | Proof | PropertyCertificate | PropertyProof | FilePath,
+) -> Certificate | PropertyCertificate:
+    """The certificate of a proof, or in a file."""
+    from integraph.certify.certificate.certificate import Certificate, load_certificate
+    from integraph.certify.proof import Proof
+    from integraph.certify.properties.certificate import FORMAT, PropertyCertificate
+    from integraph.certify.properties.proof import PropertyProof
+
+    if isinstance(certificate, Proof | PropertyProof):
         if certificate.certificate is None:
-            raise UsageError(f"this proof has no certificate: {certificate.reason or 'nothing is proved'}")
-        certificate = certificate.certificate
-    parsed = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-    return replay(parsed, program, _target(source, program, ReadOptions(variables, inputs, parameters=parameters)))
+            reason = certificate.reason if isinstance(certificate, Proof) else certificate.ending.value
+            raise UsageError(f"this proof has no certificate: {reason or 'nothing is proved'}")
+        return certificate.certificate
+    if isinstance(certificate, Certificate | PropertyCertificate):
+        return certificate
+    start = f'{{"format":"{FORMAT}"'.encode()
+    if begins_with(certificate, start):
+        return PropertyCertificate.load(certificate)
+    return load_certificate(certificate)
 
 
-def enclose(
-    program: Program, box: ArrayLike | None = None, engine: str = "closed", *, bits: int = 64
-) -> tuple[Floats, Floats]:
-    """Numbers (low, high) between which every output is for every x in the box: exact flow, no rounding forgotten.
-
-    "closed" runs the closed forms of the gadgets on balls, "taylor" integrates eq. (1) from its terms alone, raw blocks
-    too, with a bound of every step's remainder. Both are tight on small boxes and wide on large ones.
-    """
-    from integraph.certify.enclosure.closed_forms import enclose as run
-    from integraph.certify.problem import PrecisionTooLow
-
-    _is_program(program)
-    if engine not in ENGINES:
-        raise UsageError(f"needs {' or '.join(map(repr, ENGINES))}", argument="engine", value=engine)
-    _whole("bits", bits, 2, 4096)
-    if program.bits > DOUBLE:
-        raise UsageError(
-            f"the flow needs {program.bits} bits, but its controls are stored in 53, so nothing can be enclosed: "
-            "certify proves such programs, and method='lean' needs no more than 53"
-        )
-    domain = _box(program, box)
-    try:
-        low, high = run(program, domain.low, domain.high, engine, bits)
-    except Unprovable as why:
-        wide = "; divide the box" if isinstance(why, PrecisionTooLow) and domain.low != domain.high else ""
-        raise UsageError(f"the outputs cannot be enclosed: {why}{wide}") from None
-    return np.asarray(low), np.asarray(high)
-
-
-def _whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    if not good or (most is not None and value > most):  # type: ignore[operator]
-        raise UsageError(
-            f"needs an integer, at least {least}{f' and at most {most}' if most else ''}", argument=name, value=value
-        )
+def _computed(target: Target, certificate: PropertyCertificate) -> Network | Graph:
+    """The source as its property was proved of it: a formula on the box around all cases."""
+    boxes = [one.box for one in certificate.cases]
+    low, high = np.array([box.low for box in boxes]).min(0), np.array([box.high for box in boxes]).max(0)
+    if len(low) != target.inputs:
+        raise UsageError(f"the certificate is about {counted(len(low), 'input')}, the source has {target.inputs}")
+    return computable(target, Interval(low, high), "prove")
 
 
 def _is_program(program: object) -> None:
@@ -159,22 +156,9 @@ def _is_program(program: object) -> None:
         raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
 
 
-def graph_refused(name: str) -> UsageError:
-    """For whoever wants a graph to be proved."""
-    return UsageError(
-        f"{name} is a graph, and graphs are not proved yet: formulas and feedforward networks are. "
-        "integraph.enclose(program, box) proves bounds of the outputs on a small box, and integraph.compare samples "
-        "the difference from the source"
-    )
-
-
-def _target(source: Any, program: Program, options: ReadOptions) -> Network | Function:
-    """What there are proofs of: a network or a function."""
-    if source is not None and kind_of(source) is SourceKind.PYTHON and is_exact(program):  # it was traced
-        raise graph_refused(getattr(source, "__name__", type(source).__name__))
+def _target(source: Any, program: Program, options: ReadOptions) -> Target:
+    """What there are proofs of."""
     target = target_of(program, source, options)
-    if isinstance(target, Graph):
-        raise graph_refused(target.name)
     if isinstance(target, Function) and target.rows is not None:
         raise UsageError(
             f"{target.name} are data, which say nothing between their rows, so nothing can be proved of them: "
@@ -183,13 +167,13 @@ def _target(source: Any, program: Program, options: ReadOptions) -> Network | Fu
     return target
 
 
-def _fits(program: Program, target: Network | Function) -> None:
-    shapes = [f"{thing.inputs} → {thing.outputs}" for thing in (program, target)]
+def _fits(program: Program, target: Target) -> None:
+    shapes = [f"{program.inputs} → {program.outputs}", f"{target.inputs} → {outputs(target)}"]
     if shapes[0] != shapes[1]:
         raise UsageError(f"the program maps {shapes[0]}, the source {shapes[1]}: give what it was compiled from")
 
 
-def _starts(program: Program, target: Network | Function, box: Box) -> list[tuple[float, ...]]:
+def _starts(program: Program, target: Target, box: Box) -> list[tuple[float, ...]]:
     """Where the difference looks largest in float64; none of it is believed, it only says where to look."""
     values = target if isinstance(target, Network) else target.values
     called = isinstance(target, Function) and target.expression is None  # there is no proof, and a call may cost much
@@ -228,8 +212,11 @@ def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Flo
     return distances
 
 
-def _default(program: Program, promised: float | None) -> float | None:
-    """What is to be proved where nobody says: the promise; of an exact program no less than arithmetic can show."""
+def _default(program: Program, target: Target, promised: float | None) -> float | None:
+    """What is to be proved where nobody says: the promise; of an exact program no less than arithmetic can show, and of
+    a graph that promises nothing whatever can be shown."""
+    if isinstance(target, Graph) and promised is None:
+        return None
     return max(LEAST, promised or 0.0) if is_exact(program) else promised
 
 

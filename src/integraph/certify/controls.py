@@ -8,7 +8,8 @@ partition is controlled by rounded logarithms, and has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -37,7 +38,7 @@ from integraph.gadgets import (
     spiral,
 )
 from integraph.gadgets import product as products
-from integraph.gadgets.functions.arb import BallFunctions
+from integraph.gadgets.functions.arb import BALLS, BallFunctions
 from integraph.gadgets.functions.namespace import Arrays
 from integraph.gadgets.gadget import lane_values
 from integraph.numbers.arrays import Floats, Indices
@@ -45,7 +46,7 @@ from integraph.numbers.roundoff import product_error, sum_error
 from integraph.program import Block, Op, Program, Segment, Terms
 from integraph.program.bands import bands
 from integraph.program.block import operation
-from integraph.program.lowering import BATCH
+from integraph.program.lowering import BATCH, stream_segment
 from integraph.program.terms import canonical, concatenate
 
 Form = Callable[[Any, Block, arb, Arrays, Arrays], Closed]  # over a namespace of functions of balls
@@ -74,19 +75,31 @@ def exact_program(program: Program) -> None:
 
 def exact_segment(program: Program, number: int, strict: bool = False) -> None:
     """The same for one segment; with `strict`, whether or not a closed form takes it. A drain stores its gain."""
-    segment = program.segments[number]
+    _exact(program.segments[number], program.segment_terms(number), program.scales, strict)
+
+
+def exact_gadgets(program: Program) -> None:
+    """The same for the blocks that do more than add; what others add is read as it is stored. The rows of a segment
+    do not depend on each other, so that those of some blocks are those of a segment that has no others."""
+    for segment in program.segments:
+        blocks = tuple(block for block in segment.blocks if not block.op.additive)
+        if blocks:
+            part = replace(segment, blocks=blocks)
+            _exact(part, stream_segment(part, program.width, program.scales, BATCH), program.scales, False)
+
+
+def _exact(segment: Segment, stored: Iterator[Terms], scales: Floats | None, strict: bool) -> None:
     taken = [not strict and stored_form(block) is not None for block in segment.blocks]
     for block, fine in zip(segment.blocks, taken, strict=True):
         if operation(block.op.name) is not block.op:
             raise Unprovable(f"segment {segment.label!r}: {block.op.name} is not the gadget of this name")
         if not fine:
             _check_products(segment, block)
-    stored = program.segment_terms(number)
     for band in bands(segment.blocks, BATCH):
         check_deadline()
         with np.errstate(all="ignore"):  # what overflows is not exact
             pieces = [_lowered(*part, strict) for part in band]
-            terms = _scaled(segment, _paced(segment, _summed(segment, pieces)), program.scales)
+            terms = _scaled(segment, _paced(segment, _summed(segment, pieces)), scales)
         if len(terms):
             _same(segment, terms, next(stored, terms[:0]))
 
@@ -246,14 +259,20 @@ def _relax(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arra
 
 def _leaky_relu(f: BallFunctions, block: Block, t: arb, start: Arrays, operands: Arrays) -> Closed:
     """s' = p x s − k s² − l x² = k (s − c x)(c' x − s): c and c' are the roots of k c² − p c + l."""
-    (s,), (x,), rates, slopes = start, operands, _lanes(block, "k"), _lanes(block, "c")
-    k, p, l = (f.exactly(part) for part in (rates, rates + rates * slopes, rates * slopes))
-    apart = _root(p * p - 4 * k * l)
-    low = (p - apart) / (2 * k)
+    (s,), (x,), rates = start, operands, _lanes(block, "k")
+    k, low, apart = leaky_roots(block)
     excess = s - low * x
     alive, excess = f.logistic(t * (apart * x), t * k * excess, excess)
     still = np.broadcast_to(rates == 0, excess.shape)
     return Closed((np.where(still, s, low * x + excess),), {"s": np.where(still, 1.0, alive)})
+
+
+def leaky_roots(block: Block) -> tuple[Any, Any, Any]:
+    """k, c and k(c' − c) in every lane of a leaky ReLU, as balls."""
+    rates, slopes = _lanes(block, "k"), _lanes(block, "c")
+    k, p, l = (BALLS.exactly(part) for part in (rates, rates + rates * slopes, rates * slopes))
+    apart = _root(p * p - 4 * k * l)
+    return k, (p - apart) / (2 * k), apart
 
 
 _root = np.frompyfunc(arb.sqrt, 1, 1)

@@ -15,12 +15,12 @@ from integraph.certify.problem import Box, Point, Problem, Unprovable
 from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.certify.search.sampling import LargestSample, sample_largest
 from integraph.certify.search.stop import Stop
-from integraph.certify.statement import assumptions, digests, problem
+from integraph.certify.statement import Target, assumptions, digests, problem
 from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
 from integraph.program.notebook import table
 from integraph.program.summary import above, at_point, inputs_in
-from integraph.targets import Function, Network
+from integraph.targets import Function
 from integraph.text import counted
 
 LOOKING = 0.25  # of the time that is left, to look for a large difference
@@ -111,7 +111,7 @@ class Work:
 
 def prove(
     program: Program,
-    target: Network | Function,
+    target: Target,
     box: Box,
     *,
     eps: float | None,

@@ -9,6 +9,7 @@ import typer
 
 from integraph.cli.commands import (
     bench,
+    bound,
     certify,
     compare,
     compile,
@@ -17,6 +18,7 @@ from integraph.cli.commands import (
     lemma4,
     paper,
     plan,
+    prove,
     ranges,
     report,
     trace,
@@ -55,7 +57,10 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for module in (compile, plan, showing, evaluate, trace, export, ranges, compare, report, certify, paper, lemma4, bench):
+for module in (
+    compile, plan, showing, evaluate, trace, export, ranges, compare, report, certify, bound, prove, paper, lemma4,
+    bench,
+):  # fmt: skip
     module.register(app)
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 
+POWER = re.compile(r"\[([^\[\]]*)\](?:\^(\d{1,9}))?")  # a side of a box in brackets, and how often it comes
+MOST_SIDES = 1_000_000
+
 
 def source_of(text: str) -> Any:
     """The source that a text names. Only module:callable runs code, and only because it says so."""
@@ -99,11 +102,16 @@ def _imported(module: str, path: str) -> Any:
 
 
 def box_of(text: str | None) -> list[tuple[float, float]] | tuple[float, float] | None:
-    """'0,1' or '0,1;-2,2' as what `box=` takes."""
+    """'0,1' or '0,1;-2,2' as what `box=` takes; a pair may have brackets, and then a power: '[0,1]^2;[-2,2]'."""
     if text is None:
         return None
-    pairs = [_pair(part, text) for part in text.strip().rstrip(";").split(";")]
-    return pairs if ";" in text else pairs[0]
+    parts = [POWER.fullmatch(part.strip()) or part for part in text.strip().rstrip(";").split(";")]
+    powers = [1 if isinstance(part, str) else int(part[2] or 1) for part in parts]
+    if min(powers) < 1 or sum(powers) > MOST_SIDES:
+        raise UsageError(f"--box {text!r}: a power must be at least 1, and a box has at most {MOST_SIDES} sides")
+    sides = [_pair(part if isinstance(part, str) else part[1], text) for part in parts]
+    pairs = [pair for pair, power in zip(sides, powers, strict=True) for _ in range(power)]
+    return pairs if ";" in text or "^" in text else pairs[0]
 
 
 def _pair(part: str, text: str) -> tuple[float, float]:
@@ -112,7 +120,7 @@ def _pair(part: str, text: str) -> tuple[float, float]:
     except ValueError:
         raise UsageError(
             f"--box {text!r}: {part!r} is not a pair of numbers: write low,high for all inputs, or one pair for each, "
-            "'0,1;-2,2'"
+            "'0,1;-2,2' or '[0,1]^2'"
         ) from None
     return low, high
 

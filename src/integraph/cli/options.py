@@ -30,6 +30,16 @@ def files(incomplete: str) -> list[str]:
 
 
 Source = Annotated[str, typer.Argument(help=SOURCE, metavar="SOURCE", show_default=False, autocompletion=files)]
+BoundSource = Annotated[
+    str,
+    typer.Argument(
+        help="A program file, or a source as compile takes it: a formula, the file of a network or a graph, or "
+        "module:name.",
+        metavar="SOURCE",
+        show_default=False,
+        autocompletion=files,
+    ),
+]
 MaybeSource = Annotated[
     str | None,
     typer.Argument(
@@ -58,7 +68,7 @@ Eps = Annotated[
         "fitted as well as they allow."
     ),
 ]
-BOX = "Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2'. Default: "
+BOX = "Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2' or '[0,1]^2'. Default: "
 Box = Annotated[str | None, typer.Option(help=f"{BOX}that of a .nnet file or of data, else 0,1.", metavar="BOX")]
 ProgramBox = Annotated[str | None, typer.Option(help=f"{BOX}that of the program.", metavar="BOX")]
 EitherBox = Annotated[
@@ -113,6 +123,10 @@ Inputs = Annotated[
         "input without the batch axis: 1,28,28, or the shapes of several: '16,32;8,32'.",
         metavar="N",
     ),
+]
+Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one for each core.")]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Address of a dask cluster to use instead of local processes.")
 ]
 MaxCalls = Annotated[
     int | None,

@@ -1,7 +1,7 @@
 """What all commands share: two ways to answer, one way to fail.
 
 Results go to stdout, everything else to stderr. The exit code is 0 for good, 1 for refuted, failed or unknown, 2 for
-misuse, 130 after Ctrl-C.
+misuse, 3 for a property that is neither proved nor refuted, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from integraph.cli.terminal import put, remark, silence
 from integraph.cli.terminal import waiting as waiting
 from integraph.errors import FileError, FlowError, IntegraphError, SourceError, UsageError
 
-GOOD, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
+GOOD, FAILED, MISUSE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, None)
 # what typer's parser raises: it has no name that lasts
 ParserError = cast(type[Exception], typer.BadParameter.__mro__[1])
@@ -67,8 +67,7 @@ class Untyped:
 INSTEAD = {  # what other tools call it, and what to type here
     "run": "integraph eval FILE POINTS",
     "plot": "integraph report FILE --figures FOLDER, or integraph trace FILE -o PICTURE.png",
-    "prove": "integraph certify FILE",
-    "verify": "integraph certify FILE",
+    "verify": "integraph prove SOURCE PROPERTY, or integraph certify FILE for the error of a program",
     "show": "integraph describe FILE",
     "help": "integraph --help",
 }

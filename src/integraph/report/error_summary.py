@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from integraph.api.origin import is_exact
 from integraph.plot.subject import Subject
 from integraph.program.engine import DOUBLE
 from integraph.program.origin import DATA
@@ -16,14 +15,13 @@ from integraph.program.summary import above, at_point, inputs_in, measured
 from integraph.report.markup import Html, facts, tag
 from integraph.report.page import Section
 from integraph.targets import Function
-from integraph.targets.graph import Graph
 
 if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
 
 FOUND = "Largest difference found"
-CANNOT = "cannot: it proves formulas and feedforward networks. integraph.enclose bounds the outputs on small boxes."
+CANNOT = "cannot: it proves formulas, networks and graphs. integraph.bound bounds the outputs."
 
 
 def error_section(subject: Subject, proof: Proof | Certificate | None) -> Section:
@@ -80,10 +78,8 @@ def _proven(subject: Subject, proof: Proof | Certificate | None) -> Html:
 
 
 def _provable(subject: Subject) -> bool:
-    """Whether there are proofs of such a source: a formula, or a network that was compiled by Theorem 2."""
-    if isinstance(subject.target, Function):
-        return subject.target.expression is not None
-    return not isinstance(subject.target, Graph) and not is_exact(subject.program)
+    """Whether there are proofs of such a source: all but functions that are known at points."""
+    return not isinstance(subject.target, Function) or subject.target.expression is not None
 
 
 def _seen(subject: Subject) -> Html:

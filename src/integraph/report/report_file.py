@@ -19,6 +19,7 @@ from integraph.program import Program
 from integraph.report.contents import contents
 from integraph.report.page import page
 from integraph.targets import Function, Network
+from integraph.targets.graph import Graph
 from integraph.text import counted
 
 SUFFIXES = (".html", ".htm")
@@ -114,7 +115,7 @@ def _fits(subject: Subject) -> None:
         raise UsageError(
             f"the proof is about a program with hash {certificate.program}, this one has {own}: give this one's proof"
         )
-    if isinstance(subject.target, Network | Function):
+    if isinstance(subject.target, Network | Function | Graph):
         try:
             same = certificate.target == digests(subject.program, subject.target)[1]
         except Unprovable:

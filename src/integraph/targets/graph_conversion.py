@@ -60,5 +60,8 @@ def _activated(build: Builder, value: int, layer: Layer, text: str) -> int:
     if layer.activation != "leaky_relu":
         return build.apply(NAMES.get(layer.activation, layer.activation), value, text=text)
     slope = np.asarray(layer.slope)  # max(x, 0) + c·min(x, 0) = (1 − c)·max(x, 0) + c·x
-    above = build.apply("mul", build.apply("relu", value, text=text), build.constant(1.0 - slope), text=text)
+    rest = 1.0 - slope
+    exact = all(1 - Fraction(c) == r for c, r in zip(slope.ravel().tolist(), rest.ravel().tolist(), strict=True))
+    factor = build.constant(rest, data=() if exact else ROUNDED)
+    above = build.apply("mul", build.apply("relu", value, text=text), factor, text=text)
     return build.apply("add", above, build.apply("mul", value, build.constant(slope), text=text), text=text)

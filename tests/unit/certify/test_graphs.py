@@ -1,4 +1,4 @@
-"""Graphs are not proved yet: whoever asks is told so, and that `enclose` bounds them."""
+"""What a report says of proofs: which programs have them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.errors import UsageError
 from integraph.targets.graph_builder import Builder
-from lazy import framework
 from report_pages import read
 
-WORDS = r"graphs are not proved yet.*integraph\.enclose\(program, box\) proves bounds.*integraph\.compare samples"
 NET = [(np.eye(2), np.zeros(2), "tanh"), (np.ones((1, 2)), np.zeros(1), "identity")]
 
 
@@ -27,39 +24,16 @@ def said_of_proofs(program: integraph.Program, folder: Path, source: Any = None)
 
 
 @pytest.mark.slow
-def test_a_graph(tmp_path: Path) -> None:
+def test_graphs(tmp_path: Path) -> None:
     b = Builder()
     graph = b.graph([b.softmax(b.input("x", (3,)))])
-    program = integraph.compile(graph)
-    with pytest.raises(UsageError, match=WORDS):
-        integraph.certify(program, graph)
-    assert not said_of_proofs(program, tmp_path, graph)
-    assert not said_of_proofs(program, tmp_path)
+    assert said_of_proofs(integraph.compile(graph), tmp_path, graph)
+    assert said_of_proofs(integraph.compile(NET, method="exact", free="clean"), tmp_path, NET)
 
 
-def test_an_onnx_graph() -> None:
-    framework("onnx")
-    from onnx_graphs import model
-
-    source = model(lambda b: b.node("LogSoftmax", "x", axis=-1), (1, 3))
-    with pytest.raises(UsageError, match=WORDS):
-        integraph.certify(integraph.compile(source, box=(-1, 1)), source)
-
-
-def test_a_traced_function() -> None:
-    nn = framework("jax").nn
-    program = integraph.compile(nn.softmax, method="exact", inputs=3)
-    with pytest.raises(UsageError, match=WORDS):
-        integraph.certify(program, nn.softmax)
-
-
-def test_an_exact_program_of_a_network(tmp_path: Path) -> None:
-    program = integraph.compile(NET, method="exact", free="clean")
-    proof = integraph.certify(program, NET, progress=False)
-    assert proof.status == "unknown"
-    assert "method='exact' is a graph, and graphs are not proved yet: compile it with method='wide'" in proof.reason
-    assert integraph.certify(integraph.compile(NET, method="wide"), NET, progress=False).status == "proved"
-    assert not said_of_proofs(program, tmp_path, NET)
+@pytest.mark.slow
+def test_functions_that_are_known_at_points(tmp_path: Path) -> None:
+    assert not said_of_proofs(integraph.compile(np.sin, 1e-2), tmp_path, np.sin)
 
 
 @pytest.mark.slow

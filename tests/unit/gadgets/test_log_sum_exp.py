@@ -252,8 +252,8 @@ def test_shapes(shape: tuple[int, ...]) -> None:
 def test_a_proof_encloses_it() -> None:
     built = integraph.compile(graph_of(3), box=(-100, 100))
     row = np.array([90.0, -3.0, -80.0])
-    low, high = integraph.enclose(built, (row, row))
-    for a, b, value in zip(low, high, [*log_shares(row), total(row)], strict=True):
+    bounds = integraph.bound(built, (row, row))
+    for a, b, value in zip(bounds.low, bounds.high, [*log_shares(row), total(row)], strict=True):
         assert a - 1e-13 <= value <= b + 1e-13
         assert b - a <= 1e-12
 

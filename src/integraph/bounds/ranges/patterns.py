@@ -1,7 +1,8 @@
 """Tighter ranges for patterns of nodes, where the ranges of the operands alone say too little.
 
 Attention: a row of a softmax holds weights that sum up to 1, so what it averages stays in its hull.
-Layer norms: with q ≥ w Σ d², |d_i|·q^−½ is at most w^−½, whatever d is.
+Layer norms: with q ≥ w Σ d², |d_i|·q^−½ is at most w^−½, whatever d is, and so is √Σ (d_i·q^−½)². A matrix times such a
+row, scaled by γ and shifted by β, is within w^−½·√Σ (γ_i A_ij)² of β A.
 """
 
 from __future__ import annotations
@@ -38,15 +39,46 @@ def average(nodes: Nodes, node: Node, values: Interval) -> Interval | None:
     return Interval(values.low.min(-2, keepdims=True), values.high.max(-2, keepdims=True))
 
 
-def normalised(nodes: Nodes, node: Node) -> float:
-    """w^−½ if the node is d·q^−½ or d/q^½ with q = w Σ d² + c, c ≥ 0, and d_i is among what q_i sums; else ∞."""
+def normalised(nodes: Nodes, node: Node, last: bool = False) -> float:
+    """w^−½ if the node is d·q^−½ or d/q^½ with q = w Σ d² + c, c ≥ 0, and d_i is among what q_i sums; else ∞. With
+    `last` the sums must be over the last axis at least."""
     for d, root in (node.args, node.args[::-1])[: 1 if node.op == "div" else 2]:
         square_root = _root(nodes, nodes[root], HALF if node.op == "div" else -HALF)
         if square_root is not None:
             weight, total, moves = square_root
+            axes = [axis % len(nodes[d].shape) for axis in total.data[0]]
+            if last and len(nodes[d].shape) - 1 not in axes:
+                continue
             if _is_square(nodes[total.args[0]], d) and _own(nodes[d], node, total, moves):
                 return UP / math.sqrt(weight)
     return math.inf
+
+
+def of_norm(nodes: Nodes, node: Node) -> Interval | None:
+    """The range of rows @ matrix if the rows are those of a layer norm, scaled and shifted by constants or not."""
+    matrix, x = nodes[node.args[1]], nodes[node.args[0]]
+    layers: list[tuple[str, Floats]] = []
+    while x.op in ("add", "mul") and matrix.op == "constant":
+        inner, number = _constant(nodes, x)
+        if number is None or inner.shape != x.shape:
+            break
+        if number.size != 1 and (number.size != x.shape[-1] or number.shape[-1] != x.shape[-1]):
+            break  # not one number for each column
+        layers.append((x.op, number.reshape(-1)))
+        x = inner
+    if matrix.op != "constant" or matrix.value is None or x.op not in ("mul", "div"):
+        return None
+    largest = normalised(nodes, x, last=True)
+    if not math.isfinite(largest):
+        return None
+    scale, shift = np.ones(x.shape[-1]), np.zeros(x.shape[-1])
+    for op, number in reversed(layers):
+        scale, shift = (scale * number, shift * number) if op == "mul" else (scale, shift + number)
+    size = np.sqrt(np.square(scale[:, None] * matrix.value).sum(-2, keepdims=True))
+    centre = np.matmul(shift[None, :], matrix.value)
+    lost = UP - 1.0
+    radius = (1.0 + lost) * largest * size + lost * np.matmul(np.abs(shift)[None, :], np.abs(matrix.value))
+    return Interval(centre - radius, centre + radius)
 
 
 def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, Node, list[Node]] | None:

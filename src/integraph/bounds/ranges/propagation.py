@@ -14,7 +14,7 @@ import numpy as np
 
 from integraph.bounds.ranges import affine_forms
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, ROWS, leaky_relu
-from integraph.bounds.ranges.patterns import MOVES, average, normalised
+from integraph.bounds.ranges.patterns import MOVES, average, normalised, of_norm
 from integraph.errors import SourceError
 from integraph.numbers import intervals as arithmetic
 from integraph.numbers.arrays import Floats
@@ -63,8 +63,10 @@ def _known(graph: Graph, node: Node, args: Sequence[Interval], own: Interval) ->
     if node.op in ("mul", "div"):
         bound = np.array(normalised(graph.nodes, node))
         return arithmetic.intersection(own, Interval(-bound, bound))
-    hull = average(graph.nodes, node, args[1]) if node.op == "matmul" else None
-    return own if hull is None else arithmetic.intersection(own, hull)
+    if node.op == "matmul":
+        for hull in (average(graph.nodes, node, args[1]), of_norm(graph.nodes, node)):
+            own = own if hull is None else arithmetic.intersection(own, hull)
+    return own
 
 
 def node_range(node: Node, args: Sequence[Interval]) -> Interval:

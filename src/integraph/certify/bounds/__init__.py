@@ -1,7 +1,10 @@
-"""Ranges of networks, formulas and graphs over a box: rigorous bounds of every output, and points that come close.
+"""Ranges of networks, formulas, graphs and programs over a box: rigorous bounds of every output, and points that come
+close.
 
 Polynomial models of all outputs are computed on a batch of cells, and cells are bisected, those first that are the
-widest.
+widest. With many inputs linear bounds go backwards through the same operations, and both are intersected.
 
-Read `network_models`, `graph_models`, `cells`, `point_values`, `bounds`, `search`.
+Read `network_models`, `sparse_maps`, `linear_nodes`, `graph_models`, `program_models` (with `gadget_models` on
+`model_arrays` and `model_functions`), `steps`, `network_steps`, `graph_steps`, `backward`, `cells`, `point_values`,
+`bounds`, `state`, `search`.
 """

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
+from integraph.program import Program
 from integraph.text import counted
+
+if TYPE_CHECKING:
+    from integraph.certify.ranges.register_ranges import Ranges
 
 SHOWN = 8  # outputs in a text
 
@@ -24,7 +32,7 @@ class Ending(Enum):
     INTERRUPTED = "it was interrupted"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Bounds:
     """low ≤ output ≤ high for every x of the box, rigorously, each of shape (outputs,).
 
@@ -41,6 +49,8 @@ class Bounds:
     cells: int
     seconds: float
     ending: Ending
+    box: Interval
+    program: Program | None  # that was bounded
 
     @property
     def width(self) -> Floats:
@@ -56,13 +66,36 @@ class Bounds:
             share = np.where(excess <= 0, 0.0, excess / np.maximum(attained, 0.0))
         return np.where(np.isnan(share), np.inf, share)
 
+    @cached_property
+    def registers(self) -> Ranges:
+        """The range of every register of a program, for all x of the box and at all times; computed when it is first
+        asked for. A network, a formula or a graph has no registers."""
+        from integraph.certify.ranges.register_ranges import register_ranges
+
+        if self.program is None:
+            raise UsageError(
+                "these are bounds of a source, which has no registers: bound what is compiled from it, "
+                "bound(compile(source, box=box), box).registers"
+            )
+        return register_ranges(self.program, np.stack([self.box.low, self.box.high], 1))
+
+    @property
+    def head(self) -> str:
+        """What was done, in a line."""
+        return f"{counted(len(self.low), 'output')}, {counted(self.cells, 'cell')}, {self.seconds:.3g} s"
+
+    @property
+    def foot(self) -> str:
+        """Why it ended, in a line."""
+        return f"ended: {self.ending.value}"
+
     def __str__(self) -> str:
-        lines = [f"{counted(len(self.low), 'output')}, {counted(self.cells, 'cell')}, {self.seconds:.3g} s"]
+        lines = [self.head]
         for n in range(min(len(self.low), SHOWN)):
             inside = f"attained [{self.attained_low[n]:.9g}, {self.attained_high[n]:.9g}]"
             lines.append(f"output {n} in [{self.low[n]:.9g}, {self.high[n]:.9g}], {inside}, gap {self.gap[n]:.2g}")
         if len(self.low) > SHOWN:
             lines.append(f"and {len(self.low) - SHOWN} more")
-        return "\n".join([*lines, f"ended: {self.ending.value}"])
+        return "\n".join([*lines, self.foot])
 
     __repr__ = __str__

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
+from integraph.certify.bounds.backward import backward
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
+from integraph.certify.bounds.program_models import closed_segments, program_models
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from integraph.numbers.models.models import SYMBOLS, of_cells
+from integraph.numbers.models.models import SYMBOLS, Models, of_cells
 from integraph.numbers.models.monomials import monomials
 from integraph.numbers.models.polynomial_ranges import tight_ranges
+from integraph.program import Program
 from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
+Source = Network | Graph | Program
+Ends = tuple[Floats, Floats]  # low and high of cells
 FIRST = 64  # cells of the first division
 DIVIDED = 6  # inputs up to which there is one
+STEPPED = 8  # cells of the first division of a program that needs Taylor steps
 MEMORY = 16_000_000  # numbers that the rows of one operation may hold
 DEGREES = ((2, 3), (12, 2))  # of models, for so many inputs of positive width at most; beyond, 1
 
@@ -50,16 +58,25 @@ class Cells:
 NAMES = ("low", "high", "least", "most", "influence", "peaks", "dips")
 
 
-def degree_for(source: Network | Graph, inputs: int) -> int:
+def degree_for(source: Source, inputs: int) -> int:
     """The degree of models for so many inputs of positive width; 0, intervals, where linear ones need too much
     memory."""
     linear = 1 if _largest(source) * (inputs + 1) <= MEMORY else 0
     return next((degree for most, degree in DEGREES if inputs <= most), linear)
 
 
-def _largest(source: Network | Graph) -> int:
+def _largest(source: Source) -> int:
     """The size of the largest value."""
-    return max(source.sizes if isinstance(source, Network) else [node.size for node in source.nodes])
+    if isinstance(source, Program):
+        return source.width
+    return max(
+        source.sizes if isinstance(source, Network) else [n.size for n in source.nodes if n.op != "constant"], default=1
+    )
+
+
+def first_cells(source: Source) -> int:
+    """How many cells the first pass may take."""
+    return STEPPED if isinstance(source, Program) and not all(closed_segments(source)) else FIRST
 
 
 def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -82,27 +99,47 @@ def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.stack([x.ravel() for x in lows], 1), np.stack([x.ravel() for x in highs], 1)
 
 
-def batch_size(source: Network | Graph, inputs: int, degree: int) -> int:
+def batch_size(source: Source, inputs: int, degree: int) -> int:
     """How many cells are computed at once."""
+    if first_cells(source) < FIRST:
+        return 1
     size = _largest(source)
     row = monomials(inputs, degree).count + SYMBOLS + min(size, SYMBOLS)
     return int(np.clip(MEMORY // (size * row), 1, 4 * FIRST))
 
 
-def bounded(source: Network | Graph, low: Floats, high: Floats, degree: int, most: int) -> Cells:
+def bounded(source: Source, low: Floats, high: Floats, degree: int, most: int) -> Cells:
     """Bounds of all outputs on these cells, in batches."""
-    cells = _batch(source, low[:most], high[:most], degree)
-    for start in range(most, len(low), most):
+    return joined(map(CellWork(source, degree), batches(low, high, most)))
+
+
+def batches(low: Floats, high: Floats, most: int) -> list[Ends]:
+    """At most so many cells each."""
+    return [(low[start : start + most], high[start : start + most]) for start in range(0, len(low), most)]
+
+
+def joined(parts: Iterable[Cells]) -> Cells:
+    return reduce(Cells.join, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CellWork:
+    """The work of a search: bounds on a batch of cells."""
+
+    source: Source
+    degree: int
+
+    def __call__(self, ends: Ends) -> Cells:
         check_deadline()
-        cells = cells.join(_batch(source, low[start : start + most], high[start : start + most], degree))
-    return cells
+        return _batch(self.source, *ends, self.degree)
 
 
-def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> Cells:
+def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
     x = of_cells(low, high, degree)
-    y = network_models(source, x) if isinstance(source, Network) else graph_models(source, x)
+    wide = np.flatnonzero((high > low).any(0))
+    y = _models(source, x, len(wide))
     ranges: Interval = tight_ranges(y)
-    wide, table = np.flatnonzero((high > low).any(0)), y.space.monomials
+    table = y.space.monomials
     influence, slopes = np.zeros(low.shape), np.zeros((*y.r.shape, low.shape[1]))
     size = np.abs(y.p).sum(0) if degree else np.zeros((len(low), 1))
     influence[:, wide] = size @ table.exponents
@@ -111,3 +148,10 @@ def _batch(source: Network | Graph, low: Floats, high: Floats, degree: int) -> C
     lows, highs = low[None], high[None]
     peaks, dips = (np.where(up, highs, lows).transpose(1, 0, 2) for up in (slopes >= 0, slopes < 0))
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
+
+
+def _models(source: Source, x: Models, wide: int) -> Models:
+    if isinstance(source, Program):
+        return program_models(source, x)
+    watch = backward(source) if wide > DEGREES[-1][0] else None
+    return network_models(source, x, watch) if isinstance(source, Network) else graph_models(source, x, watch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from integraph.numbers.models.functions import apply, kink
@@ -9,21 +11,23 @@ from integraph.numbers.models.models import Models
 from integraph.numbers.models.smooth_functions import SMOOTH
 from integraph.targets.network import Layer, Network
 
+Watch = Callable[[Models], Models]
 NAMES = {"arctan": "atan"}  # activations that have another name in `SMOOTH`
 
 
-def network_models(network: Network, x: Models) -> Models:
-    """The outputs, from the inputs."""
+def network_models(network: Network, x: Models, watch: Watch | None = None) -> Models:
+    """The outputs, from the inputs. The rows of every value go through `watch`, in order."""
     last = len(network.layers) - 1
+    see = watch or (lambda rows: rows)
+    x = see(x)
     for number, layer in enumerate(network.layers):
         linear = number == last and layer.activation == "identity"
-        x = _activated(layer, x.affine(layer.A, layer.b, fresh=not linear))
+        x = see(x.affine(layer.A, layer.b, fresh=not linear))
+        x = x if layer.activation == "identity" else see(_activated(layer, x))
     return x
 
 
 def _activated(layer: Layer, x: Models) -> Models:
-    if layer.activation == "identity":
-        return x
     if layer.activation in ("relu", "leaky_relu"):
         slope = layer.slope if layer.activation == "leaky_relu" else 0.0
         return kink(x, np.broadcast_to(np.asarray(slope), (len(x),))[:, None])

@@ -1,4 +1,4 @@
-"""What a network or a graph computes at a point, on Arb balls."""
+"""What a network, a graph or a program computes at points and on tiny boxes, on Arb balls."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 
+from integraph.certify.enclosure.closed_forms import enclose
+from integraph.certify.problem import Unprovable
 from integraph.numbers.arb import ranges
-from integraph.numbers.arb.conversion import above, below, column, matrix, precision
+from integraph.numbers.arb.conversion import above, below, box, matrix, precision
 from integraph.numbers.arrays import Floats
+from integraph.program import Program
 from integraph.targets.activations import CUBIC
 from integraph.targets.arb_functions import fixed_power, power, value
 from integraph.targets.graph import ROUNDED, Graph, Node
@@ -18,30 +21,89 @@ from integraph.targets.graph_evaluation import STRUCTURE
 from integraph.targets.network import Network
 
 BITS = 128
+POINTS, WORK = 64, 2_000_000  # points at most, and points times the numbers of the source, about
+Ends = tuple[Floats, Floats]
 Real = Callable[[arb], arb]
+Source = Network | Graph | Program
 
 
-def point_values(source: Network | Graph, x: Floats) -> tuple[Floats, Floats]:
+def point_values(source: Source, x: Floats) -> Ends:
     """Ends (low, high) between which every output is at x; infinite where it has no value."""
+    return box_values(source, x, x)
+
+
+def box_values(source: Source, low: Floats, high: Floats) -> Ends:
+    """The same for all x of a box: tight where it is tiny."""
+    if isinstance(source, Program):
+        return _program(source, low, high)
     with precision(BITS):
-        balls = _network(source, x) if isinstance(source, Network) else _graph(source, x)
-        return np.array([below(ball) for ball in balls]), np.array([above(ball) for ball in balls])
+        x = box(low.tolist(), high.tolist())
+        if isinstance(source, Graph):
+            return _ends(graph_values(source, x))
+        return _ends([row[0] for row in _network(source, [x])])
 
 
-def _network(network: Network, x: Floats) -> list[arb]:
-    values = [arb(v) for v in x.tolist()]
+def attained(source: Source, lowest: Floats, highest: Floats) -> tuple[Floats, Floats, Ends]:
+    """Points, one for each output, where it is nearly smallest and nearly largest, and what it provably attains there:
+    of points that are proposed, those that serve most outputs."""
+    points, uses = np.unique(np.concatenate([lowest, highest]), axis=0, return_counts=True)
+    points = points[np.argsort(-uses, kind="stable")[: int(np.clip(WORK // max(_numbers(source), 1), 1, POINTS))]]
+    low, high = _values(source, points)
+    every, least, most = np.arange(low.shape[1]), high.argmin(0), low.argmax(0)
+    return points[least], points[most], (high[least, every], low[most, every])
+
+
+def _numbers(source: Source) -> int:
+    """How many numbers the source has."""
+    if isinstance(source, Network):
+        return sum(layer.A.size for layer in source.layers)
+    return source.terms if isinstance(source, Program) else sum(node.size for node in source.nodes)
+
+
+def _values(source: Source, points: Floats) -> Ends:
+    """At points (n, inputs): ends of (n, outputs)."""
+    if isinstance(source, Network):
+        with precision(BITS):
+            rows = _network(source, [[arb(v) for v in x] for x in points.tolist()])
+            ends = [_ends(row) for row in rows]
+            return np.stack([low for low, _ in ends], 1), np.stack([high for _, high in ends], 1)
+    values = [point_values(source, x) for x in points]
+    return np.stack([low for low, _ in values]), np.stack([high for _, high in values])
+
+
+def _ends(balls: list[arb]) -> Ends:
+    return np.array([below(ball) for ball in balls]), np.array([above(ball) for ball in balls])
+
+
+def _program(program: Program, low: Floats, high: Floats) -> Ends:
+    for engine in ("closed", "taylor"):
+        try:
+            least, most = enclose(program, tuple(low.tolist()), tuple(high.tolist()), engine)
+        except Unprovable:
+            continue
+        return np.array(least), np.array(most)
+    return np.full(program.outputs, -np.inf), np.full(program.outputs, np.inf)
+
+
+def _network(network: Network, points: list[list[arb]]) -> list[list[arb]]:
+    """A row for each output, a column for each point."""
+    count = len(points)
+    values = arb_mat([list(row) for row in zip(*points, strict=True)])
     for layer in network.layers:
-        arguments = (matrix(layer.A) * column(values) + column([arb(b) for b in layer.b.tolist()])).entries()
+        bias = arb_mat(len(layer.b), count, [arb(b) for b in layer.b.tolist() for _ in range(count)])
+        arguments = (matrix(layer.A) * values + bias).entries()
         if layer.activation == "leaky_relu":
-            slopes = np.broadcast_to(np.asarray(layer.slope), (len(arguments),)).tolist()
-            values = [_kinked(v, c) for v, c in zip(arguments, slopes, strict=True)]
+            slopes = np.repeat(np.broadcast_to(np.asarray(layer.slope), (len(layer.b),)), count).tolist()
+            results = [_kinked(v, c) for v, c in zip(arguments, slopes, strict=True)]
         else:
-            values = [ACTIVATIONS[layer.activation](v) for v in arguments]
-    return values
+            results = [ACTIVATIONS[layer.activation](v) for v in arguments]
+        values = arb_mat(len(layer.b), count, results)
+    return [list(row) for row in values.tolist()]
 
 
-def _graph(graph: Graph, x: Floats) -> list[arb]:
-    inputs = np.array([arb(v) for v in x.tolist()], object)
+def graph_values(graph: Graph, x: list[arb]) -> list[arb]:
+    """The outputs at a point or on a small box, at the precision of the moment."""
+    inputs = np.array(x, object)
     values: list[Any] = []
     for node in graph.nodes:
         if node.op == "input":

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from integraph.certify.certificate.exact_numbers import number, pair
 from integraph.certify.certificate.tree import Leaf, Split, Tree
 from integraph.certify.certificate.validity import fault
 from integraph.certify.problem import Box, Point
@@ -162,15 +163,15 @@ def _refuse(text: str) -> Any:
 
 
 def _text(certificate: Certificate, seal: str) -> str:
-    point = None if certificate.point is None else [_pair(x) for x in certificate.point]
+    point = None if certificate.point is None else [pair(x) for x in certificate.point]
     document = dict(
         zip(
             FIELDS,
             (
                 FORMAT, VERSION, certificate.program, certificate.target,
-                [_pair(x) for x in certificate.box.low], [_pair(x) for x in certificate.box.high],
-                None if certificate.eps is None else _pair(certificate.eps),
-                _pair(certificate.upper), _pair(certificate.lower), point, list(certificate.assumed),
+                [pair(x) for x in certificate.box.low], [pair(x) for x in certificate.box.high],
+                None if certificate.eps is None else pair(certificate.eps),
+                pair(certificate.upper), pair(certificate.lower), point, list(certificate.assumed),
                 [_node(node) for node in certificate.tree],
             ),
             strict=True,
@@ -181,33 +182,15 @@ def _text(certificate: Certificate, seal: str) -> str:
 
 def _node(node: Split | Leaf) -> list[Any]:
     if isinstance(node, Split):
-        return ["split", node.axis, _pair(node.at)]
-    return ["leaf", node.bits, [_pair(x) for x in node.uppers]]
-
-
-def _pair(x: float) -> list[int] | str:
-    """m, e with x = m·2^e and m odd or 0."""
-    if not math.isfinite(x):
-        return "infinite"
-    m, denominator = x.as_integer_ratio()
-    zeros = (m & -m).bit_length() - 1 if m else 0
-    return [m >> zeros, zeros - (denominator.bit_length() - 1)]
-
-
-def _number(pair: Any) -> float:
-    if pair == "infinite":
-        return math.inf
-    m, e = pair
-    if type(m) is not int or type(e) is not int or abs(m) >= 1 << 53 or abs(e) > 1100:
-        raise ValueError(f"{pair!r:.{SHOWN}} is not a float64 number")
-    return math.ldexp(m, e)
+        return ["split", node.axis, pair(node.at)]
+    return ["leaf", node.bits, [pair(x) for x in node.uppers]]
 
 
 def _point(pairs: Iterable[Any]) -> Point:
-    return tuple(map(_number, pairs))
+    return tuple(map(number, pairs))
 
 
-def _texts(given: Any) -> tuple[str, ...]:
+def texts(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         raise ValueError("its assumptions must be a list of texts")
     if any(text != clean(text) for text in given):
@@ -217,21 +200,21 @@ def _texts(given: Any) -> tuple[str, ...]:
 
 def _decoded(given: dict[str, Any]) -> Certificate:
     return Certificate(
-        _texts([given["program"]])[0],
-        _texts([given["target"]])[0],
+        texts([given["program"]])[0],
+        texts([given["target"]])[0],
         Box(_point(given["low"]), _point(given["high"])),
-        None if given["eps"] is None else _number(given["eps"]),
-        _number(given["upper"]),
-        _number(given["lower"]),
+        None if given["eps"] is None else number(given["eps"]),
+        number(given["upper"]),
+        number(given["lower"]),
         None if given["point"] is None else _point(given["point"]),
-        _texts(given["assumed"]),
+        texts(given["assumed"]),
         tuple(_read_node(node) for node in given["tree"]),
-        _texts([given["seal"]])[0],
+        texts([given["seal"]])[0],
     )
 
 
 def _read_node(node: Any) -> Split | Leaf:
-    kind, number, rest = node
-    if type(number) is not int:
-        raise ValueError(f"{number!r:.{SHOWN}} is not an integer")
-    return Split(number, _number(rest)) if kind == "split" else Leaf(number, _point(rest))
+    kind, whole, rest = node
+    if type(whole) is not int:
+        raise ValueError(f"{whole!r:.{SHOWN}} is not an integer")
+    return Split(whole, number(rest)) if kind == "split" else Leaf(whole, _point(rest))

@@ -17,11 +17,11 @@ from integraph.certify.certificate.certificate import Certificate
 from integraph.certify.certificate.tree import leaves
 from integraph.certify.certificate.validity import fault
 from integraph.certify.problem import Problem, Unprovable
-from integraph.certify.statement import assumptions, current_wording, digests, problem
+from integraph.certify.statement import Target, assumptions, current_wording, digests, problem
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.program import Program
 from integraph.program.summary import above, inputs_in
-from integraph.targets import Function, Network
+from integraph.targets import Function
 from integraph.text import counted
 
 
@@ -52,7 +52,7 @@ class CertificateFault(Exception):
     """The part of a certificate that does not hold."""
 
 
-def check(certificate: Certificate, program: Program, target: Network | Function) -> Checked:
+def check(certificate: Certificate, program: Program, target: Target) -> Checked:
     """Whether it is a proof of what it claims of this program and this target."""
     begun = time.monotonic()
     count = [0]
@@ -67,7 +67,7 @@ def check(certificate: Certificate, program: Program, target: Network | Function
     return Checked(not reason, status, claim(certificate, target), reason, count[0], time.monotonic() - begun)
 
 
-def claim(certificate: Certificate, target: Network | Function) -> str:
+def claim(certificate: Certificate, target: Target) -> str:
     """What is proved, in words."""
     low, high = (np.array(ends) for ends in (certificate.box.low, certificate.box.high))
     where = inputs_in(low, high, target.variables if isinstance(target, Function) else ())
@@ -78,7 +78,7 @@ def claim(certificate: Certificate, target: Network | Function) -> str:
     return f"{sentence}; {asked}, which is {certificate.status}"
 
 
-def _check(certificate: Certificate, program: Program, target: Network | Function, count: list[int]) -> None:
+def _check(certificate: Certificate, program: Program, target: Target, count: list[int]) -> None:
     _need(certificate.intact, "its checksum does not match its contents")
     of_program, of_target = digests(program, target)
     _need(certificate.program == of_program, "it is about another program")

@@ -68,10 +68,7 @@ def _neighbours(low: Point, high: Point) -> bool:
 def closed(program: Program, start: Balls) -> Balls:
     """The outputs for all inputs in the balls, at the precision of the moment."""
     if program not in _EXACT:
-        try:
-            exact_program(program)
-        except Unprovable as why:
-            raise Unprovable(f"{why}; or use engine='taylor'") from None
+        exact_program(program)
         _EXACT.add(program)
     scales = None if program.scales is None else BALLS.exactly(program.scales)[:, None]
     states = BALLS.exactly(np.zeros((program.width, 1)))
@@ -93,7 +90,7 @@ def advance(f: BallFunctions, segment: Segment, block: Block, t: Any, states: An
     """The closed form of one block from states (W, cells), for all times in the ball t, whose sign is certain."""
     op = block.op
     if not (isinstance(op, Gadget) and op.exact):
-        raise Unprovable(f"segment {segment.label!r}: {op.name} has no closed form: use engine='taylor'")
+        raise Unprovable(f"segment {segment.label!r}: {op.name} has no closed form")
     start, operands, tensors = arguments(block, states)
     stored = stored_form(block)
     if stored is not None:

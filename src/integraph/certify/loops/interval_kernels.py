@@ -10,7 +10,7 @@ import math
 
 from integraph.numbers.balls import TINY
 from integraph.numbers.jit import cached_njit
-from integraph.numbers.models.smooth_functions import FAR, TRUST
+from integraph.numbers.models.elementary_functions import TRUST
 from integraph.numbers.roundoff import U
 
 Ends = tuple[float, float]
@@ -19,6 +19,7 @@ EXP, LN, POWER, RECIPROCAL, SIN, COS, TAN, TANH, ATAN = range(9)
 PIECE, PIECES = 0.25, 16  # derivatives of tan and tanh are bounded on pieces of this length, if not more than so many
 ORDER = 24  # the highest derivative
 LOST = 4 * U
+FAR = 1e6  # where the phase of a wave is not known to 1e-9 of a turn any more
 
 
 @cached_njit(error_model="numpy")

@@ -14,9 +14,9 @@ from integraph.certify.loops.interval_kernels import defined, derivative, value
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import TINY
 from integraph.numbers.jit import cached_njit
+from integraph.numbers.models.elementary_functions import TRUST
 from integraph.numbers.models.functions import LONG, SAMPLES
 from integraph.numbers.models.kernels import composition_kernel, span_kernel
-from integraph.numbers.models.smooth_functions import TRUST
 from integraph.numbers.roundoff import UP, U
 
 

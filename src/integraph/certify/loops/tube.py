@@ -13,7 +13,7 @@ from integraph.numbers.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tube:
-    """All trajectories from low ≤ x(0) ≤ high. `samples` (reached + 1, n, 2) holds the states at sampling times, the last
+    """All trajectories from low ≤ x(0) ≤ high. `samples` (reached + 1, n, 2) are the states at sampling times, the last
     as tightly as polynomials can be bounded; `spans` (reached, n, 2) over each period, where they were asked for and
     time is continuous. `influence` says how much of the last set is due to each side of the start. `reason` says why
     it ends before the last step."""

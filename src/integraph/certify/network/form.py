@@ -79,9 +79,7 @@ def read(program: Program, network: Network) -> NetworkForm:
     hidden = network.layers if network.layers[-1].activation != "identity" else network.layers[:-1]
     if hidden and not program.probes:
         raise Unprovable(
-            "the program does not say where its layers are, as those of Theorem 2 do. A network compiled with "
-            "method='exact' is a graph, and graphs are not proved yet: compile it with method='wide', which is exact "
-            "too; integraph.enclose(program, box) proves bounds of the outputs on a small box"
+            "the program does not say where its layers are, as those of Theorem 2 do: compile the network again"
         )
     if len(program.probes) != len(hidden):
         raise Unprovable(f"the program shows {len(program.probes)} layers, the network has {len(hidden)}")

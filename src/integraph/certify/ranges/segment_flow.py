@@ -77,7 +77,7 @@ class SegmentFlow:
         self.program, self.number = program, number
         self.segment = program.segments[number]
         self.moving = [block for block in self.segment.blocks if not block.op.additive]
-        self.closed = _has_closed_form(program, number)
+        self.closed = has_closed_form(program, number)
         self.registers = _targets(self.moving)
         self.terms = _terms_of(program, number, self.registers)
 
@@ -187,7 +187,7 @@ def _alive(closed: Closed, cells: int) -> NDArray[np.bool_]:
     return alive
 
 
-def _has_closed_form(program: Program, number: int) -> bool:
+def has_closed_form(program: Program, number: int) -> bool:
     try:
         exact_segment(program, number)
     except Unprovable:

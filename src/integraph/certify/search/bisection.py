@@ -7,10 +7,8 @@ bound is kept. Where there is no bound (Unprovable, NaN, a negative "bound") it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
 
 from integraph.certify.problem import Box, Point, Problem, Unprovable
 from integraph.clock import check_deadline
@@ -48,15 +46,6 @@ class BisectionResult:
     upper: BoxPart
     boxes: int  # evaluated for this
     why: str  # the reason of the first bound that was refused
-
-
-class Workers(Protocol):
-    """Those who bisect boxes: this process, a pool of processes, or a cluster."""
-
-    def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
-        """In the order of the jobs; `DeadlineError` when the time is over."""
-
-    def close(self) -> None: ...
 
 
 def is_settled(upper: float, enough: float) -> bool:
@@ -107,6 +96,16 @@ def centre(problem: Problem, box: Box, bits: int, above: Values, floor: Values) 
 def next_bits(part: BoxPart) -> int | None:
     """The next precision to try: twice the last one tried, or, once all were tried, twice the one in use."""
     return next((bits for bits in (2 * part.tried, 2 * part.bits) if bits <= MOST), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Bisection:
+    """The work of a search: jobs of one problem."""
+
+    problem: Problem
+
+    def __call__(self, job: Job) -> BisectionResult:
+        return divide(self.problem, job)
 
 
 def divide(problem: Problem, job: Job) -> BisectionResult:

@@ -18,20 +18,20 @@ from integraph import clock
 from integraph.certify.certificate.tree import Leaf, Split, Tree
 from integraph.certify.problem import Box, Point, Problem
 from integraph.certify.search.bisection import (
+    Bisection,
     BisectionResult,
     BoxPart,
     Job,
     Values,
-    Workers,
     goal_reached,
     is_settled,
     is_tighter,
     sizes,
     uppers,
 )
-from integraph.certify.search.pool import Pool
 from integraph.certify.search.search_tree import SearchNode, harvest, middle, over
 from integraph.certify.search.stop import Stop
+from integraph.certify.search.work import Workers, team
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.progress import Show, search_bar
@@ -84,10 +84,10 @@ def search(
     try:
         with (
             clock.deadline(seconds),
-            closing(_workers(problem, workers, scheduler)) as team,
+            closing(team(Bisection(problem), workers, scheduler)) as helpers,
             search_bar(progress, boxes, seconds) as show,
         ):
-            stopped = run.root(known) or run.grow(team, show)
+            stopped = run.root(known) or run.grow(helpers, show)
     except clock.DeadlineError:
         stopped = Stop.SECONDS
     except KeyboardInterrupt:
@@ -176,7 +176,7 @@ class _Search:
             if low > self.best[quantity][0]:
                 self.best[quantity] = low, point
 
-    def grow(self, team: Workers, show: Show) -> Stop:
+    def grow(self, helpers: Workers[Job, BisectionResult], show: Show) -> Stop:
         """Run rounds until there is a reason to stop."""
         self._enter(self.phase)
         while True:
@@ -190,7 +190,7 @@ class _Search:
             if not batch:
                 return Stop.BOXES
             jobs = self._jobs(batch)
-            for halves, (number, split) in zip(team.run(jobs), batch, strict=True):
+            for halves, (number, split) in zip(helpers.run(jobs), batch, strict=True):
                 self._take(number, split, halves)
                 if self.refuted:
                     return Stop.REFUTED
@@ -257,14 +257,6 @@ def urgency(bounds: Values, enough: Values) -> tuple[float, float] | None:
         if not is_settled(u, e)
     ]
     return min(ratios, default=None)
-
-
-def _workers(problem: Problem, workers: int | None, scheduler: str | None) -> Workers:
-    if scheduler is None:
-        return Pool(problem, workers)
-    from integraph.certify.search.cluster import Cluster
-
-    return Cluster(problem, scheduler)
 
 
 def _valid(

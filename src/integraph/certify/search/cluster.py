@@ -1,7 +1,7 @@
-"""Bisect boxes on a dask cluster, given the address of its scheduler.
+"""Do jobs on a dask cluster, given the address of its scheduler.
 
-The problem is sent once and kept by the workers, jobs go in batches. A batch lost with its worker is repeated, by
-another worker and finally here. The precision of balls belongs to a process, so that a worker does one
+The work, a function of a job, is sent once and kept by the workers, jobs go in batches. A batch lost with its worker
+is repeated, by another worker and finally here. The precision of balls belongs to a process, so that a worker does one
 batch at a time whatever its number of threads.
 """
 
@@ -12,10 +12,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import inf
-from typing import Any
+from typing import Any, Generic
 
-from integraph.certify.problem import Problem
-from integraph.certify.search.bisection import BisectionResult, Job, divide
+from integraph.certify.search.work import Job, Result, Work
 from integraph.clock import check_deadline, deadline, seconds_left
 from integraph.errors import UsageError
 
@@ -26,8 +25,8 @@ TRIES = 3  # on the cluster, before a batch is done here
 _one_at_a_time = threading.Lock()
 
 
-class Cluster:
-    def __init__(self, problem: Problem, scheduler: str) -> None:
+class Cluster(Generic[Job, Result]):
+    def __init__(self, work: Work[Job, Result], scheduler: str) -> None:
         try:
             import distributed
         except ImportError as error:
@@ -36,11 +35,11 @@ class Cluster:
                 argument="scheduler",
                 value=scheduler,
             ) from None
-        self._problem, self._client = problem, _client(distributed.Client, scheduler)
+        self._work, self._client = work, _client(distributed.Client, scheduler)
         self._sent: Any = None
         self._there = True  # does the scheduler still answer?
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
+    def run(self, jobs: Sequence[Job]) -> Iterator[Result]:
         """In the order of the jobs; `DeadlineError` when the time is over."""
         size = -(-len(jobs) // (BATCHES * self._threads()))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
@@ -57,14 +56,11 @@ class Cluster:
                     check_deadline()
                     if asked[number] is not None and (answer := _answer(asked[number], seconds_left())) is not None:
                         break
-                yield from map(self._here, batch) if answer is None else answer
+                yield from map(self._work, batch) if answer is None else answer
         finally:
             if self._there:
                 with suppress(Exception):
                     self._client.cancel([future for future in asked if future is not None])
-
-    def _here(self, job: Job) -> BisectionResult:
-        return divide(self._problem, job)
 
     def _threads(self) -> int:
         try:
@@ -79,8 +75,8 @@ class Cluster:
             return None
         try:
             if self._sent is None:
-                self._sent = self._client.scatter(self._problem, broadcast=True, hash=False)
-            return self._client.submit(divided, self._sent, batch, seconds_left(), pure=False)
+                self._sent = self._client.scatter(self._work, broadcast=True, hash=False)
+            return self._client.submit(done, self._sent, batch, seconds_left(), pure=False)
         except Exception as error:
             self._leave(error)
             return None
@@ -95,19 +91,19 @@ class Cluster:
             self._client.close()
 
 
-def divided(problem: Problem, batch: Sequence[Job], seconds: float) -> list[BisectionResult]:
+def done(work: Work[Any, Any], batch: Sequence[Any], seconds: float) -> list[Any]:
     """What a worker does; it stops when nobody waits any more."""
     with _one_at_a_time, deadline(seconds):
-        return [divide(problem, job) for job in batch]
+        return [work(job) for job in batch]
 
 
-def _answer(future: Any, seconds: float) -> list[BisectionResult] | None:
+def _answer(future: Any, seconds: float) -> list[Any] | None:
     """The results, or None where the batch was lost or failed; a fault of the batch itself will show here."""
     try:
-        halves: list[BisectionResult] = future.result(timeout=None if seconds == inf else seconds)
+        results: list[Any] = future.result(timeout=None if seconds == inf else seconds)
     except Exception:
         return None
-    return halves
+    return results
 
 
 def _connected(Client: Any, scheduler: str) -> Any:

@@ -1,10 +1,10 @@
-"""Bisect boxes in processes of this machine.
+"""Do jobs in processes of this machine.
 
-The first second of a search runs here, and all of it where boxes take no time; otherwise processes are started
+The first second of a search runs here, and all of it where jobs take no time; otherwise processes are started
 (spawned, so that no thread or lock of this one is copied), and until they are ready the work goes on here. Each gets
-the problem once and then jobs in batches. A batch lost with its process is repeated, by another process and finally
-here, where a fault of the job itself then shows. The processes do not import the running script, so it needs no
-`if __name__ == "__main__"`.
+the work, a function of a job, once and then jobs in batches. A batch lost with its process is repeated, by another
+process and finally here, where a fault of the job itself then shows. The processes do not import the running script, so
+it needs no `if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic
 
 from threadpoolctl import threadpool_limits
 
-from integraph.certify.problem import Problem
-from integraph.certify.search.bisection import BisectionResult, Job, divide
+from integraph.certify.search.work import Job, Result, Work
 from integraph.clock import check_deadline, seconds_left
 
 PATIENCE = 1.0  # seconds before processes are started
@@ -42,7 +41,7 @@ LOSSES = 8  # processes that may be lost before all is done here
 class _Worker:
     process: SpawnProcess
     pipe: Connection
-    ready: bool = False  # it has started, and has the problem
+    ready: bool = False  # it has started, and has the work
 
     def end(self) -> None:
         self.process.kill()
@@ -50,9 +49,9 @@ class _Worker:
         self.pipe.close()
 
 
-class Pool:
-    def __init__(self, problem: Problem, workers: int | None = None) -> None:
-        self._problem, self._wanted = problem, workers or os.cpu_count() or 1
+class Pool(Generic[Job, Result]):
+    def __init__(self, work: Work[Job, Result], workers: int | None = None) -> None:
+        self._work, self._wanted = work, workers or os.cpu_count() or 1
         self._team: list[_Worker] = []
         self._losses, self._begun = 0, time.monotonic()
         self._spent, self._done = 0.0, 0  # seconds and jobs here
@@ -61,16 +60,16 @@ class Pool:
     def pids(self) -> list[int | None]:
         return [worker.process.pid for worker in self._team]
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
+    def run(self, jobs: Sequence[Job]) -> Iterator[Result]:
         """In the order of the jobs; `DeadlineError` when the time is over."""
         for number, job in enumerate(jobs):
             now = time.monotonic()
             if len(jobs) - number > 1 and self._pays(now) and self._ready(len(jobs) - number):
                 yield from self._shared(jobs[number:])
                 return
-            halves = divide(self._problem, job)
+            results = self._work(job)
             self._spent, self._done = self._spent + time.monotonic() - now, self._done + 1
-            yield halves
+            yield results
 
     def _pays(self, now: float) -> bool:
         return self._wanted > 1 and now >= self._begun + PATIENCE and self._spent >= WORTH * self._done
@@ -81,12 +80,12 @@ class Pool:
         self._admit([worker.pipe for worker in self._team if worker.pipe.poll()])
         return any(worker.ready for worker in self._team)
 
-    def _shared(self, jobs: Sequence[Job]) -> Iterator[BisectionResult]:
+    def _shared(self, jobs: Sequence[Job]) -> Iterator[Result]:
         size = -(-len(jobs) // (BATCHES * self._wanted))
         batches = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         waiting = deque(range(len(batches)))
         busy: dict[Any, tuple[_Worker, int]] = {}  # by pipe
-        done: dict[int, list[BisectionResult]] = {}
+        done: dict[int, list[Result]] = {}
         try:
             for number in range(len(batches)):
                 while number not in done:
@@ -99,17 +98,17 @@ class Pool:
                     check_deadline()
                     if not self._team and self._losses > LOSSES:
                         waiting.remove(number)
-                        done[number] = [divide(self._problem, job) for job in batches[number]]
+                        done[number] = [self._work(job) for job in batches[number]]
                     starting = [worker.pipe for worker in self._team if not worker.ready]
                     heard = wait([*busy, *starting], _patience()) if busy or starting else []
                     self._admit(heard)
                     for pipe in [pipe for pipe in heard if pipe in busy]:
                         worker, batch = busy.pop(pipe)
-                        halves = self._hear(worker)
-                        if halves is None:
+                        results = self._hear(worker)
+                        if results is None:
                             waiting.appendleft(batch)
                         else:
-                            done[batch] = halves
+                            done[batch] = results
                 yield from done.pop(number)
         finally:
             for worker, _ in busy.values():  # whoever still works works for nobody
@@ -125,15 +124,15 @@ class Pool:
                 return
 
     def _admit(self, pipes: Sequence[Any]) -> None:
-        """Send the problem to the processes that have announced themselves."""
+        """Send the work to the processes that have announced themselves."""
         for worker in [worker for worker in self._team if not worker.ready and worker.pipe in pipes]:
             try:
                 worker.pipe.recv()
-                worker.pipe.send(self._problem)
+                worker.pipe.send(self._work)
                 worker.ready = True
             except (EOFError, OSError):
                 self._lose(worker)
-            except Exception as error:  # whatever the problem's own classes raise when they are sent
+            except Exception as error:  # whatever the classes of the work raise when they are sent
                 self._dismiss(worker)
                 self._refuse(str(error))
 
@@ -145,9 +144,9 @@ class Pool:
             return False
         return True
 
-    def _hear(self, worker: _Worker) -> list[BisectionResult] | None:
+    def _hear(self, worker: _Worker) -> list[Result] | None:
         try:
-            answer: list[BisectionResult] | str = worker.pipe.recv()
+            answer: list[Result] | str = worker.pipe.recv()
         except (EOFError, OSError):
             self._lose(worker)
             return None
@@ -217,15 +216,15 @@ def _alone() -> Iterator[None]:
 
 
 def _serve(pipe: Connection) -> None:
-    """The main loop of a process: announce itself, receive the problem, then batches, until the pipe closes."""
+    """The main loop of a process: announce itself, receive the work, then batches, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
     with suppress(Exception), threadpool_limits(1):  # there are as many processes as cores
         pipe.send("ready")
         try:
-            problem: Problem = pipe.recv()
+            work: Work[Any, Any] = pipe.recv()
         except Exception as error:
-            pipe.send(f"the problem cannot be read there, {error}")
+            pipe.send(f"the work cannot be read there, {error}")
             return
         while True:
-            batch: Sequence[Job] = pipe.recv()
-            pipe.send([divide(problem, job) for job in batch])
+            batch: Sequence[Any] = pipe.recv()
+            pipe.send([work(job) for job in batch])

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.inputs import beside, box_of
+from integraph.cli.inputs import beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
 from integraph.cli.paths import PROOF, loaded, output, refuse_pipe
 from integraph.errors import UsageError
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
-    from integraph import Function, Network, Proof
-    from integraph.frontends import Target
+    from integraph import Proof
 
 PROVED = "proved"
 
@@ -39,10 +38,8 @@ def certify(
     ] = None,
     boxes: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Largest number of boxes.")] = 100_000,
     seconds: Annotated[float, typer.Option(help="Time limit.")] = 60.0,
-    workers: Annotated[int | None, typer.Option(help="Number of processes. Default: one for each core.")] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Address of a dask cluster to use instead of local processes.")
-    ] = None,
+    workers: a.Workers = None,
+    scheduler: a.Scheduler = None,
     proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof to this .json file.")] = None,
     variables: a.Variables = None,
     parameters: a.Parameters = None,
@@ -67,7 +64,7 @@ def certify(
 
     target = None if proof is None else output(proof, PROOF, "-o", [file])
     program = loaded(file)
-    proof_target, origin = _provable(*beside(program, source, box, variables, inputs, parameters))
+    proof_target, origin = beside(program, source, box, variables, inputs, parameters)
     made = integraph.certify(
         program, proof_target, eps, box=box_of(box), gap=gap, boxes=boxes, seconds=seconds,
         workers=workers, scheduler=scheduler,
@@ -83,16 +80,6 @@ def certify(
     done = made.status == PROVED and not (made.stopped.early and gap is not None)  # the gap is reached
     ended = INTERRUPTED if made.stopped is Stop.INTERRUPTED else FAILED
     return Answer(data, text, GOOD if done else ended, tuple(warnings))
-
-
-def _provable(target: Target, origin: str) -> tuple[Network | Function, str]:
-    """The source, which must be something that there are proofs of."""
-    from integraph import Graph
-    from integraph.api.certificates import graph_refused
-
-    if isinstance(target, Graph):
-        raise graph_refused(target.name)
-    return target, origin
 
 
 def proof_facts(proof: Proof) -> dict[str, Any]:
@@ -119,9 +106,14 @@ def proof_facts(proof: Proof) -> dict[str, Any]:
 
 def check(
     proof: Annotated[
-        Path, typer.Argument(help="A proof, as certify -o writes it.", metavar="PROOF", show_default=False)
+        Path, typer.Argument(help="A proof, as certify -o or prove -o writes it.", metavar="PROOF", show_default=False)
     ],
-    file: a.ProgramFile,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="The program file; or, for a property of a source, that source.", metavar="FILE", show_default=False
+        ),
+    ],
     source: a.MaybeSource = None,
     variables: a.Variables = None,
     parameters: a.Parameters = None,
@@ -130,25 +122,33 @@ def check(
     """Check a proof by computing everything that it claims again.
 
     The check is independent of the search that found the proof.
-    Exits with 0 only if the proof holds and proves the bound that was asked for.
+    Exits with 0 only if the proof holds and proves what was asked for.
 
     [bold]Examples[/bold]
 
     integraph check net.proof.json net.integraph net.onnx
 
     integraph check bell.proof.json bell.integraph
+
+    integraph check safe.json net.onnx
     """
     import integraph
+    from integraph.api.certificates import parsed_certificate
     from integraph.cli.paths import is_program
 
     refuse_pipe(proof)
     if is_program(proof):
         raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
-    certificate = integraph.Certificate.load(proof)
-    program = loaded(file)
-    target, origin = _provable(*beside(program, source, None, variables, inputs, parameters))
+    certificate = parsed_certificate(proof)
+    of_source = isinstance(certificate, integraph.PropertyCertificate) and not certificate.program
+    subject: Any
+    if of_source:
+        subject, target, origin = read_source(file, None, None, variables, inputs, parameters), None, file
+    else:
+        subject = loaded(Path(file))
+        target, origin = beside(subject, source, None, variables, inputs, parameters)
     with waiting("checking"):
-        checked = integraph.check(certificate, program, target)
+        checked = integraph.check(certificate, subject, target)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
         "source": origin,

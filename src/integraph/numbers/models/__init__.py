@@ -6,5 +6,7 @@ are rows, cells, coefficients. Every operation adds to r what it truncates and w
 contains the value of real arithmetic for every ξ and some ε; the functions of numpy and scipy are trusted to a relative
 error of 2^−43. What is not finite is an infinite radius.
 
-Read `monomials`, `kernels`, `models`, `smooth_functions`, `functions`, `polynomial_ranges`.
+Read `monomials`, `kernels`, `models`, `elementary_functions`, `smooth_functions`, `functions`, `products`,
+`row_functions`, `polynomial_ranges`; `line_kernels`
+and `lines` are the linear bounds of functions that backward bounds need.
 """

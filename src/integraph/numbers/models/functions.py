@@ -19,9 +19,9 @@ from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import TINY, quiet
 from integraph.numbers.intervals import Interval
+from integraph.numbers.models.elementary_functions import TRUST, Power, Smooth
 from integraph.numbers.models.kernels import composition_kernel
 from integraph.numbers.models.models import Models, settled
-from integraph.numbers.models.smooth_functions import TRUST, Smooth
 from integraph.numbers.roundoff import UP, U
 
 LONG = 0.4  # ρ from which differences are sampled
@@ -85,6 +85,18 @@ def kink(x: Models, below: Floats) -> Models:
     return settled(x.space, moved.p, moved.g, moved.names, moved.r + off, intervals.outward(bottom, top))
 
 
+def reciprocal(x: Models) -> Models:
+    """1/x; nothing is known where 0 is inside."""
+    return odd(Power(-1.0), x)
+
+
+def odd(f: Smooth, x: Models) -> Models:
+    """f(x) for x > 0 and −f(−x) for x < 0; nothing is known where 0 is inside."""
+    sign = np.where(x.known.high < 0, -1.0, 1.0)
+    zero = np.zeros((1, 1))
+    return apply(f, x.scale(sign, zero)).scale(sign, zero)
+
+
 def _domain(x: Models) -> Interval:
     """What contains the value of a row, and of its polynomial, and all between them."""
     span = x.polynomial_span()
@@ -101,7 +113,10 @@ def _interpolant(
     reading = f.slack + 4 * U * steep * (np.abs(centre) + rho)  # of f at a rounded node
     q = values @ transform.T
     lost = (TRUST + (k + 30) * U) * (np.abs(values) @ sizes) + reading * sizes.sum()
-    off = _largest(f, k + 1, low, high) * (rho ** (k + 1) / (math.factorial(k + 1) * 2.0**k)) * UP + lost + TINY
+    rest = _largest(f, k + 1, low, high) + TINY
+    for _ in range(k + 1):
+        rest = rest * rho  # ρ^(k+1) alone may underflow
+    off = rest / (math.factorial(k + 1) * 2.0**k) * UP + lost + TINY
     long = np.nonzero(rho > LONG)
     if len(long[0]):
         q[long], off[long] = _centred(f, q[long], off[long], *(a[long] for a in (centre, rho, low, high, reading)))

@@ -38,7 +38,7 @@ def span_kernel(p: Floats, d: int, squares: Indices, kinds: Indices, gamma: floa
             norm += a + abs(b)
             least, most = b - a, b + a
             if a < 2.0 * abs(b):
-                vertex = -a * a / (4.0 * b)
+                vertex = -a * (a / (4.0 * b))  # a² may underflow
                 least, most = min(least, vertex), max(most, vertex)
             bottom += least
             top += most
@@ -58,10 +58,8 @@ def span_kernel(p: Floats, d: int, squares: Indices, kinds: Indices, gamma: floa
 
 
 @cached_njit(error_model="numpy")
-def product_kernel(
-    a: Floats, b: Floats, degrees: Indices, table: Indices, k: int, gamma: float
-) -> tuple[Floats, Floats]:
-    """The truncated products of rows, and bounds of what was truncated and rounded."""
+def product_kernel(a: Floats, b: Floats, degrees: Indices, table: Indices, k: int) -> tuple[Floats, Floats]:
+    """The truncated products of rows, and bounds of what was truncated."""
     rows, count = a.shape
     out, tails = np.zeros((rows, count)), np.empty(rows)
     left, right = np.empty(k + 1), np.empty(k + 1)
@@ -76,7 +74,7 @@ def product_kernel(
         for i in range(k + 1):
             for j in range(k + 1 - i, k + 1):
                 tail += left[i] * right[j]
-        tails[row] = tail + gamma * left.sum() * right.sum() + TINY
+        tails[row] = tail
     return out, tails
 
 

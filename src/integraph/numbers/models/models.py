@@ -11,8 +11,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats, Indices
@@ -22,7 +24,13 @@ from integraph.numbers.models.kernels import norm_kernel, product_kernel, span_k
 from integraph.numbers.models.monomials import Monomials, monomials
 from integraph.numbers.roundoff import UP, U
 
-SYMBOLS = 512  # at most; the smallest are folded into the radii
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Matrix = Floats | csr_array[Any]
+
+SYMBOLS = 512  # that rows may have in any case; of more the smallest are folded into the radii
+NUMBERS = 8_000_000  # that the symbols of few rows may fill
 WIDER = 1 + 1e-6  # errors that are wider than an interval by more than rounding
 SMALL = 1e-9  # of the range of a row: a radius that gets no symbol of its own
 
@@ -39,6 +47,14 @@ class Space:
     def gamma(self) -> float:
         """The relative rounding of a sum of monomials."""
         return (self.monomials.count + 100) * U
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffineError:
+    """Bounds of the errors of every entry of a matrix and of a vector."""
+
+    A: Matrix
+    b: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +104,7 @@ class Models:
         table, gamma, shape = a.space.monomials, a.space.gamma, a.r.shape
         pairs = np.stack([table.first, table.second, table.product])
         left, right = a.p.reshape(-1, table.count), b.p.reshape(-1, table.count)
-        p, tails = product_kernel(left, right, table.degrees, pairs, table.k, gamma)
+        p, tails = product_kernel(left, right, table.degrees, pairs, table.k)
         (a0, at, ea), (b0, bt, eb) = (_parts(x) for x in (a, b))
         r = tails.reshape(shape) + at * eb + a0 * b.r + bt * ea + b0 * a.r + ea * eb
         r += gamma * ((a0 + at + ea) * (b0 + bt + eb)) + TINY
@@ -109,29 +125,46 @@ class Models:
         return settled(self.space, p, g, self.names, size * self.r + lost, known)
 
     @quiet
-    def affine(self, A: Floats, b: Floats, fresh: bool = True) -> Models:
-        """A x + b for A (m, rows), b (m,). Where radii matter they become symbols, which the new rows share."""
+    def affine(self, A: Matrix, b: Floats, fresh: bool = True, off: AffineError | None = None) -> Models:
+        """A x + b for A (m, rows), b (m,). Where radii matter they become symbols, which the new rows share. `off` says
+        how far A and b may be from what is meant."""
         n, cells = self.r.shape
         radius = 0.5 * self.known.high - 0.5 * self.known.low
-        own = np.any((self.r > SMALL * radius) & fresh, 1)
+        own = self._symbol_rows(A, radius) if fresh else np.zeros(n, np.bool_)
         sizes = row_norms(self.p) + row_norms(self.g) + self.r
         middle = 0.5 * self.known.low + 0.5 * self.known.high
         gamma = (n + 100) * U
-        sums = np.abs(A) @ np.concatenate([sizes, np.where(own[:, None], 0.0, self.r), radius, np.abs(middle)], 1)
+        sums = abs(A) @ np.concatenate([sizes, np.where(own[:, None], 0.0, self.r), radius, np.abs(middle)], 1)
         size, rest, spread, far = np.split(sums, 4, 1)
         values = np.concatenate([self.p.reshape(n, -1), self.g.reshape(n, -1), middle], 1)
         images = A @ values
         p, g, centre = np.split(images, [self.p[0].size, self.p[0].size + self.g[0].size], 1)
-        p = p.reshape(len(A), cells, -1)
+        p = p.reshape(len(b), cells, -1)
         p[..., 0] += b[:, None]
-        g, names = g.reshape(len(A), cells, -1), self.names
+        g, names = g.reshape(len(b), cells, -1), self.names
         if own.any():
-            g = np.concatenate([g, A[:, None, own] * self.r[own].T], 2)
+            columns = A[:, own] if isinstance(A, np.ndarray) else A[:, np.flatnonzero(own)].toarray()
+            g = np.concatenate([g, columns[:, None] * self.r[own].T], 2)
             names = np.concatenate([names, self._new_names(int(own.sum()))])
         centre = centre + b[:, None]
-        off = spread * UP + 2 * gamma * (spread + far + np.abs(b)[:, None]) + TINY
+        reach = spread * UP + 2 * gamma * (spread + far + np.abs(b)[:, None]) + TINY
         r = rest + gamma * (size + np.abs(b)[:, None]) + TINY
-        return settled(self.space, p, g, names, r, intervals.interval(centre - off, centre + off))
+        if off is not None:
+            r += off.A @ sizes + off.b[:, None]
+            reach += (off.A @ (np.abs(middle) + radius) + off.b[:, None]) * UP
+        return settled(self.space, p, g, names, r, intervals.interval(centre - reach, centre + reach))
+
+    def _symbol_rows(self, A: Matrix, radius: Floats) -> NDArray[np.bool_]:
+        """Whose radii become symbols: those that matter, and have most weight if they are too many."""
+        own: NDArray[np.bool_] = np.any(self.r > SMALL * radius, 1)
+        if not isinstance(A, np.ndarray):
+            own &= np.bincount(A.indices, minlength=len(own)) > 1  # in more than one row
+        most = _room(A.shape[0] * self.space.cells)
+        if own.sum() > most:
+            columns: Any = abs(A)
+            weights = np.where(own, self.r.max(1) * (np.ones(A.shape[0]) @ columns), -1.0)
+            own[np.argsort(weights)[:-most]] = False
+        return own
 
     def within(self, known: Interval) -> Models:
         """The same rows, of which an interval is known besides."""
@@ -197,9 +230,14 @@ def settled(space: Space, p: Floats, g: Floats, names: Indices, r: Floats, known
     return folded(Models(space, rows.p, rows.g, names, rows.r, known))
 
 
+def _room(rows: int) -> int:
+    """How many symbols so many rows may have."""
+    return max(SYMBOLS, NUMBERS // max(rows, 1))
+
+
 def folded(rows: Models) -> Models:
-    """The rows with at most `SYMBOLS` symbols: the smallest become part of the radii."""
-    extra = len(rows.names) - SYMBOLS
+    """The rows with as many symbols as there is room for: the smallest become part of the radii."""
+    extra = len(rows.names) - _room(rows.r.size)
     if extra <= 0:
         return rows
     weights = np.abs(rows.g).sum((0, 1))

@@ -10,42 +10,32 @@ order. A sign change that is only rounding adds a point to the hull, which does 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 import numpy as np
 import scipy  # its submodules load when they are first used
 
 from integraph.numbers.arrays import Floats
-from integraph.numbers.balls import TINY
+from integraph.numbers.models.elementary_functions import (
+    EVERYWHERE,
+    TRUST,
+    Hyperbolic,
+    Logarithm,
+    Power,
+    Real,
+    Smooth,
+    Tangent,
+    Wave,
+)
 
-Real = Callable[[Floats], Floats]
 Polynomial = tuple[tuple[int, int, float], ...]  # terms c·x^i·y^j as (i, j, c)
 
-TRUST = 2.0**-43  # relative error of values by numpy and scipy
 WINDOW, STEP = 24.0, 1 / 512  # where zeros of derivatives are looked for, and how closely
 HALVINGS = 60
-FAR = 1e6  # where the phase of a wave is not known well any more
 CUBIC, ROOT_2_PI = 0.044715, math.sqrt(2.0 / math.pi)  # of GELU's tanh form
 NORMAL = 1.0 / math.sqrt(2.0 * math.pi)
-EVERYWHERE = (-math.inf, math.inf)
-POSITIVE = (TINY, math.inf)
-
-
-class Smooth(Protocol):
-    @property
-    def domain(self) -> tuple[float, float]: ...
-
-    def value(self, x: Floats) -> Floats:
-        """f(x), to a relative error of `TRUST` and an absolute one of `slack`."""
-
-    @property
-    def slack(self) -> float: ...
-
-    def extremes(self, order: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Bounds of f^(order) over [low, high], inside of the domain."""
+WITHIN_ONE = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +59,7 @@ class Algebraic:
             value = self.functions[order](x) if self.functions else self.value(x)
             return value, TRUST * np.abs(value) + self.slack
         value, size = _at(_derived(self, order), x, self.y(x))
-        return value, TRUST * size
+        return value, TRUST * size + self.slack
 
     def extremes(self, order: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         values, off = self.derivative(order, np.stack([low, high]))
@@ -131,80 +121,6 @@ def _turning_points(f: Algebraic, order: int) -> tuple[tuple[float, float, float
     return tuple(zip(high.tolist(), value.tolist(), error.tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Wave:
-    """sin(x + quarters·π/2), whose derivatives are of its kind."""
-
-    quarters: int
-    domain: tuple[float, float] = EVERYWHERE
-    slack: float = 0.0
-
-    def value(self, x: Floats) -> Floats:
-        wave = (np.sin, np.cos, np.sin, np.cos)[self.quarters % 4](x)
-        return -wave if self.quarters % 4 in (2, 3) else wave
-
-    def extremes(self, order: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        wave = Wave(self.quarters + order)
-        ends = wave.value(np.stack([low, high]))
-        least, most = (ends - TRUST).min(0), (ends + TRUST).max(0)
-        peak = (1 - wave.quarters) / 4  # sin(x + qπ/2) is 1 where x/(2π) − peak is an integer
-        for turn, sign in ((peak, 1.0), (peak + 0.5, -1.0)):
-            first, last = low / (2 * math.pi) - turn - 1e-9, high / (2 * math.pi) - turn + 1e-9
-            inside = ~(np.floor(last) < np.ceil(first)) | (np.maximum(np.abs(low), np.abs(high)) > FAR)
-            most = np.where(inside, np.maximum(most, sign), most)
-            least = np.where(inside, np.minimum(least, sign), least)
-        return np.fmax(least, -1.0), np.fmin(most, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Power:
-    """x^a, for a that is a float: of all x if a = 0, 1, 2, …, else of x > 0. Derivatives are monotone on either side
-    of 0."""
-
-    a: float
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        return EVERYWHERE if self.a >= 0 and self.a.is_integer() else POSITIVE
-
-    @property
-    def slack(self) -> float:
-        return TINY
-
-    def value(self, x: Floats) -> Floats:
-        return np.power(x, self.a)
-
-    def extremes(self, order: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        factor = math.prod(self.a - i for i in range(order))
-        if factor == 0.0:
-            return np.zeros_like(low), np.zeros_like(low)
-        ends = factor * np.power(np.stack([low, high]), self.a - order)
-        if self.domain == EVERYWHERE:
-            ends = np.concatenate(
-                [ends, np.where((low < 0) & (high > 0), 0.0, ends[0])[None] if self.a > order else ends]
-            )
-        off = TRUST * np.abs(ends) + TINY
-        return (ends - off).min(0), (ends + off).max(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Logarithm:
-    """ln x, whose derivative is 1/x."""
-
-    domain: tuple[float, float] = POSITIVE
-    slack: float = 0.0
-
-    def value(self, x: Floats) -> Floats:
-        return np.log(x)
-
-    def extremes(self, order: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        if order:
-            return Power(-1.0).extremes(order - 1, low, high)
-        ends = self.value(np.stack([low, high]))
-        off = TRUST * np.abs(ends)
-        return (ends - off)[0], (ends + off)[1]
-
-
 def _sigmoid(x: Floats) -> Floats:
     result: Floats = scipy.special.expit(x)
     return result
@@ -238,6 +154,11 @@ def _log_cosh(x: Floats) -> Floats:
     return size + (np.log1p(np.exp(-2.0 * size)) - math.log(2.0))
 
 
+def _arc_slope(x: Floats) -> Floats:
+    return 1.0 / np.sqrt((1.0 - x) * (1.0 + x))
+
+
+ARC: Polynomial = ((1, 3, 1.0),)
 LOGISTIC: Polynomial = ((0, 1, 1.0), (0, 2, -1.0))
 TANH: Polynomial = ((0, 0, 1.0), (0, 2, -1.0))
 GAUSS: Polynomial = ((1, 1, -2.0),)
@@ -249,7 +170,7 @@ SMOOTH: dict[str, Smooth] = {
     "tanh": Algebraic(np.tanh, TANH, Y),
     "sigmoid": Algebraic(_sigmoid, LOGISTIC, Y),
     "silu": Algebraic(_sigmoid, LOGISTIC, XY),
-    "gelu_tanh": Algebraic(_gated, ((0, 1, _2A), (0, 2, -_2A), (2, 1, _6AC), (2, 2, -_6AC)), XY),
+    "gelu_tanh": Algebraic(_gated, ((0, 1, _2A), (0, 2, -_2A), (2, 1, _6AC), (2, 2, -_6AC)), XY, slack=2.0**-200),
     "softplus": Algebraic(_sigmoid, LOGISTIC, Y, (lambda x: np.logaddexp(x, 0.0),)),
     "log_cosh": Algebraic(np.tanh, TANH, Y, (_log_cosh,), slack=2.0**-50),
     "gaussian": Algebraic(lambda x: np.exp(-np.square(x)), GAUSS, Y),
@@ -258,10 +179,23 @@ SMOOTH: dict[str, Smooth] = {
         _normal_density, ((1, 1, -1.0),), ((0, 1, 2.0), (2, 1, -1.0)), (_gelu, _gelu_slope), slack=2.0**-50
     ),
     "atan": Algebraic(lambda x: 1.0 / (1.0 + np.square(x)), ((1, 2, -2.0),), Y, (np.arctan,)),
+    "asin": Algebraic(_arc_slope, ARC, Y, (np.arcsin,), WITHIN_ONE),
+    "acos": Algebraic(_arc_slope, ARC, ((0, 1, -1.0),), (np.arccos,), WITHIN_ONE),
+    "asinh": Algebraic(lambda x: 1.0 / np.hypot(1.0, x), ((1, 3, -1.0),), Y, (np.arcsinh,)),
+    "acosh": Algebraic(
+        lambda x: 1.0 / np.sqrt((x - 1.0) * (x + 1.0)), ((1, 3, -1.0),), Y, (np.arccosh,), (1.0, math.inf), turns=False
+    ),
+    "atanh": Algebraic(lambda x: 1.0 / ((1.0 - x) * (1.0 + x)), ((1, 2, 2.0),), Y, (np.arctanh,), WITHIN_ONE),
     "exp": Algebraic(np.exp, Y, Y, turns=False),
     "expm1": Algebraic(np.exp, Y, Y, (np.expm1,), turns=False),
     "ln": Logarithm(),
+    "log2": Logarithm(np.log2, 1.0 / math.log(2.0)),
+    "log10": Logarithm(np.log10, 1.0 / math.log(10.0)),
+    "log1p": Logarithm(np.log1p, shift=1.0),
     "sqrt": Power(0.5),
     "sin": Wave(0),
     "cos": Wave(1),
+    "tan": Tangent(),
+    "sinh": Hyperbolic(even=False),
+    "cosh": Hyperbolic(even=True),
 }

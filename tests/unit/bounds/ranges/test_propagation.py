@@ -120,6 +120,22 @@ def test_a_layer_norm_is_bounded_by_the_root_of_its_width(root: str) -> None:
     assert (found.low >= -math.sqrt(5) * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("along", [(5,), (5, 1), ()])
+def test_a_matrix_times_a_layer_norm(along: tuple[int, ...]) -> None:
+    """Rows of norm √5 at most, scaled and shifted by column, times a matrix: by the norms of its columns. One number
+    for each row is no such scale."""
+    rng = np.random.default_rng(0)
+    scale, shift, matrix = rng.standard_normal(along), rng.standard_normal(5), 0.1 + rng.standard_normal((5, 3))
+    b = Builder()
+    z = b.apply("mul", layer_norm(b, b.input("x", (5, 5)), "power"), b.constant(scale))
+    graph = b.graph([b.apply("matmul", b.apply("add", z, b.constant(shift)), b.constant(matrix))])
+    low, high = np.full(25, -100.0), np.full(25, 100.0)
+    own = check(graph, low, high, list(rng.uniform(size=(20, 25))))[-1]
+    if along != (5, 1):
+        size = math.sqrt(5) * np.sqrt(np.square(scale[..., None] * matrix).sum(0))
+        assert (own.high - own.low <= 2.0001 * size).all()
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_layer_norm_without_epsilon() -> None:
     """q = ½ Σ d² + 0: the constant 0 is added, and nothing is divided by it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import time
 from typing import Any
 
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 import integraph
 from integraph import Graph, Network
 from integraph.bounds.ranges.propagation import ranges
-from integraph.certify.bounds import cells, search
+from integraph.certify.bounds import cells, search, state
 from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.cells import bounded, degree_for, division
+from integraph.certify.search import pool
 from integraph.errors import UsageError
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats
@@ -90,7 +92,13 @@ def test_random_graphs(graph: Graph, width: float, seed: int) -> None:
     low = rng.uniform(0, 1 - width, graph.inputs)
     high = low + width
     bounds = integraph.bound(graph, list(zip(low, high, strict=True)))
-    values = graph.values(rng.uniform(low, high, (200, graph.inputs)))
+    points = rng.uniform(low, high, (200, graph.inputs))
+    values = graph.values(points)
+    for shrink in (0.3, 0.1, 0.03):  # near the points of the least and the largest values
+        best = points[np.unique(np.concatenate([values.argmin(0), values.argmax(0)]))]
+        near = best[:, None] + shrink * width * rng.normal(size=(len(best), 10, graph.inputs))
+        points = np.concatenate([points, np.clip(near.reshape(-1, graph.inputs), low, high)])
+        values = graph.values(points)
     size = 1e-9 * (1 + np.abs(values).max(0))
     assert (values.min(0) >= bounds.low - size).all()
     assert (values.max(0) <= bounds.high + size).all()
@@ -98,8 +106,9 @@ def test_random_graphs(graph: Graph, width: float, seed: int) -> None:
     for node, start in zip(graph.outputs, np.cumsum([0, *(graph.nodes[n].size for n in graph.outputs)]), strict=False):
         part = slice(start, start + graph.nodes[node].size)
         assert (bounds.low[part] <= bounds.high[part]).all()
-        if width < 0.1:  # smaller than what intervals of the whole give, but for patterns that only those see
-            assert (bounds.high[part] - bounds.low[part] <= 2 * np.ravel(wide[node].high - wide[node].low) + 1e-9).all()
+        low_, high_ = np.ravel(wide[node].low), np.ravel(wide[node].high)
+        assert (bounds.low[part] >= low_ - 1e-9 * (1 + np.abs(low_))).all()
+        assert (bounds.high[part] <= high_ + 1e-9 * (1 + np.abs(high_))).all()
 
 
 FORMULAS = {  # the smallest and the largest value on [0, 1]^d
@@ -153,16 +162,15 @@ def test_many_inputs_get_an_answer() -> None:
     assert (bounds.gap < 1.0).all()
 
 
-def test_too_many_inputs_for_linear_models_get_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_inputs_for_linear_models_get_backward_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     network = random_network((40, 30, 10, 3), "tanh")
     box = [(0.1 * n, 0.1 * n + 0.02) for n in range(40)]
     linear = integraph.bound(network, box)
     monkeypatch.setattr(cells, "MEMORY", 1000)
     bounds = integraph.bound(network, box)
-    low, high = np.array(box).T
-    wide = plain(network, low, high)
-    assert np.allclose(bounds.low, wide.low, rtol=1e-9)
-    assert (bounds.width > linear.width).all()
+    wide = plain(network, *np.array(box).T)
+    assert (linear.width <= bounds.width).all()
+    assert (bounds.width < 0.3 * (wide.high - wide.low)).all()
 
 
 def test_a_point_has_a_range_of_rounding() -> None:
@@ -215,14 +223,14 @@ def test_time_ends_a_search() -> None:
 def test_interruption_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     network = random_network((3, 16, 16, 1), "tanh")
     first = integraph.bound(network, (-1, 1))
-    calls, real = itertools.count(), search.bounded
+    calls, real = itertools.count(), cells.CellWork.__call__
 
     def stopped(*args: Any) -> Any:
         if next(calls) == 6:
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(search, "bounded", stopped)
+    monkeypatch.setattr(cells.CellWork, "__call__", stopped)
     bounds = integraph.bound(network, (-1, 1), gap=1e-9)
     assert bounds.ending is Ending.INTERRUPTED
     assert bounds.low[0] >= first.low[0]
@@ -233,7 +241,7 @@ def test_interruption_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_too_many_cells_end_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MOST", 100)
+    monkeypatch.setattr(state, "MOST", 100)
     bounds = integraph.bound(random_network((3, 16, 16, 1), "tanh"), (-1, 1), gap=1e-9)
     assert bounds.ending is Ending.CELLS
 
@@ -269,7 +277,58 @@ def test_refusals_of_arguments(options: dict[str, Any], message: str) -> None:
 def test_refusals_of_sources() -> None:
     with pytest.raises(UsageError, match="can only be called"):
         integraph.bound(lambda x: x + 1.0, (0, 1))
-    with pytest.raises(UsageError, match="source of a program"):
-        integraph.bound(integraph.compile("x^2"))
+    with pytest.raises(UsageError, match="bits"):
+        integraph.bound(integraph.compile("x^2", 0.1, method="paper"))
+    with pytest.raises(UsageError, match="scheduler"):
+        integraph.bound("x^2", workers=2, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(UsageError, match="no registers"):
+        _ = integraph.bound("x^2").registers
     with pytest.raises(UsageError, match="not decided"):
         integraph.bound("if(x < 0.5, x, 1 - x)", (0, 1))
+
+
+@pytest.mark.slow
+def test_processes_find_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a network and a program; and none of the processes is left."""
+    monkeypatch.setattr(pool, "PATIENCE", 0.0)
+    monkeypatch.setattr(pool, "WORTH", 0.0)
+    monkeypatch.setattr(pool.Pool, "_ready", lambda self, needed: True)
+    monkeypatch.setattr(search, "batch_size", lambda *_: 64)
+    asked: list[int] = []
+    shared = pool.Pool._shared
+
+    def counted(self: Any, jobs: Any) -> Any:
+        asked.append(len(jobs))
+        return shared(self, jobs)
+
+    monkeypatch.setattr(pool.Pool, "_shared", counted)
+    network = random_network((4, 24, 24, 2), "tanh")
+    for source in (network, integraph.compile(network, method="narrow", box=(-1, 1))):
+        one, two = (integraph.bound(source, (-1, 1), gap=1e-3, workers=workers) for workers in (1, 2))
+        for name in ("low", "high", "lowest", "highest", "attained_low", "attained_high"):
+            assert np.array_equal(getattr(one, name), getattr(two, name))
+        assert one.cells == two.cells
+    assert asked
+    assert not multiprocessing.active_children()
+
+
+def test_an_interruption_of_the_first_pass_leaves_infinite_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cells.CellWork, "__call__", stopped)
+    bounds = integraph.bound("x^2 + y", (0, 1))
+    assert bounds.ending is Ending.INTERRUPTED
+    assert bounds.low[0] == -np.inf
+    assert bounds.high[0] == np.inf
+    assert bounds.gap[0] == np.inf
+
+
+def test_hundreds_of_outputs_share_points() -> None:
+    """Values are attained at 64 points at most, by all outputs at once; they are right for each."""
+    network = random_network((2, 8, 300), "tanh")
+    bounds = integraph.bound(network, (-1, 1))
+    assert len(np.unique(np.concatenate([bounds.lowest, bounds.highest]), axis=0)) <= 64
+    at = np.array([network(point)[n] for n, point in enumerate(bounds.highest)])
+    assert np.allclose(at, bounds.attained_high, atol=1e-12)
+    assert (bounds.attained_high <= bounds.high).all()

@@ -147,7 +147,6 @@ def test_missing_files_and_wrong_arguments() -> None:
         lambda: integraph.certify(program, network, box=(1, 0)),
         lambda: integraph.certify(program, network, box=[(0, math.inf), (0, 1)]),
         lambda: integraph.check(proof.certificate, network, program),
-        lambda: integraph.enclose(program, engine="magic"),
     ):
         with pytest.raises(UsageError):
             call()
@@ -217,9 +216,6 @@ def test_sources_of_another_shape_are_refused() -> None:
     for options in ({"boxes": 1.5}, {"boxes": "x"}, {"workers": 0}, {"seconds": math.nan}, {"seconds": "x"}):
         with pytest.raises(UsageError):
             integraph.certify(program, network, **options)
-    for bits in (0, 1.5, True, 10**6):
-        with pytest.raises(UsageError, match="bits"):
-            integraph.enclose(program, bits=bits)
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ from mpmath import mp, mpf
 import integraph
 from exact_formulas import DIGITS, FORMULAS, reference
 from integraph import Registers, build, gadgets, segment
+from integraph.certify.bounds.point_values import point_values
+from integraph.certify.enclosure.closed_forms import enclose
 from integraph.certify.formula import symbolic_flow as writing
 from integraph.certify.formula import symbolic_rules, symbols
 from integraph.certify.formula.symbols import Symbol, SymbolTable, literal
@@ -33,7 +35,7 @@ def test_all_formulas_as_they_are_compiled(name: str) -> None:
         found = flow(program, formula.variables, x)
         assert found is not None
         assert abs(found[0] - true) <= 1e-13 * max(size, 1.0)
-        low, high = integraph.enclose(program, [(v, v) for v in x])
+        low, high = point_values(program, x)
         with mp.workdps(DIGITS):
             assert mpf(low[0]) <= found[0] <= mpf(high[0])
 
@@ -44,7 +46,7 @@ def test_freed_registers(name: str, free: str) -> None:
     formula = FORMULAS[name]
     program = integraph.compile(formula.text, box=formula.box, variables=formula.variables, free=free)
     for x in formula.points(3)[:4]:
-        low, high = integraph.enclose(program, [(v, v) for v in x])
+        low, high = point_values(program, x)
         (found,) = flow(program, formula.variables, x) or [mp.nan]
         with mp.workdps(DIGITS):
             assert mpf(low[0]) <= found <= mpf(high[0])
@@ -54,7 +56,7 @@ def check(program: integraph.Program, points: np.ndarray) -> None:
     """Against the terms of eq. (1) alone, which know no closed forms."""
     names = [f"x{n}" for n in range(program.inputs)]
     for x in points:
-        low, high = integraph.enclose(program, [(v, v) for v in x], engine="taylor")
+        low, high = enclose(program, tuple(x), tuple(x), "taylor")
         found = flow(program, names, x)
         assert found is not None
         with mp.workdps(DIGITS):

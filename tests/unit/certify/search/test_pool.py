@@ -16,7 +16,7 @@ import pytest
 import toy_problems
 from integraph.certify.problem import Box
 from integraph.certify.search import pool
-from integraph.certify.search.bisection import BoxPart, Job, divide
+from integraph.certify.search.bisection import Bisection, BoxPart, Job, divide
 from integraph.certify.search.branch_and_bound import search
 from integraph.certify.search.stop import Stop
 from slow import mostly_slow
@@ -157,7 +157,7 @@ def test_the_time_budget_ends_the_pool(tmp_path: Path) -> None:
 def test_answers_to_jobs_that_were_given_up_are_not_those_to_others() -> None:
     problem, part = Slow(0.01), BoxPart(64, 64, (9.0,), None)
     first, second = ([Job(UNIT, 0, (n + shift) / 99, part, (0.0,), (0.0,)) for n in range(9)] for shift in (1, 50))
-    with closing(pool.Pool(problem, 2)) as shared:
+    with closing(pool.Pool(Bisection(problem), 2)) as shared:
         given_up = shared.run(first)
         assert next(given_up) == divide(problem, first[0])
         given_up.close()  # type: ignore[attr-defined]

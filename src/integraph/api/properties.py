@@ -1,0 +1,150 @@
+"""`prove`: whether a property holds for every input of a box."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from integraph.api.bounds import computable
+from integraph.api.certificates import certify
+from integraph.api.origin import check_options, outputs, target_of
+from integraph.errors import UsageError
+from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
+from integraph.frontends.property import vnnlib
+from integraph.frontends.property.names import names_of
+from integraph.frontends.property.sentence import parse
+from integraph.numbers.arrays import Floats, real
+from integraph.numbers.intervals import Interval
+from integraph.program import Program
+from integraph.program.box import interval, where
+from integraph.targets import Network
+from integraph.targets.property import Case
+from integraph.text import counted
+
+if TYPE_CHECKING:
+    from integraph.certify.certificate.certificate import Certificate
+    from integraph.certify.proof import Proof
+    from integraph.certify.properties.proof import Closeness, PropertyProof
+
+
+def prove(
+    property: str | os.PathLike[str],
+    source: Any,
+    box: ArrayLike | None = None,
+    *,
+    compiled_from: Any = None,
+    closeness: Proof | Certificate | None = None,
+    seconds: float = 60.0,
+    progress: bool = True,
+    variables: Variables = None,
+    inputs: Inputs = None,
+    parameters: Parameters = None,
+) -> PropertyProof:
+    """Prove a property for every x of the box, or find a point where it does not hold.
+
+    The property is a text such as "y0 <= 2 and y1 - y0 > 0.1" of outputs y0, y1, … and inputs, which have their own
+    names or are x0, x1, …; or the path of a .vnnlib file, which states the box too, and what is
+    unsafe: that nothing is.
+
+    `source` is a network, a formula or a graph, given as to `compile`, or a program. Of a program the property is
+    proved of what it was `compiled_from` (left out where that was a formula), with all outputs off by as much as the
+    program may be: by the proof `closeness`, or by one that `certify` makes now. The search takes so many `seconds`
+    at most, and Ctrl-C keeps what is proved: the result lists the boxes that are open.
+    """
+    from integraph.certify.properties.proof import prove as search
+
+    if isinstance(seconds, bool) or not 0 < real(seconds, "seconds") < math.inf:
+        raise UsageError("it must be finite and > 0", argument="seconds", value=seconds)
+    program = source if isinstance(source, Program) else None
+    if program is None and (compiled_from is not None or closeness is not None):
+        given = "compiled_from" if compiled_from is not None else "closeness"
+        raise UsageError("it is for programs, and the source is none: leave it out", argument=given)
+    options = ReadOptions(variables, inputs, box=box, parameters=parameters)
+    target = read(source, options) if program is None else target_of(program, compiled_from, options)
+    if program is not None:
+        check_options(compiled_from, options)
+    names = _names(target)
+    cases, text = _cases(property, target, _box(program, target, box), box is not None)
+    whole = Interval(*(_ends(cases, high) for high in (False, True)))
+    computed = computable(target, whole, "prove")
+    near = None if program is None else _closeness(program, target, whole, closeness, cases, seconds, progress)
+    return search(computed, cases, text, near, seconds, progress, names)
+
+
+def _box(program: Program | None, target: Target, box: ArrayLike | None) -> Interval:
+    return interval(domain(target, box), target.inputs) if program is None else where(program, box)
+
+
+def _names(target: Target) -> tuple[str, ...]:
+    """The names of the inputs, if the source has any that a property can use."""
+    variables = () if isinstance(target, Network) else target.variables
+    return names_of(target.inputs, outputs(target), variables).own
+
+
+def _cases(property: Any, target: Target, box: Interval, given: bool) -> tuple[tuple[Case, ...], str]:
+    """What is to be proved, and as which text it is shown."""
+    count = outputs(target)
+    if isinstance(property, os.PathLike) or str(property).strip().lower().endswith(vnnlib.SUFFIX):
+        path = Path(str(property).strip() if isinstance(property, str) else os.fspath(property))
+        if given:
+            raise UsageError(f"{path.name} states the box: leave this one out", argument="box")
+        cases = vnnlib.read(path)
+        stated = cases[0].property
+        if (stated.inputs, stated.outputs) != (target.inputs, count):
+            raise UsageError(
+                f"{path.name} is about {counted(stated.inputs, 'input')} and {counted(stated.outputs, 'output')}, the "
+                f"source has {target.inputs} and {count}",
+                argument="property",
+            )
+        return cases, f"no input is unsafe by {path.name}"
+    variables = () if isinstance(target, Network) else target.variables
+    text = parse(property, names_of(target.inputs, count, variables))
+    if not any(quantity.outputs or quantity.expression is not None for quantity in text.quantities):
+        raise UsageError("it says nothing of the outputs y0, y1, …", argument="property", value=property)
+    return (Case(tuple(box.low.tolist()), tuple(box.high.tolist()), text),), " ".join(str(property).split())
+
+
+def _ends(cases: tuple[Case, ...], high: bool) -> Floats:
+    """The lower or upper ends of the smallest box around all cases."""
+    ends: Floats = np.array([case.high if high else case.low for case in cases])
+    furthest: Floats = ends.max(0) if high else ends.min(0)
+    return furthest
+
+
+def _closeness(
+    program: Program,
+    target: Target,
+    box: Interval,
+    given: Proof | Certificate | None,
+    cases: tuple[Case, ...],
+    seconds: float,
+    progress: bool,
+) -> Closeness:
+    """How far the program is from its source, proved on the box."""
+    from integraph.certify.certificate.certificate import Certificate
+    from integraph.certify.properties.proof import Closeness
+
+    if any(quantity.expression is not None for case in cases for quantity in case.property.quantities):
+        raise UsageError(
+            "of a program only linear quantities are proved: write max and abs as and and or of comparisons, or prove "
+            "the property of the source",
+            argument="property",
+        )
+    if given is None:
+        sides = list(zip(box.low.tolist(), box.high.tolist(), strict=True))
+        given = certify(program, target, box=sides, seconds=seconds, progress=progress)
+    certificate = given if isinstance(given, Certificate) else given.certificate
+    if certificate is None or not math.isfinite(certificate.upper):
+        why = "" if isinstance(given, Certificate) else f": {given.reason or given.status}"
+        raise UsageError(f"how far the program is from its source is not proved{why}", argument="closeness")
+    low, high = (list(ends) for ends in (certificate.box.low, certificate.box.high))
+    if len(low) != program.inputs or (box.low < low).any() or (box.high > high).any():
+        raise UsageError(
+            "the program is proved to be close to its source on another box: prove it on this one", argument="closeness"
+        )
+    return Closeness(program, certificate)

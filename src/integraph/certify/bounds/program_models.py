@@ -1,0 +1,150 @@
+"""The flow of a program on polynomial models: every register a row, every block its closed form.
+
+A block whose closed form would be wide on models is computed on balls, cell by cell; a segment that has no closed form,
+or rounded controls, by validated Taylor steps. Where a solution may end before its segment does, nothing is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from integraph.certify.bounds.gadget_models import LINEAR, closed_models
+from integraph.certify.bounds.model_arrays import ModelArray, times
+from integraph.certify.enclosure import taylor_step
+from integraph.certify.enclosure.closed_forms import advance
+from integraph.certify.enclosure.systems import systems
+from integraph.certify.problem import Unprovable
+from integraph.certify.ranges.segment_flow import ends, has_closed_form
+from integraph.clock import check_deadline
+from integraph.gadgets import Closed
+from integraph.gadgets.functions.arb import BALLS
+from integraph.numbers.arb import conversion
+from integraph.numbers.arb.conversion import FIRST, precision
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.intervals import Interval
+from integraph.numbers.models.models import Models, folded, of_interval, together
+from integraph.program import Block, Program, Segment
+
+_ball = np.frompyfunc(conversion.interval, 2, 1)
+_CLOSED: WeakKeyDictionary[Program, tuple[bool, ...]] = WeakKeyDictionary()
+
+
+def program_models(program: Program, x: Models) -> Models:
+    """The outputs C y(T), from the inputs."""
+    closed = closed_segments(program)
+    states = _at_start(program, x)
+    with precision(FIRST):
+        for number, segment in enumerate(program.segments):
+            check_deadline()
+            if not closed[number]:
+                states = _by_taylor_steps(program, number, states)
+                continue
+            states = _scaled(states, program.scales)
+            for block in segment.blocks:
+                states = _advance(segment, block, states)
+            states = _scaled(states, None if program.scales is None else 1.0 / program.scales)  # powers of 2
+    readout = program.readout
+    return states.affine(readout.toarray(), np.zeros(program.outputs), fresh=False)
+
+
+def closed_segments(program: Program) -> tuple[bool, ...]:
+    """Which segments have closed forms of their controls as stored."""
+    closed = _CLOSED.get(program)
+    if closed is None:
+        closed = _CLOSED[program] = tuple(has_closed_form(program, number) for number in range(program.depth))
+    return closed
+
+
+def _at_start(program: Program, x: Models) -> Models:
+    """The inputs, and 0 in every other register."""
+    rows = np.zeros(program.width, np.int64)
+    rows[: program.inputs] = np.arange(program.inputs)
+    states = x.take(rows)
+    for array in (states.p, states.g, states.r, states.known.low, states.known.high):
+        array[program.inputs :] = 0.0
+    return states
+
+
+def _scaled(states: Models, scales: Floats | None) -> Models:
+    return states if scales is None else times(states, Interval(scales[:, None], scales[:, None]))
+
+
+def _advance(segment: Segment, block: Block, states: Models) -> Models:
+    t = arb(segment.duration) * arb(segment.rate)
+    with np.errstate(all="ignore"):
+        closed = closed_models(block, t, states)
+        if closed is None:
+            closed = _on_balls(segment, block, t, states)
+    for ref, value in zip(block.targets, closed.ends, strict=True):
+        rows = value.placed((*ref.shape, 1)).rows
+        states = _written(states, ref.indices().reshape(-1), rows if block.op in LINEAR else rows.with_symbols())
+    return _where(states, _alive(closed, states.space.cells))
+
+
+def _where(states: Models, alive: NDArray[np.bool_]) -> Models:
+    """The states, of which nothing is known in cells where the flow may have ended."""
+    return ModelArray(states, (len(states), 1)).known_where(np.broadcast_to(alive, states.r.shape)).rows
+
+
+def _alive(closed: Closed, cells: int) -> NDArray[np.bool_]:
+    """The cells from which the solutions of a block provably exist."""
+    alive = np.ones(cells, np.bool_)
+    for quantity in closed.alive.values():
+        if isinstance(quantity, ModelArray):
+            alive &= (quantity.known.low > 0).all(0)
+        else:
+            alive &= bool(np.greater(quantity, 0).all())
+    return alive
+
+
+def _written(states: Models, registers: Indices, rows: Models) -> Models:
+    """The states with other rows in some registers."""
+    states, rows = together(states, rows)
+    parts = []
+    for old, new in ((states.p, rows.p), (states.g, rows.g), (states.r, rows.r)):
+        parts.append(old.copy())
+        parts[-1][registers] = new
+    low, high = states.known.low.copy(), states.known.high.copy()
+    low[registers], high[registers] = rows.known.low, rows.known.high
+    p, g, r = parts
+    return folded(Models(states.space, p, g, states.names, r, Interval(low, high)))
+
+
+def _on_balls(segment: Segment, block: Block, t: arb, states: Models) -> Closed:
+    """The closed form on Arb's balls, cell by cell; it forgets what registers have in common."""
+    balls: Any = _ball(states.known.low, states.known.high)
+    closed = advance(BALLS, segment, block, t, balls)
+    cells = states.space.cells
+
+    def rows(value: Any, shape: tuple[int, ...]) -> ModelArray:
+        array = np.broadcast_to(np.asarray(value, object), (*shape, cells))
+        around = ends(array.reshape(-1, cells))
+        return ModelArray(of_interval(states.space, around), (*shape, 1))
+
+    values = [rows(value, ref.shape) for ref, value in zip(block.targets, closed.ends, strict=True)]
+    alive = {role: rows(value, np.shape(value)[:-1]) for role, value in closed.alive.items()}
+    return Closed(tuple(values), alive)
+
+
+def _by_taylor_steps(program: Program, number: int, states: Models) -> Models:
+    """Cell by cell, from the terms."""
+    balls: Any = _ball(states.known.low, states.known.high)
+    after: Any = balls.copy()
+    alive = np.ones(states.space.cells, np.bool_)
+    for cell in range(states.space.cells):
+        check_deadline()
+        column = balls[:, cell].tolist()
+        try:
+            for system in systems(program, number, column):
+                start = [column[r] for r in system.registers]
+                after[system.registers, cell] = taylor_step.integrate(system, start, program.segments[number].duration)
+        except Unprovable:
+            alive[cell] = False
+    moved = np.unique(np.concatenate([part.i for part in program.segment_terms(number)] or [np.zeros(0, np.int64)]))
+    rows = of_interval(states.space, ends(after[moved])).with_symbols()
+    return _where(_written(states, moved, rows), alive)

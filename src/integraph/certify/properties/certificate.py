@@ -1,0 +1,232 @@
+"""The proof of a property as data: the property, how each box was divided, or the point where it fails.
+
+Nothing of the search is in it, and no bounds: `replay` computes them again, on every leaf, in Arb. Numbers are exact,
+the text is canonical and carries a seal, as those of `certify.certificate`. For a program it holds the proof of how far
+the program is from its source, too, as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from integraph.certify.certificate import certificate as closeness_certificate
+from integraph.certify.certificate.exact_numbers import number, pair
+from integraph.certify.certificate.tree import Leaf, Split, leaves
+from integraph.certify.problem import Box, Point
+from integraph.certify.properties.encoding import decoded, encoded
+from integraph.errors import FileError
+from integraph.files import FilePath, atomic, check_path
+from integraph.program.notebook import table
+from integraph.program.summary import above, at_point, inputs_in
+from integraph.targets.property import Property
+from integraph.text import counted
+
+FORMAT, VERSION = "integraph property certificate", 1
+LARGEST = 1 << 27  # bytes
+NAME = 200  # characters of a path in a message
+HASH = 200  # and of a hash
+DEGREES = (1, 2)  # of the checker's polynomials
+FIELDS = ("format", "version", "source", "program", "delta", "closeness", "assumed", "degree", "cases", "case", "point")
+
+Parts = tuple[Split | None, ...]  # in preorder; None is a leaf
+
+
+@dataclass(frozen=True, slots=True)
+class DividedCase:
+    """A property on a box, and the parts on which it is proved; none where it is not."""
+
+    box: Box
+    stated: Property
+    tree: Parts
+
+    @property
+    def parts(self) -> list[Box]:
+        """The leaves, which cover the box; a ValueError where the tree does not divide it."""
+        tree = tuple(Leaf(0, ()) if node is None else node for node in self.tree)
+        return [box for box, _ in leaves(tree, self.box)]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyCertificate:
+    """Every case is proved on its leaves; or, with a point, case number `case` fails there. `program` is the hash of a
+    program whose outputs are within `delta` of the source, as `closeness` proves; empty for a source itself."""
+
+    source: str
+    program: str
+    delta: float
+    closeness: str
+    assumed: tuple[str, ...]
+    degree: int
+    cases: tuple[DividedCase, ...]
+    case: int
+    point: Point | None
+    seal: str = ""
+
+    @property
+    def status(self) -> str:
+        return "proved" if self.point is None else "refuted"
+
+    def sealed(self) -> PropertyCertificate:
+        return replace(self, seal=hashlib.sha256(_text(self, "").encode()).hexdigest())
+
+    @property
+    def intact(self) -> bool:
+        """Whether the seal matches the contents."""
+        return self.seal == self.sealed().seal
+
+    def claim(self, names: tuple[str, ...] = ()) -> str:
+        """What is proved, in words."""
+        one = self.cases[self.case]
+        where = inputs_in(np.array(one.box.low), np.array(one.box.high), names)
+        of = f" for all outputs within {above(self.delta)} of the source" if self.program else ""
+        if self.point is not None:
+            return f"{one.stated} does not hold{at_point(self.point, names)}{of}"
+        more = f", and {counted(len(self.cases) - 1, 'more case')}" if len(self.cases) > 1 else ""
+        return f"{one.stated} for {where}{more}{of}"
+
+    def __str__(self) -> str:
+        return _text(self, self.seal)
+
+    def _repr_html_(self) -> str:
+        if wrong := fault(self):
+            return table("Property certificate", [("status", f"unknown: {wrong}")])
+        count = sum(node is None for one in self.cases for node in one.tree)
+        rows = [
+            ("status", self.status), ("claim", self.claim()), ("boxes", f"{count:,}"),
+            ("source", self.source), *([("program", self.program)] if self.program else []),
+            ("seal", self.seal if self.intact else f"{self.seal or 'none'}: it does NOT match the contents"),
+        ]  # fmt: skip
+        return table("Property certificate", rows)
+
+    @staticmethod
+    def load(path: FilePath) -> PropertyCertificate:
+        """From a file that `save` wrote; a FileError if a byte of it was altered."""
+        check_path(path)
+        try:
+            file = Path(path)
+            if file.stat().st_size > LARGEST:
+                raise ValueError(f"it has {file.stat().st_size} bytes, more than the limit of {LARGEST}")
+            return parse(file.read_bytes())
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise FileError(f"cannot read the certificate {os.fspath(path)[:NAME]}: {reason}") from None
+
+    def save(self, path: FilePath) -> None:
+        """Write the JSON file, whole or not at all."""
+        check_path(path)
+        data = str(self).encode()
+        if len(data) > LARGEST:
+            raise FileError(f"the certificate has {len(data)} bytes, more than the limit of {LARGEST}")
+        with atomic(path) as file:
+            file.write(data)
+
+
+def parse(data: bytes) -> PropertyCertificate:
+    """Parse exactly what `str` writes, or raise a ValueError."""
+    try:
+        given = json.loads(data.decode(), parse_float=_refuse, parse_constant=_refuse)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError):
+        raise ValueError("it is not the JSON of a certificate") from None
+    if not isinstance(given, dict) or list(given) != [*FIELDS, "seal"]:
+        raise ValueError(f"a certificate of a property has the fields {', '.join(FIELDS)} and seal")
+    if given["format"] != FORMAT or given["version"] != VERSION:
+        raise ValueError(f"this reads {FORMAT!r}, version {VERSION}")
+    try:
+        certificate = _decoded(given)
+    except (TypeError, KeyError, IndexError, OverflowError, RecursionError, ValueError) as error:
+        raise ValueError(f"it is malformed: {error}") from None
+    if str(certificate).encode() != data or not certificate.intact:
+        raise ValueError("its checksum does not match its contents: it was altered")
+    if wrong := fault(certificate):
+        raise ValueError(wrong)
+    return certificate
+
+
+def fault(certificate: PropertyCertificate) -> str:
+    """What is wrong with the certificate itself, whatever source it is about; "" if nothing is."""
+    try:
+        _check(certificate)
+        for one in certificate.cases if certificate.point is None else ():
+            one.parts  # noqa: B018  (a tree that does not divide its box raises)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _check(certificate: PropertyCertificate) -> None:
+    texts = (certificate.source, certificate.program, certificate.seal)
+    _need(all(len(text) <= HASH and text.isascii() and text.isprintable() for text in texts), "a hash is malformed")
+    delta = certificate.delta
+    _need(isinstance(delta, float) and 0 <= delta < math.inf, "its distance from the source is not a number ≥ 0")
+    _need(bool(certificate.program) == bool(certificate.closeness), "a program and its distance belong together")
+    _need(bool(certificate.program) or delta == 0, "it has a distance, but no program")
+    _need(certificate.degree in DEGREES, "its degree is not 1 or 2")
+    _need(0 <= certificate.case < len(certificate.cases), "it has no such case")
+    for one in certificate.cases:
+        low, high, d = one.box.low, one.box.high, one.stated.inputs
+        _need(len(low) == len(high) == d, f"a box does not have {d} inputs")
+        _need(
+            all(a <= b and math.isfinite(b - a) for a, b in zip(low, high, strict=True)), "a box is empty or infinite"
+        )
+        general = any(quantity.expression is not None for quantity in one.stated.quantities)
+        _need(not (general and certificate.program), "a formula of outputs is not proved of a program")
+    point, box = certificate.point, certificate.cases[certificate.case].box
+    if point is not None:
+        inside = all(a <= x <= b for a, x, b in zip(box.low, point, box.high, strict=True))
+        _need(inside, "its point is outside of its box")
+
+
+def _need(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(text)
+
+
+def _text(certificate: PropertyCertificate, seal: str) -> str:
+    point = certificate.point
+    values = (
+        FORMAT, VERSION, certificate.source, certificate.program, pair(certificate.delta), certificate.closeness,
+        list(certificate.assumed), certificate.degree, [_case(one) for one in certificate.cases], certificate.case,
+        None if point is None else [pair(x) for x in point],
+    )  # fmt: skip
+    return json.dumps({**dict(zip(FIELDS, values, strict=True)), "seal": seal}, separators=(",", ":"))
+
+
+def _case(one: DividedCase) -> list[Any]:
+    ends = [[pair(x) for x in side] for side in (one.box.low, one.box.high)]
+    return [*ends, encoded(one.stated), [0 if node is None else [node.axis, pair(node.at)] for node in one.tree]]
+
+
+def _decoded(given: dict[str, Any]) -> PropertyCertificate:
+    for name in ("source", "program", "closeness"):
+        _need(isinstance(given[name], str), f"{name} is not a text")
+    point = given["point"]
+    return PropertyCertificate(
+        given["source"], given["program"], number(given["delta"]), given["closeness"],
+        closeness_certificate.texts(given["assumed"]), _whole(given["degree"]), tuple(map(_read_case, given["cases"])),
+        _whole(given["case"]), None if point is None else tuple(map(number, point)),
+        closeness_certificate.texts([given["seal"]])[0],
+    )  # fmt: skip
+
+
+def _read_case(given: Any) -> DividedCase:
+    low, high, stated, tree = given
+    box = Box(tuple(map(number, low)), tuple(map(number, high)))
+    nodes = tuple(None if node == 0 else Split(_whole(node[0]), number(node[1])) for node in tree)
+    return DividedCase(box, decoded(stated), nodes)
+
+
+def _whole(given: Any) -> int:
+    _need(type(given) is int, f"{given!r:.60} is not an integer")
+    return int(given)

@@ -1,0 +1,145 @@
+"""The quantities of a property as outputs of one source, so that bounds of them come from one computation.
+
+Differences of outputs are formed before their ranges are taken: what two outputs have in common cancels. Of a network
+linear quantities of outputs are one more layer; quantities of inputs too, and formulas, are nodes of a graph.
+Quantities of inputs alone need no source: their ranges follow from the cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from integraph.certify.bounds.cells import Cells, batch_size, bounded, degree_for
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.balls import TINY
+from integraph.numbers.roundoff import UP, U
+from integraph.targets.graph import Graph, Node
+from integraph.targets.graph_conversion import network_graph, to_graph
+from integraph.targets.network import Layer, Network
+from integraph.targets.property import Property, Quantity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margins:
+    """`source` computes the quantities number `rows`; the others are `inputs`·x. `slack` is what every quantity may be
+    off by besides: a program is not exactly its source."""
+
+    source: Network | Graph
+    rows: Indices
+    inputs: Floats
+    slack: Floats
+
+    def cells(self, low: Floats, high: Floats, degree: int) -> Cells:
+        """Bounds of all quantities on cells."""
+        most = batch_size(self.source, int((high > low).any(0).sum()), degree)
+        part = bounded(self.source, low, high, degree, most)
+        least, largest = _linear_ranges(self.inputs, low, high)
+        least[:, self.rows], largest[:, self.rows] = part.least, part.most
+        least, largest = _widened(least, largest, self.slack)
+        points = [np.repeat(_centres(low, high)[:, None], len(self.slack), 1) for _ in range(2)]
+        points[0][:, self.rows], points[1][:, self.rows] = part.peaks, part.dips
+        return replace(part, least=least, most=largest, peaks=points[0], dips=points[1])
+
+    def degree(self, wide: int) -> int:
+        return degree_for(self.source, wide)
+
+    def values(self, x: Floats) -> Floats:
+        """All quantities at points (B, inputs), in float64: (B, quantities)."""
+        values = x @ self.inputs.T
+        with np.errstate(all="ignore"):
+            values[:, self.rows] = self.source(x) if isinstance(self.source, Network) else self.source.values(x)
+        return values
+
+
+def margins(source: Network | Graph, stated: Property, delta: float = 0.0) -> Margins:
+    """The quantities of a property of a source whose outputs may each be off by delta."""
+    quantities = stated.quantities
+    rows = [n for n, one in enumerate(quantities) if one.outputs or one.expression is not None]
+    inputs = np.zeros((len(quantities), stated.inputs))
+    for n, one in enumerate(quantities):
+        for place, a in one.inputs if n not in rows else ():
+            inputs[n, place] = a
+    weights = np.array([float(sum(abs(a) for _, a in one.outputs)) for one in quantities])
+    chosen = [quantities[n] for n in rows]
+    plain = all(one.expression is None and not one.inputs for one in chosen)
+    if isinstance(source, Network) and plain:
+        last = Layer(_matrix([one.outputs for one in chosen], stated.outputs), np.zeros(len(chosen)))
+        whole: Network | Graph = replace(source, layers=(*source.layers, last))
+    else:
+        whole = _appended(network_graph(source) if isinstance(source, Network) else source, stated, chosen)
+    return Margins(whole, np.array(rows), inputs, delta * weights * UP)
+
+
+def _matrix(rows: Sequence[tuple[tuple[int, int], ...]], columns: int) -> Floats:
+    matrix = np.zeros((len(rows), columns))
+    for n, terms in enumerate(rows):
+        for place, a in terms:
+            matrix[n, place] = a
+    return matrix
+
+
+def _appended(graph: Graph, stated: Property, quantities: Sequence[Quantity]) -> Graph:
+    """The graph whose outputs are these quantities."""
+    nodes = list(graph.nodes)
+
+    def add(op: str, args: Sequence[int], shape: tuple[int, ...], data: tuple[object, ...] = ()) -> int:
+        nodes.append(Node(op, tuple(args), shape, data))
+        return len(nodes) - 1
+
+    def flat(numbers: Sequence[int], size: int) -> int:
+        parts = [add("reshape", [n], (graph.nodes[n].size,), ((graph.nodes[n].size,),)) for n in numbers]
+        return parts[0] if len(parts) == 1 else add("concat", parts, (size,), (0,))
+
+    entries = [n for n, node in enumerate(graph.nodes) if node.op == "input"]
+    y = flat(graph.outputs, stated.outputs)
+    x = flat(sorted(entries, key=lambda n: graph.nodes[n].data[0]), stated.inputs)
+    results = []
+    for one in quantities:
+        if one.expression is not None:
+            made = to_graph(one.expression, "margin")
+            place: list[int] = []
+            for node in made.nodes:
+                if node.op == "input":
+                    name = one.expression.variables[node.data[0]]
+                    of = y if name[0] == "y" else x
+                    taken = add("slice", [of], (1,), ((int(name[1:]), 1, 1),))
+                    place.append(add("reshape", [taken], (), ((),)))
+                else:
+                    nodes.append(replace(node, args=tuple(place[n] for n in node.args)))
+                    place.append(len(nodes) - 1)
+            results.append(place[made.outputs[0]])
+            continue
+        parts = []
+        for of, terms, size in ((y, one.outputs, stated.outputs), (x, one.inputs, stated.inputs)):
+            if terms:
+                weights = _matrix([terms], size).T
+                weights.flags.writeable = False
+                nodes.append(Node("constant", (), weights.shape, (), weights))
+                constant = len(nodes) - 1
+                row = add("reshape", [of], (1, size), ((1, size),))
+                parts.append(add("matmul", [row, constant], (1, 1)))
+        results.append(parts[0] if len(parts) == 1 else add("add", parts, (1, 1)))
+    return replace(graph, nodes=tuple(nodes), outputs=tuple(results))
+
+
+def _widened(low: Floats, high: Floats, off: Floats) -> tuple[Floats, Floats]:
+    """Both ends farther out by at least `off`; as they are where that is 0."""
+    out = np.nextafter(low - off, -np.inf), np.nextafter(high + off, np.inf)
+    return np.where(off > 0, out[0], low), np.where(off > 0, out[1], high)
+
+
+def _linear_ranges(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Of weights·x over cells, (cells, rows) each; exact where a row has a single 1."""
+    up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+    least, most = low @ up.T + high @ down.T, high @ up.T + low @ down.T
+    single = (np.abs(weights).sum(1) == 1.0) | ~weights.any(1)
+    size = np.maximum(np.abs(low), np.abs(high)) @ np.abs(weights).T
+    off = np.where(single, 0.0, (weights.shape[1] + 4) * U * size * UP + TINY)
+    return least - off, most + off
+
+
+def _centres(low: Floats, high: Floats) -> Floats:
+    return np.clip(0.5 * low + 0.5 * high, low, high)

@@ -1,0 +1,67 @@
+"""Terms of VNN-LIB: sums and multiples of X_0, X_1, … and Y_0, Y_1, …, with exact numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from integraph.frontends.property.s_expressions import List, Text, Word
+
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+VARIABLE = re.compile(r"([XY])_(0|[1-9]\d{0,6})", re.ASCII)
+DIGITS, EXPONENT = 400, 400
+LINEAR = "terms are linear: numbers, X_i, Y_j, (+ a b), (- a b), (* 2 Y_0)"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Σ coefficients of inputs and outputs, by letter and number, plus a constant."""
+
+    constant: Fraction = Fraction(0)
+    terms: dict[tuple[str, int], Fraction] = field(default_factory=dict)
+
+    def plus(self, other: Form, factor: Fraction = Fraction(1)) -> Form:
+        terms = dict(self.terms)
+        for name, c in other.terms.items():
+            terms[name] = terms.get(name, Fraction(0)) + factor * c
+        return Form(self.constant + factor * other.constant, terms)
+
+
+def form(text: Text, node: Word | List, declared: set[tuple[str, int]]) -> Form:
+    """The linear form that a term is."""
+    if isinstance(node, Word):
+        return _word(text, node, declared)
+    if node.head not in ("+", "-", "*", "/") or len(node.parts) < 2:
+        raise text.mistake(node, f"{node.head[:40] or '()'!r} is no operation of a term", LINEAR)
+    args = [form(text, part, declared) for part in node.parts[1:]]
+    total = args[0]
+    if node.head in ("+", "-"):
+        if len(args) == 1:
+            return total if node.head == "+" else Form().plus(total, Fraction(-1))
+        for part in args[1:]:
+            total = total.plus(part, Fraction(1 if node.head == "+" else -1))
+        return total
+    for part, place in zip(args[1:], node.parts[2:], strict=True):
+        if node.head == "/":
+            if part.terms or not part.constant:
+                raise text.mistake(place, "a division by something that is not a number, or is 0", LINEAR)
+            total = Form().plus(total, 1 / part.constant)
+        elif part.terms and total.terms:
+            raise text.mistake(node, "a product of two variables", LINEAR)
+        else:
+            total = Form().plus(part, total.constant) if part.terms else Form().plus(total, part.constant)
+    return total
+
+
+def _word(text: Text, word: Word, declared: set[tuple[str, int]]) -> Form:
+    variable = VARIABLE.fullmatch(word.text)
+    if variable is not None:
+        name = variable[1], int(variable[2])
+        if name not in declared:
+            raise text.mistake(word, f"{word.text} is not declared", f"write (declare-const {word.text} Real) before")
+        return Form(terms={name: Fraction(1)})
+    digits = re.split("[eE]", word.text)
+    if NUMBER.fullmatch(word.text) is None or len(digits[0]) > DIGITS or abs(int((digits + ["0"])[1])) > EXPONENT:
+        raise text.mistake(word, f"{word.text[:40]!r} is neither a number nor X_i or Y_j", LINEAR)
+    return Form(Fraction(word.text))

@@ -1,0 +1,66 @@
+"""Flows of every gadget on polynomial models, from random starts and in both directions of time, against Arb at points:
+the value is in the model, not only in its range."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from gadget_cases import CASES, Case
+from integraph.certify.bounds.point_values import point_values
+from integraph.certify.bounds.program_models import program_models
+from integraph.gadgets import erf, gelu
+from integraph.numbers.arrays import Floats
+from integraph.numbers.models.models import Models, of_cells
+from slow import mostly_slow
+
+TIMES = (1.0, 0.375, -0.5)
+
+
+def contains(y: Models, cell: int, xi: Floats, low: Floats, high: Floats) -> bool:
+    """Whether values between low and high can be those of the rows at ξ."""
+    table = y.space.monomials
+    middle = y.p[:, cell] @ np.prod(xi**table.exponents, 1)
+    errors = y.errors[:, cell] * (1 + 1e-12) + 1e-15 * np.abs(y.p[:, cell]).sum(1)
+    near = (high >= middle - errors) & (low <= middle + errors)
+    known = (high >= y.known.low[:, cell]) & (low <= y.known.high[:, cell])
+    return bool((near & known).all())
+
+
+def check(case: Case, t: float, radius: float, degree: int, seed: int) -> float:
+    """The largest relative width of a register, ∞ where nothing is known."""
+    rng = np.random.default_rng([seed, len(case.name)])
+    program = case.program(t)
+    starts = case.inputs(case.draw(rng, t, 3))
+    low, high = starts - radius * np.abs(starts), starts + radius * np.abs(starts)
+    y = program_models(program, of_cells(low, high, degree))
+    for cell, start in enumerate(starts):
+        wide = np.flatnonzero((high > low).any(0))
+        for _ in range(2):
+            x = np.clip(
+                start + rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], len(start)) * radius * np.abs(start),
+                low[cell],
+                high[cell],
+            )
+            middle, half = 0.5 * low[cell] + 0.5 * high[cell], 0.5 * high[cell] - 0.5 * low[cell]
+            xi = np.divide(x - middle, half, out=np.zeros(len(x)), where=half > 0)[wide]
+            assert contains(y, cell, np.clip(xi, -1, 1), *point_values(program, x)), (case.name, t, cell)
+    return float(((y.known.high - y.known.low) / (1 + np.minimum(np.abs(y.known.high), 1e300))).max())
+
+
+@mostly_slow(("case", "t"), itertools.product(CASES, TIMES), quick=6)
+def test_values_are_in_the_models(case: Case, t: float) -> None:
+    for radius, degree in ((0.0, 2), (1e-3, 3), (0.05, 2), (0.05, 1), (0.2, 0)):
+        width = check(case, t, radius, degree, 1)
+        assert width < np.inf or radius > 1e-3
+        assert width < 1e-8 or radius > 0 or case.gadget in (erf, gelu)  # whose averages from w ≠ 0 are intervals
+
+
+def test_an_escape_leaves_nothing_known() -> None:
+    """ln of a box that reaches 0: p' = −p² escapes from −1."""
+    (case,) = [case for case in CASES if case.name == "ln"]
+    ends = np.array([[-1.25, 0.0], [-0.5, 0.0]]), np.array([[-0.75, 1.0], [-0.25, 1.0]])
+    y = program_models(case.program(1.0), of_cells(*ends, 2))
+    assert np.isinf(y.known.high[:, 0]).all()
+    assert np.isfinite(y.known.high[:, 1]).all()

@@ -1,0 +1,242 @@
+"""Proofs of graphs: what is proved contains what is seen, and no program that was tampered with is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import integraph
+from integraph.errors import UsageError
+from integraph.program import Block, Program, View
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
+from lazy import framework
+from slow import mostly_slow
+
+Make = Callable[[Builder, int], int]
+RNG = np.random.default_rng(0)
+W, BACK = RNG.standard_normal((4, 6)), RNG.standard_normal((6, 4))
+
+
+def graph_of(make: Make, shape: tuple[int, ...] = (3, 4)) -> Graph:
+    b = Builder()
+    return b.graph([make(b, b.input("x", shape))])
+
+
+def layer_norm(b: Builder, x: int) -> int:
+    rows = b.nodes[x].shape[0]
+    mean = b.apply("reshape", b.mean(x, (1,), "mean"), data=((rows, 1),))
+    d = b.apply("sub", x, mean)
+    variance = b.apply("reshape", b.mean(b.apply("mul", d, d), (1,), "variance"), data=((rows, 1),))
+    return b.apply("mul", d, b.power(b.apply("add", variance, b.constant(0.1)), -0.5, "root"))
+
+
+def dense(f: str) -> Make:
+    return lambda b, x: b.apply(f, b.apply("matmul", x, b.constant(W)))
+
+
+def residual(b: Builder, x: int) -> int:
+    return b.apply("add", x, b.apply("matmul", dense("tanh")(b, x), b.constant(BACK)))
+
+
+def attention(b: Builder, x: int) -> int:
+    z = layer_norm(b, x)
+    q, k = (b.apply("matmul", z, b.constant(W[:, part : part + 2])) for part in (0, 2))
+    scores = b.apply("matmul", q, b.apply("transpose", k, data=(1, 0)))
+    weights = b.softmax(b.apply("div", scores, b.constant(np.sqrt(2.0))))
+    return b.apply("add", x, b.apply("matmul", weights, z))
+
+
+CASES: dict[str, Make] = {
+    "residual": residual,
+    "layer norm": layer_norm,
+    "attention": attention,
+    **{f: dense(f) for f in ("gelu", "silu", "sigmoid", "softplus", "erf", "exp", "sin", "atan", "asinh", "gelu_tanh")},
+    "softmax": lambda b, x: b.softmax(b.apply("matmul", x, b.constant(W))),
+    "log softmax": lambda b, x: b.apply("log_softmax", x),
+    "ln": lambda b, x: b.apply("ln", b.apply("add", x, b.constant(5.0))),
+    "quotient": lambda b, x: b.apply("div", x, b.apply("add", b.apply("mul", x, x), b.constant(3.0))),
+    "root": lambda b, x: b.apply("sqrt", b.apply("add", x, b.constant(5.0))),
+    "cube": lambda b, x: b.power(x, 3),
+}
+KINKS: dict[str, Make] = {
+    "relu": dense("relu"),
+    "abs": dense("abs"),
+    "max": lambda b, x: b.apply("max", x, b.apply("mul", x, x)),
+    "min": lambda b, x: b.apply("min", x, b.constant(0.3)),
+}
+
+
+def difference_seen(program: Program, graph: Graph) -> float:
+    """At random points, the flow in as many bits as it takes; the graph in float64."""
+    x = np.random.default_rng(1).uniform(-1, 1, (20, graph.inputs))
+    return float(np.abs(program(x, engine="precise") - graph.values(x)).max())
+
+
+@mostly_slow("name", CASES, 1)
+@pytest.mark.parametrize("free", ["decay", *(pytest.param(free, marks=pytest.mark.slow) for free in ("keep", "clean"))])
+def test_what_is_proved(name: str, free: str) -> None:
+    graph = graph_of(CASES[name])
+    program = integraph.compile(graph, free=free, box=(-1, 1))
+    proof = integraph.certify(program, graph, 1e-11, box=(-1, 1), progress=False)
+    assert proof.status == "proved", proof
+    assert difference_seen(program, graph) <= proof.upper + 1e-13
+    assert integraph.check(proof, program, graph).status == "proved"
+
+
+@mostly_slow("name", KINKS, 1)
+def test_smoothed_kinks(name: str) -> None:
+    graph = graph_of(KINKS[name])
+    program = integraph.compile(graph, 1e-3, box=(-1, 1))
+    proof = integraph.certify(program, graph, 1e-3, box=(-1, 1), progress=False)
+    assert proof.status == "proved"
+    assert 0.5 * proof.upper < proof.lower <= proof.upper
+
+
+@pytest.mark.parametrize("make", [lambda b, x: b.apply("div", b.constant(1.0), x), lambda b, x: b.apply("ln", x)])
+def test_where_there_is_no_value(make: Make) -> None:
+    """The node is named."""
+    graph = graph_of(make, (1,))
+    proof = integraph.certify(integraph.compile(graph, box=(-1, 1)), graph, box=(-1, 1), progress=False)
+    assert proof.status == "unknown"
+    assert "x may reach 0 on the box" in proof.reason
+
+
+def changed(program: Program, change: Callable[[Block], Block | None]) -> Program:
+    """The program with the first block that `change` changes."""
+    segments = list(program.segments)
+    for n, segment in enumerate(segments):
+        for k, block in enumerate(segment.blocks):
+            new = change(block)
+            if new is not None:
+                segments[n] = replace(segment, blocks=(*segment.blocks[:k], new, *segment.blocks[k + 1 :]))
+                return replace(program, segments=tuple(segments), budget=None)
+    raise AssertionError("nothing to change")
+
+
+def wrong_weight(block: Block) -> Block | None:
+    w = block.tensors.get("w")
+    if block.op.name != "affine" or w is None or w.size < 4:
+        return None
+    off = w.copy()
+    off.reshape(-1)[1] += 1e-3
+    return replace(block, tensors={**block.tensors, "w": off})
+
+
+def swapped_view(block: Block) -> Block | None:
+    x = block.operands[0] if block.operands else None
+    if block.op.name != "affine" or not isinstance(x, View) or x.shape[-1] != 4 or x.strides[-1] != 1:
+        return None
+    return replace(block, operands=(x[..., ::-1],))
+
+
+def no_residual(block: Block) -> Block | None:
+    """The input is added with weight 1: not any more."""
+    w = block.tensors.get("w")
+    if block.op.name != "affine" or w is None or w.size != 1 or w.reshape(-1)[0] != 1:
+        return None
+    return replace(block, tensors={**block.tensors, "w": np.full(w.shape, 0.5)})
+
+
+def wrong_exponent(block: Block) -> Block | None:
+    if block.op.name != "powers":
+        return None
+    return replace(block, tensors={**block.tensors, "a": np.full(block.tensors["a"].shape, -0.4999)})
+
+
+def other_side(block: Block) -> Block | None:
+    """x·sigmoid(−kx) is min(x, 0)."""
+    if block.op.name != "relu":
+        return None
+    return replace(block, tensors={**block.tensors, "k": -block.tensors["k"]})
+
+
+@pytest.mark.slow
+def test_a_rectifier_of_the_other_side() -> None:
+    graph = graph_of(KINKS["relu"])
+    program = changed(integraph.compile(graph, 1e-3, box=(-1, 1)), other_side)
+    assert integraph.certify(program, graph, 1e-3, box=(-1, 1), progress=False, seconds=10).status == "refuted"
+
+
+@mostly_slow(
+    ("name", "change"),
+    [
+        ("residual", wrong_weight),
+        ("attention", wrong_weight),
+        ("residual", swapped_view),
+        ("attention", no_residual),
+        ("layer norm", wrong_exponent),
+    ],
+    1,
+)
+def test_tampered_programs_are_refuted(name: str, change: Callable[[Block], Block | None]) -> None:
+    graph = graph_of(CASES[name])
+    program = changed(integraph.compile(graph, box=(-1, 1)), change)
+    proof = integraph.certify(program, graph, 1e-9, box=(-1, 1), progress=False, seconds=10)
+    assert proof.status == "refuted", proof
+
+
+def test_a_dropped_residual() -> None:
+    """The read-out adds the input: without it the program is refuted."""
+    graph = graph_of(CASES["residual"])
+    program = integraph.compile(graph, box=(-1, 1))
+    readout = program.readout.copy()
+    readout.data = np.where(readout.indices < graph.inputs, 0.0, readout.data)
+    wrong = replace(program, readout=readout, budget=None)
+    assert integraph.certify(wrong, graph, 1e-9, box=(-1, 1), progress=False, seconds=10).status == "refuted"
+
+
+def test_another_graph() -> None:
+    """A certificate belongs to one graph, and a proof of another one does not hold."""
+    graph, other = graph_of(CASES["residual"]), graph_of(dense("silu"))
+    program = integraph.compile(graph, box=(-1, 1))
+    proof = integraph.certify(program, graph, box=(-1, 1), progress=False)
+    assert proof.certificate is not None
+    checked = integraph.check(proof.certificate, program, graph_of(lambda b, x: residual(b, b.apply("neg", x))))
+    assert not checked.holds
+    assert "another target" in checked.reason
+    claimed = replace(proof.certificate, upper=0.0, tree=(replace(proof.certificate.tree[0], uppers=(0.0,)),)).sealed()
+    assert not integraph.check(claimed, program, graph).holds
+    with pytest.raises(UsageError, match="give what it was compiled from"):
+        integraph.certify(program, other, progress=False)
+
+
+def test_exact_programs_of_networks() -> None:
+    net = [(W.T, np.ones(6), "tanh"), (BACK.T, np.zeros(4), "identity")]
+    program = integraph.compile(net, method="exact", free="clean")
+    proof = integraph.certify(program, net, progress=False)
+    assert proof.status == "proved"
+    assert integraph.check(proof, program, net).holds
+
+
+def _torch() -> tuple[Any, Any]:
+    torch = framework("torch")
+    nn = torch.nn
+    torch.manual_seed(0)
+    parts = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.SiLU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(8, 2)
+    return nn.Sequential(*parts).eval(), (1, 6, 6)
+
+
+def _onnx() -> tuple[Any, Any]:
+    framework("onnx")
+    from onnx_graphs import model
+
+    return model(lambda b: b.node("LogSoftmax", b.node("Mul", b.node("Exp", "x"), "x"), axis=-1), (1, 3)), None
+
+
+def _jax() -> tuple[Any, Any]:
+    jax = framework("jax")
+    return lambda x: jax.nn.softmax(x * jax.numpy.tanh(x)), 3
+
+
+@mostly_slow("source", [_onnx, _torch, _jax], 1)
+def test_graphs_of_frameworks(source: Callable[[], tuple[Any, Any]]) -> None:
+    net, inputs = source()
+    program = integraph.compile(net, inputs=inputs, method="exact", box=(-1, 1))
+    proof = integraph.certify(program, net, 1e-12, inputs=inputs, box=(-1, 1), progress=False)
+    assert proof.status == "proved", proof
+    assert integraph.check(proof, program, net, inputs=inputs).holds

@@ -1,0 +1,212 @@
+"""What is proved holds at every sampled point, what is refuted does not hold at its point, and the rest says so."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import integraph
+from integraph import Network
+from integraph.certify.bounds.cells import bounded
+from integraph.certify.properties import search
+from integraph.certify.properties.margins import margins
+from integraph.certify.properties.search import Ending
+from integraph.errors import SourceError, UsageError
+from integraph.frontends.property.names import Names
+from integraph.frontends.property.sentence import parse
+from integraph.numbers.arrays import Floats
+from law import examples
+from networks import random_network
+
+BOX = (-1.0, 1.0)
+
+
+def controller() -> Network:
+    return random_network((2, 8, 6, 2), "tanh", seed=7)
+
+
+def open_property() -> str:
+    """What is true, and no enclosure proves it."""
+    middle = float(controller()(np.zeros((1, 2)))[0, 0])
+    return f"y0 >= {middle:.4f} or y0 <= {middle:.4f}"
+
+
+def values(text: str, x: Floats, y: Floats) -> Any:
+    """The text by numpy, with | and & for or and and."""
+    names = {f"x{n}": x[:, n] for n in range(x.shape[1])} | {f"y{n}": y[:, n] for n in range(y.shape[1])}
+    return eval(text, {"maximum": np.maximum, "abs": np.abs}, names)
+
+
+PAIRS = (  # of ours, of numpy's
+    ("y0 <= {a}", "y0 <= {a}"),
+    ("y1 - y0 > {a}", "y1 - y0 > {a}"),
+    ("y0 <= {a} + 0.5*x1 and y1 >= -{b}", "(y0 <= {a} + 0.5*x1) & (y1 >= -{b})"),
+    ("not y0 <= {a} or y1 < {b}", "~(y0 <= {a}) | (y1 < {b})"),
+    ("x0 > 0 implies y0 > y1 - {b}", "(x0 <= 0) | (y0 > y1 - {b})"),
+    ("abs(y0*y1) < {a} or y0 > max(y1, x0)", "(abs(y0*y1) < {a}) | (y0 > maximum(y1, x0))"),
+    ("-{b} <= y0 <= {a}", "(-{b} <= y0) & (y0 <= {a})"),
+)
+
+
+@given(
+    st.sampled_from(PAIRS),
+    st.floats(-1, 2),
+    st.floats(0, 2),
+    st.integers(0, 99),
+    st.sampled_from(["tanh", "relu", "sin"]),
+)
+@examples(25, deadline=None)
+def test_random_nets_and_properties(pair: tuple[str, str], a: float, b: float, seed: int, name: str) -> None:
+    texts = [text.format(a=f"({a:.2f})" if a < 0 else f"{a:.2f}", b=f"{b:.2f}") for text in pair]
+    network = random_network((2, 5, 4, 2), name, seed=seed)
+    proof = integraph.prove(texts[0], network, BOX, seconds=0.3)
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.uniform(*BOX, (4000, 2)), rng.choice(BOX, (20, 2))])
+    if proof.status == "proved":
+        assert values(texts[1], x, network(x)).all()
+        assert len(proof.remaining) == 0
+    elif proof.status == "refuted":
+        assert proof.point is not None
+        assert not values(texts[1], proof.point[None], network(proof.point[None]))[0]
+        assert (np.abs(proof.point) <= 1).all()
+    else:
+        good = values(texts[1], x, network(x))
+        inside = (proof.remaining[:, None, 0] <= x) & (x <= proof.remaining[:, None, 1])
+        assert (good | inside.all(2).any(0)).all()  # wherever it fails, it is said to be open
+    if proof.certificate is not None:
+        assert integraph.check(proof, network).holds
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-6])
+def test_false_only_in_a_corner(width: float) -> None:
+    corner = [([[1.0, 1.0]], [-2.0 + width], "relu"), ([[1 / width]], [0.0])]  # is 0 but for x0 + x1 > 2 − width
+    network = integraph.network(corner)
+    assert integraph.prove("y0 <= 0.5", network, BOX).status == "refuted"
+    assert integraph.prove("y0 <= 0.999999", network, BOX).status == "refuted"
+    inside = integraph.prove(f"y0 <= 1 or x0 > {1 - width / 4}", network, BOX, seconds=2)
+    assert inside.status != "refuted"
+    assert integraph.prove("y0 <= 1.001", network, BOX).status == "proved"
+
+
+def test_a_hidden_peak_is_not_proved_away() -> None:
+    peak = "exp(-((x - 0.1234567)^2 + (y - 0.7654321)^2)*1e8)"
+    proof = integraph.prove("y0 <= 0.5", f"{peak}", [(0, 1), (0, 1)], seconds=5)
+    assert proof.status == "refuted"
+    assert integraph.prove("y0 <= 1.01", peak, [(0, 1), (0, 1)], seconds=5).status == "proved"
+
+
+def test_equality_decides_strict_from_not_strict() -> None:
+    line = integraph.network([([[1.0]], [0.0])])
+    assert integraph.prove("y <= 1", line, (0, 1), seconds=0.2).status != "refuted"
+    assert integraph.prove("y < 1", line, (0, 1)).status == "refuted"
+    assert integraph.prove("y >= 0 and y - x <= 0", line, (0, 1), seconds=0.2).status != "refuted"
+    assert integraph.prove("y <= 0.1", line, (0, 0.1)).status == "refuted"  # the float64 0.1 is above a tenth
+    assert integraph.prove("y < 0.1 or y >= 0.1", line, (0, 1), seconds=0.2).status == "unknown"
+
+
+def test_differences_share_what_they_have_in_common() -> None:
+    """Two outputs that are nearly equal: their difference is known far better than either."""
+    net = controller()
+    last = net.layers[-1]
+    twice = integraph.network([*net.layers[:-1], (np.stack([last.A[0], last.A[0] + 1e-3]), np.zeros(2))])
+    cell = np.full((1, 2), -0.5), np.full((1, 2), 0.5)
+    apart = bounded(twice, *cell, 2, 1)
+    together = margins(twice, parse("y1 - y0 <= 1", Names(2, 2))).cells(*cell, 2)
+    assert (together.most - together.least)[0, 0] < 0.05 * (apart.most - apart.least)[0].sum()
+
+
+def test_seconds_memory_and_what_remains(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = time.monotonic()
+    proof = integraph.prove(open_property(), controller(), BOX, seconds=0.3)
+    assert time.monotonic() - begun < 3
+    assert (proof.status, proof.ending, proof.certificate) == ("unknown", Ending.SECONDS, None)
+    assert 0.5 < proof.proved < 1
+    volume = (proof.remaining[:, 1] - proof.remaining[:, 0]).prod(1).sum() / 4
+    assert math.isclose(volume, 1 - proof.proved, rel_tol=1e-6)
+    assert "remaining" in repr(proof)
+    assert "<table" in proof._repr_html_()
+    with pytest.raises(UsageError, match="no certificate"):
+        integraph.check(proof, controller())
+    monkeypatch.setattr(search, "MOST", 100)
+    assert integraph.prove(open_property(), controller(), BOX).ending is Ending.MEMORY
+
+
+def test_an_interrupt_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    step, steps = search.Search._step, []
+
+    def interrupted(self: Any, show: Any) -> Any:
+        steps.append(1)
+        if len(steps) > 8:
+            raise KeyboardInterrupt
+        return step(self, show)
+
+    monkeypatch.setattr(search.Search, "_step", interrupted)
+    proof = integraph.prove(open_property(), controller(), BOX)
+    assert (proof.status, proof.ending) == ("unknown", Ending.INTERRUPTED)
+    assert len(proof.remaining) > 1
+
+
+@pytest.mark.parametrize("box", [(1, 0), (0, math.nan), (-math.inf, 1), [(0, 1)] * 3])
+def test_boxes_that_are_none(box: Any) -> None:
+    with pytest.raises(UsageError, match="box"):
+        integraph.prove("y0 <= 2", controller(), box)
+
+
+def test_a_point_is_a_box() -> None:
+    assert integraph.prove("y0 <= 2", controller(), (0.5, 0.5)).status == "proved"
+    assert integraph.prove("y0 >= 2", controller(), (0.5, 0.5)).status == "refuted"
+
+
+def test_no_value_is_not_a_proof() -> None:
+    for formula in ("1/(x - 0.3)", "ln(x - 0.3)", "sqrt(x - 0.5)"):
+        assert integraph.prove("y > -1e300 or y < 1e300", formula, (0, 1), seconds=0.1).status == "unknown"
+
+
+def test_what_says_nothing_is_refused() -> None:
+    net = controller()
+    with pytest.raises(UsageError, match="nothing of the outputs"):
+        integraph.prove("x0 <= 2", net)
+    with pytest.raises(SourceError, match="at column 1"):
+        integraph.prove("y2 <= 2", net)
+    for seconds in (0, -1, math.nan, math.inf, True):
+        with pytest.raises(UsageError, match="seconds"):
+            integraph.prove("y0 <= 2", net, seconds=seconds)
+    with pytest.raises(UsageError, match="is for programs"):
+        integraph.prove("y0 <= 2", net, compiled_from=net)
+    with pytest.raises(UsageError, match="only be called"):
+        integraph.prove("y0 <= 2", lambda x: x * 2, (0, 1))
+
+
+@pytest.mark.slow
+def test_programs() -> None:
+    net = controller()
+    program = integraph.compile(net, 1e-2, box=BOX)
+    top = integraph.bound(net, BOX, gap=0.01).high[0]
+    clear = integraph.prove(f"y0 <= {top + 0.1:.3f}", program, BOX, compiled_from=net)
+    assert clear.status == "proved"
+    assert 0 < clear.delta <= 1e-2
+    assert "within" in repr(clear)
+    assert integraph.check(clear, program, net).holds
+    assert not integraph.check(clear, integraph.compile(net, 1e-4, box=BOX), net).holds
+    assert not integraph.check(clear, net).holds
+    between = integraph.prove(f"y0 <= {top - clear.delta / 2:.9f}", program, BOX, compiled_from=net, seconds=1)
+    assert between.status == "unknown"  # the source violates it, but by less than the program may be off
+    assert integraph.prove(f"y0 <= {top - 0.1:.3f}", program, BOX, compiled_from=net).status == "refuted"
+    with pytest.raises(UsageError, match="only linear"):
+        integraph.prove("y0*y1 <= 2", program, BOX, compiled_from=net)
+    small = integraph.certify(program, net, box=(0, 0.1))
+    with pytest.raises(UsageError, match="another box"):
+        integraph.prove("y0 <= 2", program, BOX, compiled_from=net, closeness=small)
+
+
+def test_a_program_of_a_formula_knows_its_source() -> None:
+    program = integraph.compile("sin(3*x)*exp(-y)", box=(0, 1))
+    proof = integraph.prove("y0 <= 1.001 and y0 + x >= -0.0001", program)
+    assert proof.status == "proved"
+    assert integraph.check(proof, program).holds

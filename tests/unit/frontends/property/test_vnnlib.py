@@ -1,0 +1,123 @@
+"""VNN-LIB files: the unsafe region as it is written, negated; boxes rounded outward; mistakes with line and caret."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from integraph.errors import FileError, SourceError
+from integraph.frontends.property.vnnlib import parse, read
+from integraph.targets.property import Case, Comparison, fold
+
+HEAD = "".join(f"(declare-const {name} Real)\n" for name in ("X_0", "X_1", "Y_0", "Y_1"))
+BOX = "(assert (>= X_0 -1))(assert (<= X_0 0.1))(assert (>= X_1 0))(assert (<= X_1 2e0))\n"
+
+
+def safe(cases: tuple[Case, ...], x: list[Fraction], y: list[Fraction]) -> bool:
+    """Whether no case that holds the point says that it is unsafe."""
+
+    def one(case: Case, c: Comparison) -> bool:
+        quantity = case.property.quantities[c.quantity]
+        value = sum((a * y[n] for n, a in quantity.outputs), Fraction(0)) + sum(a * x[n] for n, a in quantity.inputs)
+        return {">=": value >= c.threshold, ">": value > c.threshold, "<=": value <= c.threshold,
+                "<": value < c.threshold}[c.sense]  # fmt: skip
+
+    def inside(case: Case) -> bool:
+        return all(a <= v <= b for a, v, b in zip(case.low, x, case.high, strict=True))
+
+    return all(
+        fold(case.property.clause, lambda c, case=case: one(case, c), all, any) for case in cases if inside(case)
+    )  # type: ignore[misc]
+
+
+CLAUSES = {
+    "(>= Y_0 Y_1)": lambda x, y: y[0] >= y[1],
+    "(or (and (<= Y_0 0.5) (>= Y_1 1)) (< (+ Y_0 (* 2 Y_1)) (- 3)))": lambda x, y: (
+        (y[0] <= Fraction(1, 2) and y[1] >= 1) or y[0] + 2 * y[1] < -3
+    ),
+    "(or (and (>= X_0 -0.5) (<= X_0 0) (>= Y_0 0)) (and (>= X_0 0) (<= X_0 0.05) (<= Y_1 (/ X_1 2))))": lambda x, y: (
+        (-0.5 <= x[0] <= 0 and y[0] >= 0) or (0 <= x[0] <= Fraction(1, 20) and y[1] <= x[1] / 2)
+    ),
+    "(not (=> (> Y_0 X_0) (= Y_1 1)))": lambda x, y: y[0] > x[0] and y[1] != 1,
+}
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_the_property_is_that_nothing_is_unsafe(clause: str) -> None:
+    cases = parse(f"; a comment (\n{HEAD}{BOX}(assert {clause}) (check-sat)")
+    rng, seen = random.Random(1), set()
+    for _ in range(400):
+        x = [Fraction(rng.randint(-20, 2), 20), Fraction(rng.randint(0, 40), 20)]
+        y = [Fraction(rng.randint(-8, 8), 4) for _ in range(2)]
+        unsafe = CLAUSES[clause](x, y)
+        seen.add(unsafe)
+        assert safe(cases, x, y) == (not unsafe)
+    assert seen == {True, False}
+
+
+def test_boxes_are_rounded_outward_and_divided() -> None:
+    (one,) = parse(f"{HEAD}{BOX}(assert (>= Y_0 1))")
+    assert (one.low, one.high[1]) == ((-1.0, 0.0), 2.0)
+    assert Fraction(one.high[0]) >= Fraction(1, 10)
+    assert str(one.property) in ("y0 < 1 or x0 > 0.1", "x0 > 0.1 or y0 < 1")
+    two = "(assert (or (and (>= X_0 0) (<= X_0 1)) (and (>= X_0 2) (<= X_0 3))))(assert (= X_1 1))(assert (>= Y_0 1))"
+    assert [(case.low, case.high) for case in parse(HEAD + two)] == [((0.0, 1.0), (1.0, 1.0)), ((2.0, 1.0), (3.0, 1.0))]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "said"),
+    [
+        (HEAD + "(assert (>= X_0 1)", 5, 1, "not closed"),
+        (HEAD + "(assert (>= X_2 1))", 5, 13, "not declared"),
+        (HEAD + "(assert (* X_0 1))", 5, 9, "no clause"),
+        (HEAD + "\n\n  (assert (>= (* X_0 Y_0) 1))", 7, 15, "two variables"),
+        (HEAD + "(assert (>= (sin X_0) 1))", 5, 13, "operation"),
+        (HEAD + "(assert (>= X_0 1e9999))", 5, 17, "neither a number"),
+        (HEAD + "(assert (>= X_0 nan))", 5, 17, "neither a number"),
+        (HEAD + "(assert (>= 1 2))", 5, 9, "numbers alone"),
+        (HEAD + "(define-fun f () Real 1)", 5, 1, "not a command"),
+        (HEAD + "x", 5, 1, "outside of a list"),
+        (HEAD + "(declare-const X_0 Real)", 5, 1, "declared twice"),
+        (HEAD + "(declare-const Z Int)", 5, 1, "names X_i or Y_j"),
+        (HEAD + "(assert (/ 1 0))", 5, 9, "no clause"),
+        ("(" * 5000, 1, 101, "deep"),
+    ],
+)
+def test_mistakes_have_line_and_caret(text: str, line: int, column: int, said: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse(text)
+    shown = str(caught.value)
+    assert said in shown
+    assert f"line {line}, at column {column}" in shown
+    assert "^" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HEAD + "(assert (>= X_0 0))", "has no upper bound"),
+        (HEAD + BOX, "nothing of the outputs"),
+        (HEAD, "asserts nothing"),
+        (HEAD + BOX + "(assert (>= X_0 5))(assert (>= Y_0 1))", "contradict"),
+        ("(declare-const X_1 Real)(declare-const Y_0 Real)(assert (>= Y_0 1))", "without a gap"),
+        (HEAD + BOX.replace("2e0", "1e350") + "(assert (>= Y_0 1))", "larger than float64"),
+    ],
+)
+def test_what_is_no_property_is_refused(text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        parse(text)
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "property.vnnlib"
+    with pytest.raises(FileError, match=r"cannot read property\.vnnlib"):
+        read(path)
+    path.write_text(HEAD + BOX + "(assert (>= Y_0 1)")
+    with pytest.raises(SourceError, match=r"property\.vnnlib: a parenthesis is not closed, in line 6"):
+        read(path)
+    path.write_bytes(b"\xff\xfe(")
+    with pytest.raises(FileError, match="UTF-8"):
+        read(path)
