@@ -22,6 +22,8 @@ if typing.TYPE_CHECKING:
     from integraph.api.graphs import graph as graph
     from integraph.api.graphs import layouts as layouts
     from integraph.api.lifting import lift as lift
+    from integraph.api.loops import loop as loop
+    from integraph.api.loops import simulate as simulate
     from integraph.api.planning import plan as plan
     from integraph.api.planning import sobolev_norm as sobolev_norm
     from integraph.api.properties import prove as prove
@@ -94,11 +96,13 @@ _HOMES = {  # where each name lives
     "layouts": "api.graphs",
     "lift": "api.lifting",
     "load": "program",
+    "loop": "api.loops",
     "network": "frontends",
     "plan": "api.planning",
     "prove": "api.properties",
     "report": "report",
     "segment": "program",
+    "simulate": "api.loops",
     "sobolev_norm": "api.planning",
     "tensor": "program",
 }

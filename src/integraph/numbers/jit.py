@@ -21,6 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 COMPILED = (
     "integraph.flow.",
     "integraph.numbers.models.",
+    "integraph.certify.loops.",
     "integraph.gadgets.functions.",
 )  # packages with what kernels are made of
 

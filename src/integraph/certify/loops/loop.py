@@ -1,0 +1,97 @@
+"""A plant, a controller, a sampling period: all trajectories from a box, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.certify.loops.controller import Controller
+from integraph.certify.loops.flow_kernels import row_values
+from integraph.certify.loops.rows import ModelRows, of_box
+from integraph.certify.loops.steps import FlowStep, flow_step
+from integraph.certify.loops.tape import Operations
+from integraph.clock import check_deadline
+from integraph.numbers.arrays import Floats
+from integraph.targets.expression import Expression
+
+PIECES = 4  # of a step, for what holds between sampling times
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """x' = f(x, u), or x⁺ = f(x, u) if it is discrete, with u = controller(x) at the start of each period, held over
+    it. `expression` is f, over states and inputs."""
+
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    expression: Expression
+    plant: Operations
+    controller: Controller
+    period: float
+    steps: int
+    discrete: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Period:
+    """One period: the states at its start and at its end; `flow` are the steps between, none if time is discrete.
+    `reason` says why the end is not known."""
+
+    number: int
+    start: ModelRows
+    end: ModelRows | None
+    flow: tuple[FlowStep, ...] = ()
+    reason: str = ""
+
+    def between(self) -> Iterator[ModelRows]:
+        """The states over pieces of time that cover the period."""
+        for step in self.flow:
+            for n in range(PIECES):
+                yield step.tube(n / PIECES, (n + 1) / PIECES)
+
+
+def periods(loop: Loop, low: Floats, high: Floats) -> Iterator[Period]:
+    """All periods from a box of starts, until one whose end is not known."""
+    x, share = of_box(low, high).fresh(), 1.0
+    for number in range(loop.steps):
+        check_deadline()
+        u = loop.controller.models(x)
+        if u is None or not np.isfinite(u.values).all():
+            yield Period(number, x, None, reason="the controller is not defined on all states")
+            return
+        period = _discrete(loop, number, x, u) if loop.discrete else _continuous(loop, number, x, u, share)
+        yield period
+        if period.end is None:
+            return
+        if period.flow:
+            share = min(1.0, 2.0 * period.flow[-1].share)
+        x = period.end
+
+
+def _discrete(loop: Loop, number: int, x: ModelRows, u: ModelRows) -> Period:
+    plant, rows = loop.plant, x.joined(u).fresh()
+    failed, out = row_values(plant.code, plant.numbers, plant.held, plant.outputs, rows.values, rows.table)
+    if failed >= 0 or not np.isfinite(out).all():
+        return Period(number, x, None, reason="the plant is not defined on all states")
+    return Period(number, x, rows.with_values(out).fresh())
+
+
+def _continuous(loop: Loop, number: int, x: ModelRows, u: ModelRows, share: float) -> Period:
+    """Steps of shares 2^−k of the period, so that the time is exact."""
+    flow: list[FlowStep] = []
+    done, rows = 0.0, x.joined(u).fresh()
+    while done < 1.0:
+        step = flow_step(loop.plant, rows, loop.period, share)
+        if step is None:
+            time = (number + done) * loop.period
+            why = f"after t = {time:.4g} states may grow without bound, or a function of the plant is not defined"
+            return Period(number, x, None, tuple(flow), why)
+        flow.append(step)
+        done += step.share
+        share = 2.0 * step.share
+        while done % share and done < 1.0:  # a share begins at a multiple of itself, and none is longer than the rest
+            share *= 0.5
+        rows = step.end()
+    return Period(number, x, rows.with_values(rows.values[: len(loop.states)]), tuple(flow))

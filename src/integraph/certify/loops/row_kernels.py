@@ -1,0 +1,191 @@
+"""Rows of polynomial models one at a time, compiled: [p | g | r], a polynomial, shared symbols, a private radius.
+
+This is the arithmetic of `numbers.models`, for one set of states and long chains of products: the norms of a row are
+computed once and serve every product. `norms` of a row: its coefficients of degree 0 … k, then |g|₁.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from integraph.certify.loops.interval_kernels import defined, derivative, value
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.balls import TINY
+from integraph.numbers.jit import cached_njit
+from integraph.numbers.models.elementary_functions import TRUST
+from integraph.numbers.models.functions import LONG, SAMPLES
+from integraph.numbers.models.kernels import composition_kernel, span_kernel
+from integraph.numbers.roundoff import UP, U
+
+
+@cached_njit(error_model="numpy")
+def finish(row: Floats, norms: Floats, degrees: Indices) -> None:
+    """Round the radius up, and take the norms."""
+    count = len(degrees)
+    norms[:] = 0.0
+    for m in range(count):
+        norms[degrees[m]] += abs(row[m])
+    total = 0.0
+    for e in range(count, len(row) - 1):
+        total += abs(row[e])
+    norms[-1] = total
+    for i in range(len(norms)):
+        norms[i] *= UP
+    row[-1] = row[-1] * UP
+
+
+@cached_njit(error_model="numpy")
+def size(norms: Floats) -> float:
+    """‖p‖ + |g|₁."""
+    total = 0.0
+    for i in range(len(norms)):
+        total += norms[i]
+    return total
+
+
+@cached_njit(error_model="numpy")
+def add_product(
+    out: Floats, w: float, a: Floats, na: Floats, b: Floats, nb: Floats, degrees: Indices, pairs: Indices, gamma: float
+) -> None:
+    """out += w·a·b for w ≥ 0; `gamma` counts the rounding of all products that are added to `out`."""
+    count, k = len(degrees), len(na) - 2
+    sa, sb = size(na), size(nb)
+    if sa + a[-1] == 0.0 or sb + b[-1] == 0.0:
+        return
+    for t in range(pairs.shape[1]):
+        out[pairs[2, t]] += w * a[pairs[0, t]] * b[pairs[1, t]]
+    a0, b0 = w * a[0], w * b[0]
+    for e in range(count, len(out) - 1):
+        out[e] += a0 * b[e] + b0 * a[e]
+    tail, at, bt = 0.0, 0.0, 0.0
+    for i in range(1, k + 1):
+        at += na[i]
+        bt += nb[i]
+        for j in range(k + 1 - i, k + 1):
+            tail += na[i] * nb[j]
+    ea, eb = na[-1] + a[-1], nb[-1] + b[-1]
+    r = tail + at * eb + na[0] * b[-1] + bt * ea + nb[0] * a[-1] + ea * eb
+    out[-1] += w * (r + gamma * sa * sb) + TINY
+
+
+@cached_njit(error_model="numpy")
+def add_scaled(out: Floats, w: float, off: float, a: Floats, na: Floats) -> None:
+    """out += (w ± off)·a."""
+    for i in range(len(out) - 1):
+        out[i] += w * a[i]
+    out[-1] += abs(w) * a[-1] + (off + 4 * U * abs(w)) * (size(na) + a[-1]) + 2 * U * size(na) + TINY
+
+
+@cached_njit(error_model="numpy")
+def row_range(
+    row: Floats, norms: Floats, degrees: Indices, d: int, squares: Indices, kinds: Indices
+) -> tuple[float, float]:
+    """Ends of the range of a row."""
+    count = len(degrees)
+    low, high = span_kernel(row[:count].reshape(1, count), d, squares, kinds, (count + 100) * U)
+    e = (norms[-1] + row[-1]) * UP + TINY
+    least, most = low[0] - e, high[0] + e
+    return least - 2 * U * abs(least), most + 2 * U * abs(most)
+
+
+@cached_njit(error_model="numpy")
+def function_of_row(
+    out: Floats, function: int, exponent: float, row: Floats, norms: Floats, low: float, high: float,
+    degrees: Indices, pairs: Indices, chebyshev: tuple[Floats, Floats, Floats],
+) -> bool:  # fmt: skip
+    """out = F(row), whose range is [low, high]; False where F is not defined there. The formula is that of
+    `numbers.models.functions`."""
+    if not defined(function, low, high):
+        return False
+    count, k = len(degrees), len(norms) - 2
+    nodes, transform, sizes = chebyshev
+    centre = 0.5 * low + 0.5 * high
+    rho = max(high - centre, centre - low) * UP + TINY
+    flattest, steepest = derivative(function, exponent, 1, low, high)
+    bent = derivative(function, exponent, k + 1, low, high)
+    steep = max(abs(flattest), abs(steepest))
+    values, q, u = np.empty(k + 1), np.zeros((1, k + 1)), np.empty((1, count))
+    spread = 0.0
+    for n in range(k + 1):
+        x = min(max(centre + rho * nodes[n], low), high)
+        values[n] = value(function, exponent, x)
+        spread += abs(values[n]) * sizes[n]
+    for m in range(k + 1):
+        for n in range(k + 1):
+            q[0, m] += transform[m, n] * values[n]
+    off = max(abs(bent[0]), abs(bent[1])) * (math.pow(rho, k + 1) / math.pow(2.0, k)) * UP
+    reading = 8 * U * steep * (abs(centre) + rho)
+    off += (TRUST + (k + 30) * U) * spread + reading * sizes.sum() + TINY
+    if rho > LONG:
+        shift, sampled = _sampled(function, exponent, q[0], centre, rho, low, high, reading)
+        if sampled < off:
+            off = sampled
+            q[0, 0] += shift
+    for m in range(count):
+        u[0, m] = row[m] / rho
+    u[0, 0] = (row[0] - centre) / rho
+    p, tails = composition_kernel(u, q, degrees, pairs, k, (count + 100) * U)
+    moved, norm = 0.0, 1.0
+    for m in range(count):
+        norm += abs(u[0, m])
+    for m in range(k + 1):
+        moved += m * abs(q[0, m])
+    slope, turn = 0.5 * flattest + 0.5 * steepest, (0.5 * steepest - 0.5 * flattest) * UP + TINY
+    errors = (norms[-1] + row[-1]) * UP
+    out[:count] = p[0]
+    for e in range(count, len(out) - 1):
+        out[e] = slope * row[e]
+    r = tails[0] + off + 4 * U * norm * moved + (turn + 4 * U * abs(slope)) * errors + abs(slope) * row[-1]
+    out[-1] = r
+    least, most = derivative(function, exponent, 0, low, high)
+    plain = (0.5 * most - 0.5 * least) * UP + 2 * U * (abs(least) + abs(most)) + TINY
+    if not r + abs(slope) * norms[-1] <= plain:  # an interval is better
+        out[:] = 0.0
+        out[0], out[-1] = 0.5 * least + 0.5 * most, plain
+    return math.isfinite(out[-1])
+
+
+@cached_njit(error_model="numpy")
+def _sampled(
+    function: int, exponent: float, q: Floats, centre: float, rho: float, low: float, high: float, reading: float
+) -> tuple[float, float]:
+    """What to add to q(u), and a bound of |F − q| then, by samples with Taylor's remainder between them."""
+    least, most, largest, bend, total = math.inf, -math.inf, 0.0, 0.0, 0.0
+    for n in range(SAMPLES + 1):
+        x = min(max(centre + rho * (2.0 * n / SAMPLES - 1.0), low), high)
+        u, y, fitted = (x - centre) / rho, value(function, exponent, x), 0.0
+        for m in range(len(q) - 1, -1, -1):
+            fitted = fitted * u + q[m]
+        least, most, largest = min(least, y - fitted), max(most, y - fitted), max(largest, abs(y))
+    for m in range(len(q)):
+        bend += m * (m - 1.0) * abs(q[m])
+        total += (m + 1.0) * abs(q[m])
+    second = derivative(function, exponent, 2, low, high)
+    bend += 2.0 * rho * rho * max(abs(second[0]), abs(second[1]))
+    between = bend * (0.5 / SAMPLES**2) * (1 + 1e-6)  # h²/8 with h = 2/SAMPLES
+    return 0.5 * least + 0.5 * most, (
+        0.5 * most - 0.5 * least
+    ) * UP + between + TRUST * largest + reading + 100 * U * total
+
+
+@cached_njit(error_model="numpy")
+def kink_of_row(row: Floats, below: float, low: float, high: float) -> None:
+    """The row, in place, to x where x ≥ 0 and below·x elsewhere, its range being [low, high]: where it has either sign,
+    the chord, moved to the middle of what it misses."""
+    chord, shift, off = below if high <= 0.0 else 1.0, 0.0, 0.0
+    if low < 0.0 < high:
+        chord = (high - below * low) / (high - low)
+        start, end = below * low - chord * low, high - chord * high  # what it misses at the ends; at 0 nothing
+        least, most = min(min(start, end), 0.0), max(max(start, end), 0.0)
+        shift = 0.5 * least + 0.5 * most
+        off = (0.5 * most - 0.5 * least) * UP + 16 * U * (1.0 + abs(below) + abs(chord)) * (abs(low) + high)
+    if chord == 1.0 and off == 0.0:
+        return
+    total = abs(shift)
+    for i in range(len(row) - 1):
+        total += abs(row[i])
+        row[i] *= chord
+    row[0] += shift
+    row[-1] = (abs(chord) * row[-1] + off + 4 * U * (1.0 + abs(chord)) * total) * UP + TINY

@@ -1,0 +1,107 @@
+"""The rows of a set of states: polynomials of the start, symbols that all rows share, and a radius for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+
+import numpy as np
+
+from integraph.certify.loops.flow_kernels import Table, row_ranges
+from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
+from integraph.numbers.models.functions import chebyshev
+from integraph.numbers.models.models import Models, Space, of_cells
+from integraph.numbers.models.monomials import Monomials, monomials
+from integraph.numbers.models.polynomial_ranges import tight_ranges
+from integraph.numbers.roundoff import UP
+
+SYMBOLS = 400  # at most; then the smaller half is folded into the radii
+DEGREES = ((3, 4), (6, 3), (16, 2))  # of polynomials, for so many sides of positive width; beyond, 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelRows:
+    """`values` (n, M + E + 1): [p | g | r] of each row, over monomials of degree ≤ k in d variables."""
+
+    monomials: Monomials
+    values: Floats
+
+    @property
+    def symbols(self) -> int:
+        return int(self.values.shape[1]) - self.monomials.count - 1
+
+    @property
+    def table(self) -> Table:
+        return kernel_table(self.monomials.d, self.monomials.k)
+
+    def with_values(self, values: Floats) -> ModelRows:
+        return ModelRows(self.monomials, values)
+
+    def ranges(self) -> Floats:
+        """Ends of all rows, (n, 2)."""
+        return row_ranges(self.values, self.table)
+
+    def models(self) -> Models:
+        """The rows as models of one cell."""
+        m, ends = self.monomials.count, self.ranges()
+        space = Space(self.monomials, 1, count(self.symbols))
+        known = Interval(ends[:, :1], ends[:, 1:])
+        p, g = self.values[:, None, :m], self.values[:, None, m:-1]
+        return Models(space, p, g, np.arange(self.symbols), self.values[:, -1:], known)
+
+    def tight_ranges(self) -> Floats:
+        """The ranges, polynomials divided into parts."""
+        ranges = tight_ranges(self.models())
+        return np.stack([ranges.low[:, 0], ranges.high[:, 0]], 1)
+
+    def fresh(self) -> ModelRows:
+        """The same rows with every radius as a symbol, the smallest symbols folded where there are too many."""
+        rows = self.folded()
+        values, n = rows.values, len(rows.values)
+        wide = np.flatnonzero(values[:, -1] > 0)
+        out = np.zeros((n, values.shape[1] + len(wide)))
+        out[:, : values.shape[1] - 1] = values[:, :-1]
+        out[wide, values.shape[1] - 1 + np.arange(len(wide))] = values[wide, -1]
+        return self.with_values(out)
+
+    def folded(self) -> ModelRows:
+        """The rows with at most `SYMBOLS` symbols."""
+        if self.symbols <= SYMBOLS:
+            return self
+        m = self.monomials.count
+        g = self.values[:, m:-1]
+        weights = (np.abs(g) / (np.abs(g).sum(1, keepdims=True) + 1e-300)).sum(0)
+        order = np.argsort(weights)
+        kept, gone = np.sort(order[-SYMBOLS // 2 :]), order[: -SYMBOLS // 2]
+        r = (self.values[:, -1] + np.abs(g[:, gone]).sum(1) * UP) * UP
+        return self.with_values(np.concatenate([self.values[:, :m], g[:, kept], r[:, None]], 1))
+
+    def joined(self, other: ModelRows) -> ModelRows:
+        """These rows, then those of `other`, over the same symbols."""
+        return self.with_values(np.concatenate([self.values, other.values]))
+
+    def of_models(self, rows: Models) -> ModelRows:
+        """ModelRows from models that were computed from these: symbols of their own become part of the radius."""
+        g = np.zeros((len(rows), self.symbols))
+        old = rows.names < self.symbols
+        g[:, rows.names[old]] = rows.g[:, 0, old]
+        r = (rows.r[:, 0] + np.abs(rows.g[:, 0, ~old]).sum(1) * UP) * UP
+        return self.with_values(np.concatenate([rows.p[:, 0], g, r[:, None]], 1))
+
+
+def of_box(low: Floats, high: Floats) -> ModelRows:
+    """The identity on a box."""
+    wide = int((high > low).sum())
+    degree = next((k for most, k in DEGREES if wide <= most), 1)
+    x = of_cells(low[None], high[None], degree)
+    return ModelRows(x.space.monomials, np.concatenate([x.p[:, 0], x.r], 1))
+
+
+@lru_cache(maxsize=64)
+def kernel_table(d: int, k: int) -> Table:
+    """What kernels need of the monomials."""
+    table = monomials(d, k)
+    pairs = np.stack([table.first, table.second, table.product])
+    return d, table.degrees, pairs, table.squares, table.kinds, chebyshev(k)

@@ -1,0 +1,143 @@
+"""Whether all starts of a box meet a specification: a start that fails, or cells whose tubes prove it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from integraph.certify.loops.loop import Loop, periods
+from integraph.certify.loops.simulation import simulated
+from integraph.certify.loops.spec import Answer, Specification, When
+from integraph.certify.loops.tube import Tube, tube
+from integraph.clock import DeadlineError, deadline
+from integraph.numbers.arrays import Floats
+from integraph.numbers.low_discrepancy import kronecker
+from integraph.progress import late_bar
+from integraph.targets.float_arithmetic import values
+from integraph.text import counted
+
+STARTS = 200  # simulated to look for one that fails
+SUBSTEPS = 4  # of a period, when they are
+SUSPECTS = 5  # starts, the worst ones, that are simulated rigorously
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopResult:
+    """The answer; the tubes of cells that are proved, and of those that are not; and a start that fails, whose own tube
+    shows it."""
+
+    loop: Loop
+    spec: Specification
+    answer: Answer
+    proved: tuple[Tube, ...]
+    open: tuple[Tube, ...]
+    failure: Tube | None = None
+
+    @property
+    def start(self) -> dict[str, float] | None:
+        """The start that fails."""
+        return None if self.failure is None else dict(zip(self.loop.states, self.failure.low.tolist(), strict=True))
+
+    @property
+    def share(self) -> float:
+        """How much of the start set is proved."""
+        sizes = [[_volume(cell) for cell in cells] for cells in (self.proved, self.open)]
+        return sum(sizes[0]) / (sum(map(sum, sizes)) or 1.0)
+
+    def boxes(self) -> Floats:
+        """The states at sampling times, (steps + 1, n, 2): the hull of all cells, as far as all of them got, or of the
+        start that fails."""
+        cells = (self.failure,) if self.failure else self.proved + self.open
+        reached = min(cell.reached for cell in cells)
+        samples = np.stack([cell.samples[: reached + 1] for cell in cells])
+        return np.stack([samples[..., 0].min(0), samples[..., 1].max(0)], -1)
+
+    def __repr__(self) -> str:
+        if self.start is not None:
+            where = ", ".join(f"{name} = {value:.6g}" for name, value in self.start.items())
+            return f"refuted: the start {where} fails"
+        if self.answer is Answer.PROVED:
+            return f"proved for all starts ({counted(len(self.proved), 'cell')})"
+        reasons = [cell.reason for cell in self.open if cell.reason]
+        why = f"; {reasons[0]}" if reasons else ""
+        return f"unknown: {self.share:.1%} of the starts are proved, {counted(len(self.open), 'cell')} open{why}"
+
+
+def _volume(cell: Tube) -> float:
+    sides = cell.high - cell.low
+    return float(np.prod(sides[sides > 0]))
+
+
+def search(
+    loop: Loop, spec: Specification, low: Floats, high: Floats, cells: int, seconds: float, progress: bool
+) -> LoopResult:
+    """Look for a start that fails, then prove; a cell that is not proved is bisected, until there are so many cells, or
+    time is up, or Ctrl-C."""
+    proved: list[Tube] = []
+    todo: deque[Tube] = deque()
+    with threadpool_limits(1), late_bar(progress, "closed loop") as show:
+        next(periods(loop, low, high))  # compiles what was not compiled before, and that takes no time of the budget
+        try:
+            with deadline(seconds):
+                failure = _failure(loop, spec, low, high)
+                boxes = [] if failure else [(low, high)]
+                while boxes:
+                    for box in boxes:
+                        part = tube(loop, *box, spec)
+                        if part.answer is Answer.REFUTED:
+                            failure = part
+                        (proved if part.answer is Answer.PROVED else todo).append(part)
+                    show(len(proved) / (len(proved) + len(todo)), f"{len(proved)} cells proved, {len(todo)} open")
+                    if failure or not todo or len(proved) + len(todo) >= cells or (todo[0].high == todo[0].low).all():
+                        break
+                    boxes = _halves(todo[0])
+                    todo.popleft()
+        except (KeyboardInterrupt, DeadlineError):
+            failure = None
+    answer = Answer.REFUTED if failure else Answer.UNKNOWN if todo or not proved else Answer.PROVED
+    return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), failure)
+
+
+def _halves(cell: Tube) -> list[tuple[Floats, Floats]]:
+    """A cell, bisected along the side that the last set of its tube depends on most."""
+    axis = int(np.argmax(np.where(cell.high > cell.low, cell.influence, -1.0)))
+    middle = 0.5 * cell.low[axis] + 0.5 * cell.high[axis]
+    upper, lower = cell.high.copy(), cell.low.copy()
+    upper[axis] = lower[axis] = middle
+    return [(cell.low, upper), (lower, cell.high)]
+
+
+def _failure(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Tube | None:
+    """The tube of a start that fails, if simulation comes across one."""
+    starts = low + (high - low) * kronecker(STARTS, len(low))
+    corners = low + (high - low) * (np.arange(2 ** min(len(low), 6))[:, None] >> np.arange(len(low)) & 1)
+    starts = np.clip(np.concatenate([corners, starts]), low, high)
+    distances = _distances(loop, spec, simulated(loop, starts, SUBSTEPS))
+    for place in np.argsort(distances)[:SUSPECTS]:
+        if not distances[place] < 0:
+            break
+        point = tube(loop, starts[place], starts[place], spec)
+        if point.answer is Answer.REFUTED:
+            return point
+    return None
+
+
+def _distances(loop: Loop, spec: Specification, states: Floats) -> Floats:
+    """How far each trajectory is from failing at a sampling time, negative where it fails."""
+    times, number, n = states.shape
+    with np.errstate(all="ignore"):
+        margins = values(spec.expression, states.reshape(-1, n)).reshape(times, number, -1)
+    least = np.full(number, np.inf)
+    for clause in spec.clauses:
+        holds = margins[..., list(clause.margins)].min(2)
+        if clause.when is When.END:
+            own = holds[-1]
+        elif clause.when is When.BY:
+            own = holds[: clause.last + 1].max(0)
+        else:
+            own = holds.min(0) if clause.when is When.ALWAYS else (-holds).min(0)
+        least = np.fmin(least, own)
+    return least

@@ -1,0 +1,75 @@
+"""The tube of a box of starts: boxes at sampling times and between them, and what they say of a specification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from integraph.certify.loops.loop import Loop, periods
+from integraph.certify.loops.spec import Answer, Judgement, Specification
+from integraph.numbers.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tube:
+    """All trajectories from low ≤ x(0) ≤ high. `samples` (reached + 1, n, 2) are the states at sampling times, the last
+    as tightly as polynomials can be bounded; `spans` (reached, n, 2) over each period, where they were asked for and
+    time is continuous. `influence` says how much of the last set is due to each side of the start. `reason` says why
+    it ends before the last step."""
+
+    low: Floats
+    high: Floats
+    samples: Floats
+    spans: Floats
+    answer: Answer
+    influence: Floats
+    reason: str = ""
+
+    @property
+    def reached(self) -> int:
+        return len(self.samples) - 1
+
+
+def tube(loop: Loop, low: Floats, high: Floats, spec: Specification | None = None, spans: bool = False) -> Tube:
+    """The tube from a box, and the answer to a specification for all starts in it; it ends where the answer is known
+    before."""
+    judgement = None if spec is None else Judgement(spec, loop.steps)
+    between = spans or (judgement is not None and judgement.between)
+    boxes, over, last, reason = [np.stack([low, high], 1)], [], None, ""
+    for period in periods(loop, low, high):
+        last = period.start
+        if judgement is not None and period.number == 0:
+            judgement.see(period.start, 0)
+        if period.end is None:
+            reason = period.reason
+            break
+        if between and period.flow:
+            pieces = list(period.between())
+            over.append(_hull(np.stack([piece.ranges() for piece in pieces])))
+            if judgement is not None:
+                for piece in pieces:
+                    judgement.see(piece, period.number, sample=False)
+        last = period.end
+        boxes.append(last.tight_ranges() if period.number == loop.steps - 1 else last.ranges())
+        if judgement is not None:
+            judgement.see(last, period.number + 1)
+            if judgement.decided:
+                break
+    answer = Answer.UNKNOWN
+    if judgement is not None:
+        if len(boxes) <= loop.steps:
+            judgement.stop()
+        answer = judgement.answer
+    shape = (len(over), len(low), 2)
+    influence = np.zeros(len(low))
+    wide = high > low
+    if last is not None and wide.any():
+        p = np.abs(last.values[:, : last.monomials.count])
+        scale = p[:, 1:].sum(1, keepdims=True) + 1e-300
+        influence[wide] = (p / scale).sum(0) @ last.monomials.exponents
+    return Tube(low, high, np.stack(boxes), np.array(over).reshape(shape), answer, influence, reason)
+
+
+def _hull(boxes: Floats) -> Floats:
+    return np.stack([boxes[..., 0].min(0), boxes[..., 1].max(0)], -1)

@@ -1,0 +1,84 @@
+"""`loop`: answers, starts that fail, and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import integraph
+from integraph.api.loops import closed_loop
+from integraph.certify.loops.spec import Answer
+from integraph.errors import UsageError
+
+PLANT = {"x": "v", "v": "u - x"}
+SETTING = {"plant": PLANT, "controller": "-2*v", "period": 0.1, "steps": 20, "start": {"x": (0.9, 1.0), "v": 0}}
+
+
+def sampled() -> np.ndarray:
+    """The states at sampling times from many starts, (steps + 1, B, 2)."""
+    closed = closed_loop(PLANT, "-2*v", period=0.1, steps=20)
+    return integraph.simulate(closed, np.stack([np.linspace(0.9, 1.0, 50), np.zeros(50)], 1))
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        ("x in [0.35, 0.4] at end", Answer.PROVED),
+        ("x in [0.3, 0.38]", Answer.REFUTED),
+        ("x <= 1.01 and v > -0.5 always", Answer.PROVED),
+        ("x + 2*v >= 0 always", Answer.REFUTED),
+        ("x + 2*v >= 0.05 at samples; x >= 0 always", Answer.REFUTED),
+        ("avoid x in [0.3, 0.9] and v in [0.05, 1]", Answer.PROVED),
+        ("avoid x in [0.3, 0.9] and v < -0.2", Answer.REFUTED),
+        ("x <= 0.6 by 1.5", Answer.PROVED),
+        ("x <= 0.6 by 1.0", Answer.REFUTED),
+        ("sqrt(x^2 + v^2) <= 0.1 + x at end", Answer.PROVED),
+    ],
+)
+def test_answers(spec: str, answer: Answer) -> None:
+    result = integraph.loop(**SETTING, spec=spec, progress=False)
+    assert result.answer is answer, result
+    assert (result.start is not None) == (answer is Answer.REFUTED)
+    hull = sampled()
+    boxes = result.boxes()
+    if answer is Answer.PROVED:
+        assert (boxes[:, None, :, 0] <= hull + 1e-7).all()
+        assert (hull <= boxes[:, None, :, 1] + 1e-7).all()
+
+
+def test_a_start_that_fails_fails() -> None:
+    result = integraph.loop(**SETTING, spec="x in [0.3, 0.38]", progress=False)
+    closed = closed_loop(PLANT, "-2*v", period=0.1, steps=20)
+    end = integraph.simulate(closed, [[result.start["x"], result.start["v"]]])[-1, 0]
+    assert not 0.3 <= end[0] <= 0.38
+
+
+def test_cells_are_divided() -> None:
+    """A set that is too wide for one cell is proved in parts, and what is proved is said."""
+    setting = {**SETTING, "plant": {"x": "v", "v": "u - x^3"}, "start": {"x": (-2.5, 2.5), "v": 0}}
+    spec = "x in [-0.7, 0.7] and v in [-0.3, 0.3] at end"
+    assert integraph.loop(**setting, spec=spec, cells=1, progress=False).answer is Answer.UNKNOWN
+    result = integraph.loop(**setting, spec=spec, cells=64, progress=False)
+    assert result.answer is Answer.PROVED
+    assert len(result.proved) > 1
+    assert result.share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"period": 0}, "period"),
+        ({"steps": 0}, "steps"),
+        ({"inputs": "x"}, "rename"),
+        ({"start": {"x": (0, 1)}}, "each state"),
+        ({"start": {"x": (1, 0), "v": 0}}, "low ≤ high"),
+        ({"plant": {"x": "abs(x) + u", "v": "x"}}, "Taylor series"),
+        ({"controller": "x, v"}, "outputs"),
+        ({"spec": "x"}, "write conditions"),
+        ({"spec": "x <= 1 by never"}, "a time is a number"),
+        ({"limits": (1, 0)}, "limits"),
+    ],
+)
+def test_refusals(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        integraph.loop(**{**SETTING, "spec": "x <= 2 always", "progress": False, **change})
