@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -260,7 +261,16 @@ def _jax() -> tuple[Any, Any]:
     return lambda x: jax.nn.softmax(x * jax.numpy.tanh(x)), 3
 
 
-@mostly_slow("source", [_onnx, _torch, _jax], 1)
+def _keras() -> tuple[Any, Any]:
+    os.environ.setdefault("KERAS_BACKEND", "torch")
+    keras = framework("keras")
+    layers, x = keras.layers, keras.Input((4, 3))
+    keras.utils.set_random_seed(0)
+    z = layers.Add()([x, layers.Dense(3, "tanh")(x)])
+    return keras.Model(x, layers.Dense(2, "silu")(layers.Flatten()(z))), None
+
+
+@mostly_slow("source", [_onnx, _torch, _jax, _keras], 1)
 def test_graphs_of_frameworks(source: Callable[[], tuple[Any, Any]]) -> None:
     net, inputs = source()
     program = integraph.compile(net, inputs=inputs, method="exact", box=(-1, 1))
