@@ -14,6 +14,7 @@ from integraph.api.arguments import check_workers
 from integraph.api.bounds import computable
 from integraph.api.certificates import certify
 from integraph.api.origin import check_options, outputs, target_of
+from integraph.clock import now
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.property import vnnlib
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
     from integraph.certify.properties.proof import Closeness, PropertyProof
+
+LAST = 0.1  # of the time that is left for the search, at least, once the distance of a program is proved
 
 
 def prove(
@@ -65,6 +68,7 @@ def prove(
     if isinstance(seconds, bool) or not 0 < real(seconds, "seconds") < math.inf:
         raise UsageError("it must be finite and > 0", argument="seconds", value=seconds)
     check_workers(workers, scheduler)
+    begun = now()
     program = source if isinstance(source, Program) else None
     if program is None and (compiled_from is not None or closeness is not None):
         given = "compiled_from" if compiled_from is not None else "closeness"
@@ -85,10 +89,17 @@ def prove(
         if closeness is None:
             sides = list(zip(whole.low.tolist(), whole.high.tolist(), strict=True))
             closeness = certify(
-                program, target, box=sides, seconds=seconds, progress=progress, workers=workers, scheduler=scheduler
+                program,
+                target,
+                box=sides,
+                seconds=0.5 * seconds,
+                progress=progress,
+                workers=workers,
+                scheduler=scheduler,
             )
         near = _closeness(program, whole, closeness)
-    return search(computed, cases, text, near, seconds, progress, names, workers, scheduler)
+    left = max(seconds - (now() - begun), LAST * seconds)
+    return search(computed, cases, text, near, left, progress, names, workers, scheduler)
 
 
 def _box(program: Program | None, target: Target, box: ArrayLike | None) -> Interval:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,7 +175,9 @@ def _directed(x: float, digits: int, direction: str) -> str:
     near = f"{x:.{digits}g}"
     if float(near) == x:
         return near
-    return f"{Context(prec=digits, rounding=direction).create_decimal_from_float(x).normalize():.{digits}g}"
+    directed = Context(prec=digits, rounding=direction).create_decimal_from_float(x)
+    text = f"{float(directed):.{digits}g}"
+    return text if Decimal(text) == directed else f"{directed:e}"  # at the ends of float64
 
 
 def _exactly(x: float) -> str:

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from integraph import Program, Registers, build, segment
 from integraph.errors import UsageError
 from integraph.gadgets import affine, decay, ln, raw
 from integraph.program import ONE, Budget, summary
-from integraph.program.summary import above
+from integraph.program.summary import above, below
 from law import examples
 from random_programs import programs
 from tanh_net import compile_net, random_net
@@ -143,3 +144,8 @@ def test_a_printed_bound_holds(bound: float) -> None:
     """Three digits, never below the bound, and not more than one unit of the third above."""
     shown = float(above(bound))
     assert bound <= shown <= bound * 1.0101 + 1e-323
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([3, 9, 12]))
+def test_printed_bounds_hold(x: float, digits: int) -> None:
+    assert float(below(x, digits)) <= x <= float(above(x, digits))

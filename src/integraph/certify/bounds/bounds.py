@@ -13,7 +13,7 @@ from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
-from integraph.program.summary import above, below
+from integraph.program.summary import above, below, inputs_in
 from integraph.text import counted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """low ≤ output ≤ high for every x of the box, rigorously, each of shape (outputs,).
+    """low ≤ output ≤ high for every x of the box at which it has a value, rigorously, each of shape (outputs,).
 
     At row n of `lowest` output n is at most `attained_low[n]`, at row n of `highest` at least `attained_high[n]`, both
     proved with Arb: the true range reaches at least from one to the other. (outputs, inputs) each.
@@ -84,7 +84,8 @@ class Bounds:
     @property
     def head(self) -> str:
         """What was done, in a line."""
-        return f"{counted(len(self.low), 'output')}, {counted(self.cells, 'cell')}, {self.seconds:.3g} s"
+        where = inputs_in(self.box.low, self.box.high)
+        return f"{counted(len(self.low), 'output')} for {where}: {counted(self.cells, 'cell')}, {self.seconds:.3g} s"
 
     @property
     def foot(self) -> str:

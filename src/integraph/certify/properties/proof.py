@@ -24,14 +24,15 @@ from integraph.certify.statement import digest, of_program
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
 from integraph.program.notebook import table
-from integraph.program.summary import above, at_point, inputs_in
+from integraph.program.summary import above, at_point, between, inputs_in
 from integraph.progress import late_bar
 from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 from integraph.targets.property import Case, Property
 from integraph.text import counted
 
-SHOWN = 4  # outputs, and boxes, in a text
+SHOWN = 4  # outputs, boxes and inputs in a text
+DIGITS = 12  # of an output there
 QUADRATIC = 10  # inputs of positive width up to which the checker's polynomials have degree 2
 
 
@@ -83,15 +84,15 @@ class PropertyProof:
             rows.append(("program", f"outputs within {above(self.delta)} of the source, proved"))
         if self.point is not None and self.low is not None and self.high is not None:
             ends = zip(self.low[:SHOWN], self.high[:SHOWN], strict=True)
-            outputs = [f"y{n} in [{a:.9g}, {b:.9g}]" for n, (a, b) in enumerate(ends)]
+            outputs = [f"y{n} in {between(a, b, DIGITS)}" for n, (a, b) in enumerate(ends)]
             rest = [f"… {len(self.low) - SHOWN} more"] if len(self.low) > SHOWN else []
             rows += [
-                ("counterexample", at_point(self.point.tolist(), self.names).removeprefix(" at ") or "see point"),
+                ("counterexample", _named(self.point.tolist(), self.names)),
                 ("outputs there", ", ".join(outputs + rest)),
             ]
         if self.status == "unknown":
             rows += [
-                ("proved", f"{100 * self.proved:.4g} % of the volume"),
+                ("proved", _share(self.proved)),
                 ("remaining", counted(len(self.remaining), "box")),
                 *(
                     ("", inputs_in(low, high, self.names))
@@ -100,6 +101,18 @@ class PropertyProof:
             ]
         work = f"{counted(self.cells, 'box')}, {self.seconds:.2g} s"
         return [*rows, ("work", work), *(("assumed", text) for text in self.assumed)]
+
+
+def _named(x: list[float], names: tuple[str, ...]) -> str:
+    """A point in words: of a long one the first values."""
+    short = at_point(x, names).removeprefix(" at ")
+    few = ", ".join(f"{value:.6g}" for value in x[:SHOWN])
+    return short or f"x = ({few}, …), {len(x)} inputs; all are in point, and in --json"
+
+
+def _share(proved: float) -> str:
+    """A share of the volume, of which something is open."""
+    return f"{'> 99.99' if proved > 0.9999 else f'{100 * proved:.4g}'} % of the volume"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -80,6 +80,7 @@ class _Reader:
         self.next, self.depth = 0, 0
         self.sides: list[_Side] = []
         self.pairs: list[tuple[_Side, str, _Side]] = []
+        self.intervals: list[tuple[_Side, _Side]] = []
         self.quantities = Quantities()
 
     def read(self) -> Property:
@@ -94,10 +95,16 @@ class _Reader:
             replace(step, text=self.table[step.text]) if step.op == VARIABLE else step for step in reader.tape.steps
         )
         known = _linear(tape)
+        for low, high in self.intervals:
+            self._order(known[steps[low.number]], known[steps[high.number]], (low.start, high.end))
         facts = [self._comparison(tape, known, steps[a.number], sense, steps[b.number], (a.start, b.end))
                  for a, sense, b in self.pairs]  # fmt: skip
         clause = _built(shape, facts)
         return Property(self.names.inputs, self.names.outputs, tuple(self.quantities.known), clause)
+
+    def _order(self, low: Linear | None, high: Linear | None, at: tuple[int, int]) -> None:
+        if low is not None and high is not None and not low[0] and not high[0] and low[1] > high[1]:
+            raise self.line.mistake(*at, "this interval is empty", "write the smaller number first")
 
     def _comparison(
         self, tape: tuple[Step, ...], known: list[Linear | None], left: int, sense: str, right: int, at: tuple[int, int]
@@ -159,6 +166,7 @@ class _Reader:
             high = self._side()
             self._needs("]", "write y0 in [0, 1]")
             self.pairs += [(sides[0], ">=", low), (sides[0], "<=", high)]
+            self.intervals.append((low, high))
         elif token.text not in COMPARISONS:
             what = "the end" if token.kind == "end" else repr(token.text)
             raise self._wrong(token, f"a comparison is missing before {what}", HELP)
@@ -198,6 +206,8 @@ class _Reader:
         if name in self.table:
             other = f"{name}0" if name == "y" else "another name, by variables="
             raise self._wrong(token, f"{name!r} is an input and an output", f"write {other} for the output")
+        if name == "y":
+            raise self._wrong(token, "y is the name of an only output, and there are several", str(self.names))
         near = nearest(name, self.table)
         raise self._wrong(token, f"unknown name {name!r}", f"{f'did you mean {near}? ' if near else ''}{self.names}")
 

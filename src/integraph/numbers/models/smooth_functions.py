@@ -110,6 +110,7 @@ def _derived(f: Algebraic, order: int) -> Polynomial:
 def _turning_points(f: Algebraic, order: int) -> tuple[tuple[float, float, float], ...]:
     """Where f^(order + 1) changes its sign, the value of f^(order) there, and its error."""
     x = np.arange(-WINDOW, WINDOW + STEP, STEP)
+    x = x[(f.domain[0] < x) & (x < f.domain[1])]
     slopes = f.derivative(order + 1, x)[0]
     at = np.flatnonzero(np.sign(slopes[:-1]) * np.sign(slopes[1:]) <= 0)
     at = at[(slopes[at] != 0) | (slopes[at + 1] != 0)]
