@@ -12,6 +12,9 @@ import pytest
 
 import integraph
 from integraph.certify.graph import difference
+from integraph.certify.graph.atoms import Atoms
+from integraph.certify.graph.difference import GraphDifference
+from integraph.certify.problem import Box
 from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from integraph.program import Block, Program, View
@@ -215,6 +218,23 @@ def test_a_mismatch_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert proof.stopped is ending, proof
         assert proof.status == "unknown"
         assert proof.boxes == 1 or f == "relu"
+
+
+@pytest.mark.parametrize("name", ["distance", "vanishing"])
+def test_faults_of_the_proof_are_caught(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Without the distances of coefficients the bound is below a value of the difference."""
+
+    def make(b: Builder, x: int) -> int:
+        """Thirds are rounded, and what is rounded is multiplied by itself."""
+        third = b.apply("div", x, b.constant(3.0))
+        return b.apply("mul", b.apply("tanh", third), b.apply("exp", b.apply("div", third, b.constant(7.0))))
+
+    graph, box = graph_of(make, (1,)), Box((0.5,), (1.0,))
+    program = integraph.compile(graph, box=(0.5, 1))
+    value = max(GraphDifference(program, graph).at((x,), 256)[0][0] for x in (0.5, 0.7, 0.9, 1.0))
+    assert 0 < value <= GraphDifference(program, graph).upper(box, 64)[0]
+    monkeypatch.setattr(Atoms, name, lambda _, p, __: (np.zeros(p.count), np.ones(p.count, np.bool_)))
+    assert GraphDifference(program, graph).upper(box, 64)[0] < value
 
 
 def test_another_graph() -> None:
