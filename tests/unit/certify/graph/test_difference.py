@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.certify.graph import difference
+from integraph.bounds.ranges.propagation import ranges
+from integraph.certify.graph import difference, source
 from integraph.certify.graph.atoms import Atoms
 from integraph.certify.graph.difference import GraphDifference
 from integraph.certify.problem import Box
@@ -195,6 +196,19 @@ def test_a_dropped_residual() -> None:
     readout.data = np.where(readout.indices < graph.inputs, 0.0, readout.data)
     wrong = replace(program, readout=readout, budget=None)
     assert integraph.certify(wrong, graph, 1e-9, box=(-1, 1), progress=False, seconds=10).status == "refuted"
+
+
+@pytest.mark.slow
+def test_layer_norms_of_a_residual_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of them in a row: with intervals alone variances get too near to 0."""
+    graph = to_graph(transformer(2, 32, 4, 32, 2, gain=0.1))
+    x = np.random.default_rng(1).standard_normal(graph.inputs)
+    program = integraph.compile(graph, box=np.stack([x - 0.5, x + 0.5], -1))
+    box = Box(tuple(x - 0.5), tuple(x + 0.5))
+    proven = GraphDifference(program, graph).upper(box, 64)[0]
+    assert proven < 1e-10
+    monkeypatch.setattr(source, "row_ranges", ranges)
+    assert GraphDifference(program, graph).upper(box, 64)[0] > 20 * proven
 
 
 @pytest.mark.slow
