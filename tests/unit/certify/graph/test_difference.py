@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.certify.graph import difference
+from integraph.bounds.ranges.propagation import ranges
+from integraph.certify.graph import difference, source
+from integraph.certify.graph.atoms import Atoms
+from integraph.certify.graph.difference import GraphDifference
+from integraph.certify.problem import Box
 from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from integraph.program import Block, Program, View
@@ -195,6 +199,19 @@ def test_a_dropped_residual() -> None:
 
 
 @pytest.mark.slow
+def test_layer_norms_of_a_residual_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of them in a row: with intervals alone variances get too near to 0."""
+    graph = to_graph(transformer(2, 32, 4, 32, 2, gain=0.1))
+    x = np.random.default_rng(1).standard_normal(graph.inputs)
+    program = integraph.compile(graph, box=np.stack([x - 0.5, x + 0.5], -1))
+    box = Box(tuple(x - 0.5), tuple(x + 0.5))
+    proven = GraphDifference(program, graph).upper(box, 64)[0]
+    assert proven < 1e-10
+    monkeypatch.setattr(source, "row_ranges", ranges)
+    assert GraphDifference(program, graph).upper(box, 64)[0] > 20 * proven
+
+
+@pytest.mark.slow
 def test_swapped_heads() -> None:
     """Queries of one head that meet the keys of the other are refuted."""
     net = transformer(2, 4, 2, 3, 1)
@@ -215,6 +232,23 @@ def test_a_mismatch_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert proof.stopped is ending, proof
         assert proof.status == "unknown"
         assert proof.boxes == 1 or f == "relu"
+
+
+@pytest.mark.parametrize("name", ["distance", "vanishing"])
+def test_faults_of_the_proof_are_caught(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Without the distances of coefficients the bound is below a value of the difference."""
+
+    def make(b: Builder, x: int) -> int:
+        """Thirds are rounded, and what is rounded is multiplied by itself."""
+        third = b.apply("div", x, b.constant(3.0))
+        return b.apply("mul", b.apply("tanh", third), b.apply("exp", b.apply("div", third, b.constant(7.0))))
+
+    graph, box = graph_of(make, (1,)), Box((0.5,), (1.0,))
+    program = integraph.compile(graph, box=(0.5, 1))
+    value = max(GraphDifference(program, graph).at((x,), 256)[0][0] for x in (0.5, 0.7, 0.9, 1.0))
+    assert 0 < value <= GraphDifference(program, graph).upper(box, 64)[0]
+    monkeypatch.setattr(Atoms, name, lambda _, p, __: (np.zeros(p.count), np.ones(p.count, np.bool_)))
+    assert GraphDifference(program, graph).upper(box, 64)[0] < value
 
 
 def test_another_graph() -> None:
