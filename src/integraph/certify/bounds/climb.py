@@ -11,8 +11,9 @@ import numpy as np
 from integraph.certify.bounds.backward import Backward, backward
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
-from integraph.numbers.arrays import Floats
-from integraph.numbers.models.models import of_cells
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.intervals import Interval
+from integraph.numbers.models.models import Models, of_cells
 from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
@@ -42,7 +43,7 @@ def climbed(
     return dips, peaks
 
 
-def _down(source: Network | Graph, points: Floats, low: Floats, high: Floats, which: Floats, signs: Floats) -> Floats:
+def _down(source: Network | Graph, points: Floats, low: Floats, high: Floats, which: Indices, signs: Floats) -> Floats:
     """Points where sign·output is smaller, an output for each."""
 
     def values(x: Floats) -> Floats:
@@ -61,14 +62,20 @@ def _down(source: Network | Graph, points: Floats, low: Floats, high: Floats, wh
     return points
 
 
-def _gradients(source: Network | Graph, points: Floats, which: Floats) -> Floats:
+def _gradients(source: Network | Graph, points: Floats, which: Indices) -> Floats:
     """Of one output at each point, about."""
     watch, x = backward(source), of_cells(points, points, 0)
-    watch.wanted = [False] * len(watch.wanted)
+
+    def see(rows: Models) -> Models:
+        value = 0.5 * rows.known.low + 0.5 * rows.known.high
+        watch.ranges.append(Interval(value, value))
+        watch.steps.append(watch.rules[len(watch.steps)](watch.ranges))
+        return rows
+
     if isinstance(source, Network):
-        network_models(source, x, watch)
+        network_models(source, x, see)
     else:
-        graph_models(source, x, watch)
+        graph_models(source, x, see)
     result, start = np.zeros_like(points), 0
     for number in watch.outputs:
         size = len(watch.ranges[number].low)

@@ -22,7 +22,7 @@ from integraph.targets.graph_evaluation import STRUCTURE
 from integraph.targets.network import Network
 
 BITS = 128
-POINTS, WORK = 64, 2_000_000  # points at most, and points times the numbers of the source, about
+POINTS, WORK = 64, 6_000_000  # points at most, and points times the numbers of the source, about
 SECONDS = 3.0  # for all points of a graph or a program
 Ends = tuple[Floats, Floats]
 Real = Callable[[arb], arb]

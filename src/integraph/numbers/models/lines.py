@@ -2,7 +2,7 @@
 
 Of all lines below, the one that is highest at an anchor inside; in the middle that is the one with the least area
 between it and f. Slopes come from values at a few points, and may be anything. Offsets are proved: f − a·x is bounded
-from below between points by the values, the derivatives and the range of f'' there.
+from below between points by the values, the derivatives, and the ranges of f' and f'' there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from integraph.numbers.models.line_kernels import offset_kernel, slope_kernel
 from integraph.numbers.roundoff import UP, U
 
 HALF = 8  # points on either side of the anchor
-ROUNDS, SHRINKS = 4, 0.25  # of a closer look at points where a line touches
+ROUNDS, SHRINKS = 5, 0.25  # of a closer look at points where a line touches
 AROUND = np.array([-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75])
 NEAR = 1 / 64  # of the width: anchors near an end
 
@@ -54,6 +54,8 @@ def families(f: Smooth, x: Interval, y: Interval) -> tuple[Lines, Lines]:
     there that touches f farther on. Either may be the better for a form; without such an end they are the same."""
     middle, step = 0.5 * x.low + 0.5 * x.high, (x.high - x.low) * NEAR
     first = lines(f, x, middle, y)
+    if (x.low == x.high).all():
+        return first, first
     inside = (x.low >= f.domain[0]) & (x.high <= f.domain[1])
     some = min(max(f.domain[0], 1.0), f.domain[1])
     ends = [np.where(inside, end, some) for end in (x.low, x.high)]
@@ -123,10 +125,11 @@ def _proved(f: Smooth, points: Floats, tangent: Floats) -> list[Floats]:
     suggested, touches = _suggested(f, points, tangent)
     points = np.sort(np.concatenate([points, np.clip(touches, points[:, :1], points[:, -1:])], 1), 1)
     values = f.value(points)
-    steep, bends = f.extremes(1, points, points), f.extremes(2, points[:, :-1], points[:, 1:])
+    steep, pieces = f.extremes(1, points, points), (points[:, :-1], points[:, 1:])
+    ranges, bends = f.extremes(1, *pieces), f.extremes(2, *pieces)
     size, parts = np.abs(values).max(1), []
     for sign, slopes in zip((1.0, -1.0), suggested, strict=True):
-        offset = offset_kernel(points, values, steep, bends, sign, slopes)
+        offset = offset_kernel(points, values, steep, ranges, bends, sign, slopes)
         reach = size + np.abs(slopes) * np.maximum(np.abs(points[:, 0]), np.abs(points[:, -1]))
         lost = TRUST * size + f.slack + 64 * U * reach + TINY
         parts += [sign * slopes, sign * (offset - lost * UP)]
