@@ -53,7 +53,7 @@ def _down(source: Network | Graph, points: Floats, low: Floats, high: Floats, wh
 
     best = values(points)
     for _ in range(ROUNDS):
-        corners = np.where(signs[:, None] * _gradients(source, points, which) >= 0, low, high)
+        corners = np.where(signs[:, None] * gradients(source, points, which) >= 0, low, high)
         reached = values(corners)
         better = reached < best
         if not better.any():
@@ -62,7 +62,7 @@ def _down(source: Network | Graph, points: Floats, low: Floats, high: Floats, wh
     return points
 
 
-def _gradients(source: Network | Graph, points: Floats, which: Indices) -> Floats:
+def gradients(source: Network | Graph, points: Floats, which: Indices) -> Floats:
     """Of one output at each point, about."""
     watch, x = backward(source), of_cells(points, points, 0)
 
