@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.certify.bounds import climb
+from integraph.certify.bounds import climb, point_values
 from integraph.certify.bounds.climb import gradients
 
 
@@ -43,3 +43,15 @@ def test_many_inputs_attain_nearly_as_much_as_the_best_of_many_corners(monkeypat
     assert (bounds.attained_high >= best - 1e-3 * attained).all()
     monkeypatch.setattr(climb, "ROUNDS", 0)
     assert (integraph.bound(network, (-0.1, 0.1)).attained_high <= bounds.attained_high + 1e-12).all()
+
+
+def test_without_time_one_point_serves_all_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = integraph.graph("x*y - x^2")
+    ends = np.array([[0.5, 0.1]]), np.array([[-1.0, 1.0]])
+    low, high, _ = point_values.attained(graph, *ends)
+    assert not np.array_equal(low, high)
+    monkeypatch.setattr(point_values, "SECONDS", -1.0)
+    low, high, (least, most) = point_values.attained(graph, *ends)
+    assert np.array_equal(low, high)
+    assert abs(least[0] - graph.values(low)[0, 0]) < 1e-12
+    assert abs(most[0] - least[0]) < 1e-12
