@@ -67,6 +67,7 @@ def main(path: str) -> None:
     warnings.simplefilter("ignore")
     compatible()
     torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(1)
     answers = []
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         for case in json.loads(Path(path).read_text()):

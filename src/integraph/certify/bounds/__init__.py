@@ -5,6 +5,6 @@ Polynomial models of all outputs are computed on a batch of cells, and cells are
 widest. With many inputs linear bounds go backwards through the same operations, and both are intersected.
 
 Read `network_models`, `sparse_maps`, `linear_nodes`, `graph_models`, `program_models` (with `gadget_models` on
-`model_arrays` and `model_functions`), `steps`, `network_steps`, `graph_steps`, `backward`, `cells`, `point_values`,
-`bounds`, `state`, `search`.
+`model_arrays` and `model_functions`), `steps`, `network_steps`, `graph_steps`, `backward`, `climb`, `cells`,
+`point_values`, `bounds`, `state`, `search`.
 """

@@ -33,16 +33,23 @@ WORK = 2e10  # multiplications for the range of one value
 def backward(source: Network | Graph) -> Backward:
     """Linear bounds of a source, before its first value is announced."""
     if isinstance(source, Network):
-        return Backward(network_rules(source), network_wanted(source))
-    return Backward(graph_rules(source), graph_wanted(source))
+        wanted = network_wanted(source)
+        return Backward(network_rules(source), wanted, {0: 0}, (len(wanted) - 1,))
+    starts = {n: node.data[0] for n, node in enumerate(source.nodes) if node.op == "input"}
+    return Backward(graph_rules(source), graph_wanted(source), starts, source.outputs)
 
 
 @dataclass(slots=True, eq=False)
 class Backward:
-    """Rules of the values to come, and which of those are to be bounded; ranges and steps of those that came."""
+    """Rules of the values to come, and which of those are to be bounded; ranges and steps of those that came. `slopes`
+    are the coefficients of the inputs in the forms below and above an output, (2, cells, entries, inputs); those above
+    have the other sign."""
 
     rules: Sequence[Rule]
     wanted: Sequence[bool]
+    starts: dict[int, int]  # the first input of each value that holds inputs
+    outputs: Sequence[int]
+    slopes: dict[int, Floats] = field(default_factory=dict)
     ranges: list[Interval] = field(default_factory=list)
     steps: list[Steps] = field(default_factory=list)
     bent: list[bool] = field(default_factory=list)  # whether a value is not an affine map of the inputs
@@ -75,24 +82,41 @@ class Backward:
         size, cells = self.ranges[number].low.shape
         ends = np.empty((2, size, cells))
         count = max(1, CHUNK // (cells * max(len(x.low) for x in self.ranges)))
+        if number in self.outputs:
+            self.slopes[number] = np.empty((2, cells, size, self.inputs))
         for start in range(0, size, count):
             check_deadline()
             entries = np.arange(start, min(start + count, size))
             form = np.zeros((cells, len(entries), size))
             form[:, np.arange(len(entries)), entries] = 1.0
             for end, sign in enumerate((1.0, -1.0)):
-                least = [self._least(number, sign * form, family) for family in range(FAMILIES)]
-                ends[end, entries] = sign * np.fmax.reduce(least).T
+                tried = [self.least(number, sign * form, family) for family in range(FAMILIES)]
+                least = np.fmax.reduce([bound for bound, _ in tried])
+                ends[end, entries] = sign * least.T
+                if number in self.outputs:
+                    best = tried[0][0] == least
+                    self.slopes[number][end, :, entries] = np.where(best[..., None], tried[0][1], tried[1][1]).swapaxes(
+                        0, 1
+                    )
         return intervals.interval(ends[0], ends[1])
 
+    @property
+    def inputs(self) -> int:
+        return sum(len(self.ranges[number].low) for number in self.starts)
+
     @quiet
-    def _least(self, number: int, form: Floats, family: int) -> Floats:
-        """Lower bounds of forms of a value, (cells, forms), with lines of one family."""
+    def least(self, number: int, form: Floats, family: int) -> tuple[Floats, Floats]:
+        """Lower bounds of forms of a value, (cells, forms), with lines of one family, and the forms of the inputs that
+        they come from."""
+        slopes = np.zeros((*form.shape[:2], self.inputs))
         forms, total, size = {number: form}, np.zeros(form.shape[:2]), np.zeros(form.shape[:2])
         while forms:
             n = max(forms)
             steps = self.steps[n]
-            parts, least = steps[min(family, len(steps) - 1)].pull(forms.pop(n))
+            form = forms.pop(n)
+            if n in self.starts:
+                slopes[..., self.starts[n] : self.starts[n] + form.shape[2]] = form
+            parts, least = steps[min(family, len(steps) - 1)].pull(form)
             total, size = total + least, size + np.abs(total) + np.abs(least)
             for operand, part in parts:
                 if operand in forms:
@@ -100,4 +124,4 @@ class Backward:
                     total = total - 4 * U * times(sizes, self.ranges[operand].size.T)
                     part = forms[operand] + part
                 forms[operand] = part
-        return total - 4 * U * size
+        return total - 4 * U * size, slopes

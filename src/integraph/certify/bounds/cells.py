@@ -8,7 +8,8 @@ from functools import reduce
 
 import numpy as np
 
-from integraph.certify.bounds.backward import backward
+from integraph.certify.bounds.backward import Backward, backward
+from integraph.certify.bounds.climb import climbed
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
 from integraph.certify.bounds.program_models import closed_segments, program_models
@@ -137,7 +138,8 @@ class CellWork:
 def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
     x = of_cells(low, high, degree)
     wide = np.flatnonzero((high > low).any(0))
-    y = _models(source, x, len(wide))
+    watch = backward(source) if not isinstance(source, Program) and len(wide) > DEGREES[-1][0] else None
+    y = _models(source, x, watch)
     ranges: Interval = tight_ranges(y)
     table = y.space.monomials
     influence, slopes = np.zeros(low.shape), np.zeros((*y.r.shape, low.shape[1]))
@@ -147,11 +149,12 @@ def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
         slopes[..., wide] = y.p[..., 1 : 1 + len(wide)]
     lows, highs = low[None], high[None]
     peaks, dips = (np.where(up, highs, lows).transpose(1, 0, 2) for up in (slopes >= 0, slopes < 0))
+    if watch is not None and not isinstance(source, Program):
+        dips, peaks = climbed(source, watch, low, high, dips, peaks)
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
 
 
-def _models(source: Source, x: Models, wide: int) -> Models:
+def _models(source: Source, x: Models, watch: Backward | None) -> Models:
     if isinstance(source, Program):
         return program_models(source, x)
-    watch = backward(source) if wide > DEGREES[-1][0] else None
     return network_models(source, x, watch) if isinstance(source, Network) else graph_models(source, x, watch)

@@ -19,6 +19,7 @@ from integraph.bounds.ranges.propagation import node_range
 from integraph.certify.bounds.linear_nodes import LINEAR, linear
 from integraph.certify.bounds.network_models import Watch
 from integraph.certify.bounds.sparse_maps import SparseMap, of_models
+from integraph.clock import check_deadline
 from integraph.numbers import intervals
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.elementary_functions import Power
@@ -54,6 +55,7 @@ def graph_models(graph: Graph, x: Models, watch: Watch | None = None) -> Models:
     uses, last = _uses(graph), _last_uses(graph)
     values: list[Value | None] = []
     for number, node in enumerate(graph.nodes):
+        check_deadline()
         args = [value for n in node.args if (value := values[n]) is not None]
         value = _value(graph, node, args, x, uses[number] > 1)
         if watch is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from integraph.clock import check_deadline
 from integraph.numbers.models.functions import apply, kink
 from integraph.numbers.models.models import Models
 from integraph.numbers.models.smooth_functions import SMOOTH
@@ -21,6 +22,7 @@ def network_models(network: Network, x: Models, watch: Watch | None = None) -> M
     see = watch or (lambda rows: rows)
     x = see(x)
     for number, layer in enumerate(network.layers):
+        check_deadline()
         linear = number == last and layer.activation == "identity"
         x = see(x.affine(layer.A, layer.b, fresh=not linear))
         x = x if layer.activation == "identity" else see(_activated(layer, x))

@@ -10,6 +10,7 @@ from flint import arb, arb_mat
 
 from integraph.certify.enclosure.closed_forms import enclose
 from integraph.certify.problem import Unprovable
+from integraph.clock import now
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import above, below, box, matrix, precision
 from integraph.numbers.arrays import Floats
@@ -21,7 +22,8 @@ from integraph.targets.graph_evaluation import STRUCTURE
 from integraph.targets.network import Network
 
 BITS = 128
-POINTS, WORK = 64, 2_000_000  # points at most, and points times the numbers of the source, about
+POINTS, WORK = 64, 6_000_000  # points at most, and points times the numbers of the source, about
+SECONDS = 3.0  # for all points of a graph or a program
 Ends = tuple[Floats, Floats]
 Real = Callable[[arb], arb]
 Source = Network | Graph | Program
@@ -49,6 +51,7 @@ def attained(source: Source, lowest: Floats, highest: Floats) -> tuple[Floats, F
     points, uses = np.unique(np.concatenate([lowest, highest]), axis=0, return_counts=True)
     points = points[np.argsort(-uses, kind="stable")[: int(np.clip(WORK // max(_numbers(source), 1), 1, POINTS))]]
     low, high = _values(source, points)
+    points = points[: len(low)]
     every, least, most = np.arange(low.shape[1]), high.argmin(0), low.argmax(0)
     return points[least], points[most], (high[least, every], low[most, every])
 
@@ -61,13 +64,17 @@ def _numbers(source: Source) -> int:
 
 
 def _values(source: Source, points: Floats) -> Ends:
-    """At points (n, inputs): ends of (n, outputs)."""
+    """At points (n, inputs), or the first of them if the time does not suffice for all: ends of (n, outputs)."""
     if isinstance(source, Network):
         with precision(BITS):
             rows = _network(source, [[arb(v) for v in x] for x in points.tolist()])
             ends = [_ends(row) for row in rows]
             return np.stack([low for low, _ in ends], 1), np.stack([high for _, high in ends], 1)
-    values = [point_values(source, x) for x in points]
+    values, end = [point_values(source, points[0])], now() + SECONDS
+    for x in points[1:]:
+        if now() > end:
+            break
+        values.append(point_values(source, x))
     return np.stack([low for low, _ in values]), np.stack([high for _, high in values])
 
 

@@ -37,6 +37,7 @@ from integraph.program.terms import concatenate
 from integraph.program.views import mark
 
 TIMES = (0.0, 0.125, 0.5, 1.0)  # pieces of a segment: what is stiff settles early
+MORE, FEW = (0.0, 0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0), 8  # where so few registers move at most
 GRADIENTS_OF = 16  # inputs at most: each makes everything slower
 FORMS = riccati.FORMS | logistic.FORMS  # that lose less on wide balls than those for floats
 _below, _above = np.frompyfunc(conversion.below, 1, 1), np.frompyfunc(conversion.above, 1, 1)
@@ -79,6 +80,7 @@ class SegmentFlow:
         self.moving = [block for block in self.segment.blocks if not block.op.additive]
         self.closed = has_closed_form(program, number)
         self.registers = _targets(self.moving)
+        self.times = MORE if len(self.registers) <= FEW else TIMES
         self.terms = _terms_of(program, number, self.registers)
 
     def __call__(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
@@ -87,7 +89,7 @@ class SegmentFlow:
         return self._by_closed_forms(states, start) if self.closed else self._by_taylor_steps(states, start)
 
     def _by_closed_forms(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
-        last = TIMES[-1]
+        last = self.times[-1]
         after = self._at(self.segment.blocks, self._time(last, last), states)
         written = _targets(self.segment.blocks)
         end = self._replaced(start, written, after)
@@ -100,10 +102,10 @@ class SegmentFlow:
     def _pieces(self, states: Any, start: Interval, end: Interval) -> Interval:
         """Bounds of the registers whose derivatives are not constant."""
         ways, first = [], start
-        for begin, finish in pairwise(TIMES):
+        for begin, finish in pairwise(self.times):
             check_deadline()
             last = end
-            if finish != TIMES[-1]:
+            if finish != self.times[-1]:
                 now = self._at(self.moving, self._time(finish, finish), states)
                 last = self._replaced(start, self.registers, now)
             over = self._at(self.moving, self._time(begin, finish), states)

@@ -12,6 +12,8 @@ from integraph.numbers.jit import cached_njit
 
 ROUNDS = 12  # of the search for an edge of the hull
 REFINEMENTS = 3
+ROUNDING = 1e-15
+ROUNDED = 1 + ROUNDING
 
 
 @cached_njit(error_model="numpy")
@@ -92,12 +94,19 @@ def _vertex(u: Floats, v: Floats, k: int, slope: float) -> tuple[float, float]:
 
 @cached_njit(error_model="numpy")
 def offset_kernel(
-    x: Floats, values: Floats, steep: tuple[Floats, Floats], bends: tuple[Floats, Floats], sign: float, slopes: Floats
+    x: Floats,
+    values: Floats,
+    steep: tuple[Floats, Floats],
+    ranges: tuple[Floats, Floats],
+    bends: tuple[Floats, Floats],
+    sign: float,
+    slopes: Floats,
 ) -> Floats:
     """The smallest value of sign·f − slope·x over each row, from below, but for the rounding.
 
-    Known are f at the points, where f' is there, and f'' between them. A part that bends down is smallest at its ends;
-    one that bends up lies above any mean of the tangents at its ends, and one mean is nearly horizontal.
+    Known are f at the points, where f' is there, and f' and f'' between them. A part that bends down is smallest at its
+    ends; one that bends up lies above any mean of the tangents at its ends, and one mean is nearly horizontal. Of one
+    that may do both, the range of f' says how far it falls, and either half lies above a parabola from its end.
     """
     rows, count = x.shape
     out = np.empty(rows)
@@ -124,6 +133,12 @@ def offset_kernel(
                 at = share * first + (1 - share) * (last - arrive * h)
                 least = min(least, at - abs(share * leave + (1 - share) * arrive) * h)
             else:
-                least = min(least, min(first, last) - 0.125 * high * h * h)
+                flattest = ranges[0][row, k] - slope if sign > 0 else -ranges[1][row, k] - slope
+                falling = first + min(0.0, ROUNDED * flattest * h)
+                half, bend = 0.5 * h, 0.125 * low * h * h
+                left = min(0.0, leave * half + bend + ROUNDING * (bend - abs(leave) * half))
+                right = min(0.0, bend - arrive * half + ROUNDING * (bend - abs(arrive) * half))
+                steeply = min(first + left, last + right)
+                least = min(least, max(min(first, last) - 0.125 * high * h * h, falling, steeply))
         out[row] = least
     return out

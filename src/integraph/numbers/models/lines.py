@@ -2,7 +2,7 @@
 
 Of all lines below, the one that is highest at an anchor inside; in the middle that is the one with the least area
 between it and f. Slopes come from values at a few points, and may be anything. Offsets are proved: f − a·x is bounded
-from below between points by the values, the derivatives and the range of f'' there.
+from below between points by the values, the derivatives, and the ranges of f' and f'' there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from integraph.numbers.models.line_kernels import offset_kernel, slope_kernel
 from integraph.numbers.roundoff import UP, U
 
 HALF = 8  # points on either side of the anchor
+ROUNDS, SHRINKS = 5, 0.25  # of a closer look at points where a line touches
+AROUND = np.array([-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75])
 NEAR = 1 / 64  # of the width: anchors near an end
 
 
@@ -52,13 +54,22 @@ def families(f: Smooth, x: Interval, y: Interval) -> tuple[Lines, Lines]:
     there that touches f farther on. Either may be the better for a form; without such an end they are the same."""
     middle, step = 0.5 * x.low + 0.5 * x.high, (x.high - x.low) * NEAR
     first = lines(f, x, middle, y)
+    if (x.low == x.high).all():
+        return first, first
     inside = (x.low >= f.domain[0]) & (x.high <= f.domain[1])
     some = min(max(f.domain[0], 1.0), f.domain[1])
-    bends = [f.extremes(2, end, end) for end in (np.where(inside, end, some) for end in (x.low, x.high))]
-    low = np.where(bends[1][1] <= 0, x.high - step, np.where(bends[0][1] <= 0, x.low + step, middle))
-    high = np.where(bends[1][0] >= 0, x.high - step, np.where(bends[0][0] >= 0, x.low + step, middle))
+    ends = [np.where(inside, end, some) for end in (x.low, x.high)]
+    first_down, last_down = _bends_down(f, *ends), _bends_down(f, *ends[::-1])
+    low = np.where(last_down, x.high - step, np.where(first_down, x.low + step, middle))
+    high = np.where(~last_down, x.high - step, np.where(~first_down, x.low + step, middle))
     below, above = lines(f, x, low, y), lines(f, x, high, y)
     return first, Lines(below.low_slope, below.low, above.high_slope, above.high)
+
+
+def _bends_down(f: Smooth, end: Floats, other: Floats) -> NDArray[np.bool_]:
+    """Whether f'' < 0 at an end, about; where float64 cannot tell, f is flat, and approaches what it is there."""
+    least, most = f.extremes(2, end, end)
+    return np.where((least < 0) & (most > 0), f.value(end) > f.value(other), most <= 0)
 
 
 @quiet
@@ -67,25 +78,62 @@ def lines(f: Smooth, x: Interval, anchor: Floats, y: Interval) -> Lines:
     inside = (x.low >= f.domain[0]) & (x.high <= f.domain[1]) & np.isfinite(x.low) & np.isfinite(x.high)
     some = min(max(f.domain[0], 1.0), f.domain[1])
     low, high = (np.where(inside, end, some).ravel() for end in (x.low, x.high))
-    points = _points(low, np.clip(np.where(inside, anchor, some).ravel(), low, high), high)
-    values = f.value(points)
-    slope = f.extremes(1, points[:, HALF], points[:, HALF])
-    tangent = 0.5 * slope[0] + 0.5 * slope[1]
-    suggested = [slope_kernel(points, values, sign, tangent) for sign in (1.0, -1.0)]
-    touches = np.clip(np.concatenate([touch for _, touch in suggested], 1), low[:, None], high[:, None])
-    points = np.sort(np.concatenate([points, touches], 1), 1)
-    values = f.value(points)
-    steep, bends = f.extremes(1, points, points), f.extremes(2, points[:, :-1], points[:, 1:])
-    size = np.abs(values).max(1)
-    parts = []
-    for sign, (slopes, _) in zip((1.0, -1.0), suggested, strict=True):
-        offset = offset_kernel(points, values, steep, bends, sign, slopes)
-        reach = size + np.abs(slopes) * np.maximum(np.abs(low), np.abs(high))
-        lost = TRUST * size + f.slack + 64 * U * reach + TINY
-        parts += [sign * slopes, sign * (offset - lost * UP)]
+    anchor = np.clip(np.where(inside, anchor, some).ravel(), low, high)
+    parts = _drawn(f, low, anchor, high)
     drawn = Lines(*(part.reshape(x.low.shape) for part in parts))
     finite = inside & np.isfinite(sum(np.abs(part) for part in drawn._parts()))
     return drawn.where(finite, horizontal(y))
+
+
+def _drawn(f: Smooth, low: Floats, anchor: Floats, high: Floats) -> list[Floats]:
+    """The slope and the offset of the lines below, and of those above."""
+    points = _points(low, anchor, high)
+    slope = f.extremes(1, anchor, anchor)
+    tangent = 0.5 * slope[0] + 0.5 * slope[1]
+    touches = _suggested(f, points, tangent)[1]
+    bridged = (touches != anchor[:, None]).any(1)  # by an edge, whose ends are to be found; a tangent is known
+    parts = _proved(f, points, tangent)
+    if bridged.any():
+        near = _closer(f, points[bridged], touches[bridged], tangent[bridged])
+        for part, better in zip(parts, _proved(f, near, tangent[bridged]), strict=True):
+            part[bridged] = better
+    return parts
+
+
+def _suggested(f: Smooth, points: Floats, tangent: Floats) -> tuple[list[Floats], Floats]:
+    """Slopes of the lines below, and above, and where they touch, on the left and on the right of the anchor."""
+    values = f.value(points)
+    slopes, touches = zip(*(slope_kernel(points, values, sign, tangent) for sign in (1.0, -1.0)), strict=True)
+    return list(slopes), np.concatenate(touches, 1)
+
+
+def _closer(f: Smooth, points: Floats, touches: Floats, tangent: Floats) -> Floats:
+    """More points around those where lines touch; the anchor stays in the middle."""
+    low, anchor, high = points[:, :1], points[:, HALF : HALF + 1], points[:, -1:]
+    step = np.concatenate([anchor - low, high - anchor] * 2, 1) / HALF
+    for _ in range(ROUNDS):
+        near = touches[:, :, None] + step[:, :, None] * AROUND
+        left = np.clip(near[:, ::2].reshape(len(near), -1), low, anchor)
+        right = np.clip(near[:, 1::2].reshape(len(near), -1), anchor, high)
+        points, step = np.sort(np.concatenate([points, left, right], 1), 1), step * SHRINKS
+        touches = _suggested(f, points, tangent)[1]
+    return points
+
+
+def _proved(f: Smooth, points: Floats, tangent: Floats) -> list[Floats]:
+    """The slopes that points suggest, and offsets that hold between them too."""
+    suggested, touches = _suggested(f, points, tangent)
+    points = np.sort(np.concatenate([points, np.clip(touches, points[:, :1], points[:, -1:])], 1), 1)
+    values = f.value(points)
+    steep, pieces = f.extremes(1, points, points), (points[:, :-1], points[:, 1:])
+    ranges, bends = f.extremes(1, *pieces), f.extremes(2, *pieces)
+    size, parts = np.abs(values).max(1), []
+    for sign, slopes in zip((1.0, -1.0), suggested, strict=True):
+        offset = offset_kernel(points, values, steep, ranges, bends, sign, slopes)
+        reach = size + np.abs(slopes) * np.maximum(np.abs(points[:, 0]), np.abs(points[:, -1]))
+        lost = TRUST * size + f.slack + 64 * U * reach + TINY
+        parts += [sign * slopes, sign * (offset - lost * UP)]
+    return parts
 
 
 def _points(low: Floats, anchor: Floats, high: Floats) -> Floats:

@@ -184,3 +184,14 @@ def test_a_tiny_wave(size: float) -> None:
     program = build(registers, [segment("turn", gadgets.raw(x, A=[[0.0, 3.0], [-3.0, 0.0]]))], x)
     ranges = program.ranges([(0, 0), (size, size)], progress=False)
     assert ranges.high[0, 0] >= 0.9999 * size  # sin(3t) turns before t = 1
+
+
+@pytest.mark.slow
+def test_a_spiral_needs_short_pieces_of_time() -> None:
+    program = integraph.compile("sin(3*x)*exp(-y)/(2 + x*y)", box=(-1, 1))
+    ranges = program.ranges((-1, 1), progress=False)
+    low, high = np.full(2, -1.0), np.ones(2)
+    assert_holds(program, ranges, low, high)
+    corners = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0])).reshape(2, -1).T
+    least, most = extremes(program, np.concatenate([corners, points(low, high)]))
+    assert (ranges.high.max(0) - ranges.low.min(0) < 1.2 * (most.max(0) - least.min(0))).all()

@@ -128,9 +128,16 @@ def test_unknown_ranges_get_horizontal_lines() -> None:
 
 FAULTS = {
     "values are exact": {"TRUST": 0.0, "U": 0.0, "UP": 1.0, "TINY": 0.0},
-    "nothing bends": {"HALF": 1, "offset_kernel": lambda x, v, s, b, g, m: (g * v - m[:, None] * x)[:, [0, -1]].min(1)},
-    "the other side": {"offset_kernel": lambda x, v, s, b, g, m: offset_kernel(x, v, s, b, -g, m)},
-    "few points": {"HALF": 1, "offset_kernel": lambda x, v, s, b, g, m: (g * v - m[:, None] * x)[:, ::2].min(1)},
+    "nothing bends": {
+        "HALF": 1,
+        "offset_kernel": lambda x, v, s, r, b, g, m: (g * v - m[:, None] * x)[:, [0, -1]].min(1),
+    },
+    "the other side": {"offset_kernel": lambda x, v, s, r, b, g, m: offset_kernel(x, v, s, r, b, -g, m)},
+    "few points": {
+        "HALF": 1,
+        "ROUNDS": 0,
+        "offset_kernel": lambda x, v, s, r, b, g, m: (g * v - m[:, None] * x)[:, ::2].min(1),
+    },
 }
 
 

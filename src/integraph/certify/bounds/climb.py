@@ -1,0 +1,87 @@
+"""Points of a box of many inputs where an output is large, or small: corners that linear forms point at.
+
+The forms of the bounds point at first ones. At a point the lines of a function are its tangents, so that linear forms
+backwards from there are gradients, and point at the next corner. No bound depends on these points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integraph.certify.bounds.backward import Backward, backward
+from integraph.certify.bounds.graph_models import graph_models
+from integraph.certify.bounds.network_models import network_models
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.intervals import Interval
+from integraph.numbers.models.models import Models, of_cells
+from integraph.targets.graph import Graph
+from integraph.targets.network import Network
+
+ROUNDS = 3
+MOST = 64  # points that climb
+
+
+def climbed(
+    source: Network | Graph, watch: Backward, low: Floats, high: Floats, dips: Floats, peaks: Floats
+) -> tuple[Floats, Floats]:
+    """Better points than these, (cells, outputs, inputs) each, after bounds on cells."""
+    sizes = [len(watch.ranges[number].low) for number in watch.outputs]
+    for number, start in zip(watch.outputs, np.cumsum([0, *sizes]), strict=False):
+        if number in watch.slopes:
+            slopes = watch.slopes[number]
+            part = slice(start, start + slopes.shape[2])
+            dips[:, part], peaks[:, part] = np.where(slopes >= 0, low[:, None], high[:, None])
+    cells, outputs = dips.shape[:2]
+    if 2 * cells * outputs > MOST:
+        return dips, peaks
+    points = np.stack([dips, peaks]).reshape(-1, dips.shape[2])
+    low, high = (np.broadcast_to(end[:, None], dips.shape).reshape(-1, dips.shape[2]) for end in (low, high))
+    which = np.tile(np.arange(outputs), 2 * cells)
+    signs = np.repeat([1.0, -1.0], cells * outputs)
+    points = _down(source, points, np.tile(low, (2, 1)), np.tile(high, (2, 1)), which, signs)
+    dips, peaks = points.reshape(2, *dips.shape)
+    return dips, peaks
+
+
+def _down(source: Network | Graph, points: Floats, low: Floats, high: Floats, which: Indices, signs: Floats) -> Floats:
+    """Points where sign·output is smaller, an output for each."""
+
+    def values(x: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            every = source.values(x) if isinstance(source, Graph) else source(x)
+        return signs * every[np.arange(len(x)), which]
+
+    best = values(points)
+    for _ in range(ROUNDS):
+        corners = np.where(signs[:, None] * gradients(source, points, which) >= 0, low, high)
+        reached = values(corners)
+        better = reached < best
+        if not better.any():
+            break
+        points, best = np.where(better[:, None], corners, points), np.where(better, reached, best)
+    return points
+
+
+def gradients(source: Network | Graph, points: Floats, which: Indices) -> Floats:
+    """Of one output at each point, about."""
+    watch, x = backward(source), of_cells(points, points, 0)
+
+    def see(rows: Models) -> Models:
+        value = 0.5 * rows.known.low + 0.5 * rows.known.high
+        watch.ranges.append(Interval(value, value))
+        watch.steps.append(watch.rules[len(watch.steps)](watch.ranges))
+        return rows
+
+    if isinstance(source, Network):
+        network_models(source, x, see)
+    else:
+        graph_models(source, x, see)
+    result, start = np.zeros_like(points), 0
+    for number in watch.outputs:
+        size = len(watch.ranges[number].low)
+        mine = (start <= which) & (which < start + size)
+        form = np.zeros((len(points), 1, size))
+        form[mine, 0, which[mine] - start] = 1.0
+        result[mine] = watch.least(number, form, 0)[1][mine, 0]
+        start += size
+    return result
