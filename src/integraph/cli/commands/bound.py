@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from integraph.cli import options as a
@@ -76,7 +76,7 @@ def bound(
     if bounds.ending is Ending.INTERRUPTED:
         return Answer(data, text, INTERRUPTED)
     reached = gap is None or bounds.ending is Ending.GAP
-    return Answer(data, text, GOOD if reached and np.isfinite(bounds.width).all() else FAILED)
+    return Answer(data, text, GOOD if reached and bool((bounds.width < math.inf).all()) else FAILED)
 
 
 def _facts(bounds: Bounds) -> dict[str, Any]:
