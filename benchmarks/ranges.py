@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.optimize import least_squares
 
 import integraph
 from certificates import aimed, named, table, timed
@@ -34,6 +36,7 @@ KINDS: dict[str, float | None] = {"Glorot": None, "uniform": 1.0}  # weights fro
 
 def main() -> None:
     table("one pass", PASS_COLUMNS, passes())
+    table("a trained controller, 2-16-16-1, and its program", CONTROLLER_COLUMNS, controllers())
     table(f"bisected until within {GAP:g} on either side", BISECTED_COLUMNS, bisected())
     table("programs on [−1, 1]^d: outputs in one pass, and registers at all times", PROGRAM_COLUMNS, programs())
 
@@ -59,12 +62,12 @@ def sampled(network: Network, radius: float, bounds: Bounds) -> Floats:
     return np.maximum(ends[0] + ends[1], bounds.attained_high - bounds.attained_low)
 
 
-def plain(network: Network, radius: float) -> Floats:
-    """The width of each output in interval arithmetic."""
-    x = Interval(np.full(network.inputs, -radius), np.full(network.inputs, radius))
+def intervals(network: Network, low: float, high: float) -> Interval:
+    """Every output in interval arithmetic."""
+    x = Interval(np.full(network.inputs, low), np.full(network.inputs, high))
     for layer in network.layers:
         x = value_range(activation(layer.activation, layer.slope), affine(layer.A, layer.b, x))
-    return x.high - x.low
+    return x
 
 
 PASS_COLUMNS = ("net", "weights", "radius", "cells", "time", "width / sampled", "intervals / sampled")
@@ -77,13 +80,54 @@ def passes() -> Rows:
             integraph.bound(network, (-radius, radius))  # compiles what is compiled
             runs = [timed(integraph.bound, network, (-radius, radius)) for _ in range(20 if max(sizes) < 50 else 3)]
             bounds, spent = runs[0].value, min(run.seconds for run in runs)
-            true = sampled(network, radius, bounds)
+            true, plain = sampled(network, radius, bounds), intervals(network, -radius, radius)
             wide = float((bounds.width / true).max())
             yield (
                 f"{named(sizes)}, {kind}", weights, radius, bounds.cells,
                 aimed(f"{1e3 * spent:.1f} ms", spent, seconds), aimed(f"{wide:.3f}", wide, ratio),
-                f"{(plain(network, radius) / true).max():.1f}",
+                f"{((plain.high - plain.low) / true).max():.1f}",
             )  # fmt: skip
+
+
+CONTROLLER_COLUMNS = ("box", "sampled", "bound, one pass", "width / sampled ≤ 1.3", "of the program", "intervals")
+
+
+def trained() -> Network:
+    """A controller that is fitted to u = tanh(−2θ − ω) + θω/2: hidden layers at random, then all weights by least
+    squares."""
+    rng = np.random.default_rng(0)
+    sizes, x = (2, 16, 16, 1), rng.uniform(-1, 1, (600, 2))
+    wanted = np.tanh(-2 * x[:, 0] - x[:, 1]) + 0.5 * x[:, 0] * x[:, 1]
+    shapes = [shape for a, b in pairwise(sizes) for shape in ((b, a), (b,))]
+    cuts = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
+
+    def layers(flat: Floats) -> list[Floats]:
+        return [part.reshape(shape) for part, shape in zip(np.split(flat, cuts), shapes, strict=True)]
+
+    def off(flat: Floats) -> Floats:
+        A, a, B, b, C, c = layers(flat)
+        return (np.tanh(np.tanh(x @ A.T + a) @ B.T + b) @ C.T + c)[:, 0] - wanted
+
+    start = np.concatenate([rng.normal(size=np.prod(shape)) / np.sqrt(shape[-1]) for shape in shapes])
+    A, a, B, b, C, c = layers(least_squares(off, start, max_nfev=60).x)
+    return integraph.network([(A, a, "tanh"), (B, b, "tanh"), (C, c)])
+
+
+def controllers() -> Rows:
+    """The range of a net that does something, on the box of a verification tool and on all of [−1, 1]²."""
+    network = trained()
+    program = integraph.compile(network, 1e-6, box=BOX)
+    for low, high in ((0.0, 0.1), BOX):
+        grid = np.stack(np.meshgrid(*[np.linspace(low, high, 400)] * 2), -1).reshape(-1, 2)
+        values = network(grid)
+        bounds, flow = (integraph.bound(each, (low, high)) for each in (network, program))
+        wide = float(bounds.width[0] / np.ptp(values))
+        plainly = intervals(network, low, high)
+        yield (
+            f"[{low:g}, {high:g}]²", f"[{values.min():.5f}, {values.max():.5f}]",
+            f"[{bounds.low[0]:.5f}, {bounds.high[0]:.5f}]", aimed(f"{wide:.4f}", wide, 1.3),
+            f"[{flow.low[0]:.5f}, {flow.high[0]:.5f}]", f"[{plainly.low[0]:.3f}, {plainly.high[0]:.3f}]",
+        )  # fmt: skip
 
 
 BISECTED_COLUMNS = ("net", "weights, seed", "radius", "cells", "time ≤ 10 s", "gap", "width / sampled ≤ 1.01")
