@@ -1,6 +1,6 @@
 """auto_LiRPA on nets from a file, in an environment of its own: `python crown.py nets.json`, answers as JSON.
 
-auto_LiRPA 0.3, the last release in the registry, was written for older versions of PyTorch and numpy. What it asks
+auto_LiRPA 0.3, the last release, was written for older versions of PyTorch and numpy. What it asks
 PyTorch for still exists under other names; `compatible` puts it where it was. It computes in float64 here, as the
 others do.
 """
