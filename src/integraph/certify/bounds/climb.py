@@ -25,6 +25,7 @@ def climbed(
     source: Network | Graph, watch: Backward, low: Floats, high: Floats, dips: Floats, peaks: Floats
 ) -> tuple[Floats, Floats]:
     """Better points than these, (cells, outputs, inputs) each, after bounds on cells."""
+    shape, first = (-1, dips.shape[2]), np.stack([dips, peaks])
     sizes = [len(watch.ranges[number].low) for number in watch.outputs]
     for number, start in zip(watch.outputs, np.cumsum([0, *sizes]), strict=False):
         if number in watch.slopes:
@@ -34,24 +35,27 @@ def climbed(
     cells, outputs = dips.shape[:2]
     if 2 * cells * outputs > MOST:
         return dips, peaks
-    points = np.stack([dips, peaks]).reshape(-1, dips.shape[2])
-    low, high = (np.broadcast_to(end[:, None], dips.shape).reshape(-1, dips.shape[2]) for end in (low, high))
+    low, high = (np.broadcast_to(end[:, None], dips.shape).reshape(shape) for end in (low, high))
     which = np.tile(np.arange(outputs), 2 * cells)
     signs = np.repeat([1.0, -1.0], cells * outputs)
-    points = _down(source, points, np.tile(low, (2, 1)), np.tile(high, (2, 1)), which, signs)
+    starts = first.reshape(shape), np.stack([dips, peaks]).reshape(shape)
+    points = _down(source, starts, np.tile(low, (2, 1)), np.tile(high, (2, 1)), which, signs)
     dips, peaks = points.reshape(2, *dips.shape)
     return dips, peaks
 
 
-def _down(source: Network | Graph, points: Floats, low: Floats, high: Floats, which: Indices, signs: Floats) -> Floats:
-    """Points where sign·output is smaller, an output for each."""
+def _down(
+    source: Network | Graph, starts: tuple[Floats, Floats], low: Floats, high: Floats, which: Indices, signs: Floats
+) -> Floats:
+    """Points where sign·output is smaller than at either start, an output for each."""
 
     def values(x: Floats) -> Floats:
         with np.errstate(all="ignore"):
             every = source.values(x) if isinstance(source, Graph) else source(x)
         return signs * every[np.arange(len(x)), which]
 
-    best = values(points)
+    first, second = (values(x) for x in starts)
+    points, best = np.where((first < second)[:, None], *starts), np.fmin(first, second)
     for _ in range(ROUNDS):
         corners = np.where(signs[:, None] * gradients(source, points, which) >= 0, low, high)
         reached = values(corners)
