@@ -20,6 +20,7 @@ def sampled() -> np.ndarray:
     return integraph.simulate(closed, np.stack([np.linspace(0.9, 1.0, 50), np.zeros(50)], 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "answer"),
     [
@@ -46,6 +47,7 @@ def test_answers(spec: str, answer: Answer) -> None:
         assert (hull <= boxes[:, None, :, 1] + 1e-7).all()
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_fails() -> None:
     result = integraph.loop(**SETTING, spec="x in [0.3, 0.38]", progress=False)
     closed = closed_loop(PLANT, "-2*v", period=0.1, steps=20)
@@ -53,6 +55,7 @@ def test_a_start_that_fails_fails() -> None:
     assert not 0.3 <= end[0] <= 0.38
 
 
+@pytest.mark.slow
 def test_cells_are_divided() -> None:
     """A set that is too wide for one cell is proved in parts, and what is proved is said."""
     setting = {**SETTING, "plant": {"x": "v", "v": "u - x^3"}, "start": {"x": (-2.5, 2.5), "v": 0}}

@@ -114,6 +114,7 @@ def test_a_transformer_of_some_size() -> None:
     assert np.isfinite(wide.most - wide.least).all()
 
 
+@pytest.mark.slow
 def test_convolutions_and_pooling() -> None:
     rng, b = np.random.default_rng(3), Builder("convolution")
     x = b.input("x", (1, 2, 8, 8))

@@ -62,7 +62,7 @@ def worst(name: str, kind: str, seed: int, starts: int, steps: int = 12) -> tupl
     return leaves, float(((result.samples[-1, :, 1] - result.samples[-1, :, 0]) / hull).max())
 
 
-@mostly_slow(("name", "kind"), [(name, kind) for name in PLANTS for kind in KINDS], quick=4)
+@mostly_slow(("name", "kind"), [(name, kind) for name in PLANTS for kind in KINDS], quick=0)
 def test_trajectories_stay_inside(name: str, kind: str) -> None:
     leaves, ratio = worst(name, kind, seed=len(name), starts=5)
     assert leaves <= 0
@@ -91,6 +91,7 @@ def test_discrete_time() -> None:
     assert (np.ptp(box, axis=1) < 1.1 * np.ptp(x, axis=0)).all()
 
 
+@pytest.mark.slow
 def test_scaling_limits_and_readings() -> None:
     """u = clip(3·(N − 0.1)), N = tanh(v − x): the tube of the same formula, and DOP853."""
     loop = closed_loop(
@@ -108,6 +109,7 @@ def test_scaling_limits_and_readings() -> None:
         assert excess(result.spans[:, None], inside) <= 0
 
 
+@pytest.mark.slow
 def test_finite_escape() -> None:
     """x' = x² from 1 leaves at t = 1: the tube ends before, and says so."""
     loop = closed_loop({"x": "x^2 + u"}, "0*x", period=0.25, steps=8)
@@ -116,6 +118,7 @@ def test_finite_escape() -> None:
     assert "without bound" in result.reason
 
 
+@pytest.mark.slow
 def test_division_by_zero() -> None:
     loop = closed_loop({"x": "1/x + u"}, "-5 + 0*x", period=0.25, steps=8)
     result = tube(loop, np.array([0.1]), np.array([0.2]))
@@ -150,6 +153,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a part of the proof a trajectory leaves the tube."""
@@ -160,6 +164,7 @@ def test_faults_are_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert worst("oscillator", "relu", seed=3, starts=8)[0] > 0
 
 
+@pytest.mark.slow
 def test_a_priori_box_contains_the_flow() -> None:
     loop = closed_loop({"x": "v", "v": "-sin(x) + u"}, "0*x", period=0.5, steps=1)
     plant = loop.plant
