@@ -18,7 +18,7 @@ from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
 ROUNDS = 3
-MOST = 64  # points that climb
+MOST, COMPARED = 64, 4096  # points that climb, and points of which the better are kept
 
 
 def climbed(
@@ -33,20 +33,23 @@ def climbed(
             part = slice(start, start + slopes.shape[2])
             dips[:, part], peaks[:, part] = np.where(slopes >= 0, low[:, None], high[:, None])
     cells, outputs = dips.shape[:2]
-    if 2 * cells * outputs > MOST:
+    count = 2 * cells * outputs
+    if count > COMPARED:
         return dips, peaks
     low, high = (np.broadcast_to(end[:, None], dips.shape).reshape(shape) for end in (low, high))
     which = np.tile(np.arange(outputs), 2 * cells)
     signs = np.repeat([1.0, -1.0], cells * outputs)
     starts = first.reshape(shape), np.stack([dips, peaks]).reshape(shape)
-    points = _down(source, starts, np.tile(low, (2, 1)), np.tile(high, (2, 1)), which, signs)
+    rounds = ROUNDS if count <= MOST else 0
+    points = _down(source, starts, np.tile(low, (2, 1)), np.tile(high, (2, 1)), which, signs, rounds)
     dips, peaks = points.reshape(2, *dips.shape)
     return dips, peaks
 
 
 def _down(
-    source: Network | Graph, starts: tuple[Floats, Floats], low: Floats, high: Floats, which: Indices, signs: Floats
-) -> Floats:
+    source: Network | Graph, starts: tuple[Floats, Floats], low: Floats, high: Floats, which: Indices, signs: Floats,
+    rounds: int,
+) -> Floats:  # fmt: skip
     """Points where sign·output is smaller than at either start, an output for each."""
 
     def values(x: Floats) -> Floats:
@@ -56,7 +59,7 @@ def _down(
 
     first, second = (values(x) for x in starts)
     points, best = np.where((first < second)[:, None], *starts), np.fmin(first, second)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         corners = np.where(signs[:, None] * gradients(source, points, which) >= 0, low, high)
         reached = values(corners)
         better = reached < best
