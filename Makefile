@@ -32,7 +32,7 @@ SEED ?= 1
 fuzz: $(VENV)/.extra-nets $(VENV)/.extra-oracles $(VENV)/.extra-jax  ## random sources against oracles: SECONDS=120 SEED=1 KINDS=onnx,formula
 	@PYTHONPATH=tests/support $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED) --kinds "$(KINDS)"
 
-bench: $(VENV)/.extra-bench  ## the ratio table: our engines against numpy, heyoka and scipy
+bench: $(VENV)/.extra-bench $(VENV)/.extra-jax  ## the ratio table: our engines against numpy, heyoka and scipy
 	@PYTHONPATH=examples $(BIN)/python benchmarks/run.py
 
 bench-peers: $(VENV)/.extra-bench $(PEERS)/.installed  ## bounds of nets beside auto_LiRPA, which gets an environment of its own
