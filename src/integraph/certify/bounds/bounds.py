@@ -36,7 +36,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """low ≤ output ≤ high for every x of the box at which it has a value, rigorously, each of shape (outputs,).
+    """low ≤ output ≤ high for every x of the box, rigorously, each of shape (outputs,).
 
     At row n of `lowest` output n is at most `attained_low[n]`, at row n of `highest` at least `attained_high[n]`, both
     proved with Arb: the true range reaches at least from one to the other. (outputs, inputs) each.

@@ -2,17 +2,19 @@
 
 Moves, sums and constant weights are composed as sparse maps; every other operation has a rule on models, whose result
 is intersected with its interval, cell by cell. Where an operation is not defined on a whole cell nothing is known of
-its result.
+its result, and of what is computed from it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.bounds.ranges.patterns import MOVES, average, normalised
 from integraph.bounds.ranges.propagation import node_range
@@ -37,6 +39,9 @@ DOMAINS = {  # of functions that are not defined everywhere
     "atanh": (-1.0, 1.0), "variable_power": (0.0, math.inf),
 }  # fmt: skip
 
+PARTIAL = frozenset((*DOMAINS, "div", "power", "tan"))  # operations that have no value somewhere
+Flags = NDArray[np.bool_]
+
 
 @dataclass(slots=True)
 class Value:
@@ -54,17 +59,33 @@ def graph_models(graph: Graph, x: Models, watch: Watch | None = None) -> Models:
     """The outputs one after the other, from the flat input. The rows of every node go through `watch`, in order."""
     uses, last = _uses(graph), _last_uses(graph)
     values: list[Value | None] = []
+    lost: list[Flags] = []  # cells on which a node, or one that it reads, may have no value
     for number, node in enumerate(graph.nodes):
         check_deadline()
         args = [value for n in node.args if (value := values[n]) is not None]
         value = _value(graph, node, args, x, uses[number] > 1)
+        lost.append(reduce(np.logical_or, [lost[n] for n in node.args], _undefined(node, value, x)))
         if watch is not None:
             value = Value(of_models(watch(value.models())))
         values.append(value)
         for n in node.args:
             if last[n] == number:
                 values[n] = None
-    return joined([value.models() for n in graph.outputs if (value := values[n]) is not None])
+    return joined([_known(value.models(), lost[n]) for n in graph.outputs if (value := values[n]) is not None])
+
+
+def _undefined(node: Node, value: Value, x: Models) -> Flags:
+    """The cells on which an operation may have no value: a later one, which is bounded, would hide it."""
+    if node.op not in PARTIAL:
+        return np.zeros(x.space.cells, bool)
+    known = value.models().known
+    return np.asarray(~(np.isfinite(known.low) & np.isfinite(known.high)).all(0))
+
+
+def _known(rows: Models, lost: Flags) -> Models:
+    """The rows, of which nothing is known on these cells."""
+    low, high = np.where(lost, -np.inf, rows.known.low), np.where(lost, np.inf, rows.known.high)
+    return replace(rows, r=np.where(lost, np.inf, rows.r), known=Interval(low, high))
 
 
 def _uses(graph: Graph) -> list[int]:

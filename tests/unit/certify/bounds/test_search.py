@@ -148,6 +148,13 @@ def test_nothing_is_known_where_a_formula_has_no_value(formula: str) -> None:
     assert np.isfinite([inside.low, inside.high]).all()
 
 
+@pytest.mark.parametrize("formula", ["tanh(1/x)", "sin(ln(x))", "max(ln(x), 5)", "sigmoid(tan(x*4))", "atan(x^(-1/2))"])
+def test_a_bounded_function_does_not_hide_what_has_no_value(formula: str) -> None:
+    bounds = integraph.bound(formula, (-1, 1))
+    assert np.isinf([bounds.low[0], bounds.high[0]]).all()
+    assert np.isfinite(integraph.bound(formula, (0.1, 0.3)).width).all()
+
+
 def test_the_controller_of_the_benchmark_is_within_a_third() -> None:
     network = random_network((2, 16, 16, 1), "tanh", seed=3)
     bounds = integraph.bound(network, (-1, 1))
