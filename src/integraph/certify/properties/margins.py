@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy  # its submodules load when they are first used
 
 from integraph.certify.bounds.cells import Cells, batch_size, bounded, degree_for
 from integraph.certify.properties.truth import between
@@ -22,22 +24,26 @@ from integraph.targets.graph import Graph, Node
 from integraph.targets.graph_conversion import network_graph, to_graph
 from integraph.targets.image import quantity_images
 from integraph.targets.network import Layer, Network
-from integraph.targets.property import Property, Quantity
+from integraph.targets.property import Property, Quantity, Terms
+
+if TYPE_CHECKING:
+    Sparse = scipy.sparse.csr_array[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Margins:
-    """`source` computes the quantities number `rows`; the others are `inputs`·x. `slack` is what every quantity may be
-    off by besides: a program is not exactly its source. `image` is what every quantity of the source is in anyway."""
+    """`source` computes the quantities number `rows`; the others are `inputs`·x, mostly bounds of single inputs, as
+    many as there are inputs. `slack` is what every quantity may be off by besides: a program is not exactly its source.
+    `image` is what every quantity of the source is in anyway."""
 
     source: Network | Graph
     rows: Indices
-    inputs: Floats
+    inputs: Sparse
     slack: Floats
     image: Interval
 
     def cells(self, low: Floats, high: Floats, degree: int) -> Cells:
-        """Bounds of all quantities on cells."""
+        """Bounds of all quantities on cells; points only for those of the source."""
         most = batch_size(self.source, int((high > low).any(0).sum()), degree)
         part = bounded(self.source, low, high, degree, most)
         least, largest = _linear_ranges(self.inputs, low, high)
@@ -46,16 +52,14 @@ class Margins:
         least = np.where(finite, np.maximum(least, self.image.low), least)
         largest = np.where(finite, np.minimum(largest, self.image.high), largest)
         least, largest = _widened(least, largest, self.slack)
-        points = [np.repeat(_centres(low, high)[:, None], len(self.slack), 1) for _ in range(2)]
-        points[0][:, self.rows], points[1][:, self.rows] = part.peaks, part.dips
-        return replace(part, least=least, most=largest, peaks=points[0], dips=points[1])
+        return replace(part, least=least, most=largest)
 
     def degree(self, wide: int) -> int:
         return degree_for(self.source, wide)
 
     def values(self, x: Floats) -> Floats:
         """All quantities at points (B, inputs), in float64: (B, quantities)."""
-        values = x @ self.inputs.T
+        values: Floats = (self.inputs @ x.T).T
         with np.errstate(all="ignore"):
             values[:, self.rows] = self.source(x) if isinstance(self.source, Network) else self.source.values(x)
         return values
@@ -65,10 +69,7 @@ def margins(source: Network | Graph, stated: Property, delta: float = 0.0) -> Ma
     """The quantities of a property of a source whose outputs may each be off by delta."""
     quantities = stated.quantities
     rows = [n for n, one in enumerate(quantities) if one.outputs or one.expression is not None]
-    inputs = np.zeros((len(quantities), stated.inputs))
-    for n, one in enumerate(quantities):
-        for place, a in one.inputs if n not in rows else ():
-            inputs[n, place] = a
+    inputs = _sparse([() if one.outputs or one.expression else one.inputs for one in quantities], stated.inputs)
     weights = np.array([float(sum(abs(a) for _, a in one.outputs)) for one in quantities])
     chosen = [quantities[n] for n in rows]
     plain = all(one.expression is None and not one.inputs for one in chosen)
@@ -88,11 +89,14 @@ def _images(source: Network | Graph, stated: Property) -> Interval:
     return Interval(np.array(low), np.array(high))
 
 
-def _matrix(rows: Sequence[tuple[tuple[int, int], ...]], columns: int) -> Floats:
-    matrix = np.zeros((len(rows), columns))
-    for n, terms in enumerate(rows):
-        for place, a in terms:
-            matrix[n, place] = a
+def _sparse(rows: Sequence[Terms], columns: int) -> Sparse:
+    ends = np.cumsum([0, *map(len, rows)])
+    terms = np.array([term for row in rows for term in row], np.int64).reshape(-1, 2)
+    return scipy.sparse.csr_array((terms[:, 1].astype(float), terms[:, 0], ends), (len(rows), columns))
+
+
+def _matrix(rows: Sequence[Terms], columns: int) -> Floats:
+    matrix: Floats = _sparse(rows, columns).toarray()
     return matrix
 
 
@@ -146,15 +150,12 @@ def _widened(low: Floats, high: Floats, off: Floats) -> tuple[Floats, Floats]:
     return np.where(off > 0, out[0], low), np.where(off > 0, out[1], high)
 
 
-def _linear_ranges(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _linear_ranges(weights: Sparse, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Of weights·x over cells, (cells, rows) each; exact where a row has a single 1."""
-    up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
-    least, most = low @ up.T + high @ down.T, high @ up.T + low @ down.T
-    single = (np.abs(weights).sum(1) == 1.0) | ~weights.any(1)
-    size = np.maximum(np.abs(low), np.abs(high)) @ np.abs(weights).T
-    off = np.where(single, 0.0, (weights.shape[1] + 4) * U * size * UP + TINY)
-    return least - off, most + off
-
-
-def _centres(low: Floats, high: Floats) -> Floats:
-    return np.clip(0.5 * low + 0.5 * high, low, high)
+    up, down = weights.maximum(0.0), weights.minimum(0.0)
+    least, most = up @ low.T + down @ high.T, up @ high.T + down @ low.T
+    size = abs(weights)
+    count, total = np.diff(weights.indptr), np.asarray(size.sum(1))
+    lost = np.where(total <= 1.0, 0.0, (count + 4) * U * UP)[:, None]
+    off = lost * (size @ np.maximum(np.abs(low), np.abs(high)).T) + np.where(lost > 0, TINY, 0.0)
+    return (least - off).T, (most + off).T

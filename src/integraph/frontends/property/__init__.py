@@ -3,5 +3,5 @@
 Nothing is executed.
 
 Read `names` (what outputs and inputs are called), `sentence` (words → clauses, with the formula parser for what is
-compared), `s_expressions`, `linear_forms` and `vnnlib`.
+compared), `s_expressions`, `linear_forms`, `input_box` and `vnnlib`.
 """

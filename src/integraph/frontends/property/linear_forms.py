@@ -35,7 +35,8 @@ def _total(parts: Iterable[tuple[Form, Fraction]]) -> Form:
     """The sum of multiples of forms."""
     constant, terms = Fraction(0), dict[tuple[str, int], Fraction]()
     for part, factor in parts:
-        constant = _short(constant + factor * part.constant)
+        if part.constant:
+            constant = _short(constant + factor * part.constant)
         for name, c in part.terms.items():
             terms[name] = _short(terms.get(name, Fraction(0)) + factor * c)
     return Form(constant, terms)

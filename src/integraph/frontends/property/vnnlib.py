@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from integraph.errors import FileError, SourceError
+from integraph.frontends.property.input_box import InputBox, whole_space
 from integraph.frontends.property.linear_forms import VARIABLE, form
 from integraph.frontends.property.s_expressions import List, Text, Word
 from integraph.frontends.verification.text_lines import text as text_of
@@ -40,6 +41,7 @@ from integraph.text import counted
 SUFFIX = ".vnnlib"
 LARGEST = 1 << 24  # bytes
 CASES = 4096
+SIDES = 4_000_000  # of the boxes of all cases
 IGNORED = ("set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
 SENSES = ("<=", ">=", "<", ">")
 COMMANDS = "write (declare-const X_0 Real) and (assert (<= X_0 1))"
@@ -130,7 +132,12 @@ class _Reader:
         inputs, outputs = (self._count(letter) for letter in "XY")
         if not self.unsafe:
             raise SourceError("it asserts nothing: (assert …) says what is unsafe")
-        cases = [self._case(parts, inputs, outputs) for parts in self._divided()]
+        common, choices = self._divided(inputs)
+        box = whole_space(inputs)
+        for n, one in common.bounds:
+            box.tighten(n, one)
+        left = common.left(box)
+        cases = (self._case(box.copy(), left, _facts(chosen, self._side), outputs) for chosen in choices)
         kept = tuple(case for case in cases if case is not None)
         if not kept:
             raise SourceError("its bounds of inputs contradict each other: no input satisfies them")
@@ -142,14 +149,24 @@ class _Reader:
             raise SourceError(f"it must declare {letter}_0, {letter}_1, … without a gap, and one at least")
         return len(numbers)
 
-    def _divided(self) -> list[tuple[Clause, ...]]:
-        """The unsafe region as a union of conjunctions: disjunctions that bound inputs are divided."""
+    def _divided(self, inputs: int) -> tuple[_Facts, Iterable[tuple[Clause, ...]]]:
+        """The unsafe region as a union of conjunctions: what is common to all, and the parts of each. Disjunctions that
+        bound inputs are divided."""
         whole = conjunction(self.unsafe)
         parts = whole.parts if isinstance(whole, Conjunction) else (whole,)
-        choices = [part.parts if isinstance(part, Disjunction) and self._bounds(part) else (part,) for part in parts]
-        if math.prod(map(len, choices)) > CASES:
-            raise SourceError(f"its disjunctions have more than {CASES} combinations of input boxes: divide the file")
-        return list(itertools.product(*choices))
+        common, choices = list[Clause](), list[tuple[Clause, ...]]()
+        for part in parts:
+            if isinstance(part, Disjunction) and self._bounds(part):
+                choices.append(part.parts)
+            else:
+                common.append(part)
+        count = math.prod(map(len, choices))
+        if count > CASES or count * inputs > SIDES:
+            raise SourceError(
+                f"its disjunctions have more than {min(CASES, SIDES // inputs)} combinations of boxes of "
+                f"{counted(inputs, 'input')}: divide the file"
+            )
+        return _facts(common, self._side), itertools.product(*choices)
 
     def _bounds(self, clause: Clause) -> bool:
         return any(self._side(one) is not None for one in comparisons(clause))
@@ -159,56 +176,42 @@ class _Reader:
         quantity = self.known[one.quantity]
         return quantity.inputs[0][0] if not quantity.outputs and len(quantity.inputs) == 1 else None
 
-    def _case(self, parts: Sequence[Clause], inputs: int, outputs: int) -> Case | None:
-        whole = conjunction(parts)
-        facts = whole.parts if isinstance(whole, Conjunction) else (whole,)
-        low: list[Fraction | None] = [None] * inputs
-        high: list[Fraction | None] = [None] * inputs
-        sides = [self._side(one) if isinstance(one, Comparison) else None for one in facts]
-        for one, n in zip(facts, sides, strict=True):
-            if n is None or not isinstance(one, Comparison):
-                continue
-            ends, better = (low, max) if one.sense in (">=", ">") else (high, min)
-            ends[n] = one.threshold if ends[n] is None else better(ends[n], one.threshold)  # type: ignore[type-var]
-        for n, (a, b) in enumerate(zip(low, high, strict=True)):
-            if a is None or b is None:
-                raise SourceError(
-                    f"X_{n} has no {'lower' if a is None else 'upper'} bound: a proof needs a box, write "
-                    f"(assert ({'>=' if a is None else '<='} X_{n} …))"
-                )
-            if a > b:
-                return None
-        box = [_rounded(a, -1) for a in low], [_rounded(b, 1) for b in high]
-        if not all(map(math.isfinite, [*box[0], *box[1]])):
-            raise SourceError("a bound of an input is larger than float64 holds")
-        open_ = [
-            one
-            for one, n in zip(facts, sides, strict=True)
-            if n is None or not isinstance(one, Comparison) or not _implied(one, box[0][n], box[1][n])
-        ]
-        if not any(quantity.outputs for quantity in self._used(open_)):
+    def _case(self, box: InputBox, common: _Facts, own: _Facts, outputs: int) -> Case | None:
+        """What is unsafe in one box: the facts of all cases that their box leaves open, and those of this case."""
+        for n, one in own.bounds:
+            box.tighten(n, one)
+        if box.empty:
+            return None
+        box.check()
+        moved = {n for n, _ in own.bounds}
+        open_ = _Facts([*(pair for pair in common.bounds if pair[0] not in moved or not box.implies(*pair)),
+                        *own.left(box).bounds], [*common.others, *own.others])  # fmt: skip
+        if not any(self.known[one.quantity].outputs for clause in open_.others for one in comparisons(clause)):
             raise SourceError("it says nothing of the outputs: assert what is unsafe of Y_0, Y_1, …")
-        clause = negated(conjunction(open_))
-        stated = property_of(inputs, outputs, self.known, clause)
-        return Case(tuple(box[0]), tuple(box[1]), stated)
-
-    def _used(self, clauses: Sequence[Clause]) -> list[Quantity]:
-        return [self.known[one.quantity] for clause in clauses for one in comparisons(clause)]
+        clause = negated(conjunction([*(one for _, one in open_.bounds), *open_.others]))
+        stated = property_of(len(box.low), outputs, self.known, clause)
+        return Case(tuple(box.low), tuple(box.high), stated)
 
 
-def _implied(one: Comparison, low: float, high: float) -> bool:
-    """Whether every x of the rounded box satisfies a bound."""
-    if one.sense in (">=", "<="):
-        return low >= one.threshold if one.sense == ">=" else high <= one.threshold
-    return low > one.threshold if one.sense == ">" else high < one.threshold
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Bounds of single inputs, with their numbers, and other clauses."""
+
+    bounds: list[tuple[int, Comparison]]
+    others: list[Clause]
+
+    def left(self, box: InputBox) -> _Facts:
+        """What the rounded box does not imply."""
+        return _Facts([pair for pair in self.bounds if not box.implies(*pair)], self.others)
 
 
-def _rounded(value: Fraction | None, direction: int) -> float:
-    """The next float64 in this direction, or the number itself."""
-    assert value is not None
-    try:
-        near = float(value)
-    except OverflowError:
-        return math.inf
-    outside = near < value if direction > 0 else near > value
-    return math.nextafter(near, direction * math.inf) if outside else near
+def _facts(parts: Sequence[Clause], side: Callable[[Comparison], int | None]) -> _Facts:
+    facts = _Facts([], [])
+    for part in parts:
+        for one in part.parts if isinstance(part, Conjunction) else (part,):
+            n = side(one) if isinstance(one, Comparison) else None
+            if isinstance(one, Comparison) and n is not None:
+                facts.bounds.append((n, one))
+            else:
+                facts.others.append(one)
+    return facts

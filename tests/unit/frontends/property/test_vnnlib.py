@@ -141,3 +141,26 @@ def test_files(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe(")
     with pytest.raises(FileError, match="UTF-8"):
         read(path)
+
+
+def test_what_cases_have_in_common_is_read_once() -> None:
+    """Boxes and open bounds of each case are those of the file with one part of the disjunction alone."""
+    head = "".join(f"(declare-const X_{n} Real)" for n in range(3)) + "(declare-const Y_0 Real)"
+    bounds = "".join(f"(assert (>= X_{n} 0.1))(assert (<= X_{n} 0.7))" for n in range(3))
+    parts = ["(and (<= X_0 0.3) (>= Y_0 1))", "(and (> X_1 0.2) (<= X_0 0.9) (>= Y_0 2))", "(<= X_2 0.05)"]
+    together = parse(f"{head}{bounds}(assert (>= Y_0 X_1))(assert (or {' '.join(parts)}))")
+    alone = [parse(f"{head}{bounds}(assert (>= Y_0 X_1))(assert {part})")[0] for part in parts[:2]]
+    assert [(case.low, case.high) for case in together] == [(case.low, case.high) for case in alone]
+    assert [_told(case) for case in together] == [_told(case) for case in alone]
+
+
+def _told(case: Case) -> set[str]:
+    return set(str(case.property).split(" or "))
+
+
+def test_many_boxes_of_many_inputs_are_refused() -> None:
+    names = "".join(f"(declare-const X_{n} Real)" for n in range(2000)) + "(declare-const Y_0 Real)"
+    bounds = "".join(f"(assert (>= X_{n} 0))(assert (<= X_{n} 1))" for n in range(2000))
+    cut = "".join(f"(assert (or (<= X_{n} 0.5) (>= X_{n} 0.5)))" for n in range(11))
+    with pytest.raises(SourceError, match="2000 combinations of boxes of 2,000 inputs"):
+        parse(f"{names}{bounds}{cut}(assert (>= Y_0 0))")

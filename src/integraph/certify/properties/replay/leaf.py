@@ -94,8 +94,11 @@ def _linear(quantities: Sequence[Quantity], x: list[Row], y: list[Row]) -> list[
         return []
     used = [sorted({n for one in quantities for n, _ in part(one)}) for part in (_outputs, _inputs)]
     rows = [*(y[n] for n in used[0]), *(x[n] for n in used[1])]
-    terms = [[*((used[0].index(n), a) for n, a in one.outputs),
-              *((len(used[0]) + used[1].index(n), a) for n, a in one.inputs)] for one in quantities]  # fmt: skip
+    first, second = (
+        {n: place for place, n in enumerate(used[0])},
+        {n: place for place, n in enumerate(used[1], len(used[0]))},
+    )
+    terms = [[*((first[n], a) for n, a in one.outputs), *((second[n], a) for n, a in one.inputs)] for one in quantities]
     return affine(_matrix(terms, len(rows)), np.zeros(len(quantities)), rows)
 
 
