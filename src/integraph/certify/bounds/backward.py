@@ -54,6 +54,7 @@ class Backward:
     steps: list[Steps] = field(default_factory=list)
     bent: list[bool] = field(default_factory=list)  # whether a value is not an affine map of the inputs
 
+    @quiet
     def __call__(self, rows: Models) -> Models:
         """The rows of the next value, with what its linear forms say of them."""
         number = len(self.steps)

@@ -11,6 +11,7 @@ import numpy as np
 
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
+from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.summary import above, below, inputs_in
@@ -39,7 +40,8 @@ class Bounds:
     """low ≤ output ≤ high for every x of the box, rigorously, each of shape (outputs,).
 
     At row n of `lowest` output n is at most `attained_low[n]`, at row n of `highest` at least `attained_high[n]`, both
-    proved with Arb: the true range reaches at least from one to the other. (outputs, inputs) each.
+    proved with Arb: the true range reaches at least from one to the other. (outputs, inputs) each. Where the output is
+    not known to have a value at any point that was tried, the rows are NaN, and the values ∞ and −∞.
     """
 
     low: Floats
@@ -55,17 +57,18 @@ class Bounds:
     program: Program | None  # that was bounded
 
     @property
+    @quiet
     def width(self) -> Floats:
         return self.high - self.low
 
     @property
+    @quiet
     def gap(self) -> Floats:
         """How much of the attained width the bounds exceed it by, on the side where that is more; 0 is exact, ∞ where
         nothing is known."""
         attained = self.attained_high - self.attained_low
         excess = np.maximum(self.high - self.attained_high, self.attained_low - self.low)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(excess <= 0, 0.0, excess / np.maximum(attained, 0.0))
+        share = np.where(excess <= 0, 0.0, excess / np.maximum(attained, 0.0))
         return np.where(np.isnan(share), np.inf, share)
 
     @cached_property

@@ -86,7 +86,7 @@ def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     if not 0 < len(wide) <= DIVIDED:
         return low[None], high[None]
     parts = np.ones(len(low), np.int64)
-    order = wide[np.argsort(low[wide] - high[wide], kind="stable")]
+    order = wide[np.argsort(0.5 * low[wide] - 0.5 * high[wide], kind="stable")]
     axis = 0
     while parts.prod() * 2 <= FIRST:
         parts[order[axis % len(order)]] *= 2

@@ -12,6 +12,7 @@ from integraph.certify.bounds.backward import Backward, backward
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
 from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.models import Models, of_cells
 from integraph.targets.graph import Graph
@@ -69,6 +70,7 @@ def _down(
     return points
 
 
+@quiet
 def gradients(source: Network | Graph, points: Floats, which: Indices) -> Floats:
     """Of one output at each point, about."""
     watch, x = backward(source), of_cells(points, points, 0)

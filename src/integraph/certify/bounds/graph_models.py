@@ -36,10 +36,10 @@ KINKS = {"relu": 0.0, "abs": -1.0}
 DOMAINS = {  # of functions that are not defined everywhere
     "ln": (0.0, math.inf), "log2": (0.0, math.inf), "log10": (0.0, math.inf), "log1p": (-1.0, math.inf),
     "sqrt": (0.0, math.inf), "asin": (-1.0, 1.0), "acos": (-1.0, 1.0), "acosh": (1.0, math.inf),
-    "atanh": (-1.0, 1.0), "variable_power": (0.0, math.inf),
+    "atanh": (-1.0, 1.0),
 }  # fmt: skip
 
-PARTIAL = frozenset((*DOMAINS, "div", "power", "tan"))  # operations that have no value somewhere
+PARTIAL = frozenset((*DOMAINS, "div", "power", "tan", "variable_power"))  # operations that have no value somewhere
 Flags = NDArray[np.bool_]
 
 
@@ -149,9 +149,9 @@ def _pair(node: Node, a: Models, b: Models) -> Models:
     if node.op == "mul":
         return apply(Power(2.0), a) if same else a * b
     if node.op == "div":
-        return a * reciprocal(b)
+        return _known(a * reciprocal(b), _zero(b.known))  # 0/0 too has no value
     if node.op == "variable_power":
-        return apply(SMOOTH["exp"], b * apply(SMOOTH["ln"], a))
+        return _known(apply(SMOOTH["exp"], b * apply(SMOOTH["ln"], a)), a.known.low <= 0)
     above = kink(a + -b, np.zeros((1, 1)))  # max(a, b) = b + max(a − b, 0)
     return b + above if node.op == "max" else a + -above
 
@@ -177,14 +177,25 @@ def _range(graph: Graph, node: Node, args: Sequence[Models], sources: Sequence[N
         ranges = intervals.intersection(ranges, Interval(-bound, bound))
     elif node.op == "matmul" and (hull := average(graph.nodes, node, known[1])) is not None:
         ranges = intervals.intersection(ranges, hull)
-    if (domain := _domain(node)) is not None:
-        outside = (known[0].low < domain[0]) | (known[0].high > domain[1])
+    outside = _outside(node, known)
+    if outside is not None:
         ranges = Interval(np.where(outside, -np.inf, ranges.low), np.where(outside, np.inf, ranges.high))
     low, high = (np.broadcast_to(end, (cells, *node.shape)).reshape(cells, -1).T for end in (ranges.low, ranges.high))
     return Interval(low, high)
 
 
-def _domain(node: Node) -> tuple[float, float] | None:
-    """Of a function that is not defined everywhere: intervals only say what it does on the rest."""
+def _outside(node: Node, known: Sequence[Interval]) -> Flags | None:
+    """Where an operation that is not defined everywhere may have no value: intervals only say what it does on the
+    rest."""
+    if node.op == "div":
+        return _zero(known[1])
+    if node.op == "variable_power":
+        return known[0].low <= 0
     rational = node.op == "power" and node.data[0].denominator != 1
-    return (0.0, math.inf) if rational else DOMAINS.get(node.op)
+    domain = (0.0, math.inf) if rational else DOMAINS.get(node.op)
+    return None if domain is None else (known[0].low < domain[0]) | (known[0].high > domain[1])
+
+
+def _zero(x: Interval) -> Flags:
+    """Where 0 is inside."""
+    return (x.low <= 0) & (x.high >= 0)

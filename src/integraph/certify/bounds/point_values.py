@@ -45,15 +45,20 @@ def box_values(source: Source, low: Floats, high: Floats) -> Ends:
         return _ends([row[0] for row in _network(source, [x])])
 
 
-def attained(source: Source, lowest: Floats, highest: Floats) -> tuple[Floats, Floats, Ends]:
+def attained(source: Source, lowest: Floats, highest: Floats, inside: Floats) -> tuple[Floats, Floats, Ends]:
     """Points, one for each output, where it is nearly smallest and nearly largest, and what it provably attains there:
-    of points that are proposed, those that serve most outputs."""
-    points, uses = np.unique(np.concatenate([lowest, highest]), axis=0, return_counts=True)
+    of points that are proposed, those that serve most outputs. At such points, on the edge of the box, a graph may have
+    no value; at one inside it may."""
+    proposed = [lowest, highest, inside[None]] if isinstance(source, Graph) else [lowest, highest]
+    points, uses = np.unique(np.concatenate(proposed), axis=0, return_counts=True)
     points = points[np.argsort(-uses, kind="stable")[: int(np.clip(WORK // max(_numbers(source), 1), 1, POINTS))]]
     low, high = _values(source, points)
     points = points[: len(low)]
     every, least, most = np.arange(low.shape[1]), high.argmin(0), low.argmax(0)
-    return points[least], points[most], (high[least, every], low[most, every])
+    values = high[least, every], low[most, every]
+    lowest, highest = (np.where(np.isfinite(value)[:, None], points[which], np.nan)
+                       for value, which in zip(values, (least, most), strict=True))  # fmt: skip
+    return lowest, highest, values
 
 
 def _numbers(source: Source) -> int:
@@ -137,7 +142,7 @@ def _computed(node: Node, args: list[Any]) -> Any:
     if node.op in ROWS:
         return ROWS[node.op](_masked(args[0], node.value))
     if node.op == "variable_power":
-        return np.vectorize(power, otypes=[object])(*args)
+        return np.vectorize(_power, otypes=[object])(*args)
     if node.op in ACTIVATIONS:
         return _each(ACTIVATIONS[node.op], args[0])
     return np.vectorize(lambda *balls: value(node.op, "", balls), otypes=[object])(*args)
@@ -145,6 +150,11 @@ def _computed(node: Node, args: list[Any]) -> Any:
 
 def _each(f: Callable[[Any], arb], x: Any) -> Any:
     return np.vectorize(f, otypes=[object])(x)
+
+
+def _power(x: arb, y: arb) -> arb:
+    """x^y, which has a value for x > 0 only."""
+    return power(x, y) if x > 0 else ranges.UNKNOWN
 
 
 def _near(x: float) -> arb:

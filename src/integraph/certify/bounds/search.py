@@ -105,9 +105,9 @@ def _result(source: Source, box: Interval, state: State | None, ending: Ending, 
         nowhere, middle = np.full(count, np.inf), np.tile(middles(box.low, box.high), (count, 1))
         return Bounds(-nowhere, nowhere, middle, middle, nowhere, -nowhere, 0, now() - begun, ending, box, program)
     bounds = state.bounds
-    if (box.high - box.low <= TINY * np.maximum(np.abs(box.low), np.abs(box.high))).all():
+    if (0.5 * box.high - 0.5 * box.low <= 0.5 * TINY * np.maximum(np.abs(box.low), np.abs(box.high))).all():
         bounds = intersection(bounds, Interval(*box_values(source, box.low, box.high)))
-    lowest, highest, (least, largest) = attained(source, state.lowest, state.highest)
+    lowest, highest, (least, largest) = attained(source, state.lowest, state.highest, middles(box.low, box.high))
     return Bounds(
         bounds.low, bounds.high, lowest, highest, least, largest, state.count, now() - begun, ending, box, program
     )

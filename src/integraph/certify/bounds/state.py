@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.cells import Cells, Ends, Source, batches, joined
 from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.targets.graph import Graph
@@ -46,6 +47,7 @@ class State:
             np.maximum(self.high, self.cells.most.max(0, initial=-np.inf)),
         )
 
+    @quiet
     def excess(self) -> Floats:
         """Of each cell the largest share of the width by which its bounds exceed the values seen."""
         width = np.maximum(self.peak - self.dip, np.finfo(float).tiny)
@@ -112,7 +114,8 @@ def _halves(parents: Cells) -> Ends:
     middle = 0.5 * parents.low + 0.5 * parents.high
     divisible = (parents.low < middle) & (middle < parents.high)
     influence = np.where(np.isfinite(parents.influence), parents.influence, 0.0)
-    width = (parents.high - parents.low) / np.maximum((parents.high - parents.low).max(1, keepdims=True), 1e-300)
+    half = 0.5 * parents.high - 0.5 * parents.low
+    width = half / np.maximum(half.max(1, keepdims=True), 1e-300)
     score = np.where(divisible, influence + 1e-9 * width * (1.0 + influence.max(1, keepdims=True)), -1.0)
     rows, axes = np.arange(len(parents)), score.argmax(1)
     cut = middle[rows, axes]

@@ -47,7 +47,7 @@ def test_many_inputs_attain_nearly_as_much_as_the_best_of_many_corners(monkeypat
 
 def test_without_time_one_point_serves_all_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = integraph.graph("x*y - x^2")
-    ends = np.array([[0.5, 0.1]]), np.array([[-1.0, 1.0]])
+    ends = np.array([[0.5, 0.1]]), np.array([[-1.0, 1.0]]), np.array([0.5, 0.1])
     low, high, _ = point_values.attained(graph, *ends)
     assert not np.array_equal(low, high)
     monkeypatch.setattr(point_values, "SECONDS", -1.0)
