@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import time
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -271,3 +272,23 @@ def test_a_program_of_a_formula_knows_its_source() -> None:
     proof = integraph.prove("y0 <= 1.001 and y0 + x >= -0.0001", program)
     assert proof.status == "proved"
     assert integraph.check(proof, program).holds
+
+
+def test_bounds_of_many_inputs_are_sparse() -> None:
+    """As many quantities as inputs: their matrix has one number each, and ranges are those of exact fractions."""
+    count = 500
+    network = integraph.network([(np.ones((1, count)) / count, np.zeros(1))])
+    bounds = " or ".join(f"x{n} < 0.{n % 9 + 1}" for n in range(count)) + " or x0 - 3*x1 > 0.1 or y0 <= 2"
+    made = margins(network, parse(bounds, Names(count, 1)))
+    assert made.inputs.nnz == count + 2
+    rng = np.random.default_rng(0)
+    low, wide = rng.normal(size=(2, count)), rng.uniform(size=(2, count))
+    cells = made.cells(low, low + wide, 1)
+    points = low + wide * rng.uniform(size=low.shape)
+    values = made.values(points)
+    assert (cells.least <= values).all()
+    assert (values <= cells.most).all()
+    exact = [Fraction(low[0, 0]) - 3 * Fraction(low[0, 1] + wide[0, 1])]
+    assert cells.least[0, count] <= exact[0] <= cells.least[0, count] + 1e-14
+    assert np.array_equal(cells.least[:, 5], low[:, 5])
+    assert cells.peaks.shape == (2, 1, count)
