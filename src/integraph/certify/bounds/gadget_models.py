@@ -16,6 +16,7 @@ from flint import arb
 
 from integraph.certify.bounds.model_arrays import ModelArray, constant, narrower, plus, times
 from integraph.certify.bounds.model_functions import MODELS, decreasing, kappa, of, sech, tanhc
+from integraph.certify.bounds.score_models import score_models
 from integraph.certify.controls import leaky_roots, stored_form
 from integraph.gadgets import (
     Closed,
@@ -51,6 +52,7 @@ from integraph.gadgets import (
 )
 from integraph.gadgets.functions.arb import BALLS
 from integraph.gadgets.gadget import with_affine_form
+from integraph.gadgets.softmax import Softmax
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.elementary_functions import Power
@@ -71,6 +73,8 @@ def closed_models(block: Block, t: arb, states: Models) -> Closed | None:
     """The closed form of a block from states of models; None where it has none that is not wide."""
     if block.op in FORMS:
         return FORMS[block.op](block, t, states)
+    if isinstance(block.op, Softmax):
+        return score_models(block.op, t, *_arguments(block, states))
     if block.op not in AS_WRITTEN or not isinstance(block.op, Gadget):
         return None
     start, operands, tensors = _arguments(block, states)
