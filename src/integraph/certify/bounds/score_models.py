@@ -1,6 +1,6 @@
 """Softmax, its logarithm and ln Σ exp as flows, on models: around the start that computes them.
 
-With σ = s + c over n lanes, from u = σ/n + d and m = Σ u + g, the flow divides by N = S + tg + Σ d_j (e^{σ_j t} − 1)/σ_j,
+With σ = s + c over n lanes, from u = σ/n + d, m = Σ u + g, the flow divides by N = S + tg + Σ d_j (e^{σ_j t} − 1)/σ_j,
 where S = Σ e^{σ_j t}/n. A summand of d is at most |d_j t| (1 + e^{σ_j t}), and S ≥ L at all times up to t: by the mean
 of a row, whose exponential is no larger, or by its largest lane. So Q = N/S is between 1 − κ and 1 + κ with κ =
 |t| (|g| + nD)/L + n|t| D, D the largest |d_j|; where κ < 1, N > 0 all the way. Then a = n a₀ softmax(σt)/Q, u =
