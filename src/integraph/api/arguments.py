@@ -1,8 +1,17 @@
-"""Arguments that several calls take: whole numbers, and who does the work."""
+"""Arguments that several calls take: whole numbers, who does the work, and programs in files."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from integraph.errors import UsageError
+from integraph.files import names_program
+from integraph.program import load
+
+
+def opened(source: Any) -> Any:
+    """The program in a file, where the path of one is given; anything else as it is."""
+    return load(source) if names_program(source) else source
 
 
 def check_workers(workers: int | None, scheduler: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers
+from integraph.api.arguments import check_workers, opened
 from integraph.api.graphs import as_graph
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
@@ -38,11 +38,11 @@ def bound(
 ) -> Bounds:
     """Prove between which numbers every output is for all x of the box.
 
-    `source` is a network, a formula or a graph, given as to `compile`, or a program, whose exact flow is bounded; the
-    box is [0, 1]^d where neither the call nor the source names one. One pass over a few cells takes milliseconds. With
-    `gap` cells are bisected until every bound is within so much of the width that is attained (0.01: 1 %), for 60 s at
-    most, or for so many `seconds`; Ctrl-C keeps what is proved. `workers` processes share the work (one for each core,
-    when it takes longer than a second), or the dask cluster of a `scheduler`.
+    `source` is a network, a formula or a graph, given as to `compile`, or a program, or the path of one, whose exact
+    flow is bounded; the box is [0, 1]^d where neither the call nor the source names one. One pass takes milliseconds.
+    With `gap` cells are bisected until every bound is within so much of the width that is attained (0.01: 1 %), for 60
+    seconds at most, or for so many `seconds`; Ctrl-C keeps what is proved. `workers` processes share the work (one for
+    each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.bounds.search import search
 
@@ -50,6 +50,7 @@ def bound(
         if value is not None and (isinstance(value, bool) or not 0 < real(value, name) < math.inf):
             raise UsageError("it must be finite and > 0", argument=name, value=value)
     check_workers(workers, scheduler)
+    source = opened(source)
     if isinstance(source, Program):
         _double(source)
         return search(source, where(source, box), gap, seconds, progress, workers, scheduler)

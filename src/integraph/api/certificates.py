@@ -6,13 +6,14 @@ The layer `certify`, and Arb with it, is loaded when one of them is called.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers, whole
+from integraph.api.arguments import check_workers, opened, whole
 from integraph.api.bounds import computable
 from integraph.api.origin import is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
@@ -20,6 +21,7 @@ from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath, begins_with
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, read
+from integraph.frontends.files import file_kind
 from integraph.numbers.arrays import Floats, real
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
@@ -42,7 +44,7 @@ WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a ti
 
 
 def certify(
-    program: Program,
+    program: Program | FilePath,
     source: Any = None,
     eps: float | None = None,
     *,
@@ -68,7 +70,7 @@ def certify(
     """
     from integraph.certify.proof import Work, prove
 
-    _is_program(program)
+    program = _program(program)
     options = ReadOptions(variables, inputs, parameters=parameters)
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
@@ -107,7 +109,7 @@ def check(
 
     if isinstance(certificate, Program):
         raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
-    parsed = parsed_certificate(certificate)
+    parsed, program = parsed_certificate(certificate), opened(program)
     options = ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, PropertyCertificate):
         if not isinstance(program, Program):
@@ -116,8 +118,7 @@ def check(
             return replay_property(parsed, _computed(read(program, options), parsed))
         target = _target(source, program, options)
         return replay_property(parsed, _computed(target, parsed), program, target)
-    _is_program(program)
-    return replay(parsed, program, _target(source, program, options))
+    return replay(parsed, _program(program), _target(source, program, options))
 
 
 def parsed_certificate(
@@ -139,6 +140,11 @@ def parsed_certificate(
     start = f'{{"format":"{FORMAT}"'.encode()
     if begins_with(certificate, start):
         return PropertyCertificate.load(certificate)
+    if kind := file_kind(certificate):
+        raise UsageError(
+            f"{os.fspath(certificate)} is {kind}: the proof comes first, a .json file that certify or prove has "
+            "written, then the program or the source that it is about"
+        )
     return load_certificate(certificate)
 
 
@@ -151,9 +157,11 @@ def _computed(target: Target, certificate: PropertyCertificate) -> Network | Gra
     return computable(target, Interval(low, high), "prove")
 
 
-def _is_program(program: object) -> None:
+def _program(given: Any) -> Program:
+    program = opened(given)
     if not isinstance(program, Program):
         raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
+    return program
 
 
 def _target(source: Any, program: Program, options: ReadOptions) -> Target:

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers
+from integraph.api.arguments import check_workers, opened
 from integraph.api.bounds import computable
 from integraph.api.certificates import certify
 from integraph.api.origin import check_options, outputs, target_of
 from integraph.clock import now
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
+from integraph.frontends.files import VNNLIB
 from integraph.frontends.property import vnnlib
 from integraph.frontends.property.names import names_of
-from integraph.frontends.property.sentence import parse
+from integraph.frontends.property.sentence import is_property, parse
 from integraph.numbers.arrays import Floats, real
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
@@ -69,6 +70,9 @@ def prove(
         raise UsageError("it must be finite and > 0", argument="seconds", value=seconds)
     check_workers(workers, scheduler)
     begun = now()
+    if is_property(source) and not is_property(property):
+        raise UsageError("the property comes first: prove(property, source, box)", argument="property")
+    source = opened(source)
     program = source if isinstance(source, Program) else None
     if program is None and (compiled_from is not None or closeness is not None):
         given = "compiled_from" if compiled_from is not None else "closeness"
@@ -115,7 +119,7 @@ def _names(target: Target) -> tuple[str, ...]:
 def _cases(property: Any, target: Target, box: Interval, given: bool) -> tuple[tuple[Case, ...], str]:
     """What is to be proved, and as which text it is shown."""
     count = outputs(target)
-    if isinstance(property, os.PathLike) or str(property).strip().lower().endswith(vnnlib.SUFFIX):
+    if isinstance(property, os.PathLike) or str(property).strip().lower().endswith(VNNLIB):
         path = Path(str(property).strip() if isinstance(property, str) else os.fspath(property))
         if given:
             raise UsageError(f"{path.name} states the box: leave this one out", argument="box")

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from integraph.errors import FileError, UsageError
+from integraph.files import BEFORE, MARK
+from integraph.files import PROGRAM as SUFFIX
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -29,7 +31,7 @@ class FileKind:
         return 0 <= start.find(self.mark) <= self.before
 
 
-PROGRAM = FileKind("a program", (".integraph", ".safetensors"), b'{"__metadata__":{"format":"integraph program"', 8)
+PROGRAM = FileKind("a program", (SUFFIX, ".safetensors"), MARK, BEFORE)
 PROOF = FileKind("a proof", (".json",), b'{"format":"integraph certificate"')
 PROPERTY = FileKind("the proof of a property", (".json",), b'{"format":"integraph property certificate"')
 PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)

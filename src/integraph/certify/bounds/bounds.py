@@ -53,6 +53,7 @@ class Bounds:
     ending: Ending
     box: Interval
     program: Program | None  # that was bounded
+    open: int = 0  # cells whose bounds are not as close as was asked for
 
     @property
     def width(self) -> Floats:
@@ -90,7 +91,9 @@ class Bounds:
     @property
     def foot(self) -> str:
         """Why it ended, in a line."""
-        return f"ended: {self.ending.value}"
+        early = self.ending in (Ending.SECONDS, Ending.INTERRUPTED)
+        left = f" after {counted(self.cells, 'cell')}, {self.open:,} remain to be divided" if early else ""
+        return f"ended: {self.ending.value}{left}"
 
     def row(self, n: int) -> tuple[str, ...]:
         """Of an output: low, high, the values attained, and the gap. Bounds are rounded outwards and values inwards, so

@@ -137,11 +137,11 @@ def check(
     from integraph.cli.paths import is_program
 
     refuse_pipe(proof)
-    if is_program(proof):
-        raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
     certificate = parsed_certificate(proof)
     of_source = isinstance(certificate, integraph.PropertyCertificate) and not certificate.program
     subject: Any
+    if of_source and is_program(Path(file)):
+        raise UsageError(f"the proof is about a source, and {file} is a program: give what it is compiled from")
     if of_source:
         subject, target, origin = read_source(file, None, None, variables, inputs, parameters), None, file
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from integraph.cli import options as a
 from integraph.cli.inputs import beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command
 from integraph.cli.paths import PROPERTY, is_program, loaded, output, refuse_pipe
+from integraph.errors import UsageError
 from integraph.text import clean
 
 if TYPE_CHECKING:
@@ -71,7 +73,10 @@ def prove(
     integraph prove net.integraph "y0 > x0 - 1" net.onnx
     """
     import integraph
+    from integraph.frontends.property.sentence import is_property
 
+    if is_property(source) and not is_property(property):
+        raise UsageError(f"the source comes first: integraph prove {shlex.quote(property)} {shlex.quote(source)}")
     where = None if proof is None else output(proof, PROPERTY, "-o", [Path(source), Path(property)])
     refuse_pipe(Path(property))
     refuse_pipe(Path(source))
