@@ -7,7 +7,7 @@ import importlib
 
 from integraph.version import VERSION as __version__
 
-TYPE_CHECKING = False  # without `typing`, whose import Ctrl-C might interrupt before the command catches it
+TYPE_CHECKING = False  # without `typing`: this loads before the command catches Ctrl-C
 if TYPE_CHECKING:
     from typing import Any
 
@@ -132,3 +132,4 @@ for _package in (
 ):  # functions take the names of these: bound first, and let go
     importlib.import_module(f"{__name__}.{_package}")
     del globals()[_package]
+del TYPE_CHECKING

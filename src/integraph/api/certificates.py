@@ -19,7 +19,7 @@ from integraph.api.origin import is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
-from integraph.files import FilePath, begins_with
+from integraph.files import FilePath, begins_with, check_path
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, read
 from integraph.frontends.files import file_kind
 from integraph.numbers.arrays import Floats, real
@@ -93,6 +93,7 @@ def check(
     program: Any,
     source: Any = None,
     *,
+    workers: int | None = None,
     variables: Variables = None,
     inputs: Inputs = None,
     parameters: Parameters = None,
@@ -101,24 +102,26 @@ def check(
 
     The source is given as to `certify`; the certificate of a property of a source, not of a program, takes that in
     place of the program. Everything that the certificate claims is computed again, by modules that share nothing with
-    the search.
+    the search. `workers` processes share the parts of the box (one for each core, when it takes longer than a second).
     """
     from integraph.certify.certificate.replay import check as replay
     from integraph.certify.properties.certificate import PropertyCertificate
     from integraph.certify.properties.replay.check import check as replay_property
+    from integraph.certify.search.work import shared
 
     if isinstance(certificate, Program):
         raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
+    check_workers(workers, None)
     parsed, program = parsed_certificate(certificate), opened(program)
     options = ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, PropertyCertificate):
         if not isinstance(program, Program):
             if source is not None:
                 raise UsageError("a program comes before its source: check(certificate, source)", argument="source")
-            return replay_property(parsed, _computed(read(program, options), parsed))
+            return replay_property(parsed, _computed(read(program, options), parsed), run=shared(workers))
         target = _target(source, program, options)
-        return replay_property(parsed, _computed(target, parsed), program, target)
-    return replay(parsed, _program(program), _target(source, program, options))
+        return replay_property(parsed, _computed(target, parsed), program, target, shared(workers))
+    return replay(parsed, _program(program), _target(source, program, options), shared(workers))
 
 
 def parsed_certificate(
@@ -140,6 +143,7 @@ def parsed_certificate(
     start = f'{{"format":"{FORMAT}"'.encode()
     if begins_with(certificate, start):
         return PropertyCertificate.load(certificate)
+    check_path(certificate)
     if kind := file_kind(certificate):
         raise UsageError(
             f"{os.fspath(certificate)} is {kind}: the proof comes first, a .json file that certify or prove has "

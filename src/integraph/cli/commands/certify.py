@@ -115,6 +115,7 @@ def check(
         ),
     ],
     source: a.MaybeSource = None,
+    workers: a.Workers = None,
     variables: a.Variables = None,
     parameters: a.Parameters = None,
     inputs: a.Inputs = None,
@@ -148,7 +149,7 @@ def check(
         subject = loaded(Path(file))
         target, origin = beside(subject, source, None, variables, inputs, parameters)
     with waiting("checking"):
-        checked = integraph.check(certificate, subject, target)
+        checked = integraph.check(certificate, subject, target, workers=workers)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
         "source": origin,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,13 @@ def test_processes_prove_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert one.status == "proved"
         assert one.certificate == two.certificate
         assert one.cells == two.cells > 8
-    assert kinds == set(search.Kind)
+        assert one.certificate is not None
+        whole = tuple(replace(part, tree=(None,)) for part in one.certificate.cases)
+        for certificate in (one.certificate, replace(one.certificate, cases=whole).sealed()):
+            checks = [replace(integraph.check(certificate, net, workers=w), seconds=0.0) for w in (1, 2)]
+            assert checks[0] == checks[1]
+            assert checks[0].holds == (certificate is one.certificate)
+    assert kinds >= set(search.Kind)
     assert not multiprocessing.active_children()
 
 
@@ -181,6 +188,7 @@ def test_seconds_memory_and_what_remains(monkeypatch: pytest.MonkeyPatch) -> Non
     proof = integraph.prove(open_property(), controller(), BOX, seconds=0.3)
     assert time.monotonic() - begun < 3
     assert (proof.status, proof.ending, proof.certificate) == ("unknown", Ending.SECONDS, None)
+    assert f"unknown: the time is over after {proof.cells:,} boxes, {len(proof.remaining):,} remain" in repr(proof)
     assert 0.5 < proof.proved < 1
     volume = (proof.remaining[:, 1] - proof.remaining[:, 0]).prod(1).sum() / 4
     assert math.isclose(volume, 1 - proof.proved, rel_tol=1e-6)

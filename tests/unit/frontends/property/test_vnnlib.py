@@ -141,3 +141,12 @@ def test_files(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe(")
     with pytest.raises(FileError, match="UTF-8"):
         read(path)
+
+
+@pytest.mark.parametrize("start", ["(vnnlib-version <2.0>)", "(declare-network f (declare-input X Real [2]))"])
+def test_version_2(start: str) -> None:
+    with pytest.raises(SourceError) as error:
+        parse(f"; a comment\n  {start}")
+    assert "is VNN-LIB 2, and version 1 is read, in line 2, at column 3" in str(error.value)
+    assert f"\n    {start[:30]}" in str(error.value)
+    assert str(error.value).splitlines()[2] == "    ^"
