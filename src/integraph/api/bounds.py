@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import interval, where
 from integraph.program.engine import DOUBLE
+from integraph.program.summary import input_names
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
@@ -53,10 +55,12 @@ def bound(
     source = opened(source)
     if isinstance(source, Program):
         _double(source)
-        return search(source, where(source, box), gap, seconds, progress, workers, scheduler)
+        bounds = search(source, where(source, box), gap, seconds, progress, workers, scheduler)
+        return replace(bounds, names=input_names(source))
     target = read(source, ReadOptions(variables, inputs, box=box, parameters=parameters))
     cube = interval(domain(target, box), target.inputs)
-    return search(computable(target, cube), cube, gap, seconds, progress, workers, scheduler)
+    bounds = search(computable(target, cube), cube, gap, seconds, progress, workers, scheduler)
+    return replace(bounds, names=target.variables if isinstance(target, Function) else ())
 
 
 def _double(program: Program) -> None:

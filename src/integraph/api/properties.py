@@ -111,9 +111,9 @@ def _box(program: Program | None, target: Target, box: ArrayLike | None) -> Inte
 
 
 def _names(target: Target) -> tuple[str, ...]:
-    """The names of the inputs, if the source has any that a property can use."""
+    """What the inputs are called in a property."""
     variables = () if isinstance(target, Network) else target.variables
-    return names_of(target.inputs, outputs(target), variables).own
+    return names_of(target.inputs, outputs(target), variables).called
 
 
 def _cases(property: Any, target: Target, box: Interval, given: bool) -> tuple[tuple[Case, ...], str]:

@@ -53,6 +53,7 @@ class Bounds:
     ending: Ending
     box: Interval
     program: Program | None  # that was bounded
+    names: tuple[str, ...] = ()  # of the inputs, where they have some
     open: int = 0  # cells whose bounds are not as close as was asked for
 
     @property
@@ -85,7 +86,7 @@ class Bounds:
     @property
     def head(self) -> str:
         """What was done, in a line."""
-        where = inputs_in(self.box.low, self.box.high)
+        where = inputs_in(self.box.low, self.box.high, self.names)
         return f"{counted(len(self.low), 'output')} for {where}: {counted(self.cells, 'cell')}, {self.seconds:.3g} s"
 
     @property

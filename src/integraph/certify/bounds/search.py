@@ -103,12 +103,14 @@ def _result(source: Source, box: Interval, state: State | None, goal: float, end
     if state is None:
         count = sum(source.nodes[n].size for n in source.outputs) if isinstance(source, Graph) else source.outputs
         nowhere, middle = np.full(count, np.inf), np.tile(middles(box.low, box.high), (count, 1))
-        return Bounds(-nowhere, nowhere, middle, middle, nowhere, -nowhere, 0, now() - begun, ending, box, program, 1)
+        return Bounds(
+            -nowhere, nowhere, middle, middle, nowhere, -nowhere, 0, now() - begun, ending, box, program, open=1
+        )
     bounds = state.bounds
     if (box.high - box.low <= TINY * np.maximum(np.abs(box.low), np.abs(box.high))).all():
         bounds = intersection(bounds, Interval(*box_values(source, box.low, box.high)))
     lowest, highest, (least, largest) = attained(source, state.lowest, state.highest)
     return Bounds(
         bounds.low, bounds.high, lowest, highest, least, largest, state.count, now() - begun, ending, box, program,
-        int((state.excess() > goal).sum()),
+        open=int((state.excess() > goal).sum()),
     )  # fmt: skip

@@ -279,3 +279,19 @@ def test_a_program_of_a_formula_knows_its_source() -> None:
     proof = integraph.prove("y0 <= 1.001 and y0 + x >= -0.0001", program)
     assert proof.status == "proved"
     assert integraph.check(proof, program).holds
+
+
+def test_inputs_have_one_name_everywhere() -> None:
+    """They count from 0 in properties, in what is said of them and in VNN-LIB; registers count from 1."""
+    net = random_network((2, 3, 1), "tanh")
+    wrong = integraph.prove("y0 <= x1 - 9", net, BOX)
+    assert "x0, x1 in [-1, 1]^2" in repr(wrong)
+    assert wrong.point is not None
+    assert f"x0 = {wrong.point[0]:.6g}, x1 = {wrong.point[1]:.6g}" in repr(wrong)
+    with pytest.raises(SourceError, match="inputs x0, x1; the first input is x0"):
+        integraph.prove("y0 <= x2", net, BOX)
+    assert "x1, x2  inputs, in properties x0, x1" in integraph.compile(net).describe().replace("    ", "")
+    named = "x*y"
+    assert "x, y in [-1, 1]^2" in repr(integraph.prove("y0 <= 2", named, BOX))
+    assert "x, y in [-1, 1]^2" in str(integraph.bound(named, BOX))
+    assert "in properties" not in integraph.compile(named).describe()
