@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers, opened
+from integraph.api.arguments import check_workers, opened, positive
 from integraph.api.graphs import as_graph
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
-from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import interval, where
@@ -49,8 +47,8 @@ def bound(
     from integraph.certify.bounds.search import search
 
     for name, value in (("gap", gap), ("seconds", seconds)):
-        if value is not None and (isinstance(value, bool) or not 0 < real(value, name) < math.inf):
-            raise UsageError("it must be finite and > 0", argument=name, value=value)
+        if value is not None:
+            positive(name, value)
     check_workers(workers, scheduler)
     source = opened(source)
     if isinstance(source, Program):

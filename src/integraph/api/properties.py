@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers, opened
+from integraph.api.arguments import check_workers, opened, positive
 from integraph.api.bounds import computable
 from integraph.api.certificates import certify
 from integraph.api.origin import check_options, outputs, target_of
@@ -21,7 +21,7 @@ from integraph.frontends.files import VNNLIB
 from integraph.frontends.property import vnnlib
 from integraph.frontends.property.names import names_of
 from integraph.frontends.property.sentence import is_property, parse
-from integraph.numbers.arrays import Floats, real
+from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import interval, where
@@ -66,8 +66,7 @@ def prove(
     """
     from integraph.certify.properties.proof import prove as search
 
-    if isinstance(seconds, bool) or not 0 < real(seconds, "seconds") < math.inf:
-        raise UsageError("it must be finite and > 0", argument="seconds", value=seconds)
+    positive("seconds", seconds)
     check_workers(workers, scheduler)
     begun = now()
     if is_property(source) and not is_property(property):

@@ -224,7 +224,7 @@ def _affine(block: Block, t: arb, states: Models) -> Closed:
     return Closed((z + t * (gain + tensors.get("b", 0.0)),))
 
 
-def _products(states: Models, first: Any, second: Any) -> Models:
+def products(states: Models, first: Any, second: Any) -> Models:
     """Of registers, pair by pair; squares where they are the same."""
     same = first == second
     if same.all():
@@ -239,14 +239,14 @@ def _products(states: Models, first: Any, second: Any) -> Models:
 def _product(block: Block, t: arb, states: Models) -> Closed:
     (z,), _, tensors = _arguments(block, states)
     x, v = (ref.indices() for ref in block.operands)
-    pairs = ModelArray(_products(states, x.ravel(), v.ravel()).with_symbols(), (*x.shape, 1))
+    pairs = ModelArray(products(states, x.ravel(), v.ravel()).with_symbols(), (*x.shape, 1))
     return Closed((z + t * (pairs * tensors["w"]).sum(-2),))
 
 
 def _bilinear(block: Block, t: arb, states: Models) -> Closed:
     (z,), _, _ = _arguments(block, states)
     x, v = (ref.indices() for ref in block.operands)
-    pairs = _products(states, np.repeat(x, len(v)), np.tile(v, len(x))).with_symbols()
+    pairs = products(states, np.repeat(x, len(v)), np.tile(v, len(x))).with_symbols()
     weights: Floats = block.tensors["w"].reshape(len(z.rows), -1)
     return Closed((z + t * ModelArray(pairs.affine(weights, np.zeros(len(weights)), fresh=False), z.shape),))
 

@@ -10,9 +10,9 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.inputs import beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
-from integraph.cli.paths import PROOF, loaded, output, refuse_pipe
+from integraph.cli.paths import PROOF, loaded, output, refuse_pipe, save_proof
 from integraph.errors import UsageError
-from integraph.text import clean, counted
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph import Proof
@@ -70,13 +70,7 @@ def certify(
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
     data, text = {"source": origin} | proof_facts(made), [f"source: {origin}", repr(made)]
-    warnings = []
-    if target is not None and made.certificate is not None:
-        made.certificate.save(target)
-        data["written"] = target
-        text.append(f"wrote {clean(str(target))}")
-    elif target is not None:
-        warnings.append(f"nothing is proved, so {clean(str(target))} was not written")
+    warnings = save_proof(made.certificate, target, "nothing is proved", data, text)
     done = made.status == PROVED and not (made.stopped.early and gap is not None)  # the gap is reached
     ended = INTERRUPTED if made.stopped is Stop.INTERRUPTED else FAILED
     return Answer(data, text, GOOD if done else ended, tuple(warnings))

@@ -11,9 +11,8 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.inputs import beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command
-from integraph.cli.paths import PROPERTY, is_program, loaded, output, refuse_pipe
+from integraph.cli.paths import PROPERTY, is_program, loaded, output, refuse_pipe, save_proof
 from integraph.errors import UsageError
-from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import PropertyProof
@@ -90,13 +89,8 @@ def prove(
     made = integraph.prove(
         property, subject, box_of(box), compiled_from=target, seconds=seconds, workers=workers, scheduler=scheduler
     )
-    data, text, warnings = property_facts(made), [f"{VERDICTS[made.status]}", repr(made)], []
-    if where is not None and made.certificate is not None:
-        made.certificate.save(where)
-        data["written"] = where
-        text.append(f"wrote {clean(str(where))}")
-    elif where is not None:
-        warnings.append(f"nothing is decided, so {clean(str(where))} was not written")
+    data, text = property_facts(made), [f"{VERDICTS[made.status]}", repr(made)]
+    warnings = save_proof(made.certificate, where, "nothing is decided", data, text)
     interrupted = made.ending.name == "INTERRUPTED"
     return Answer(data, text, INTERRUPTED if interrupted else CODES[made.status], tuple(warnings))
 
