@@ -4,11 +4,13 @@ Names are loaded when they are first used: `import integraph`, and the command's
 """
 
 import importlib
-import typing
 
 from integraph.version import VERSION as __version__
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False  # without `typing`: this loads before the command catches Ctrl-C
+if TYPE_CHECKING:
+    from typing import Any
+
     from integraph import flow as flow
     from integraph import gadgets as gadgets
     from integraph import paper as paper
@@ -111,7 +113,7 @@ _PACKAGES = ("flow", "gadgets", "paper", "plot")
 __all__ = ["__version__", *_PACKAGES, *_HOMES]
 
 
-def __getattr__(name: str) -> typing.Any:
+def __getattr__(name: str) -> "Any":
     if name in _PACKAGES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
@@ -130,3 +132,4 @@ for _package in (
 ):  # functions take the names of these: bound first, and let go
     importlib.import_module(f"{__name__}.{_package}")
     del globals()[_package]
+del TYPE_CHECKING

@@ -14,21 +14,31 @@ from integraph.errors import FileError
 
 FilePath = str | os.PathLike[str]
 
+PROGRAM = ".integraph"
+MARK, BEFORE = b'{"__metadata__":{"format":"integraph program"', 8  # how program files begin, after so many bytes
+
 
 def check_path(path: object) -> None:
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"a path must be a string or a Path, got {path!r}")
 
 
-def begins_with(path: object, start: bytes) -> bool:
-    """Whether this is a regular file that begins so; whoever reads it reports what is wrong with it."""
+def begins_with(path: object, start: bytes, before: int = 0) -> bool:
+    """Whether this is a regular file that begins so, after some bytes; whoever reads it reports what is wrong."""
     try:
         if not isinstance(path, str | os.PathLike) or not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:
-            return file.read(len(start)) == start
+            return file.read(before + len(start))[before:] == start
     except (OSError, ValueError):
         return False
+
+
+def names_program(source: object) -> bool:
+    """Whether this is the path of a program, by its name or by its first bytes."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    return os.fspath(source).strip().endswith(PROGRAM) or begins_with(source, MARK, BEFORE)
 
 
 @contextmanager

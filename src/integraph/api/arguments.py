@@ -1,8 +1,19 @@
-"""Arguments that several calls take: whole numbers, and who does the work."""
+"""Arguments that several calls take: numbers, who does the work, and programs in files."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from integraph.errors import UsageError
+from integraph.files import names_program
+from integraph.numbers.arrays import real
+from integraph.program import load
+
+
+def opened(source: Any) -> Any:
+    """The program in a file, where the path of one is given; anything else as it is."""
+    return load(source) if names_program(source) else source
 
 
 def check_workers(workers: int | None, scheduler: str | None) -> None:
@@ -15,6 +26,12 @@ def check_workers(workers: int | None, scheduler: str | None) -> None:
         )
     if workers is not None:
         whole("workers", workers, 1)
+
+
+def positive(name: str, value: Any) -> None:
+    """Refuse what is no finite number > 0."""
+    if isinstance(value, bool) or not 0 < real(value, name) < math.inf:
+        raise UsageError("it must be finite and > 0", argument=name, value=value)
 
 
 def whole(name: str, value: object, least: int, most: int | None = None) -> None:

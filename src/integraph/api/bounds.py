@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers
+from integraph.api.arguments import check_workers, opened, positive
 from integraph.api.graphs import as_graph
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
-from integraph.numbers.arrays import real
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import interval, where
 from integraph.program.engine import DOUBLE
+from integraph.program.summary import input_names
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 
@@ -38,24 +38,27 @@ def bound(
 ) -> Bounds:
     """Prove between which numbers every output is for all x of the box.
 
-    `source` is a network, a formula or a graph, given as to `compile`, or a program, whose exact flow is bounded; the
-    box is [0, 1]^d where neither the call nor the source names one. One pass over a few cells takes milliseconds. With
-    `gap` cells are bisected until every bound is within so much of the width that is attained (0.01: 1 %), for 60 s at
-    most, or for so many `seconds`; Ctrl-C keeps what is proved. `workers` processes share the work (one for each core,
-    when it takes longer than a second), or the dask cluster of a `scheduler`.
+    `source` is a network, a formula or a graph, given as to `compile`, or a program, or the path of one, whose exact
+    flow is bounded; the box is [0, 1]^d where neither the call nor the source names one. One pass takes milliseconds.
+    With `gap` cells are bisected until every bound is within so much of the width that is attained (0.01: 1 %), for 60
+    seconds at most, or for so many `seconds`; Ctrl-C keeps what is proved. `workers` processes share the work (one for
+    each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.bounds.search import search
 
     for name, value in (("gap", gap), ("seconds", seconds)):
-        if value is not None and (isinstance(value, bool) or not 0 < real(value, name) < math.inf):
-            raise UsageError("it must be finite and > 0", argument=name, value=value)
+        if value is not None:
+            positive(name, value)
     check_workers(workers, scheduler)
+    source = opened(source)
     if isinstance(source, Program):
         _double(source)
-        return search(source, where(source, box), gap, seconds, progress, workers, scheduler)
+        bounds = search(source, where(source, box), gap, seconds, progress, workers, scheduler)
+        return replace(bounds, names=input_names(source))
     target = read(source, ReadOptions(variables, inputs, box=box, parameters=parameters))
     cube = interval(domain(target, box), target.inputs)
-    return search(computable(target, cube), cube, gap, seconds, progress, workers, scheduler)
+    bounds = search(computable(target, cube), cube, gap, seconds, progress, workers, scheduler)
+    return replace(bounds, names=target.variables if isinstance(target, Function) else ())
 
 
 def _double(program: Program) -> None:

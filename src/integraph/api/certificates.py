@@ -6,20 +6,22 @@ The layer `certify`, and Arb with it, is loaded when one of them is called.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers, whole
+from integraph.api.arguments import check_workers, opened, whole
 from integraph.api.bounds import computable
 from integraph.api.origin import is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.errors import IntegraphError, UsageError
-from integraph.files import FilePath, begins_with
+from integraph.files import FilePath, begins_with, check_path
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, read
+from integraph.frontends.files import file_kind
 from integraph.numbers.arrays import Floats, real
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
@@ -42,7 +44,7 @@ WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a ti
 
 
 def certify(
-    program: Program,
+    program: Program | FilePath,
     source: Any = None,
     eps: float | None = None,
     *,
@@ -68,7 +70,7 @@ def certify(
     """
     from integraph.certify.proof import Work, prove
 
-    _is_program(program)
+    program = _program(program)
     options = ReadOptions(variables, inputs, parameters=parameters)
     target, domain, promised = _target(source, program, options), _box(program, box), _promised(program, box)
     _fits(program, target)
@@ -91,6 +93,7 @@ def check(
     program: Any,
     source: Any = None,
     *,
+    workers: int | None = None,
     variables: Variables = None,
     inputs: Inputs = None,
     parameters: Parameters = None,
@@ -99,25 +102,26 @@ def check(
 
     The source is given as to `certify`; the certificate of a property of a source, not of a program, takes that in
     place of the program. Everything that the certificate claims is computed again, by modules that share nothing with
-    the search.
+    the search. `workers` processes share the parts of the box (one for each core, when it takes longer than a second).
     """
     from integraph.certify.certificate.replay import check as replay
     from integraph.certify.properties.certificate import PropertyCertificate
     from integraph.certify.properties.replay.check import check as replay_property
+    from integraph.certify.search.work import shared
 
     if isinstance(certificate, Program):
         raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
-    parsed = parsed_certificate(certificate)
+    check_workers(workers, None)
+    parsed, program = parsed_certificate(certificate), opened(program)
     options = ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, PropertyCertificate):
         if not isinstance(program, Program):
             if source is not None:
                 raise UsageError("a program comes before its source: check(certificate, source)", argument="source")
-            return replay_property(parsed, _computed(read(program, options), parsed))
+            return replay_property(parsed, _computed(read(program, options), parsed), run=shared(workers))
         target = _target(source, program, options)
-        return replay_property(parsed, _computed(target, parsed), program, target)
-    _is_program(program)
-    return replay(parsed, program, _target(source, program, options))
+        return replay_property(parsed, _computed(target, parsed), program, target, shared(workers))
+    return replay(parsed, _program(program), _target(source, program, options), shared(workers))
 
 
 def parsed_certificate(
@@ -139,6 +143,12 @@ def parsed_certificate(
     start = f'{{"format":"{FORMAT}"'.encode()
     if begins_with(certificate, start):
         return PropertyCertificate.load(certificate)
+    check_path(certificate)
+    if kind := file_kind(certificate):
+        raise UsageError(
+            f"{os.fspath(certificate)} is {kind}: the proof comes first, a .json file that certify or prove has "
+            "written, then the program or the source that it is about"
+        )
     return load_certificate(certificate)
 
 
@@ -151,9 +161,11 @@ def _computed(target: Target, certificate: PropertyCertificate) -> Network | Gra
     return computable(target, Interval(low, high), "prove")
 
 
-def _is_program(program: object) -> None:
+def _program(given: Any) -> Program:
+    program = opened(given)
     if not isinstance(program, Program):
         raise UsageError(f"a program is needed, got {type(program).__name__}: compile or load one")
+    return program
 
 
 def _target(source: Any, program: Program, options: ReadOptions) -> Target:

@@ -15,10 +15,12 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from integraph.api.arguments import opened
 from integraph.api.data_rows import placed
 from integraph.api.origin import outputs, recalled, target_of, values
 from integraph.bounds.conditions import conditions
 from integraph.errors import UsageError
+from integraph.files import FilePath
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables
 from integraph.numbers.arrays import Floats
 from integraph.program import Flow, Probe, Program
@@ -110,7 +112,7 @@ def _cells(row: ComparisonRow) -> tuple[str, ...]:
 
 
 def compare(
-    program: Program,
+    program: Program | FilePath,
     source: Any,
     X: ArrayLike | None = None,
     engine: str | None = None,
@@ -126,6 +128,7 @@ def compare(
     state (`rescale_states`) is given X in its own. Data are compared at their own rows, without X.
     Neurons, outputs, inputs and segments count from 0, layers from 1.
     """
+    program = opened(program)
     if not isinstance(program, Program):
         raise UsageError(f"compare(program, source, X) takes a program, got {type(program).__name__}: compile it first")
     target = target_of(program, source, ReadOptions(variables, inputs, parameters=parameters))

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers
+from integraph.api.arguments import check_workers, opened, positive
 from integraph.api.bounds import computable
 from integraph.api.certificates import certify
 from integraph.api.origin import check_options, outputs, target_of
 from integraph.clock import now
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
+from integraph.frontends.files import VNNLIB
 from integraph.frontends.property import vnnlib
 from integraph.frontends.property.names import names_of
-from integraph.frontends.property.sentence import parse
-from integraph.numbers.arrays import Floats, real
+from integraph.frontends.property.sentence import is_property, parse
+from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import interval, where
@@ -65,10 +66,12 @@ def prove(
     """
     from integraph.certify.properties.proof import prove as search
 
-    if isinstance(seconds, bool) or not 0 < real(seconds, "seconds") < math.inf:
-        raise UsageError("it must be finite and > 0", argument="seconds", value=seconds)
+    positive("seconds", seconds)
     check_workers(workers, scheduler)
     begun = now()
+    if is_property(source) and not is_property(property):
+        raise UsageError("the property comes first: prove(property, source, box)", argument="property")
+    source = opened(source)
     program = source if isinstance(source, Program) else None
     if program is None and (compiled_from is not None or closeness is not None):
         given = "compiled_from" if compiled_from is not None else "closeness"
@@ -107,15 +110,15 @@ def _box(program: Program | None, target: Target, box: ArrayLike | None) -> Inte
 
 
 def _names(target: Target) -> tuple[str, ...]:
-    """The names of the inputs, if the source has any that a property can use."""
+    """What the inputs are called in a property."""
     variables = () if isinstance(target, Network) else target.variables
-    return names_of(target.inputs, outputs(target), variables).own
+    return names_of(target.inputs, outputs(target), variables).called
 
 
 def _cases(property: Any, target: Target, box: Interval, given: bool) -> tuple[tuple[Case, ...], str]:
     """What is to be proved, and as which text it is shown."""
     count = outputs(target)
-    if isinstance(property, os.PathLike) or str(property).strip().lower().endswith(vnnlib.SUFFIX):
+    if isinstance(property, os.PathLike) or str(property).strip().lower().endswith(VNNLIB):
         path = Path(str(property).strip() if isinstance(property, str) else os.fspath(property))
         if given:
             raise UsageError(f"{path.name} states the box: leave this one out", argument="box")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CALLABLE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 
+TIMES = re.compile(r"[;×xX*]")  # between the sides of a box
 POWER = re.compile(r"\[([^\[\]]*)\](?:\^(\d{1,9}))?")  # a side of a box in brackets, and how often it comes
 MOST_SIDES = 1_000_000
 
@@ -102,16 +103,17 @@ def _imported(module: str, path: str) -> Any:
 
 
 def box_of(text: str | None) -> list[tuple[float, float]] | tuple[float, float] | None:
-    """'0,1' or '0,1;-2,2' as what `box=` takes; a pair may have brackets, and then a power: '[0,1]^2;[-2,2]'."""
+    """'0,1' or '0,1;-2,2' as what `box=` takes; a pair may have brackets, and then a power: '[0,1]^2;[-2,2]'.
+    Between sides × and x serve too: '[0,1] x [-2,2]'."""
     if text is None:
         return None
-    parts = [POWER.fullmatch(part.strip()) or part for part in text.strip().rstrip(";").split(";")]
+    parts = [POWER.fullmatch(part.strip()) or part for part in TIMES.split(text.strip().rstrip(";"))]
     powers = [1 if isinstance(part, str) else int(part[2] or 1) for part in parts]
     if min(powers) < 1 or sum(powers) > MOST_SIDES:
         raise UsageError(f"--box {text!r}: a power must be at least 1, and a box has at most {MOST_SIDES} sides")
     sides = [_pair(part if isinstance(part, str) else part[1], text) for part in parts]
     pairs = [pair for pair, power in zip(sides, powers, strict=True) for _ in range(power)]
-    return pairs if ";" in text or "^" in text else pairs[0]
+    return pairs if TIMES.search(text) or "^" in text else pairs[0]
 
 
 def _pair(part: str, text: str) -> tuple[float, float]:
@@ -120,7 +122,7 @@ def _pair(part: str, text: str) -> tuple[float, float]:
     except ValueError:
         raise UsageError(
             f"--box {text!r}: {part!r} is not a pair of numbers: write low,high for all inputs, or one pair for each, "
-            "'0,1;-2,2' or '[0,1]^2'"
+            "'0,1;-2,2', '[0,1] x [-2,2]' or '[0,1]^2'"
         ) from None
     return low, high
 

@@ -68,7 +68,7 @@ Eps = Annotated[
         "fitted as well as they allow."
     ),
 ]
-BOX = "Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2' or '[0,1]^2'. Default: "
+BOX = "Input domain: 'low,high' for all inputs, or one pair for each: '0,1;-2,2', '[0,1]x[-2,2]', '[0,1]^2'. Default: "
 Box = Annotated[str | None, typer.Option(help=f"{BOX}that of a .nnet file or of data, else 0,1.", metavar="BOX")]
 ProgramBox = Annotated[str | None, typer.Option(help=f"{BOX}that of the program.", metavar="BOX")]
 EitherBox = Annotated[

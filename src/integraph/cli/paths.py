@@ -6,12 +6,21 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from integraph.errors import FileError, UsageError
+from integraph.files import BEFORE, MARK, FilePath
+from integraph.files import PROGRAM as SUFFIX
+from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import Program
+
+
+class Saved(Protocol):
+    """A certificate of any kind."""
+
+    def save(self, path: FilePath) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +38,7 @@ class FileKind:
         return 0 <= start.find(self.mark) <= self.before
 
 
-PROGRAM = FileKind("a program", (".integraph", ".safetensors"), b'{"__metadata__":{"format":"integraph program"', 8)
+PROGRAM = FileKind("a program", (SUFFIX, ".safetensors"), MARK, BEFORE)
 PROOF = FileKind("a proof", (".json",), b'{"format":"integraph certificate"')
 PROPERTY = FileKind("the proof of a property", (".json",), b'{"format":"integraph property certificate"')
 PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
@@ -111,6 +120,20 @@ def output(path: Path, kind: FileKind, option: str, inputs: Iterable[Path | None
             "remove it"
         )
     return target
+
+
+def save_proof(
+    proof: Saved | None, path: Path | None, nothing: str, data: dict[str, Any], text: list[str]
+) -> list[str]:
+    """Write a certificate, if a path is given, and say so in the answer; a warning where there is none."""
+    if path is None:
+        return []
+    if proof is None:
+        return [f"{nothing}, so {clean(str(path))} was not written"]
+    proof.save(path)
+    data["written"] = path
+    text.append(f"wrote {clean(str(path))}")
+    return []
 
 
 def _start(path: Path) -> bytes:

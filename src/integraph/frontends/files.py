@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from integraph.errors import FileError, IntegraphError
+from integraph.files import PROGRAM, names_program
 
 ZIP, HDF5, LFS = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"version https://git-lfs"
-ONNX = ".onnx"
+ONNX, VNNLIB = ".onnx", ".vnnlib"
 KERAS = (".keras", ".h5", ".hdf5")
 FORMULAS, TEXT = ".formula", ".txt"
 VERIFICATION = (".nnet", ".yml", ".yaml", ".mat")
@@ -21,6 +22,19 @@ PICKLES = dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt"), TORCH) | dict.fromkeys
     (".pkl", ".pickle", ".joblib"), "joblib.load(path) or pickle.load, and pass the estimator"
 )
 TENSORFLOW = (".pb", ".tflite")
+OTHERS = {  # files that somebody may give instead of a network
+    ".safetensors": "holds tensors or a compiled program, no network: integraph.load reads a program",
+    PROGRAM: "is a compiled program, no network: integraph.load reads it",
+    VNNLIB: "states a property, and is no network: prove takes both, the network and the property",
+}
+KINDS = (  # what suffixes say of a file
+    ((".onnx", *KERAS, *VERIFICATION), "a network"),
+    ((FORMULAS, TEXT), "a text"),
+    ((".csv", ".tsv", ".npy"), "a table"),
+    ((".html", ".htm"), "a page"),
+    ((VNNLIB,), "a property of VNN-LIB"),
+    ((".smt2", ".smt"), "a text of SMT-LIB"),
+)
 
 
 def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
@@ -40,11 +54,19 @@ def model_file(source: str | os.PathLike[str]) -> tuple[Path, bytes]:
         raise FileError(
             f"{path.name} is a TensorFlow file, which is not read: save the model as .keras, or convert it to .onnx"
         )
-    if suffix == ".safetensors":
-        raise FileError(f"{path.name} holds tensors or a compiled program, no network: integraph.load reads a program")
+    if suffix in OTHERS:
+        raise FileError(f"{path.name} {OTHERS[suffix]}")
     if start.startswith(LFS):
         raise FileError(f"{path.name} is a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
     return path, start
+
+
+def file_kind(path: str | os.PathLike[str]) -> str:
+    """What a file is by its name, or by its first bytes where it is a program; nothing if that says nothing."""
+    if names_program(path):
+        return "a program"
+    suffix = Path(path).suffix.lower()
+    return next((kind for suffixes, kind in KINDS if suffix in suffixes), "")
 
 
 def is_formula_file(source: str | os.PathLike[str]) -> bool:

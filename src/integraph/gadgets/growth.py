@@ -66,6 +66,10 @@ class Growth(Gadget):
                     f"{self._shape(block, name)}"
                 )
 
+    def idle(self, block: Block) -> tuple[str, ...]:
+        views = self._views(block)
+        return tuple(name for name in block.tensors if name in WEIGHTS and not views[WEIGHTS[name]].size)
+
     def _views(self, block: Block) -> dict[str, Ref]:
         return dict(zip((*self.targets, *self.operands), block.refs(), strict=True))
 

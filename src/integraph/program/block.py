@@ -39,6 +39,10 @@ class Op(ABC):
     def check(self, block: Block) -> None:
         """Raise SpecError unless shapes and values fit."""
 
+    def idle(self, block: Block) -> tuple[str, ...]:
+        """Tensors that weigh nothing, whatever they hold: a block does not keep them."""
+        return ()
+
     @abstractmethod
     def lower(self, block: Block, role: int, lanes: Indices) -> Terms:
         """The terms of the targets at flat positions `lanes` of target `role`, row after row."""
@@ -108,6 +112,9 @@ class Block:
         frozen = {k: tensor(v, np.int64 if k in op.integers else np.float64) for k, v in self.tensors.items()}
         object.__setattr__(self, "tensors", MappingProxyType(frozen))
         op.check(self)
+        if idle := op.idle(self):
+            kept = {name: value for name, value in frozen.items() if name not in idle}
+            object.__setattr__(self, "tensors", MappingProxyType(kept))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Block, (self.op, self.targets, self.operands, dict(self.tensors))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from integraph.program.lowering import count_segment
 from integraph.program.registers import Group
+from integraph.program.summary import input_names
 from integraph.program.terms import ONE, concatenate
 from integraph.program.wording import renamed, right_side
 
@@ -104,10 +105,18 @@ def legend(program: Program) -> list[tuple[str, str]]:
     for group in groups:
         if group.label:
             meanings.setdefault(group.label, []).append(group)
-    rows = [(_listed(inputs), "inputs")] if inputs else []
+    rows = [(_listed(inputs), f"inputs{_in_properties(program)}")] if inputs else []
     rows += [(_listed(those), label) for label, those in meanings.items()]
     tensors = {name for s in program.segments for block in s.blocks for name in block.tensors if len(name) == 1}
     return rows + ([(", ".join(sorted(tensors)), "stored numbers, different in each block")] if tensors else [])
+
+
+def _in_properties(program: Program) -> str:
+    """What properties call inputs that have no names, where that is something else: they count from 0."""
+    last = program.inputs - 1
+    if input_names(program) or last < 1:
+        return ""
+    return f", in properties x0{', ' if last == 1 else ' … '}x{last}"
 
 
 def _listed(groups: Iterable[Group]) -> str:

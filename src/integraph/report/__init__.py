@@ -8,11 +8,12 @@ Read `contents`, the sections in order, with `error_summary`; `report_file` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # without `typing`: this loads with the package, before the command catches Ctrl-C
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import Any
+
     from numpy.typing import ArrayLike
 
     from integraph.certify.certificate.certificate import Certificate

@@ -166,6 +166,10 @@ def test_altered_files(wave: Path, tmp_path: Path) -> None:
         (["certify", "none.integraph"], "none.integraph"),
         (["check", "{wave}", "proof.json"], "the proof comes first"),
         (["check", "none.json", "{wave}"], "none.json"),
+        (["check", "net.onnx", "{wave}"], "net.onnx is a network: the proof comes first"),
+        (["check", "wave.html", "{wave}"], "wave.html is a page: the proof comes first"),
+        (["check", "wave.smt2", "{wave}"], "wave.smt2 is a text of SMT-LIB: the proof comes first"),
+        (["check", "wave.vnnlib", "{wave}"], "wave.vnnlib is a property of VNN-LIB: the proof comes first"),
     ],
 )
 def test_misuse(wave: Path, words: list[str], wanted: str) -> None:

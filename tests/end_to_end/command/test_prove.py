@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,27 @@ def test_an_onnx_file(tmp_path: Path) -> None:
     path.write_text(UNSAFE.format("1e-3"))
     assert call("prove", tmp_path / "net.onnx", path, "-o", tmp_path / "p.json").code == 0
     assert call("check", tmp_path / "p.json", tmp_path / "net.onnx").code == 0
+
+
+@pytest.mark.parametrize("words", [("y <= 1", BELL), ("y0 in [0, 1]", "net.onnx"), ("unsafe.vnnlib", BELL)])
+def test_swapped_arguments(words: tuple[str, str]) -> None:
+    said = call("prove", *words)
+    assert said.code == 2
+    assert f"the source comes first: integraph prove {shlex.quote(words[1])} {shlex.quote(words[0])}" in said.err
+
+
+def test_a_condition_is_no_property() -> None:
+    """A formula may compare, in `if`, and is the source nevertheless."""
+    said = call("prove", "if(x < 0.5, x, 1 - x)", "y")
+    assert said.code == 2
+    assert "the source comes first" not in said.err
+
+
+def test_a_proof_of_a_source_is_not_one_of_its_program(tmp_path: Path) -> None:
+    proof, program = tmp_path / "proof.json", tmp_path / "bell.integraph"
+    assert call("prove", BELL, "y <= 1", "-o", proof).code == 0
+    assert call("compile", BELL, "-o", program).code == 0
+    said = call("check", proof, program)
+    assert said.code == 2
+    assert "bell.integraph is a program: give what it is compiled from" in said.err
+    assert call("check", proof, BELL, "--workers", "1").code == 0

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import integraph
 from command import Said, call, process
 from slow import mostly_slow
 
+SOURCE = Path(integraph.__file__).parent.parent
 RUN = f"{sys.executable} -m integraph"
 FULL = Path("/dev/full")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes streams")
@@ -81,6 +83,15 @@ def test_ctrl_c_while_modules_are_loaded(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("raise KeyboardInterrupt\n")
     said = process("--help", cwd=tmp_path)  # whose modules come first
     assert (said.code, said.out, said.err) == (130, "", "")
+
+
+def test_nothing_is_loaded_before_ctrl_c_is_caught() -> None:
+    """Python's own start aside: of the package only what says where its names are."""
+    code = "import sys; old = {*sys.modules}; import integraph.cli.start; print(*sorted({*sys.modules} - old))"
+    said = subprocess.run([sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(SOURCE)!r}); {code}"],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    others = [name for name in said.stdout.split() if not name.startswith(("integraph", "importlib", "_", "warnings"))]
+    assert others == []
 
 
 def test_the_command_starts_there() -> None:

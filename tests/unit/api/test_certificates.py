@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.errors import UsageError
+from integraph.errors import FileError, UsageError
 from lazy import Lazy
 
 nn = Lazy("torch.nn")
@@ -103,3 +103,30 @@ def test_points_of_another_shape() -> None:
     program = integraph.compile("x + y*z")
     with pytest.raises(UsageError, match=r"flatten them, as x.reshape\(2, 3\)"):
         program(np.zeros((2, 3, 1)))
+
+
+def test_files_of_programs_serve_as_programs(tmp_path: Path) -> None:
+    path = tmp_path / "bell.integraph"
+    program = integraph.compile("x*exp(-x^2)", box=(-2, 2))
+    program.save(path)
+    renamed = tmp_path / "bell.safetensors"
+    renamed.write_bytes(path.read_bytes())
+    for file in (path, str(path), renamed):
+        assert (integraph.bound(file, (-2, 2)).high == integraph.bound(program, (-2, 2)).high).all()
+    proof = integraph.certify(path)
+    assert proof.status == "proved"
+    assert integraph.check(proof, str(path))
+    assert integraph.compare(path, None, [0.5]).largest < 1e-15
+    of_program = integraph.prove("y0 <= 0.5", path)
+    assert of_program.status == "proved"
+    assert integraph.check(of_program, path)
+    for wrong in (lambda: integraph.compile(path), lambda: integraph.bound(tmp_path / "none.integraph")):
+        with pytest.raises(FileError, match=r"compiled program|cannot read"):
+            wrong()
+
+
+def test_the_order_of_arguments(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the property comes first: prove\(property, source, box\)"):
+        integraph.prove("tanh(x)", "y0 <= 1")
+    with pytest.raises(UsageError, match="a network: the proof comes first"):
+        integraph.check(tmp_path / "net.onnx", "tanh(x)")

@@ -18,12 +18,12 @@ def test_a_legend_once() -> None:
         r, [segment("add", affine(z, x, w=[[1.0, 1.0]])), segment("again", affine(z, x, w=[[1.0, 1.0]]))], z
     )
     assert legend(program) == [
-        ("x1, x2", "inputs"),
+        ("x1, x2", "inputs, in properties x0, x1"),
         ("z", "the <sum>"),
         ("w", "stored numbers, different in each block"),
     ]
     assert program.describe() == (
-        "x1, x2  inputs\n"
+        "x1, x2  inputs, in properties x0, x1\n"
         "z       the <sum>\n"
         "w       stored numbers, different in each block\n"
         "\n"

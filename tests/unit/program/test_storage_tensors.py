@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import integraph
 from integraph.program.schema import encode
-from stored import Tensors, forge, refused, rich
+from stored import Tensors, everything, forge, refused, rich
 
 
 def swap(name: str, change: Callable[[Any], Any]) -> Callable[[Tensors], None]:
@@ -85,3 +86,25 @@ def test_the_names_used_above_are_those_of_the_file() -> None:
     assert document["segments"][2][3][0][3] == {"index": "t6", "value": "t7"}
     assert (document["readout"], document["scales"]) == (["t8", "t9", "t10"], "t11")
     assert (document["budget"][:2], document["probes"][1][2]) == (["t12", "t13"], "t14")
+
+
+@pytest.mark.parametrize("formula", ["sin(x)", "1/(1 + x)", "sin(x)/(1 + x)"])
+@pytest.mark.parametrize("weight", [0.0, 5.0])
+def test_weights_of_nothing_are_not_kept(path: Path, formula: str, weight: float) -> None:
+    """Files of earlier versions hold a weight of no operand, which no hash is about."""
+    program = integraph.compile(formula)
+    program.save(path)
+    fresh = path.read_bytes()
+    document, tensors = encode(program)
+    grown = [
+        block for step in document["segments"] for block in step[3] if "spiral" in block[0] or "powers" in block[0]
+    ]
+    assert grown
+    assert all("w" not in block[3] for block in grown)
+    for block in grown:
+        block[3]["w"] = "idle"
+    forge(path, document, tensors | {"idle": np.array([weight])}, program.digest)
+    old = integraph.load(path)
+    assert everything(old) == everything(program)
+    old.save(path)
+    assert path.read_bytes() == fresh

@@ -55,6 +55,8 @@ class Bounds:
     ending: Ending
     box: Interval
     program: Program | None  # that was bounded
+    names: tuple[str, ...] = ()  # of the inputs, where they have some
+    open: int = 0  # cells whose bounds are not as close as was asked for
 
     @property
     @quiet
@@ -87,13 +89,15 @@ class Bounds:
     @property
     def head(self) -> str:
         """What was done, in a line."""
-        where = inputs_in(self.box.low, self.box.high)
+        where = inputs_in(self.box.low, self.box.high, self.names)
         return f"{counted(len(self.low), 'output')} for {where}: {counted(self.cells, 'cell')}, {self.seconds:.3g} s"
 
     @property
     def foot(self) -> str:
         """Why it ended, in a line."""
-        return f"ended: {self.ending.value}"
+        early = self.ending in (Ending.SECONDS, Ending.INTERRUPTED)
+        left = f" after {counted(self.cells, 'cell')}, {self.open:,} remain to be divided" if early else ""
+        return f"ended: {self.ending.value}{left}"
 
     def row(self, n: int) -> tuple[str, ...]:
         """Of an output: low, high, the values attained, and the gap. Bounds are rounded outwards and values inwards, so

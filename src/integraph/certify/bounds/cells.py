@@ -12,7 +12,7 @@ from integraph.certify.bounds.backward import Backward, backward
 from integraph.certify.bounds.climb import climbed
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
-from integraph.certify.bounds.program_models import closed_segments, program_models
+from integraph.certify.bounds.program_models import program_models, segment_forms
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -77,7 +77,7 @@ def _largest(source: Source) -> int:
 
 def first_cells(source: Source) -> int:
     """How many cells the first pass may take."""
-    return STEPPED if isinstance(source, Program) and not all(closed_segments(source)) else FIRST
+    return STEPPED if isinstance(source, Program) and None in segment_forms(source) else FIRST
 
 
 def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:

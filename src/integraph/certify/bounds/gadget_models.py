@@ -16,6 +16,7 @@ from flint import arb
 
 from integraph.certify.bounds.model_arrays import ModelArray, constant, narrower, plus, times
 from integraph.certify.bounds.model_functions import MODELS, decreasing, kappa, of, sech, tanhc
+from integraph.certify.bounds.score_models import score_models
 from integraph.certify.controls import leaky_roots, stored_form
 from integraph.gadgets import (
     Closed,
@@ -51,6 +52,7 @@ from integraph.gadgets import (
 )
 from integraph.gadgets.functions.arb import BALLS
 from integraph.gadgets.gadget import with_affine_form
+from integraph.gadgets.softmax import Softmax
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.elementary_functions import Power
@@ -71,6 +73,8 @@ def closed_models(block: Block, t: arb, states: Models) -> Closed | None:
     """The closed form of a block from states of models; None where it has none that is not wide."""
     if block.op in FORMS:
         return FORMS[block.op](block, t, states)
+    if isinstance(block.op, Softmax):
+        return score_models(block.op, t, *_arguments(block, states))
     if block.op not in AS_WRITTEN or not isinstance(block.op, Gadget):
         return None
     start, operands, tensors = _arguments(block, states)
@@ -220,7 +224,7 @@ def _affine(block: Block, t: arb, states: Models) -> Closed:
     return Closed((z + t * (gain + tensors.get("b", 0.0)),))
 
 
-def _products(states: Models, first: Any, second: Any) -> Models:
+def products(states: Models, first: Any, second: Any) -> Models:
     """Of registers, pair by pair; squares where they are the same."""
     same = first == second
     if same.all():
@@ -235,14 +239,14 @@ def _products(states: Models, first: Any, second: Any) -> Models:
 def _product(block: Block, t: arb, states: Models) -> Closed:
     (z,), _, tensors = _arguments(block, states)
     x, v = (ref.indices() for ref in block.operands)
-    pairs = ModelArray(_products(states, x.ravel(), v.ravel()).with_symbols(), (*x.shape, 1))
+    pairs = ModelArray(products(states, x.ravel(), v.ravel()).with_symbols(), (*x.shape, 1))
     return Closed((z + t * (pairs * tensors["w"]).sum(-2),))
 
 
 def _bilinear(block: Block, t: arb, states: Models) -> Closed:
     (z,), _, _ = _arguments(block, states)
     x, v = (ref.indices() for ref in block.operands)
-    pairs = _products(states, np.repeat(x, len(v)), np.tile(v, len(x))).with_symbols()
+    pairs = products(states, np.repeat(x, len(v)), np.tile(v, len(x))).with_symbols()
     weights: Floats = block.tensors["w"].reshape(len(z.rows), -1)
     return Closed((z + t * ModelArray(pairs.affine(weights, np.zeros(len(weights)), fresh=False), z.shape),))
 

@@ -79,6 +79,10 @@ class ModelArray:
     __radd__, __rmul__ = __add__, __mul__
 
     @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
     def known(self) -> Interval:
         """Intervals of (rows, cells)."""
         return self.rows.known

@@ -1,12 +1,13 @@
 """The flow of a program on polynomial models: every register a row, every block its closed form.
 
 A block whose closed form would be wide on models is computed on balls, cell by cell; a segment that has no closed form,
-or rounded controls, by validated Taylor steps. Where a solution may end before its segment does, nothing is known.
+or rounded controls, as a linear flow if it is one, else by validated Taylor steps. Where a solution may end before its
+segment does, nothing is known.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,6 +15,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from integraph.certify.bounds.gadget_models import LINEAR, closed_models
+from integraph.certify.bounds.linear_segments import LinearSegment, linear_segment
 from integraph.certify.bounds.model_arrays import ModelArray, times
 from integraph.certify.enclosure import taylor_step
 from integraph.certify.enclosure.closed_forms import advance
@@ -31,18 +33,23 @@ from integraph.numbers.models.models import Models, folded, of_interval, togethe
 from integraph.program import Block, Program, Segment
 
 _ball = np.frompyfunc(conversion.interval, 2, 1)
-_CLOSED: WeakKeyDictionary[Program, tuple[bool, ...]] = WeakKeyDictionary()
+SegmentForm = LinearSegment | Literal["closed"] | None  # None: nothing but its terms
+_FORMS: WeakKeyDictionary[Program, tuple[SegmentForm, ...]] = WeakKeyDictionary()
 
 
 def program_models(program: Program, x: Models) -> Models:
     """The outputs C y(T), from the inputs."""
-    closed = closed_segments(program)
+    forms = segment_forms(program)
     states = _at_start(program, x)
     with precision(FIRST):
         for number, segment in enumerate(program.segments):
             check_deadline()
-            if not closed[number]:
+            form = forms[number]
+            if form is None:
                 states = _by_taylor_steps(program, number, states)
+                continue
+            if isinstance(form, LinearSegment):
+                states = _written(states, form.moved, form.ends(states))
                 continue
             states = _scaled(states, program.scales)
             for block in segment.blocks:
@@ -52,12 +59,16 @@ def program_models(program: Program, x: Models) -> Models:
     return states.affine(readout.toarray(), np.zeros(program.outputs), fresh=False)
 
 
-def closed_segments(program: Program) -> tuple[bool, ...]:
-    """Which segments have closed forms of their controls as stored."""
-    closed = _CLOSED.get(program)
-    if closed is None:
-        closed = _CLOSED[program] = tuple(has_closed_form(program, number) for number in range(program.depth))
-    return closed
+def segment_forms(program: Program) -> tuple[SegmentForm, ...]:
+    """What is known of the flow of each segment, with its controls as stored."""
+    forms = _FORMS.get(program)
+    if forms is None:
+        forms = _FORMS[program] = tuple(_form(program, number) for number in range(program.depth))
+    return forms
+
+
+def _form(program: Program, number: int) -> SegmentForm:
+    return "closed" if has_closed_form(program, number) else linear_segment(program, number)
 
 
 def _at_start(program: Program, x: Models) -> Models:

@@ -82,7 +82,7 @@ def search(
         ending = Ending.SECONDS
     except KeyboardInterrupt:
         pass  # what is proved is proved
-    return _result(source, box, state, ending, begun)
+    return _result(source, box, state, goal, ending, begun)
 
 
 def _parents(open_: int, most: int) -> int:
@@ -98,16 +98,19 @@ def _share(state: State, gap: float | None, spent: float, seconds: float | None)
     return max(by_time, by_gap)
 
 
-def _result(source: Source, box: Interval, state: State | None, ending: Ending, begun: float) -> Bounds:
+def _result(source: Source, box: Interval, state: State | None, goal: float, ending: Ending, begun: float) -> Bounds:
     program = source if isinstance(source, Program) else None
     if state is None:
         count = sum(source.nodes[n].size for n in source.outputs) if isinstance(source, Graph) else source.outputs
         nowhere, middle = np.full(count, np.inf), np.tile(middles(box.low, box.high), (count, 1))
-        return Bounds(-nowhere, nowhere, middle, middle, nowhere, -nowhere, 0, now() - begun, ending, box, program)
+        return Bounds(
+            -nowhere, nowhere, middle, middle, nowhere, -nowhere, 0, now() - begun, ending, box, program, open=1
+        )
     bounds = state.bounds
     if (0.5 * box.high - 0.5 * box.low <= 0.5 * TINY * np.maximum(np.abs(box.low), np.abs(box.high))).all():
         bounds = intersection(bounds, Interval(*box_values(source, box.low, box.high)))
     lowest, highest, (least, largest) = attained(source, state.lowest, state.highest, middles(box.low, box.high))
     return Bounds(
-        bounds.low, bounds.high, lowest, highest, least, largest, state.count, now() - begun, ending, box, program
-    )
+        bounds.low, bounds.high, lowest, highest, least, largest, state.count, now() - begun, ending, box, program,
+        open=int((state.excess() > goal).sum()),
+    )  # fmt: skip

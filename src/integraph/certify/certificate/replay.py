@@ -2,27 +2,32 @@
 
 It must be a certificate at all (`validity`: its tree divides the box, its claim is the largest bound of a leaf);
 program and target must be those whose hashes are written; on every leaf the bound, computed anew with the bits the leaf
-names, must be what is written or less; at the point the difference must be as large as claimed.
+names, must be what is written or less; at the point the difference must be as large as claimed. The leaves are jobs,
+which others may do; the result is the same.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from integraph.certify.certificate.certificate import Certificate
 from integraph.certify.certificate.tree import leaves
 from integraph.certify.certificate.validity import fault
-from integraph.certify.problem import Problem, Unprovable
+from integraph.certify.problem import Box, Problem, Unprovable
 from integraph.certify.statement import Target, assumptions, current_wording, digests, problem
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.program import Program
 from integraph.program.summary import above, inputs_in
 from integraph.targets import Function
 from integraph.text import counted
+
+Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]  # has jobs done, as `map` does
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +53,29 @@ class Checked:
         return f"the certificate {verdict} ({counted(self.boxes, 'box')}, {self.seconds:.2g} s)"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafWork:
+    """The bound on a leaf, a function of its box and its bits."""
+
+    solved: Problem
+
+    def __call__(self, job: tuple[Box, int]) -> float:
+        (bound,) = self.solved.upper(*job)
+        return bound
+
+
 class CertificateFault(Exception):
     """The part of a certificate that does not hold."""
 
 
-def check(certificate: Certificate, program: Program, target: Target) -> Checked:
+def check(certificate: Certificate, program: Program, target: Target, run: Run = map) -> Checked:
     """Whether it is a proof of what it claims of this program and this target."""
     begun = time.monotonic()
     count = [0]
     if wrong := fault(certificate):
         return Checked(False, "unknown", "nothing that can be understood", wrong, 0, time.monotonic() - begun)
     try:
-        _check(certificate, program, target, count)
+        _check(certificate, program, target, run, count)
         reason = ""
     except (CertificateFault, Unprovable, ArithmeticError, MemoryError) as broken:
         reason = str(broken) or type(broken).__name__
@@ -78,7 +94,7 @@ def claim(certificate: Certificate, target: Target) -> str:
     return f"{sentence}; {asked}, which is {certificate.status}"
 
 
-def _check(certificate: Certificate, program: Program, target: Target, count: list[int]) -> None:
+def _check(certificate: Certificate, program: Program, target: Target, run: Run, count: list[int]) -> None:
     _need(certificate.intact, "its checksum does not match its contents")
     of_program, of_target = digests(program, target)
     _need(certificate.program == of_program, "it is about another program")
@@ -88,12 +104,12 @@ def _check(certificate: Certificate, program: Program, target: Target, count: li
     box = certificate.box
     _need(len(box.low) == program.inputs, f"its box does not have {program.inputs} inputs")
     solved = problem(program, target, box)
-    for number, (part, leaf) in enumerate(leaves(certificate.tree, box), 1):
-        count[0] = number
-        if leaf.uppers[0] == math.inf:
-            continue  # it claims nothing
-        (bound,) = solved.upper(part, leaf.bits)
-        _need(bound <= leaf.uppers[0], f"on leaf {number} the bound is {bound!r}, not {leaf.uppers[0]!r}")
+    parts = list(leaves(certificate.tree, box))
+    claims = [(part, leaf.bits) for part, leaf in parts if leaf.uppers[0] < math.inf]  # others claim nothing
+    bounds = run(LeafWork(solved), claims)
+    for count[0], (_, leaf) in enumerate(parts, 1):
+        bound = next(bounds) if leaf.uppers[0] < math.inf else math.inf
+        _need(bound <= leaf.uppers[0], f"on leaf {count[0]} the bound is {bound!r}, not {leaf.uppers[0]!r}")
     _point(certificate, solved)
 
 

@@ -72,11 +72,17 @@ class PropertyProof:
     def _repr_html_(self) -> str:
         return table("Property", self._rows())
 
+    def _work_left(self) -> str:
+        """How far the search came, where it did not end by itself."""
+        if self.ending not in (Ending.SECONDS, Ending.INTERRUPTED):
+            return ""
+        return f" after {counted(self.cells, 'box')}, {len(self.remaining):,} remain"
+
     def _rows(self) -> list[tuple[str, str]]:
         first = self.boxes[0]
         more = f", and {counted(len(self.boxes) - 1, 'more box')}" if len(self.boxes) > 1 else ""
         rows = [
-            ("status", f"{self.status}: {self.ending.value}"),
+            ("status", f"{self.status}: {self.ending.value}{self._work_left()}"),
             ("property", self.text),
             ("box", inputs_in(np.array(first.low), np.array(first.high), self.names) + more),
         ]

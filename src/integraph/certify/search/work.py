@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Protocol, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -28,3 +31,13 @@ def team(work: Work[Job, Result], workers: int | None, scheduler: str | None) ->
     from integraph.certify.search.cluster import Cluster
 
     return Cluster(work, scheduler)
+
+
+def shared(workers: int | None) -> Callable[[Work[Job, Result], Sequence[Job]], Iterator[Result]]:
+    """`map`, done by so many processes of this machine."""
+
+    def run(work: Work[Job, Result], jobs: Sequence[Job]) -> Iterator[Result]:
+        with closing(team(work, workers, None)) as helpers, threadpool_limits(1):  # as in other processes
+            yield from helpers.run(jobs)
+
+    return run

@@ -81,7 +81,7 @@ def bound(
 
 def _facts(bounds: Bounds) -> dict[str, Any]:
     """Bounds as data."""
-    names = ("low", "high", "attained_low", "attained_high", "lowest", "highest", "gap", "cells", "seconds")
+    names = ("low", "high", "attained_low", "attained_high", "lowest", "highest", "gap", "cells", "open", "seconds")
     data: dict[str, Any] = {name: getattr(bounds, name) for name in names}
     return data | {"ending": bounds.ending.name.lower(), "box": {"low": bounds.box.low, "high": bounds.box.high}}
 

@@ -10,9 +10,9 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.inputs import beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, Answer, command, waiting
-from integraph.cli.paths import PROOF, loaded, output, refuse_pipe
+from integraph.cli.paths import PROOF, loaded, output, refuse_pipe, save_proof
 from integraph.errors import UsageError
-from integraph.text import clean, counted
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph import Proof
@@ -70,13 +70,7 @@ def certify(
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
     data, text = {"source": origin} | proof_facts(made), [f"source: {origin}", repr(made)]
-    warnings = []
-    if target is not None and made.certificate is not None:
-        made.certificate.save(target)
-        data["written"] = target
-        text.append(f"wrote {clean(str(target))}")
-    elif target is not None:
-        warnings.append(f"nothing is proved, so {clean(str(target))} was not written")
+    warnings = save_proof(made.certificate, target, "nothing is proved", data, text)
     done = made.status == PROVED and not (made.stopped.early and gap is not None)  # the gap is reached
     ended = INTERRUPTED if made.stopped is Stop.INTERRUPTED else FAILED
     return Answer(data, text, GOOD if done else ended, tuple(warnings))
@@ -115,6 +109,7 @@ def check(
         ),
     ],
     source: a.MaybeSource = None,
+    workers: a.Workers = None,
     variables: a.Variables = None,
     parameters: a.Parameters = None,
     inputs: a.Inputs = None,
@@ -137,18 +132,18 @@ def check(
     from integraph.cli.paths import is_program
 
     refuse_pipe(proof)
-    if is_program(proof):
-        raise UsageError(f"{proof} is a program: the proof comes first, integraph check PROOF PROGRAM [SOURCE]")
     certificate = parsed_certificate(proof)
     of_source = isinstance(certificate, integraph.PropertyCertificate) and not certificate.program
     subject: Any
+    if of_source and is_program(Path(file)):
+        raise UsageError(f"the proof is about a source, and {file} is a program: give what it is compiled from")
     if of_source:
         subject, target, origin = read_source(file, None, None, variables, inputs, parameters), None, file
     else:
         subject = loaded(Path(file))
         target, origin = beside(subject, source, None, variables, inputs, parameters)
     with waiting("checking"):
-        checked = integraph.check(certificate, subject, target)
+        checked = integraph.check(certificate, subject, target, workers=workers)
     assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
     data = {
         "source": origin,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,8 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.inputs import beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command
-from integraph.cli.paths import PROPERTY, is_program, loaded, output, refuse_pipe
-from integraph.text import clean
+from integraph.cli.paths import PROPERTY, is_program, loaded, output, refuse_pipe, save_proof
+from integraph.errors import UsageError
 
 if TYPE_CHECKING:
     from integraph import PropertyProof
@@ -71,7 +72,10 @@ def prove(
     integraph prove net.integraph "y0 > x0 - 1" net.onnx
     """
     import integraph
+    from integraph.frontends.property.sentence import is_property
 
+    if is_property(source) and not is_property(property):
+        raise UsageError(f"the source comes first: integraph prove {shlex.quote(property)} {shlex.quote(source)}")
     where = None if proof is None else output(proof, PROPERTY, "-o", [Path(source), Path(property)])
     refuse_pipe(Path(property))
     refuse_pipe(Path(source))
@@ -85,13 +89,8 @@ def prove(
     made = integraph.prove(
         property, subject, box_of(box), compiled_from=target, seconds=seconds, workers=workers, scheduler=scheduler
     )
-    data, text, warnings = property_facts(made), [f"{VERDICTS[made.status]}", repr(made)], []
-    if where is not None and made.certificate is not None:
-        made.certificate.save(where)
-        data["written"] = where
-        text.append(f"wrote {clean(str(where))}")
-    elif where is not None:
-        warnings.append(f"nothing is decided, so {clean(str(where))} was not written")
+    data, text = property_facts(made), [f"{VERDICTS[made.status]}", repr(made)]
+    warnings = save_proof(made.certificate, where, "nothing is decided", data, text)
     interrupted = made.ending.name == "INTERRUPTED"
     return Answer(data, text, INTERRUPTED if interrupted else CODES[made.status], tuple(warnings))
 

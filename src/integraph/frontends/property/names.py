@@ -29,11 +29,16 @@ class Names:
         results = {f"y{n}": f"y{n}" for n in range(self.outputs)} | ({"y": "y0"} if self.outputs == 1 else {})
         return table | {name: meaning if name not in table else "" for name, meaning in results.items()}
 
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names of the inputs, in order."""
+        return self.own or (("x",) if self.inputs == 1 else tuple(f"x{n}" for n in range(self.inputs)))
+
     def __str__(self) -> str:
         """What there is to write, for messages."""
-        inputs = self.own or tuple(f"x{n}" for n in range(self.inputs))
         results = tuple(f"y{n}" for n in range(self.outputs))
-        return f"outputs are {_listed(results)}, inputs {_listed(inputs)}"
+        first = "" if self.own or self.inputs == 1 else "; the first input is x0"
+        return f"outputs are {_listed(results)}, inputs {_listed(self.called)}{first}"
 
 
 def names_of(inputs: int, outputs: int, variables: Sequence[str]) -> Names:

@@ -11,6 +11,7 @@ decimals.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from integraph.errors import SourceError, UsageError
+from integraph.frontends.files import VNNLIB
 from integraph.frontends.formula.rationals import rational
 from integraph.frontends.formula.shunting_yard import COMPARISONS, ShuntingYard
 from integraph.frontends.formula.statements import Statement, closed
@@ -34,6 +36,8 @@ from integraph.targets.property import (
     negated,
 )
 
+COMPARISON = re.compile(r"[<>]|(?<![A-Za-z0-9_])in\s*\[")
+IF = re.compile(r"(?<![A-Za-z0-9_])if\s*\(")  # whose condition a formula may have, too
 DEPTH = 50  # of parentheses around clauses
 WORD = re.compile(rf"(?:{'|'.join(WORDS)})(?![A-Za-z0-9_])")
 HELP = "a property is made of comparisons, as in y0 <= 2 and y1 - y0 > 0.1"
@@ -52,6 +56,14 @@ HINTS = {
 }
 Shape = tuple[Any, ...]  # a word and parts, which are shapes or numbers of comparisons
 Linear = tuple[dict[str, Fraction], Fraction]  # coefficients by name, and the constant
+
+
+def is_property(given: object) -> bool:
+    """Whether this can be nothing but a property: a file of VNN-LIB, or a text with a comparison."""
+    if not isinstance(given, str | os.PathLike):
+        return False
+    text = os.fspath(given).strip()
+    return text.lower().endswith(VNNLIB) or (bool(COMPARISON.search(text)) and not IF.search(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,12 @@ from integraph.targets.property import (
 )
 from integraph.text import counted
 
-SUFFIX = ".vnnlib"
 LARGEST = 1 << 24  # bytes
 CASES = 4096
 SIDES = 4_000_000  # of the boxes of all cases
 IGNORED = ("set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
 SENSES = ("<=", ">=", "<", ">")
+SECOND = ("vnnlib-version", "declare-network")  # how files of version 2 begin
 COMMANDS = "write (declare-const X_0 Real) and (assert (<= X_0 1))"
 
 
@@ -82,6 +82,9 @@ class _Reader:
             self._declare(node)
         elif node.head == "assert" and len(node.parts) == 2:
             self.unsafe.append(self._clause(node.parts[1]))
+        elif node.head in SECOND:
+            words = " ".join(part.text for part in node.parts[:2] if isinstance(part, Word))
+            raise self.text.mistake(node, f"'({words[:40]} …' is VNN-LIB 2, and version 1 is read", COMMANDS)
         else:
             raise self.text.mistake(node, f"{node.head[:40]!r} is not a command of VNN-LIB", COMMANDS)
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 
 from gadget_cases import CASES, Case
+from gadget_draws import Values
+from integraph.certify.bounds import program_models as program_models_module
 from integraph.certify.bounds.point_values import point_values
 from integraph.certify.bounds.program_models import program_models
-from integraph.gadgets import erf, gelu
+from integraph.gadgets import Gadget, erf, gelu, log_softmax, log_sum_exp, shifted_softmax, softmax
 from integraph.numbers.arrays import Floats
 from integraph.numbers.models.models import Models, of_cells
 from slow import mostly_slow
@@ -64,3 +67,36 @@ def test_an_escape_leaves_nothing_known() -> None:
     y = program_models(case.program(1.0), of_cells(*ends, 2))
     assert np.isinf(y.known.high[:, 0]).all()
     assert np.isfinite(y.known.high[:, 1]).all()
+
+
+def scores(gadget: Gadget, left: float, spread: float) -> Case:
+    """Rows of five scores from the usual start, but for what is `left` of an earlier content."""
+
+    def draw(rng: np.random.Generator, t: float, n: int) -> Values:
+        s = rng.normal(0, spread, (2, 5, n)) + (40.0 * rng.normal(size=(2, 1, n)) if "c" in gadget.operands else 0.0)
+        c = -s.mean(1) if "c" in gadget.operands else np.full((2, 1), 0.5)
+        u = (s + c[:, None]) / 5
+        values = {"a": np.full(s.shape, 0.2), "y": np.full(s.shape, -np.log(5)), "l": np.log(5) - c, "u": u, "s": s}
+        values |= {"m": u.sum(1), "c": c}
+        changed = {role: x + left * rng.uniform(-1, 1, np.shape(x)) for role, x in values.items() if role not in "sc"}
+        return {role: (values | changed)[role] for role in gadget.targets + gadget.operands}
+
+    rows = {"a": (2, 5), "y": (2, 5), "u": (2, 5), "s": (2, 5), "m": (2,), "l": (2,), "c": (2,)}
+    tensors = {} if "c" in gadget.operands else {"c": 0.5}
+    return Case(f"{gadget.name} from {left}", gadget, draw, None, tensors, rows)
+
+
+@pytest.mark.parametrize("gadget", [softmax, shifted_softmax, log_softmax, log_sum_exp])
+@mostly_slow(("left", "spread"), itertools.product((0.0, 1e-9, 0.01, 0.05), (0.3, 3.0)), quick=2)
+def test_rows_of_scores_from_the_usual_start(
+    monkeypatch: pytest.MonkeyPatch, gadget: Gadget, left: float, spread: float
+) -> None:
+    """On models, not on balls, unless what is left of an earlier content is much."""
+    if left < 0.01:
+        monkeypatch.setattr(program_models_module, "_on_balls", None)
+    case = scores(gadget, left, spread)
+    for t, (radius, degree) in itertools.product(TIMES, ((0.0, 2), (1e-9, 2), (1e-3, 1))):
+        if radius > 1e-9:
+            monkeypatch.undo()
+        for seed in range(3):
+            check(case, t, radius, degree, seed)

@@ -14,6 +14,7 @@ from integraph.certify.bounds import program_models
 from integraph.certify.bounds.bounds import Ending
 from integraph.gadgets import raw
 from integraph.targets.activations import NAMES
+from integraph.targets.graph_builder import Builder
 from slow import mostly_slow
 
 FORMULAS = ("sin(3*x)*exp(-y)/(1 + x*y)", "tanh(x)*sqrt(1 + x^2)", "x*y*x", "exp(-x^2)*cos(y)", "erf(x) + atan(x*y)",
@@ -69,6 +70,30 @@ def test_theorem_1(formula: str) -> None:
     assert bounds.width[0] <= 1.2 * integraph.bound(formula).width[0] + 2e-3
 
 
+def attention(rows: str) -> integraph.Graph:
+    """A head over four tokens of width 8, or another function of its scores."""
+    rng, b = np.random.default_rng(3), Builder(rows)
+    x = b.input("x", (4, 8))
+    q, k, v = (b.apply("matmul", x, b.constant(rng.normal(size=(8, 8)) / np.sqrt(8))) for _ in range(3))
+    y = getattr(b, rows)(b.apply("matmul", q, b.apply("transpose", k, data=(1, 0))))
+    return b.graph([b.apply("matmul", y, v) if rows == "softmax" else y])
+
+
+@mostly_slow(("rows", "radius"), itertools.product(("softmax", "log_softmax", "logsumexp"), (1e-3, 0.1)), quick=2)
+def test_attention(rows: str, radius: float) -> None:
+    """As tight as the graph, whose softmax keeps what scores have in common."""
+    graph = attention(rows)
+    centre, wide = np.random.default_rng(0).uniform(-0.5, 0.5, 32), np.arange(32) < 3
+    low, high = centre - radius * wide, centre + radius * wide
+    program = integraph.compile(graph, box=(-1, 1))
+    box = np.stack([low, high], 1)
+    bounds = integraph.bound(program, box)
+    values = program(np.random.default_rng(1).uniform(low, high, (500, 32)))
+    assert (values.min(0) >= bounds.low - 1e-12).all()
+    assert (values.max(0) <= bounds.high + 1e-12).all()
+    assert (bounds.width <= 1.01 * integraph.bound(graph, box).width + 1e-12).all()
+
+
 def test_a_gap_is_reached() -> None:
     program = integraph.compile(controller("tanh"), method="narrow", box=(-1, 1))
     bounds = integraph.bound(program, gap=1e-3)
@@ -109,7 +134,7 @@ def test_raw_blocks_go_by_taylor_steps() -> None:
     r = Registers()
     y = r.inputs("y", 1)
     program = build(r, [segment("falls", raw(y, Q=np.full((1, 1, 1), -1.0)), duration=1.0)], y)
-    assert program_models.closed_segments(program) == (False,)
+    assert program_models.segment_forms(program) == (None,)
     bounds = integraph.bound(program, (0.5, 1.0), gap=0.05)
     assert 1 / 3 - 0.02 <= bounds.low[0] <= 1 / 3
     assert 0.5 <= bounds.high[0] <= 0.52

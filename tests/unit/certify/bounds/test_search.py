@@ -225,7 +225,9 @@ def test_time_ends_a_search() -> None:
     bounds = integraph.bound(network, (-1, 1), gap=1e-9, seconds=0.5)
     assert bounds.ending is Ending.SECONDS
     assert time.monotonic() - begun < 10
-    assert "the time is over" in str(bounds)
+    assert f"the time is over after {bounds.cells:,} cells, {bounds.open:,} remain to be divided" in str(bounds)
+    assert 0 < bounds.open <= bounds.cells
+    assert integraph.bound(network, (-0.01, 0.01), gap=0.5).open == 0
 
 
 def test_interruption_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import time
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -162,7 +163,13 @@ def test_processes_prove_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert one.status == "proved"
         assert one.certificate == two.certificate
         assert one.cells == two.cells > 8
-    assert kinds == set(search.Kind)
+        assert one.certificate is not None
+        whole = tuple(replace(part, tree=(None,)) for part in one.certificate.cases)
+        for certificate in (one.certificate, replace(one.certificate, cases=whole).sealed()):
+            checks = [replace(integraph.check(certificate, net, workers=w), seconds=0.0) for w in (1, 2)]
+            assert checks[0] == checks[1]
+            assert checks[0].holds == (certificate is one.certificate)
+    assert kinds >= set(search.Kind)
     assert not multiprocessing.active_children()
 
 
@@ -182,6 +189,7 @@ def test_seconds_memory_and_what_remains(monkeypatch: pytest.MonkeyPatch) -> Non
     proof = integraph.prove(open_property(), controller(), BOX, seconds=0.3)
     assert time.monotonic() - begun < 3
     assert (proof.status, proof.ending, proof.certificate) == ("unknown", Ending.SECONDS, None)
+    assert f"unknown: the time is over after {proof.cells:,} boxes, {len(proof.remaining):,} remain" in repr(proof)
     assert 0.5 < proof.proved < 1
     volume = (proof.remaining[:, 1] - proof.remaining[:, 0]).prod(1).sum() / 4
     assert math.isclose(volume, 1 - proof.proved, rel_tol=1e-6)
@@ -293,3 +301,20 @@ def test_bounds_of_many_inputs_are_sparse() -> None:
         assert least <= Fraction(first) - 3 * Fraction(second) <= least + 1e-13
     assert np.array_equal(cells.least[:, 5], low[:, 5])
     assert cells.peaks.shape == (parts, 1, count)
+
+
+def test_inputs_have_one_name_everywhere() -> None:
+    """They count from 0 in properties, in what is said of them and in VNN-LIB; registers count from 1."""
+    net = random_network((2, 3, 1), "tanh")
+    wrong = integraph.prove("y0 <= x1 - 9", net, BOX)
+    assert "x0, x1 in [-1, 1]^2" in repr(wrong)
+    assert wrong.point is not None
+    assert f"x0 = {wrong.point[0]:.6g}, x1 = {wrong.point[1]:.6g}" in repr(wrong)
+    with pytest.raises(SourceError, match="inputs x0, x1; the first input is x0"):
+        integraph.prove("y0 <= x2", net, BOX)
+    assert integraph.compile(net).describe().startswith("x1, x2 ")
+    assert " inputs, in properties x0, x1\n" in integraph.compile(net).describe()
+    named = "x*y"
+    assert "x, y in [-1, 1]^2" in repr(integraph.prove("y0 <= 2", named, BOX))
+    assert "x, y in [-1, 1]^2" in str(integraph.bound(named, BOX))
+    assert "in properties" not in integraph.compile(named).describe()

@@ -167,3 +167,12 @@ def test_many_boxes_of_many_inputs_are_refused(monkeypatch: pytest.MonkeyPatch) 
     assert len(parse(f"{names}{bounds}{cuts[0]}(assert (>= Y_0 0))")) == 2
     with pytest.raises(SourceError, match="more than 3 combinations of boxes of 30 inputs"):
         parse(f"{names}{bounds}{''.join(cuts)}(assert (>= Y_0 0))")
+
+
+@pytest.mark.parametrize("start", ["(vnnlib-version <2.0>)", "(declare-network f (declare-input X Real [2]))"])
+def test_version_2(start: str) -> None:
+    with pytest.raises(SourceError) as error:
+        parse(f"; a comment\n  {start}")
+    assert "is VNN-LIB 2, and version 1 is read, in line 2, at column 3" in str(error.value)
+    assert f"\n    {start[:30]}" in str(error.value)
+    assert str(error.value).splitlines()[2] == "    ^"
