@@ -42,12 +42,12 @@ class GraphDifference:
             raise Unprovable(f"the program has {program.terms:,} terms, and graphs are proved up to {LARGEST:,}")
         exact_gadgets(program)
         self.program, self.graph = program, graph
-        self._last: tuple[Box, float] | None = None  # more bits tell no more
+        self._known: dict[Box, float] = {}  # of both halves of the last box: more bits tell no more
 
     def upper(self, box: Box, bits: int) -> tuple[float, ...]:
-        if self._last is None or self._last[0] != box:
-            self._last = box, self._distance(box)
-        return (self._last[1],)
+        if box not in self._known:
+            self._known = dict([*self._known.items()][-1:]) | {box: self._distance(box)}
+        return (self._known[box],)
 
     @quiet
     def _distance(self, box: Box) -> float:
