@@ -38,6 +38,8 @@ def _functions(names: dict[str, Any], module: str) -> Iterator[tuple[str, Functi
             continue
         members = vars(value).items() if isinstance(value, type) else [("", value)]
         for part, member in members:
-            function = member.fget if isinstance(member, property) else inspect.unwrap(member) if callable(member) else None
+            function = (
+                member.fget if isinstance(member, property) else inspect.unwrap(member) if callable(member) else None
+            )
             if isinstance(function, FunctionType) and function.__code__.co_filename.endswith(".py"):
                 yield f"{name}.{part}", function
