@@ -146,3 +146,17 @@ class Capricious(_Balls):
         noise = hash((low, high, bits)) % 997 / 997  # of floats and integers: always the same
         with precision(bits):
             return (above(arb(max(abs(low), abs(high))) * (1 + arb(noise) * 3)),)
+
+
+@dataclass(frozen=True)
+class Widths:
+    """The bound is the sum of the widths of some sides, and the value 0."""
+
+    counted: int
+    quantities: int = 1
+
+    def upper(self, box: Box, bits: int) -> tuple[float, ...]:
+        return (sum(b - a for a, b in list(zip(box.low, box.high, strict=True))[: self.counted]),)
+
+    def at(self, point: Point, bits: int) -> tuple[tuple[float, float], ...]:
+        return ((0.0, 0.0),)

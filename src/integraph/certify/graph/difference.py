@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from integraph.bounds.ranges.deviations import row_ranges
+from integraph.bounds.ranges.patterns import row_norm
 from integraph.certify.bounds.point_values import graph_values
 from integraph.certify.controls import exact_gadgets
 from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.graph.flow import Registers
+from integraph.certify.graph.model_ranges import model_ranges
 from integraph.certify.graph.node_rules import read
 from integraph.certify.graph.polynomials import polynomials
 from integraph.certify.problem import Box, Mismatch, Point, PrecisionTooLow, Unprovable
 from integraph.numbers.arb.conversion import above, below, box, precision
 from integraph.numbers.balls import quiet
+from integraph.numbers.intervals import Interval
 from integraph.numbers.roundoff import UP
 from integraph.program import Program
 from integraph.targets.graph import Graph
@@ -42,16 +46,24 @@ class GraphDifference:
             raise Unprovable(f"the program has {program.terms:,} terms, and graphs are proved up to {LARGEST:,}")
         exact_gadgets(program)
         self.program, self.graph = program, graph
-        self._last: tuple[Box, float] | None = None  # more bits tell no more
+        self._known: dict[Box, float] = {}  # of both halves of the last box: more bits tell no more
 
     def upper(self, box: Box, bits: int) -> tuple[float, ...]:
-        if self._last is None or self._last[0] != box:
-            self._last = box, self._distance(box)
-        return (self._last[1],)
+        if box not in self._known:
+            self._known = dict([*self._known.items()][-1:]) | {box: self._distance(box)}
+        return (self._known[box],)
+
+    def _distance(self, box: Box) -> float:
+        """From ranges by deviations, and where these say nothing of a graph with row norms, by models."""
+        ranges = row_ranges(self.graph, np.array(box.low), np.array(box.high))
+        distance = self._apart(box, ranges)
+        if distance < np.inf or not any(row_norm(self.graph.nodes, node) for node in self.graph.nodes):
+            return distance
+        return self._apart(box, model_ranges(self.graph, box, ranges))
 
     @quiet
-    def _distance(self, box: Box) -> float:
-        source = read(self.graph, box)
+    def _apart(self, box: Box, ranges: list[Interval]) -> float:
+        source = read(self.graph, box, ranges)
         registers = Registers(self.program, source.atoms, source.inputs)
         registers.run()
         matrix = self.program.readout.tocoo()

@@ -98,7 +98,7 @@ def growth(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
     for role, polynomial in right.items():
         for factor in factors:
             polynomial = times(polynomial, factor)
-        resolved[role] = atoms.resolve(scaled(polynomial, *weight))
+        resolved[role] = _multiple(atoms, polynomial, *weight)
         atom, near = resolved[role]
         known[role] = atoms.span(atom.reshape(lanes)).widened(UP * near.reshape(lanes))
     wrong = perturbed_ends(name, starts, off, tensors, known, 0.0)
@@ -113,6 +113,15 @@ def growth(state: State, block: Block, held: Roles, tau: Fraction) -> Ends:
         atom = opaque(atoms, "1 − 1/(1 + p)", held["p"].atom.reshape(-1), span)
         ends["p"] = atom, np.broadcast_to(wrong["p"].off, shape).reshape(-1)
     return ends
+
+
+def _multiple(atoms: Atoms, p: Polynomials, weight: Floats, lost: Floats) -> tuple[Indices, Floats]:
+    """The atoms of multiples of polynomials, which may have atoms of their own, with ranges that are better known."""
+    if (weight == 1).all() and not lost.any():
+        return atoms.resolve(p)
+    whole, away = atoms.resolve(p)
+    atom, distance = atoms.resolve(scaled(of_atoms(whole), weight, lost))
+    return atom, UP * (distance + (np.abs(weight) + lost) * away)
 
 
 def _spread(x: Any, rows: tuple[int, ...], lanes: tuple[int, ...]) -> Any:

@@ -10,11 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from integraph.bounds.ranges.deviations import row_ranges
 from integraph.certify.graph.functions import applied, of_rows, raised, rectified
 from integraph.certify.graph.polynomials import Polynomials, constant, of_atoms, polynomials, scaled, times, total
 from integraph.certify.graph.source import Source, Value
 from integraph.certify.problem import Box, Unprovable
 from integraph.numbers.arrays import Indices
+from integraph.numbers.intervals import Interval
 from integraph.numbers.roundoff import U
 from integraph.targets.activations import CUBIC
 from integraph.targets.graph import ROUNDED, Graph, Node
@@ -201,9 +203,9 @@ RULES: dict[str, Rule] = {
 PLACES = ("reshape", "broadcast", "transpose", "slice", "take")
 
 
-def read(graph: Graph, box: Box) -> Source:
-    """The atoms of all nodes of a graph, on a box."""
-    source = Source(graph, box)
+def read(graph: Graph, box: Box, ranges: list[Interval] | None = None) -> Source:
+    """The atoms of all nodes of a graph, on a box; `ranges` of its nodes, if some are known already."""
+    source = Source(graph, box, ranges or row_ranges(graph, np.array(box.low), np.array(box.high)))
     for number, node in enumerate(graph.nodes):
         source.values.append(_value(source, number, node, [source.values[n] for n in node.args]))
     return source

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from integraph.bounds.ranges.deviations import row_ranges
 from integraph.certify.graph.atoms import Atoms
 from integraph.certify.graph.polynomials import Polynomials, constant, of_atoms, scaled, total
 from integraph.certify.problem import Box, PrecisionTooLow
@@ -21,9 +20,8 @@ Value = Any  # atoms, as integers, or numbers, as floats
 class Source:
     """`values[n]` are the atoms of node n, in its shape, or its numbers."""
 
-    def __init__(self, graph: Graph, box: Box) -> None:
-        self.graph, self.atoms = graph, Atoms()
-        self.ranges = row_ranges(graph, np.array(box.low), np.array(box.high))
+    def __init__(self, graph: Graph, box: Box, ranges: list[Interval]) -> None:
+        self.graph, self.atoms, self.ranges = graph, Atoms(), ranges
         self.inputs = self.atoms.base(Interval(np.array(box.low), np.array(box.high)))
         self.values: list[Value] = []
 

@@ -2,8 +2,8 @@
 
 One tree serves all quantities. The search goes in rounds: the worst boxes, a number of them that depends on the tree
 alone, are halved together, and the results are taken in a fixed order. So the tree does not depend on who bisects or
-how long that takes; only an exhausted time budget and Ctrl-C cut it short. Whenever it ends, the tree
-covers the box and its bounds hold.
+how long that takes; only a time budget that is exhausted, or clearly will be, and Ctrl-C cut it short. Whenever it
+ends, the tree covers the box and its bounds hold.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
-from math import inf, isfinite
+from math import inf, isfinite, log, log2
 
 from integraph import clock
 from integraph.certify.certificate.tree import Leaf, Split, Tree
@@ -40,6 +40,8 @@ ROUND, SHARE = 32, 8  # a round halves 32 boxes, or an eighth of all where that 
 LOOKS = 4  # boxes of a round in which values are looked at
 COSTS = 4  # boxes evaluated at most to halve one: both halves, and both with more bits
 TIGHT = 1.01  # high/low of a value that more bits would not tell more of
+EARLY = 16  # after this part of the budget it is asked whether the rest can do
+FASTER = 4.0  # than so far bounds may fall later
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ class _Search:
         self.phase = Stop.ONE_BOX if goal is None and gap is None else Stop.GAP if goal is None else Stop.GOAL
         self.heap: list[tuple[tuple[float, float], int]] = []  # the most urgent first
         self.stuck = False  # is there a box that should be halved and cannot be?
+        self.begun = clock.now()
 
     @property
     def lower(self) -> Values:
@@ -196,6 +199,23 @@ class _Search:
                     return Stop.REFUTED
             worst = self.nodes[batch[0][0]].part
             show(worst.uppers, self.lower, self.boxes)
+            if self._out_of_reach():
+                return Stop.SIDES
+
+    def _out_of_reach(self) -> bool:
+        """Whether the boxes that can still be bounded halve less than half of the sides once, and would not do even if
+        bounds fell faster than so far."""
+        past, left = clock.now() - self.begun, clock.seconds_left()
+        boxes = min(float(self.budget), self.boxes * (1.0 + left / past) if past > 0 else inf)
+        sides = sum(a < b for a, b in zip(self.box.low, self.box.high, strict=True))
+        if not self.heap or self.boxes * EARLY < boxes or sides < 2.0 * log2(boxes):
+            return False
+        first, now = urgency(self.nodes[0].part.uppers, self.enough), self.heap[0][0]
+        far, worst = -first[0] if first else 0.0, -now[0]
+        if worst == inf or far == inf:
+            return worst == inf
+        fallen = max(log(far / worst), 0.0) / log2((len(self.nodes) + 1) / 2)  # in each generation
+        return log(worst) > FASTER * fallen * log2(boxes / self.boxes)
 
     def _jobs(self, batch: Sequence[tuple[int, Split]]) -> list[Job]:
         """Only the worst boxes are evaluated at their centres: values cost as much as bounds and are seldom new."""

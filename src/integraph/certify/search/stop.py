@@ -18,6 +18,7 @@ class Stop(Enum):
     SECONDS = "seconds", "the budget of time is exhausted"
     INTERRUPTED = "interrupted", "it was interrupted"
     STUCK = "stuck", "the boxes cannot be divided further"
+    SIDES = "sides", "the box has too many sides: halving them lowers the bound too slowly for the budget"
     MISMATCH = "mismatch", "the program is not seen to be one of the source, and would not be on a smaller box"
     REFUSED = "refused", "there is no proof of such a program and source"
     CONTRADICTION = "contradiction", "the bounds contradict each other: a defect, please report it"
@@ -30,4 +31,4 @@ class Stop(Enum):
     @property
     def early(self) -> bool:
         """Whether the search ended before what was asked for was settled."""
-        return self in (Stop.BOXES, Stop.SECONDS, Stop.INTERRUPTED, Stop.STUCK, Stop.MISMATCH)
+        return self in (Stop.BOXES, Stop.SECONDS, Stop.INTERRUPTED, Stop.STUCK, Stop.SIDES, Stop.MISMATCH)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faults import fault
 from integraph.bounds.ranges import deviations
-from integraph.bounds.ranges.deviations import LIPSCHITZ, Deviation, Deviations, row_ranges
+from integraph.bounds.ranges.deviations import LIPSCHITZ, Deviations, row_ranges
 from integraph.bounds.ranges.patterns import mean_of, row_norm
 from integraph.bounds.ranges.propagation import ranges
 from integraph.numbers.arrays import Floats
@@ -20,6 +21,7 @@ from integraph.targets.float_arithmetic import OPERATIONS
 from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from law import examples
+from slow import mostly_slow
 from transformers import to_graph, transformer
 
 SLACK = 1e-9  # of values that numpy computes
@@ -69,24 +71,125 @@ def test_values_are_inside(gain: float, radius: float, seed: int) -> None:
     assert not outside(*case(gain, radius, seed, bool(seed % 2)), count=12, seed=seed)
 
 
-def shrunk(f: Callable[..., Floats], by: float) -> Callable[..., Floats]:
-    return lambda *args: by * f(*args)
+Make = Callable[[Builder, int], int]
 
 
-@pytest.mark.parametrize(
-    ("place", "name", "value"),
-    [
-        (deviations, "spectral_norm", shrunk(deviations.spectral_norm, 0.3)),
-        (deviations, "LIPSCHITZ", {name: 0.05 * value for name, value in LIPSCHITZ.items()}),
-        (Deviation, "length", shrunk(Deviation.length, 0.5)),
-        (Deviations, "_least", shrunk(Deviations._least, 4.0)),
-        (Deviations, "_scores", shrunk(Deviations._scores, 0.2)),
-    ],
-)
-def test_faults_are_caught(monkeypatch: pytest.MonkeyPatch, place: object, name: str, value: object) -> None:
-    assert not outside(*case(1.0, 0.1, 0), 10)
-    monkeypatch.setattr(place, name, value)
-    assert outside(*case(1.0, 0.1, 0), 10)
+def small(make: Make, shape: tuple[int, ...], centre: float = 0.0, radius: float = 1.0) -> tuple[Graph, Floats, Floats]:
+    """A graph of a few nodes on a box around the same number, or random ones near it."""
+    b = Builder()
+    graph = b.graph([make(b, b.input("x", shape))])
+    x = centre * np.random.default_rng(0).standard_normal(graph.inputs)
+    return graph, x - radius, x + radius
+
+
+def normal(b: Builder, x: int) -> int:
+    rows = (*b.nodes[x].shape[:-1], 1)
+    d = b.apply("sub", x, b.apply("reshape", b.mean(x, (-1,), ""), data=(rows,)))
+    total = b.apply("reshape", b.apply("sum", b.apply("mul", d, d), data=((len(rows) - 1,),)), data=(rows,))
+    return b.apply("mul", d, b.power(b.apply("add", total, b.constant(1e-6)), -0.5, ""))
+
+
+def scores(b: Builder, x: int) -> int:
+    """Of queries and keys that are 0 at the middle."""
+    return b.apply("matmul", x, b.apply("transpose", b.apply("mul", x, b.constant(2.0)), data=(1, 0)))
+
+
+def averages(b: Builder, x: int) -> int:
+    """Weights that go from a half each to one entry alone, of rows that are far apart."""
+    values = b.apply("add", b.apply("mul", x, b.constant(1e-3)), b.constant(np.array([[1.0, 0.0], [-1.0, 0.0]])))
+    return b.apply("matmul", b.softmax(b.apply("mul", x, b.constant(30.0))), values)
+
+
+def joined(b: Builder, x: int) -> int:
+    return b.apply("reshape", normal(b, x), data=((1, 6),))
+
+
+CASES: dict[str, Callable[[], tuple[Graph, Floats, Floats]]] = {
+    "a transformer": lambda: case(1.0, 0.1, 0),
+    "small weights": lambda: case(0.1, 0.5, 1),
+    "large weights": lambda: case(4.0, 0.01, 2),
+    "a causal one": lambda: case(0.1, 1e-3, 3, True),
+    "a function": lambda: small(lambda b, x: b.apply("neg", x), (1, 2)),
+    "a function of a norm": lambda: small(lambda b, x: b.apply("neg", normal(b, x)), (4, 3), 1.0, 0.1),
+    "a matrix": lambda: small(lambda b, x: b.apply("matmul", x, b.constant(np.array([[1.0], [-1.0]]))), (1, 2)),
+    "scores": lambda: small(scores, (2, 2)),
+    "averages": lambda: small(averages, (2, 2)),
+    "joined rows": lambda: small(joined, (2, 3), 1.0, 0.1),
+}
+NORMED = "np.where(length < whole, UP * turned, 2.0)"
+SCORES = "_norms(q) * columns + self.known[node.args[0]].length() * (_norms(k, -2) + columns)"
+FAULTS: dict[str, tuple[str, str, str]] = {  # a text, what it becomes, and the case that notices it
+    "a length without its radius": ("UP * (_norms(self.reach) + self.radius)", "_norms(self.reach)", "a transformer"),
+    "a length without its reach": (
+        "UP * (_norms(self.reach) + self.radius)",
+        "self.radius + 0.0 * _norms(self.reach)",
+        "a transformer",
+    ),
+    "entries without a radius": ("else UP * (self.reach + self.radius)", "else self.reach", "a transformer"),
+    "entries without a reach": (
+        "else UP * (self.reach + self.radius)",
+        "else self.radius + 0.0 * self.reach",
+        "a transformer",
+    ),
+    "a reach to one side": (
+        "np.maximum(own.high - centre.low, centre.high - own.low)",
+        "own.high - centre.low",
+        "a transformer",
+    ),
+    "a sum without a reach": ("UP * (x.reach + y.reach)", "y.reach + 0.0 * x.reach", "a transformer"),
+    "a sum without a radius": ("UP * (x.radius + y.radius)", "x.radius + 0.0 * y.radius", "a transformer"),
+    "a sum without the other radius": ("UP * (x.radius + y.radius)", "y.radius + 0.0 * x.radius", "a transformer"),
+    "half a Lipschitz constant": ("UP * factor * args[0].reach", "0.5 * factor * args[0].reach", "a function"),
+    "half a Lipschitz constant of radii": (
+        "UP * factor * args[0].radius",
+        "0.5 * factor * args[0].radius",
+        "a function of a norm",
+    ),
+    "the smallest factor": ("factor.max(-1", "factor.min(-1", "a transformer"),
+    "a factor that divides": ("np.abs(value) if node", "1 / np.abs(value) if node", "large weights"),
+    "half a turn": ("2.0 * np.sin(0.5", "1.0 * np.sin(0.5", "a transformer"),
+    "no turn": (NORMED, "0.0", "a transformer"),
+    "half a norm": ("UP * size * np.fmin", "0.5 * size * np.fmin", "a transformer"),
+    "short columns": ("columns = _norms(W, 0)", "columns = 0.3 * _norms(W, 0)", "a transformer"),
+    "a product without a radius": (" + columns * x.radius", "", "a transformer"),
+    "a product without a reach": ("x.reach @ np.abs(W) + ", "", "a matrix"),
+    "weights with their signs": ("x.reach @ np.abs(W)", "x.reach @ W", "a matrix"),
+    "half a spectral norm": ("UP * spectral_norm(W) * length", "0.3 * spectral_norm(W) * length", "a transformer"),
+    "scores without keys": (SCORES, SCORES.replace("_norms(q) * columns", "0.0"), "a causal one"),
+    "scores without queries": (SCORES, "_norms(q) * columns", "a transformer"),
+    "scores without products": (SCORES, SCORES.replace("(_norms(k, -2) + columns)", "_norms(k, -2)"), "scores"),
+    "averages without values": ("UP * (worst + UP * apart", "UP * (0.0 * worst + UP * apart", "small weights"),
+    "averages without weights": ("worst + UP * apart * np.minimum(2.0, UP * change)", "worst", "large weights"),
+    "averages of half the weights": ("np.minimum(2.0, UP * change)", "0.5 * change", "averages"),
+    "rows as long as their longest part": (
+        "_norms(parts)), None",
+        "parts.max(-1, keepdims=True)), None",
+        "joined rows",
+    ),
+    "squares that are twice": (
+        "np.square(self._least(d)[..., 0]) / UP",
+        "2.0 * np.square(self._least(d)[..., 0])",
+        "a transformer",
+    ),
+    "a least length without a radius": (
+        "keepdims=True) + x.radius)\n        least",
+        "keepdims=True))\n        least",
+        "a transformer",
+    ),
+    "a least length without a reach": ("((np.abs(e) + mean) * x.reach).sum(-1, keepdims=True)", "0.0", "a transformer"),
+}
+
+
+@mostly_slow("name", CASES, 3)
+def test_without_a_fault(name: str) -> None:
+    assert not outside(*CASES[name]())
+
+
+@mostly_slow("name", FAULTS, 6)
+def test_a_fault_is_noticed(name: str) -> None:
+    before, after, noticing = FAULTS[name]
+    with fault(deviations, before, after):
+        assert outside(*CASES[noticing](), 16)
 
 
 @pytest.mark.parametrize("name", sorted(LIPSCHITZ))

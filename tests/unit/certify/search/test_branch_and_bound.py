@@ -20,7 +20,7 @@ from integraph.certify.search.stop import Stop
 from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import FIRST, MOST
 from law import examples
-from toy_problems import Bumpy, Cancelling, Capricious, Pole, Slow, Stated, Waves
+from toy_problems import Bumpy, Cancelling, Capricious, Pole, Slow, Stated, Waves, Widths
 
 SQUARE = Box((0.0, 0.0), (1.0, 2.0))
 UNIT = Box((0.0,), (1.0,))
@@ -301,3 +301,16 @@ def test_arguments_are_checked(options: dict[str, object], says: str) -> None:
 def test_a_box_is_a_box(box: Box) -> None:
     with pytest.raises(UsageError, match="a box needs"):
         search(Capricious(), box)
+
+
+def test_a_box_with_too_many_sides() -> None:
+    """Of 64 sides a search with 4096 boxes halves 12: it ends early, unless these are the ones that matter."""
+    box = Box((0.0,) * 64, (1.0,) * 64)
+    result = search(Widths(64), box, goal=1.0, boxes=4096, workers=1)
+    proves(result, Widths(64), box)
+    assert (result.stopped, result.stopped.early) == (Stop.SIDES, True)
+    assert result.boxes < 4096 / 8
+    assert result.upper[0] < 64
+    assert search(Widths(6), box, goal=3.0, boxes=4096, workers=1).stopped is Stop.GOAL
+    few = Box((0.0,) * 8, (1.0,) * 8)
+    assert search(Widths(8), few, goal=0.5, boxes=4096, workers=1).stopped is Stop.BOXES
