@@ -18,12 +18,15 @@ from integraph.errors import SourceError, UsageError
 from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.formula.parser import parse_statements
 from integraph.frontends.formula.statements import Statement
-from integraph.frontends.formula.tokens import NAME, Line, tokens
+from integraph.frontends.formula.tokens import LENGTH, NAME, Line, tokens
 from integraph.frontends.formula.vocabulary import taken
 from integraph.targets.dynamical_system import DynamicalSystem
+from integraph.text import FORMULA, shortened
 
 COMMENT, TIME = "#", "t"
 ORDER = 9  # the highest derivative
+ALL = 4_000_000  # characters of all equations
+STEPS = 200_000  # of all right-hand sides
 PRIMES = "'′’"
 LEFT = re.compile(
     rf"[ \t]*(?:(?P<primed>{NAME})[ \t]*(?P<primes>[{PRIMES}]+)(?:[ \t]*\([ \t]*t[ \t]*\))?"
@@ -57,6 +60,7 @@ def read_equations(
     name: str = "",
 ) -> DynamicalSystem:
     """The system of lines of text."""
+    _check_size(lines)
     equations = [equation for line in lines for equation in _equations(_plain(line))]
     orders: dict[str, int] = {}
     for one in equations:
@@ -94,11 +98,23 @@ def read_equations(
             outputs.append(Statement(line, 0, len(line.text)))
         outputs.append(Statement(sides[each].line, sides[each].start, sides[each].stop))
     variables = (*states, *inputs)
-    expression = parse_statements([*parts, *outputs], variables, parameters)
+    expression = parse_statements([*parts, *outputs], variables, parameters, length=ALL, steps=STEPS)
     if len(expression.outputs) != len(states):
         raise SourceError(f"there are {len(expression.outputs)} formulas for {len(states)} states: {USAGE}")
     title = name or "; ".join(dict.fromkeys(line.text.strip() for line in lines if line.text.strip()))
-    return DynamicalSystem(tuple(states), expression, tuple(inputs), tuple(positive), title)
+    return DynamicalSystem(tuple(states), expression, tuple(inputs), tuple(positive), shortened(title, FORMULA))
+
+
+def _check_size(lines: Sequence[Line]) -> None:
+    if (size := sum(len(line.text) for line in lines)) > ALL:
+        raise SourceError(f"equations of {size:,} characters: at most {ALL:,}; give a function written in jax instead")
+    for line in lines:
+        if len(line.text) > LENGTH:
+            where = f"line {line.number}" if line.number else "an equation"
+            raise SourceError(
+                f"{where} has {len(line.text):,} characters: at most {LENGTH:,}; write one equation on each line, and "
+                "define parts of long ones"
+            )
 
 
 def _plain(line: Line) -> Line:
