@@ -9,6 +9,7 @@ from typing import Any
 
 from integraph.errors import FileError, UsageError
 from integraph.frontends.dynamics.equations import read_equations
+from integraph.frontends.dynamics.sbml import read_antimony, read_sbml
 from integraph.frontends.formula import sympy_tree
 from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.parameters import Parameters
@@ -18,6 +19,7 @@ from integraph.frontends.input_names import names
 from integraph.targets.dynamical_system import DynamicalSystem
 
 SUFFIXES = (".ode", ".txt")
+READERS = {".xml": read_sbml, ".sbml": read_sbml, ".ant": read_antimony}
 
 
 def read_system(
@@ -48,8 +50,11 @@ def read_system(
         return read_equations(lines, held, above, parameters)
     if isinstance(source, Path) or (isinstance(source, str) and "=" not in source):
         path = Path(os.fspath(source))
+        if path.suffix in READERS:
+            return READERS[path.suffix](path, held, above, parameters)
         if path.suffix not in SUFFIXES:
-            raise FileError(f"{path.name}: a file of equations ends with {' or '.join(SUFFIXES)}")
+            known = (*SUFFIXES, *READERS)
+            raise FileError(f"{path.name}: a file of equations ends with {', '.join(known[:-1])} or {known[-1]}")
         lines = [Line(line, number) for number, line in enumerate(text_of(path).splitlines(), 1)]
         return read_equations(lines, held, above, parameters, path.stem)
     if isinstance(source, str):
