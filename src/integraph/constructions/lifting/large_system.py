@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from integraph.clock import now
-from integraph.constructions.lifting.derivation import Derivation, is_affine, sums
+from integraph.constructions.lifting.derivation import CircularRulesError, Derivation, is_affine, rule_of, sums
 from integraph.constructions.lifting.equations import Selection, equations
 from integraph.constructions.lifting.polynomials import ONE, Exponent, Monomial, power, times
 from integraph.constructions.lifting.products import Products
@@ -37,26 +37,37 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
     """A quadratic system with few new variables. It is proved minimal only where it needs none."""
     ring = Ring(system.variables, system.positive, expand=True)
     ring.close([*translate(system.expression, ring), *({} for _ in system.inputs)])
-    derivation = Derivation(ring, {})
     free = [number for number in sums(ring) if is_affine(ring, number)]
+    until = now() + seconds
+    best: _Choice | None = None
+    most = MOST * len(system.states)
     with late_bar(progress, "lifting") as show:
-        choice = _Choice(ring, derivation, free)
-        begun = now()
-        for done in choice.run(MOST * len(system.states)):
-            passed = now() - begun
-            if passed > seconds:
-                raise _too_many(system, f"{seconds:g} seconds")
-            show(done, f"lifting: {len(choice.chosen)} new variables")
-    if choice.waiting:
-        raise _too_many(system, f"{MOST} new variables for each state")
-    return equations(system, Selection(ring, derivation, choice.chosen, free), not choice.chosen, AMONG)
+        for derivation in _derivations(ring):
+            choice = _Choice(ring, derivation, free)
+            try:
+                for done in choice.run(most):
+                    show(done, f"lifting: {len(choice.chosen)} new variables")
+                    if now() > until:
+                        break
+            except CircularRulesError:
+                continue
+            if not choice.waiting and len(choice.chosen) <= most:
+                best, most = choice, len(choice.chosen) - 1
+    if best is None:
+        raise SourceError(
+            f"no quadratic form of {system.name} within {seconds:g} seconds and {MOST} new variables for each state: "
+            "define parts of the right-hand sides as states of their own, or allow more with seconds="
+        )
+    return equations(system, Selection(ring, best.derivation, best.chosen, free), not best.chosen, AMONG)
 
 
-def _too_many(system: DynamicalSystem, limit: str) -> SourceError:
-    return SourceError(
-        f"no quadratic form of {system.name} within {limit}: define parts of the right-hand sides as states of their "
-        "own, or allow more with seconds="
-    )
+def _derivations(ring: Ring) -> Iterator[Derivation]:
+    """Without rules, and with each sum in the place of one of its terms."""
+    yield Derivation(ring, {})
+    if sums(ring):
+        for place in (0, 1):
+            rules = {number: rule_of(ring, number, place, always=False) for number in sums(ring)}
+            yield Derivation(ring, {number: rule for number, rule in rules.items() if rule is not None})
 
 
 class _Choice:

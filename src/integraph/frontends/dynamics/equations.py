@@ -19,7 +19,7 @@ from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.formula.parser import parse_statements
 from integraph.frontends.formula.statements import Statement
 from integraph.frontends.formula.tokens import LENGTH, NAME, Line, tokens
-from integraph.frontends.formula.vocabulary import taken
+from integraph.frontends.formula.vocabulary import LETTERS, SERIES, nearest, taken
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.text import FORMULA, shortened
 
@@ -74,13 +74,23 @@ def read_equations(
         raise SourceError(f"there is no differential equation: {USAGE}")
     states = [_dotted(each, n) for each, order in orders.items() for n in range(order)]
     words = set()
+    unknown = []
+    defined = {*states, *inputs, TIME, *LETTERS, *(one.name for one in equations), *(parameters or {})}
     for one in equations:
         for token in tokens(one.line, one.start, one.stop):
             words.add(token.name)
+            if token.kind == "name" and token.name not in defined and not taken(token.name):
+                unknown.append((one, token))
             if token.kind == "call" and token.name in states:
                 reason = f"{token.name}(…) would be a delay or a product"
                 fix = f"an ODE has no delays: write {token.name} for its present value, {token.name}*(…) for a product"
                 raise one.line.mistake(token.start, token.end, reason, fix)
+    if unknown and not words & SERIES.keys():  # a sum has an index of its own
+        one, token = unknown[0]
+        near = nearest(token.name, defined)
+        hint = f"did you mean {near}? " if near else ""
+        fix = f"{hint}Give it a value, as in parameters={{{token.name!r}: 1.0}}, an equation, or name it in inputs="
+        raise one.line.mistake(token.start, token.end, f"unknown name {token.name!r}", fix)
     known = {*states, *inputs, *(one.name for one in equations), *(parameters or {})}
     if TIME in words and TIME not in known:
         clock = Line("t' = 1")
@@ -151,6 +161,9 @@ def _dotted(name: str, order: int) -> str:
 def _check_clash(states: Sequence[str], inputs: Sequence[str], equations: Sequence[Equation]) -> None:
     """A name means one thing: dx is the derivative of x where x has a second one."""
     seen: set[str] = set()
+    for name in inputs:
+        if what := taken(name):
+            raise UsageError(f"{name!r} is the {what}: choose another name", argument="inputs", value=name)
     for name in (*states, *inputs, *(one.name for one in equations if not one.order)):
         if name in seen:
             raise UsageError(

@@ -12,7 +12,7 @@ from integraph.errors import SourceError
 from integraph.frontends.formula.rationals import POWER, NumberTooLarge, exact_number, rational
 from integraph.targets.expression import NUMBER, Tape
 
-VISITS = 500_000  # nodes of trees: definitions that unfold into more are refused
+VISITS = 100_000  # nodes of trees: definitions that unfold into more are refused
 NESTING = 100  # definitions inside definitions
 AVOGADRO = "6.02214179e23"  # the number that SBML fixes
 FUNCTIONS = {  # libSBML's name, after AST_FUNCTION_ → operation
@@ -40,6 +40,7 @@ class Mathematics:
     def __init__(self, libsbml: Any, model: Any, tape: Tape, symbol: Callable[[str], int], time: Callable[[], int]):
         self.tape, self._symbol, self._time = tape, symbol, time
         self._rationals: dict[int, Fraction | None] = {}
+        self._calls: dict[tuple[str, tuple[int, ...]], int] = {}
         self._visits = self._depth = 0
         self._definitions = {one.getId(): one for one in map(model.getFunctionDefinition, _count(model))}
         kinds = {name: getattr(libsbml, f"AST_{name}", None) for name in (*REFUSALS, *NAMES)}
@@ -80,6 +81,8 @@ class Mathematics:
                 text = str(known[1])
                 if abs(known[1]) > POWER:
                     raise SourceError(f"an exponent of {text} is too large: at most {POWER}")
+            if op == "div" and known[1] == 0:
+                raise ZeroDivisionError
             value = rational(op, text, known)
         except ZeroDivisionError:
             raise SourceError("a division by zero: a denominator of the model is 0") from None
@@ -134,9 +137,12 @@ class Mathematics:
         definition = self._definitions.get(node.getName())
         if definition is None or definition.getNumArguments() != len(args):
             raise SourceError(f"{where}: there is no function {node.getName()} of {len(args)} arguments")
-        names = [definition.getArgument(n).getName() for n in range(len(args))]
-        bound = dict(zip(names, args, strict=True))
-        return self.step(definition.getBody(), f"the function {node.getName()}", bound)
+        key = node.getName(), tuple(args)
+        if key not in self._calls:
+            names = [definition.getArgument(n).getName() for n in range(len(args))]
+            bound = dict(zip(names, args, strict=True))
+            self._calls[key] = self.step(definition.getBody(), f"the function {node.getName()}", bound)
+        return self._calls[key]
 
     def _fold(self, op: str, args: list[int], neutral: str) -> int:
         if not args:
