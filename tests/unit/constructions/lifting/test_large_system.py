@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import integraph
-from grids import GRIDS
 from integraph import QuadraticSystem
 from integraph.constructions.lifting import large_system
 from integraph.errors import SourceError
+from ode_grids import GRIDS
 
 
 def quadratic(system: QuadraticSystem, y: np.ndarray) -> np.ndarray:
