@@ -24,7 +24,8 @@ def lift(
     source: Annotated[
         str,
         typer.Argument(
-            help="Equations (\"x' = v; v' = -sin(x)\"), an .ode or .txt file with one on each line, SBML (.xml, .sbml) or Antimony (.ant).",
+            help="Equations (\"x' = v; v' = -sin(x)\"), an .ode or .txt file with one on each line, "
+            "SBML (.xml, .sbml) or Antimony (.ant).",
             metavar="SOURCE",
             show_default=False,
             autocompletion=a.files,
