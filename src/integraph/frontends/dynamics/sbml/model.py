@@ -42,7 +42,7 @@ def system_of(
     become variables, `parameters` other values of constants."""
     libsbml = need("libsbml", "sbml")
     document = libsbml.readSBMLFromString(text)
-    entities = Entities(_model(libsbml, document, name))
+    entities = Entities(libsbml, _model(libsbml, document, name))
     states = entities.states()
     if not states:
         raise SourceError(f"{name} has no reaction and no rate rule that changes anything: there is no ODE")
@@ -156,7 +156,9 @@ def _reactions(flow: Symbols, state: str) -> int:
 def _stoichiometry(flow: Symbols, reference: Any, reaction: str) -> int:
     e, where = flow.entities, f"the stoichiometry of {reference.getSpecies()} in {reaction}"
     if reference.getId() in e.rates:
-        raise SourceError(f"{where} has a rate rule, which is not read")
+        raise SourceError(f"{where} has a rate rule, which is not read: write the factor in the kinetic law")
+    if reference.getId() in e.starts and e.reaches(reference.getId(), set(e.states())):
+        raise SourceError(f"{where} depends on the start of a state, which is not read: write a number")
     for some in (e.assignments, e.starts):
         if reference.isSetId() and reference.getId() in some:
             return flow.math.step(some[reference.getId()], where)

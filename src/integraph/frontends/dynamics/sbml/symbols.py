@@ -15,12 +15,15 @@ from integraph.errors import SourceError, UsageError
 from integraph.frontends.dynamics.sbml.mathematics import Mathematics
 from integraph.targets.expression import VARIABLE, Tape
 
+TIME = ""  # no identifier is empty
+
 
 class Entities:
     """The parts of a model by their identifiers."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, libsbml: Any, model: Any) -> None:
         self.model = model
+        self._clock = libsbml.AST_NAME_TIME
         self.species = {s.getId(): s for s in map(model.getSpecies, range(model.getNumSpecies()))}
         self.compartments = {c.getId(): c for c in map(model.getCompartment, range(model.getNumCompartments()))}
         self.parameters = {p.getId(): p for p in map(model.getParameter, range(model.getNumParameters()))}
@@ -67,15 +70,16 @@ class Entities:
         return [name for name in self.quantities if name in moved and name not in self.assignments]
 
     def held(self, states: set[str]) -> list[str]:
-        """Constants whose initial assignment depends on the start of a state: they keep it."""
+        """Constants whose initial assignment depends on the start of a state, or on time: they keep it."""
         constants = [name for name in self.quantities if name not in states and name not in self.assignments]
-        return [name for name in constants if name in self.starts and self._reaches(name, states)]
+        return [name for name in constants if name in self.starts and self.reaches(name, states)]
 
-    def _reaches(self, name: str, targets: set[str]) -> bool:
+    def reaches(self, name: str, states: set[str]) -> bool:
+        """Whether the value of a name depends on a state or on time."""
         waiting, seen = [name], set()
         while waiting:
             one = waiting.pop()
-            if one in targets:
+            if one == TIME or one in states:
                 return True
             if one in seen:
                 continue
@@ -83,20 +87,19 @@ class Entities:
             law = self.reactions[one].getKineticLaw() if one in self.reactions else None
             for formula in (self.starts.get(one), self.assignments.get(one), law.getMath() if law else None):
                 if formula is not None:
-                    waiting += _names(formula)
+                    waiting += self._names(formula)
             if one in self.species:
                 waiting.append(self.species[one].getCompartment())
         return False
 
-
-def _names(formula: Any) -> list[str]:
-    names, stack = [], [formula]
-    while stack:
-        node = stack.pop()
-        if node.isName():
-            names.append(node.getName())
-        stack += [node.getChild(n) for n in range(node.getNumChildren())]
-    return names
+    def _names(self, formula: Any) -> list[str]:
+        names, stack = [], [formula]
+        while stack:
+            node = stack.pop()
+            if node.isName():
+                names.append(TIME if node.getType() == self._clock else node.getName())
+            stack += [node.getChild(n) for n in range(node.getNumChildren())]
+        return names
 
 
 class Symbols:

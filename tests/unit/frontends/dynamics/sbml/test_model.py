@@ -77,6 +77,35 @@ def test_a_start_may_be_given_in_part(tmp_path: Path) -> None:
         integraph.lift("x' = -x").simulate(times=[1.0])
 
 
+def test_an_initial_assignment_is_of_time_zero(tmp_path: Path) -> None:
+    """A parameter that is x + t at the start keeps that value."""
+    time = "<csymbol encoding='text' definitionURL='http://www.sbml.org/sbml/symbols/time'>t</csymbol>"
+    text = m.document(
+        Parameters=m.parameter("x", 2, "false") + m.parameter("k", 7) + m.parameter("c", 7),
+        InitialAssignments=f'<initialAssignment symbol="k">{m.MATH}{m.apply("plus", "<cn>3</cn>", time)}</math>'
+        f'</initialAssignment><initialAssignment symbol="c">{m.MATH}<cn>5</cn></math></initialAssignment>',
+        Rules=f'<rateRule variable="x">{m.MATH}{m.apply("times", *m.ci("k", "x", "c"))}</math></rateRule>',
+    )
+    system = read_system(written(tmp_path, text))
+    assert (system.states, system.inputs, system.start) == (("x",), ("k",), (2.0, 3.0))
+    assert values(system.expression, np.array([[2.0, 3.0]])).tolist() == [[30.0]]
+
+
+def stoichiometry(math: str) -> str:
+    text = m.two_compartments().replace('species="D" stoichiometry="1"', 'id="n" species="D"')
+    start = f'<initialAssignment symbol="n">{m.MATH}{math}</math></initialAssignment>'
+    return text.replace("</listOfInitialAssignments>", f"{start}</listOfInitialAssignments>")
+
+
+def test_a_stoichiometry_may_be_computed(tmp_path: Path) -> None:
+    path = written(tmp_path, stoichiometry(m.apply("times", "<cn>2</cn>", "<ci>k</ci>")))
+    system = read_system(path)
+    x = np.array([[3.0, 2.0, 0.1, 5.0]])
+    assert values(system.expression, x)[0, 2] == pytest.approx(0.6 * (0.3 * 4 * 0.25) - 0.6 * 0.3 * 0.1)
+    with pytest.raises(SourceError, match="the start of a state"):
+        read_system(written(tmp_path, stoichiometry("<ci>A</ci>")))
+
+
 def broken(old: str, new: str) -> str:
     text = m.two_compartments()
     assert old in text
