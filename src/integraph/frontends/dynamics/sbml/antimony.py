@@ -7,7 +7,7 @@ from pathlib import Path
 
 from integraph.errors import SourceError
 from integraph.frontends.dynamics.sbml.model import system_of
-from integraph.frontends.dynamics.sbml.xml_text import LARGEST, xml_text
+from integraph.frontends.dynamics.sbml.xml_text import LARGEST
 from integraph.frontends.extras import need
 from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.parameters import Parameters
@@ -36,4 +36,4 @@ def read_antimony(
         raise SourceError(
             f"{path.name} makes more than {LARGEST:,} characters of SBML: a model of this size is not read"
         )
-    return system_of(xml_text(sbml.encode(), path.name), path.name, inputs, positive, parameters)
+    return system_of(sbml, path.name, inputs, positive, parameters)

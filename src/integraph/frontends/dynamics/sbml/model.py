@@ -14,8 +14,9 @@ import numpy as np
 
 from integraph.errors import SourceError, UsageError
 from integraph.frontends.dynamics.sbml.symbols import Entities, Symbols
-from integraph.frontends.dynamics.sbml.xml_text import LARGEST, bytes_of, xml_text
+from integraph.frontends.dynamics.sbml.xml_text import LARGEST, check_xml
 from integraph.frontends.extras import need
+from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.parameters import Parameters, texts
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import VARIABLE
@@ -32,7 +33,7 @@ def read_sbml(
     path: Path, inputs: tuple[str, ...] = (), positive: tuple[str, ...] = (), parameters: Parameters = None
 ) -> DynamicalSystem:
     """The system of an SBML file."""
-    return system_of(xml_text(bytes_of(path, LARGEST), path.name), path.name, inputs, positive, parameters)
+    return system_of(text_of(path, LARGEST), path.name, inputs, positive, parameters)
 
 
 def system_of(
@@ -40,6 +41,7 @@ def system_of(
 ) -> DynamicalSystem:
     """The system of the text of an SBML file, with the start that it gives. `inputs` are constants of the model that
     become variables, `parameters` other values of constants."""
+    check_xml(text, name)
     libsbml = need("libsbml", "sbml")
     document = libsbml.readSBMLFromString(text)
     entities = Entities(libsbml, _model(libsbml, document, name))

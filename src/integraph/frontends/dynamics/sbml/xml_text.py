@@ -1,30 +1,17 @@
-"""The text of an XML file from anywhere: of moderate size and depth, without document types and entities."""
+"""Text of XML from anywhere: of moderate depth, without document types and entities."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from xml.parsers import expat
 
-from integraph.errors import FileError, SourceError
+from integraph.errors import SourceError
 
 LARGEST = 10_000_000  # bytes
 DEPTH = 300  # of elements
 
 
-def bytes_of(path: Path, largest: int) -> bytes:
-    """The bytes of a file that is not longer than a model."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(largest + 1)
-    except OSError as reason:
-        raise FileError(f"cannot read {path.name}: {reason.strerror or reason}") from None
-    if len(data) > largest:
-        raise FileError(f"{path.name} has more than {largest:,} bytes: a model of this size is not read")
-    return data
-
-
-def xml_text(data: bytes, name: str) -> str:
-    """The text, after a parser that expands nothing has seen it to the end."""
+def check_xml(text: str, name: str) -> None:
+    """Refuse a text that a parser which expands nothing does not read to its end."""
     depth = 0
 
     def enter(tag: str, attributes: object) -> None:
@@ -48,9 +35,6 @@ def xml_text(data: bytes, name: str) -> str:
     parser.StartElementHandler, parser.EndElementHandler = enter, leave
     parser.StartDoctypeDeclHandler, parser.XmlDeclHandler = declare, encoding
     try:
-        parser.Parse(data, True)
-        return data.decode("utf-8-sig")
+        parser.Parse(text.encode(), True)
     except expat.ExpatError as reason:
         raise SourceError(f"{name} is no XML: {reason}") from None
-    except UnicodeDecodeError:
-        raise SourceError(f"{name} is not text in UTF-8: save it as that") from None
