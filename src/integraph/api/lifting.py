@@ -16,6 +16,7 @@ from integraph.numbers.arrays import real
 def lift(
     source: Any,
     *,
+    states: str | Sequence[str] | int | None = None,
     parameters: Parameters = None,
     inputs: str | Sequence[str] = (),
     positive: str | Sequence[str] = (),
@@ -25,8 +26,9 @@ def lift(
     """The quadratic system y' = b + A y + Q(y, y) of an ODE whose right-hand sides are elementary functions.
 
     `source` is text ("x' = v; v' = -g*sin(x)", also x'' = … and dx/dt = …, one equation to a line or separated by
-    semicolons), a file of such text (.ode, .txt), or {"x": "v", "v": "-g*sin(x)"}, or
-    {x: v, v: -sin(x)} of sympy. `parameters` gives names values.
+    semicolons), a file of such text (.ode, .txt), of SBML (.xml, .sbml) or Antimony (.ant), {"x": "v", "v":
+    "-g*sin(x)"}, or {x: v, v: -sin(x)} of sympy. A function that jax can trace is one too: f(x, v) of numbers, or f(y)
+    or f(t, y) of a vector whose entries `states` names, or counts. `parameters` gives names values.
     `inputs` are names that are held: registers of their own, so that a batch of starts sweeps them. `positive` names
     states that stay positive, so that √(xy) may be √x·√y. A name t that is no state is time.
 
@@ -34,5 +36,5 @@ def lift(
     keeps the smallest set; `minimal` says whether fewer were excluded, and `among` among what. Ctrl-C keeps the best so
     far.
     """
-    system = read_system(source, inputs=inputs, positive=positive, parameters=parameters)
+    system = read_system(source, inputs=inputs, positive=positive, parameters=parameters, states=states)
     return lifted(system, real(seconds, "seconds"), progress)

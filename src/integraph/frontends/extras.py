@@ -8,8 +8,10 @@ from types import ModuleType
 from integraph.errors import UsageError
 
 READS = {
+    "antimony": "Antimony",
     "h5py": "Keras files and MATLAB files of version 7.3",
     "jax": "functions written in jax.numpy",
+    "libsbml": "SBML",
     "onnx": "ONNX",
     "sklearn": "scikit-learn estimators",
     "sympy": "sympy expressions",

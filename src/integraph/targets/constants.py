@@ -7,7 +7,7 @@ and more bits until they decide the float64.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -30,10 +30,10 @@ RATIONAL: dict[str, Callable[..., Fraction]] = OPERATORS | {"min": min, "max": m
 def constants(expression: Expression) -> dict[int, tuple[float, bool]]:
     """For every step that depends on no variable: the nearest float64, and whether it is the exact value."""
     steps = expression.steps
-    fixed: list[int] = []
+    fixed: dict[int, None] = {}
     for number, step in enumerate(steps):
         if step.op == NUMBER or (step.args and step.op != CONDITION and all(n in fixed for n in step.args)):
-            fixed.append(number)
+            fixed[number] = None
     fractions: dict[int, Fraction] = {}
     for number in fixed:
         fraction = _fraction(steps[number], fractions)
@@ -78,7 +78,7 @@ def _nearest(step: Step, number: int, fractions: dict[int, Fraction], rounded: d
     return (VALUES[step.text] if step.text in VALUES else float(step.text)), False
 
 
-def _computed(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fraction]) -> dict[int, float]:
+def _computed(steps: tuple[Step, ...], fixed: Iterable[int], fractions: dict[int, Fraction]) -> dict[int, float]:
     """What is no fraction, by Arb. A ball that never leaves 0 is 0."""
     from integraph.numbers.arb.conversion import precision, rounded
     from integraph.targets.arb_functions import shown
@@ -99,7 +99,7 @@ def _computed(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fr
     return {number: value for number, value in results.items() if number not in fractions}
 
 
-def _balls(steps: tuple[Step, ...], fixed: list[int], fractions: dict[int, Fraction]) -> dict[int, arb]:
+def _balls(steps: tuple[Step, ...], fixed: Iterable[int], fractions: dict[int, Fraction]) -> dict[int, arb]:
     from flint import arb, fmpq
 
     from integraph.targets.arb_functions import value

@@ -13,13 +13,14 @@ from integraph.text import DistinctNames, clean, counted
 class DynamicalSystem:
     """`expression` has a variable for each state, then one for each input, and an output for each state. An input keeps
     its value along the flow: it is a state whose derivative is 0. `positive` names states that are always positive, so
-    that √(xy) is √x·√y."""
+    that √(xy) is √x·√y. `start` is where the source lets the states and inputs begin, if it says so."""
 
     states: tuple[str, ...]
     expression: Expression
     inputs: tuple[str, ...] = ()
     positive: tuple[str, ...] = ()
     name: str = "a dynamical system"
+    start: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean(self.name))
@@ -32,6 +33,8 @@ class DynamicalSystem:
                 f"the expression has {counted(len(self.expression.outputs), 'output')} over "
                 f"{', '.join(self.expression.variables)}: it needs one for each state, over {', '.join(self.variables)}"
             )
+        if self.start is not None and len(self.start) != len(self.variables):
+            raise UsageError(f"the start has {len(self.start)} values for {len(self.variables)} variables")
         for name in self.positive:
             if name not in self.variables:
                 raise UsageError(

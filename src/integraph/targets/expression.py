@@ -91,12 +91,13 @@ def evaluate(expression: Expression, arithmetic: Arithmetic, inputs: Sequence[An
     """The outputs, with `inputs` for the variables. A value is dropped after its last use."""
     last = {n: number for number, step in enumerate(expression.steps) for n in step.args}
     keep = set(expression.outputs)
+    given = dict(zip(expression.variables, inputs, strict=True))
     values: dict[int, Any] = {}
     for number, step in enumerate(expression.steps):
         if step.op == NUMBER:
             values[number] = arithmetic.number(step.text)
         elif step.op == VARIABLE:
-            values[number] = inputs[expression.variables.index(step.text)]
+            values[number] = given[step.text]
         else:
             values[number] = arithmetic.apply(step, [values[n] for n in step.args])
         for n in set(step.args):

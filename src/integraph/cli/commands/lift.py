@@ -24,7 +24,8 @@ def lift(
     source: Annotated[
         str,
         typer.Argument(
-            help="Equations (\"x' = v; v' = -sin(x)\"), or an .ode or .txt file with one on each line.",
+            help="Equations (\"x' = v; v' = -sin(x)\"), an .ode or .txt file with one on each line, "
+            "SBML (.xml, .sbml) or Antimony (.ant).",
             metavar="SOURCE",
             show_default=False,
             autocompletion=a.files,
@@ -73,6 +74,7 @@ def lift(
     data = {
         "states": system.source.states,
         "inputs": system.source.inputs,
+        "starts": system.starts,
         "new": dict(zip(system.new, system.formulas, strict=True)),
         "terms": [[t.i, t.j, t.k, float(t.value)] for t in system.terms],
         "minimal": system.minimal,

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from integraph.clock import now
 from integraph.constructions.lifting.beam import beam
-from integraph.constructions.lifting.equations import equations
+from integraph.constructions.lifting.equations import Selection, equations
 from integraph.constructions.lifting.formulas import monomial_text
+from integraph.constructions.lifting.large_system import lift_large
+from integraph.constructions.lifting.polynomials import Monomial
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 from integraph.constructions.lifting.search import Search, SearchTimeError
 from integraph.constructions.lifting.variants import Variant, variants
@@ -18,6 +20,7 @@ from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.text import counted
 
 SECONDS = 30.0
+LARGE = 30  # states: beyond, new variables are chosen monomial by monomial
 MOST = 80  # new variables
 FIRST = 0.3  # seconds for a first exhaustive search of each variant
 BEAM = 0.5  # the share of what is left that beams may take
@@ -51,6 +54,8 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
     """The quadratic system with the fewest new variables that so many seconds find."""
     if not seconds > 0:
         raise UsageError("needs a positive number of seconds", argument="seconds", value=seconds)
+    if len(system.states) > LARGE:
+        return lift_large(system, seconds, progress)
     begun = now()
     best = _Best()
     attempts: list[_Attempt] = []
@@ -71,7 +76,12 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
             "the right-hand sides as states of their own"
         )
     minimal = bool(attempts) and all(one.decided for one in attempts)
-    return equations(system, best.variant, best.new, minimal, _among(attempts))
+    return equations(system, _selection(best.variant, best.new), minimal, _among(attempts))
+
+
+def _selection(variant: Variant, new: list[int]) -> Selection:
+    chosen: list[Monomial] = [*(((n, 1),) for n in variant.forced), *map(variant.problem.monomial, new)]
+    return Selection(variant.ring, variant.derivation, chosen, variant.free, variant.quadratic)
 
 
 def _search(

@@ -35,6 +35,8 @@ class Derivation:
     def __init__(self, ring: Ring, rules: Mapping[int, Rule]) -> None:
         self.ring, self.rules = ring, rules
         self._known: dict[Monomial, Polynomial] = {}
+        self._order = {number: place for place, number in enumerate(rules)}
+        self._always = [number for number, rule in rules.items() if rule.always]
 
     def __call__(self, m: Monomial) -> Polynomial:
         derivative = self._known.get(m)
@@ -62,7 +64,9 @@ class Derivation:
 
     def _rule(self, monomial: Monomial) -> Rule | None:
         exponents = dict(monomial)
-        for number, rule in self.rules.items():
+        numbers = {*self._always, *(number for number in exponents if number in self.rules)}
+        for number in sorted(numbers, key=self._order.__getitem__):
+            rule = self.rules[number]
             if any(exponents.get(n, 0) < e for n, e in rule.t):
                 continue
             own = exponents.get(number, 0)

@@ -35,11 +35,10 @@ def sides(system: QuadraticSystem) -> list[tuple[str, str]]:
 
 def text(system: QuadraticSystem) -> str:
     lines = [title(system)]
-    lines += [f"  {name} = {formula}" for name, formula in zip(system.new, system.formulas, strict=True)]
-    rows = sides(system)
-    lines += [f"  {name}' = {shortened(side, WIDE)}" for name, side in rows[:SHOWN]]
-    if len(rows) > SHOWN:
-        lines.append(f"  … {len(rows) - SHOWN} more")
+    for rows, sign in ((list(zip(system.new, system.formulas, strict=True)), ""), (sides(system), "'")):
+        lines += [f"  {name}{sign} = {shortened(side, WIDE)}" for name, side in rows[:SHOWN]]
+        if len(rows) > SHOWN:
+            lines.append(f"  … {len(rows) - SHOWN} more")
     return "\n".join(lines)
 
 
@@ -50,7 +49,7 @@ def latex(system: QuadraticSystem) -> str:
 
 
 def html(system: QuadraticSystem) -> str:
-    rows = [(name, f) for name, f in zip(system.new, system.formulas, strict=True)]
+    rows = list(zip(system.new, system.formulas, strict=True))[:SHOWN]
     rows += [(f"{name}′", side) for name, side in sides(system)[:SHOWN]]
     cells = "".join(
         f"<tr><th scope='row' style='text-align:left'>{escape.escape(name)}</th>"

@@ -20,10 +20,14 @@ from integraph.targets import float_arithmetic
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import Expression
 from integraph.targets.function import Function, point
-from integraph.text import counted
+from integraph.text import counted, shortened
 
 if TYPE_CHECKING:
     from integraph.program import Program
+
+
+LISTED = 200  # characters of a list of names
+Starts = ArrayLike | Mapping[str, ArrayLike] | None
 
 
 class Term(NamedTuple):
@@ -56,6 +60,11 @@ class QuadraticSystem:
     def width(self) -> int:
         return len(self.names)
 
+    @property
+    def starts(self) -> dict[str, float]:
+        """Where the source lets the states and inputs begin; empty if it does not say so."""
+        return dict(zip(self.source.variables, self.source.start or (), strict=False))
+
     @cached_property
     def b(self) -> Floats:
         b = np.zeros(self.width)
@@ -79,7 +88,7 @@ class QuadraticSystem:
         data = ([float(v) for v in values], (rows, places))
         return scipy.sparse.csr_array(scipy.sparse.coo_array(data, shape=(self.width, columns), dtype=float))
 
-    def start(self, x: ArrayLike | Mapping[str, ArrayLike]) -> Floats:
+    def start(self, x: Starts = None) -> Floats:
         """y(0) for starts x, a row for each: the states and inputs, then the new variables by their formulas."""
         rows = self.rows(x)
         if self.definitions is None:
@@ -93,20 +102,24 @@ class QuadraticSystem:
             )
         return np.concatenate([rows, values], 1)
 
-    def rows(self, x: ArrayLike | Mapping[str, ArrayLike]) -> Floats:
-        """Starts as an array (B, states and inputs); a mapping is broadcast, so that one value may be swept."""
+    def rows(self, x: Starts = None) -> Floats:
+        """Starts as an array (B, states and inputs); a mapping is broadcast, so that one value may be swept. What is
+        not given begins where the source says."""
         variables = self.source.variables
-        if isinstance(x, Mapping):
+        if x is None and not self.starts:
+            raise UsageError(f"the source gives no start: give {_listed(variables)}", argument="x0")
+        if x is None or isinstance(x, Mapping):
+            x = self.starts | dict(x or {})
             for name in {*x.keys()} ^ {*variables}:
                 what = "is no state and no input" if name in x else "is missing"
-                raise UsageError(f"{name} {what}: give {', '.join(variables)}", argument="x0")
+                raise UsageError(f"{name} {what}: give {_listed(variables)}", argument="x0")
             columns = np.broadcast_arrays(*(np.asarray(x[name], float).reshape(-1) for name in variables))
             array = np.stack(columns, 1)
         else:
             array = np.atleast_2d(np.asarray(x, float))
         if array.ndim != 2 or array.shape[1] != len(variables) or not len(array):
             raise UsageError(
-                f"a start has {counted(len(variables), 'value')}, {', '.join(variables)}; got shape {array.shape}",
+                f"a start has {counted(len(variables), 'value')}, {_listed(variables)}; got shape {array.shape}",
                 argument="x0",
             )
         if not np.isfinite(array).all():
@@ -114,11 +127,14 @@ class QuadraticSystem:
         return array
 
     def simulate(
-        self, x0: ArrayLike | Mapping[str, ArrayLike], times: ArrayLike, *, project: float | bool = True
+        self, x0: Starts = None, times: ArrayLike | None = None, *, project: float | bool = True
     ) -> Simulation:
-        """The solution at these times from one start or from many. New variables are recomputed from the states as
-        often as the measured distance from their formulas asks for, or every `project`, or never (`project=False`)."""
-        return simulate(self, x0, times, project)
+        """The solution at these times from one start or from many, or from that of the source. New variables are
+        recomputed from the states as often as the measured distance from their formulas asks for, or every `project`,
+        or never (`project=False`)."""
+        if times is None:
+            raise UsageError("says when: give times, as in np.linspace(0, 10, 101)", argument="times")
+        return simulate(self, self.rows(x0), times, project)
 
     def program(
         self,
@@ -148,3 +164,7 @@ class QuadraticSystem:
 
     def _repr_html_(self) -> str:
         return printing.html(self)
+
+
+def _listed(variables: Sequence[str]) -> str:
+    return shortened(", ".join(variables), LISTED)

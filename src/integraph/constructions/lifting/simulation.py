@@ -7,7 +7,6 @@ is too large, the stretch is halved and computed again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,9 +74,7 @@ class Simulation:
         return f"Simulation of {self.system.source.name}: {size}; {projected}, off by {self.manifold_error:.2g} before"
 
 
-def simulate(
-    system: QuadraticSystem, x0: ArrayLike | Mapping[str, ArrayLike], times: ArrayLike, project: float | bool
-) -> Simulation:
+def simulate(system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: float | bool) -> Simulation:
     moments = np.atleast_1d(np.asarray(times, float))
     if moments.ndim != 1 or not np.isfinite(moments).all() or (np.diff(moments) < 0).any() or moments[0] < 0:
         raise UsageError("needs finite times ≥ 0, in order", argument="times")

@@ -19,6 +19,7 @@ THIRD = Fraction(1, 3)
 def translate(expression: Expression, ring: Ring) -> list[Polynomial]:
     """The outputs of an expression whose variables are the states of the ring, in order."""
     fixed = constants(expression)
+    places = {name: place for place, name in enumerate(expression.variables)}
     values: list[Polynomial] = []
     for number, step in enumerate(expression.steps):
         args = [values[n] for n in step.args]
@@ -29,7 +30,7 @@ def translate(expression: Expression, ring: Ring) -> list[Polynomial]:
                 else constant(Fraction(step.text))
             )
         elif step.op == VARIABLE:
-            value = generator(expression.variables.index(step.text))
+            value = generator(places[step.text])
         elif step.op in RATIONAL:
             value = RATIONAL[step.op](ring, *args)
         elif number in fixed and not (step.op == "power" and step.text):

@@ -18,12 +18,15 @@ from integraph.errors import SourceError, UsageError
 from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.formula.parser import parse_statements
 from integraph.frontends.formula.statements import Statement
-from integraph.frontends.formula.tokens import NAME, Line, tokens
-from integraph.frontends.formula.vocabulary import taken
+from integraph.frontends.formula.tokens import LENGTH, NAME, Line, tokens
+from integraph.frontends.formula.vocabulary import LETTERS, SERIES, nearest, taken
 from integraph.targets.dynamical_system import DynamicalSystem
+from integraph.text import FORMULA, shortened
 
 COMMENT, TIME = "#", "t"
 ORDER = 9  # the highest derivative
+ALL = 4_000_000  # characters of all equations
+STEPS = 200_000  # of all right-hand sides
 PRIMES = "'′’"
 LEFT = re.compile(
     rf"[ \t]*(?:(?P<primed>{NAME})[ \t]*(?P<primes>[{PRIMES}]+)(?:[ \t]*\([ \t]*t[ \t]*\))?"
@@ -57,6 +60,7 @@ def read_equations(
     name: str = "",
 ) -> DynamicalSystem:
     """The system of lines of text."""
+    _check_size(lines)
     equations = [equation for line in lines for equation in _equations(_plain(line))]
     orders: dict[str, int] = {}
     for one in equations:
@@ -70,13 +74,23 @@ def read_equations(
         raise SourceError(f"there is no differential equation: {USAGE}")
     states = [_dotted(each, n) for each, order in orders.items() for n in range(order)]
     words = set()
+    unknown = []
+    defined = {*states, *inputs, TIME, *LETTERS, *(one.name for one in equations), *(parameters or {})}
     for one in equations:
         for token in tokens(one.line, one.start, one.stop):
             words.add(token.name)
+            if token.kind == "name" and token.name not in defined and not taken(token.name):
+                unknown.append((one, token))
             if token.kind == "call" and token.name in states:
                 reason = f"{token.name}(…) would be a delay or a product"
                 fix = f"an ODE has no delays: write {token.name} for its present value, {token.name}*(…) for a product"
                 raise one.line.mistake(token.start, token.end, reason, fix)
+    if unknown and not words & SERIES.keys():  # a sum has an index of its own
+        one, token = unknown[0]
+        near = nearest(token.name, defined)
+        hint = f"did you mean {near}? " if near else ""
+        fix = f"{hint}Give it a value, as in parameters={{{token.name!r}: 1.0}}, an equation, or name it in inputs="
+        raise one.line.mistake(token.start, token.end, f"unknown name {token.name!r}", fix)
     known = {*states, *inputs, *(one.name for one in equations), *(parameters or {})}
     if TIME in words and TIME not in known:
         clock = Line("t' = 1")
@@ -94,11 +108,23 @@ def read_equations(
             outputs.append(Statement(line, 0, len(line.text)))
         outputs.append(Statement(sides[each].line, sides[each].start, sides[each].stop))
     variables = (*states, *inputs)
-    expression = parse_statements([*parts, *outputs], variables, parameters)
+    expression = parse_statements([*parts, *outputs], variables, parameters, length=ALL, steps=STEPS)
     if len(expression.outputs) != len(states):
         raise SourceError(f"there are {len(expression.outputs)} formulas for {len(states)} states: {USAGE}")
     title = name or "; ".join(dict.fromkeys(line.text.strip() for line in lines if line.text.strip()))
-    return DynamicalSystem(tuple(states), expression, tuple(inputs), tuple(positive), title)
+    return DynamicalSystem(tuple(states), expression, tuple(inputs), tuple(positive), shortened(title, FORMULA))
+
+
+def _check_size(lines: Sequence[Line]) -> None:
+    if (size := sum(len(line.text) for line in lines)) > ALL:
+        raise SourceError(f"equations of {size:,} characters: at most {ALL:,}; give a function written in jax instead")
+    for line in lines:
+        if len(line.text) > LENGTH:
+            where = f"line {line.number}" if line.number else "an equation"
+            raise SourceError(
+                f"{where} has {len(line.text):,} characters: at most {LENGTH:,}; write one equation on each line, and "
+                "define parts of long ones"
+            )
 
 
 def _plain(line: Line) -> Line:
@@ -135,6 +161,9 @@ def _dotted(name: str, order: int) -> str:
 def _check_clash(states: Sequence[str], inputs: Sequence[str], equations: Sequence[Equation]) -> None:
     """A name means one thing: dx is the derivative of x where x has a second one."""
     seen: set[str] = set()
+    for name in inputs:
+        if what := taken(name):
+            raise UsageError(f"{name!r} is the {what}: choose another name", argument="inputs", value=name)
     for name in (*states, *inputs, *(one.name for one in equations if not one.order)):
         if name in seen:
             raise UsageError(

@@ -1,4 +1,5 @@
-"""What a dynamical system is given as: a mapping from names to formulas or sympy expressions, text, a file of text."""
+"""What a dynamical system is given as: a mapping from names to formulas or sympy expressions, text, a file of text or
+of SBML, a function."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from integraph.errors import FileError, UsageError
+from integraph.frontends.dynamics.callables import read_callable
 from integraph.frontends.dynamics.equations import read_equations
+from integraph.frontends.dynamics.sbml import read_antimony, read_sbml
 from integraph.frontends.formula import sympy_tree
 from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.parameters import Parameters
@@ -18,6 +21,7 @@ from integraph.frontends.input_names import names
 from integraph.targets.dynamical_system import DynamicalSystem
 
 SUFFIXES = (".ode", ".txt")
+READERS = {".xml": read_sbml, ".sbml": read_sbml, ".ant": read_antimony}
 
 
 def read_system(
@@ -26,12 +30,19 @@ def read_system(
     inputs: str | Sequence[str] = (),
     positive: str | Sequence[str] = (),
     parameters: Parameters = None,
+    states: str | Sequence[str] | int | None = None,
 ) -> DynamicalSystem:
-    """The system of a source; one that is read already stays as it is."""
+    """The system of a source; one that is read already stays as it is. `states` names those of a function."""
     if isinstance(source, DynamicalSystem):
         return source
     held = names(inputs) if inputs else ()
     above = names(positive) if positive else ()
+    if callable(source) and not isinstance(source, Mapping) and not is_sympy(source):
+        if parameters:
+            raise UsageError("a function has its parameters inside: bind them in a lambda", argument="parameters")
+        return read_callable(source, states, held, above)
+    if states is not None:
+        raise UsageError("names the states of a function; equations name their own", argument="states", value=states)
     if isinstance(source, Mapping):
         if any(map(is_sympy, (*source.keys(), *source.values()))):
             return _sympy_system(source, held, above, parameters)
@@ -48,14 +59,19 @@ def read_system(
         return read_equations(lines, held, above, parameters)
     if isinstance(source, Path) or (isinstance(source, str) and "=" not in source):
         path = Path(os.fspath(source))
+        if path.suffix in READERS:
+            return READERS[path.suffix](path, held, above, parameters)
         if path.suffix not in SUFFIXES:
-            raise FileError(f"{path.name}: a file of equations ends with {' or '.join(SUFFIXES)}")
+            known = (*SUFFIXES, *READERS)
+            raise FileError(f"{path.name}: a file of equations ends with {', '.join(known[:-1])} or {known[-1]}")
         lines = [Line(line, number) for number, line in enumerate(text_of(path).splitlines(), 1)]
         return read_equations(lines, held, above, parameters, path.stem)
     if isinstance(source, str):
         return read_equations([Line(line) for line in source.splitlines()], held, above, parameters)
     raise UsageError(
-        "give equations as text, a file of them, or a mapping from names to formulas", argument="source", value=source
+        "give equations as text, a file of them, a mapping from names to formulas, or a function",
+        argument="source",
+        value=source,
     )
 
 

@@ -33,13 +33,13 @@ def read(path: Path, variables: Variables = None, parameters: Parameters = None)
         raise SourceError(f"{path.name}: {error.args[0]}", *error.args[1:]) from None
 
 
-def text_of(path: Path) -> str:
+def text_of(path: Path, largest: int = LARGEST) -> str:
     """The text of a file of moderate size."""
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise FileError(f"{path.name} has more than {LARGEST:,} bytes: no file of formulas is so long")
+            data = file.read(largest + 1)
+        if len(data) > largest:
+            raise FileError(f"{path.name} has more than {largest:,} bytes: no file of formulas or equations is so long")
         return data.decode("utf-8-sig")
     except OSError as reason:
         raise FileError(f"cannot read {path.name}: {reason.strerror or reason}") from None

@@ -18,7 +18,7 @@ from dataclasses import replace
 from integraph.errors import SourceError, UsageError
 from integraph.frontends.formula import parameters as parameter_values
 from integraph.frontends.formula.parameters import Parameters
-from integraph.frontends.formula.shunting_yard import ShuntingYard
+from integraph.frontends.formula.shunting_yard import STEPS, ShuntingYard
 from integraph.frontends.formula.statements import Statement, closed, statements
 from integraph.frontends.formula.tokens import LENGTH, TOKEN, Line
 from integraph.frontends.formula.vocabulary import CALLED, LETTERS, slip
@@ -59,8 +59,11 @@ def parse_statements(
     parameters: Parameters = None,
     *,
     file: bool = False,
+    length: int = LENGTH,
+    steps: int = STEPS,
 ) -> Expression:
-    """The tape of statements over the given variables, or over the names in them."""
+    """The tape of statements over the given variables, or over the names in them; of at most so many characters and
+    steps."""
     values: dict[str, str] = {}
     for name, value in parameter_values.texts(parameters).items():
         if name in (given or ()):
@@ -68,8 +71,8 @@ def parse_statements(
         _check_constant(name, value)
         values[name] = parameter_values.grouped(value)
     text = closed(parts, given or (), values, file)
-    _check_length(len(text.text), " once the values of its parameters are written in it")
-    reader = ShuntingYard(given, text)
+    _check_length(len(text.text), " once the values of its parameters are written in it", length)
+    reader = ShuntingYard(given, text, steps)
     outputs = reader.read()
     tape = reader.tape
     used = {step.text for step in tape.steps if step.op == VARIABLE}
@@ -77,9 +80,9 @@ def parse_statements(
     return replace(tape.expression(outputs, text.text), formula=True)
 
 
-def _check_length(size: int, when: str) -> None:
-    if size > LENGTH:
-        raise SourceError(f"a formula of {size:,} characters{when}: at most {LENGTH:,}; give a Python function instead")
+def _check_length(size: int, when: str, most: int = LENGTH) -> None:
+    if size > most:
+        raise SourceError(f"a formula of {size:,} characters{when}: at most {most:,}; give a Python function instead")
 
 
 def _check_constant(name: str, value: str) -> None:

@@ -22,7 +22,7 @@ from integraph.frontends.formula.vocabulary import (
     slip,
 )
 from integraph.targets.expression import CONDITION, NUMBER, VARIABLE, Tape
-from integraph.text import counted
+from integraph.text import FORMULA, counted, shortened
 
 STEPS = 2_000  # of a formula
 DEPTH = 200  # of parentheses
@@ -58,8 +58,9 @@ class _PendingOperator:
 class ShuntingYard:
     """Reads the sentences of a text onto one tape."""
 
-    def __init__(self, variables: tuple[str, ...] | None, text: ClosedText) -> None:
-        self.variables = variables
+    def __init__(self, variables: tuple[str, ...] | None, text: ClosedText, most: int = STEPS) -> None:
+        self.variables = None if variables is None else dict.fromkeys(variables)
+        self.most = most
         self.text = text
         self.tape = Tape(variables or ())
         self.constants: list[Fraction | None] = []  # the rational ones among the steps
@@ -234,8 +235,8 @@ class ShuntingYard:
         step = self.tape.add(op, *args, text=text, where=(start, end))
         if step == len(self.constants):
             self.constants.append(known)
-        if step >= STEPS:
-            raise self.text.mistake(start, end, f"more than {STEPS:,} steps", "give a Python function instead")
+        if step >= self.most:
+            raise self.text.mistake(start, end, f"more than {self.most:,} steps", "give a Python function instead")
         self.values.append(_Value(step, start, end))
 
     def _name(self, token: Token) -> None:
@@ -257,7 +258,9 @@ class ShuntingYard:
         elif name not in self.variables:
             near = nearest(name, (*self.variables, *self.defined, *LETTERS))
             fix = f"did you mean {near}? " if near else ""
-            raise self._wrong(token, f"unknown name {name!r}", f"{fix}The inputs are {', '.join(self.variables)}")
+            raise self._wrong(
+                token, f"unknown name {name!r}", f"{fix}The inputs are {shortened(', '.join(self.variables), FORMULA)}"
+            )
         return self._value(VARIABLE, token, name)
 
     def _function(self, token: Token) -> str:

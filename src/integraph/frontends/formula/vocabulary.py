@@ -35,6 +35,10 @@ ABSENT = {  # function → why no formula has it, what to write instead
         ("factorial", "fact", "binomial", "choose"),
         (SPECIAL, "of a whole number n write prod(k, 1, n, k); else give a Python function instead"),
     ),
+    **dict.fromkeys(
+        ("random", "rand", "randn", "noise", "uniform"),
+        ("its value is chance, and a formula has one", "make it an input, and give its values"),
+    ),
     "erfc": ("it is made of erf", "write 1 - erf(x)"),
     "relu": ("it is made of max", "write max(x, 0)"),
     "sec": ("it is made of cos", "write 1/cos(x)"),

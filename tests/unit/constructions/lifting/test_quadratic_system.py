@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -117,8 +119,15 @@ def test_a_stiff_decay_is_followed() -> None:
         ("x' = abs(x)", {}, "kink"),
         ("x' = max(x, 0)", {}, "kink"),
         ("x' = floor(x)", {}, "it jumps"),
-        ("x' = random(x)", {}, "unknown function"),
+        ("x' = random(x)", {}, "a formula has no random: its value is chance"),
+        ("x' = -x(t - 1)", {}, "an ODE has no delays"),
         ("x' = k*x", {}, "unknown name 'k'"),
+        ("x' = k*x", {}, r"parameters=\{'k': 1.0\}"),
+        ("x' = Spead*x", {"inputs": ("speed",)}, "did you mean speed"),
+        ("x' = k*x", {"parameters": {"x": 2, "k": 1}}, "an input or a parameter"),
+        ("x' = -x", {"parameters": {"sin": 2}}, "the function"),
+        ("k = 2; x' = k*x", {"parameters": {"k": 2}}, "is a parameter"),
+        ("x' = -x", {"inputs": ("exp",)}, "the function"),
         ("x' = 1/(x - x)", {}, "division by zero"),
         ("x' = x; x' = 2*x", {}, "two equations"),
         ("x'' = x; dx' = x", {}, "means two things"),
@@ -128,7 +137,7 @@ def test_a_stiff_decay_is_followed() -> None:
         ("sin' = x", {}, "the function"),
     ],
 )
-def test_what_cannot_be_lifted_gets_a_sentence(source: str, options: dict[str, tuple[str, ...]], words: str) -> None:
+def test_what_cannot_be_lifted_gets_a_sentence(source: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises((SourceError, UsageError), match=words):
         integraph.lift(source, **options)
 

@@ -62,7 +62,7 @@ def test_a_file(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="in line 2"):
         read_system(file)
     with pytest.raises(FileError, match=r"ends with \.ode"):
-        read_system(tmp_path / "model.xml")
+        read_system(tmp_path / "model.pdf")
 
 
 @pytest.mark.parametrize(
