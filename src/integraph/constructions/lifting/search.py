@@ -3,7 +3,8 @@
 A node is a set of variables; one monomial that is not yet a product of two of them is chosen, and every way to make it
 one is a branch. After a branch with the new variable w failed, its siblings need not consider w. A branch is cut when k
 more variables cannot cover what is missing: w covers as many missing monomials as there are quotients in the set, and k
-new ones have k(k + 1)/2 products among themselves.
+new ones have k(k + 1)/2 products among themselves. Where every way to write a monomial as a product is known, each
+missing one needs a new factor; more than k of them that share no possible factor cut the branch too.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Search:
         if self.failed.get(chosen, -1) >= k:
             return None
         covers = Counter([m - v for m in missing for v in variables])
-        if sum(count for _, count in covers.most_common(k)) + k * (k + 1) // 2 < len(missing):
+        most = sum(sorted(covers.values())[-k:]) + k * (k + 1) // 2
+        if most < len(missing) or self._too_many_apart(missing, chosen, k):
             self._remember(chosen, k)
             return None
         single, double = self._branches(missing, variables, chosen)
@@ -91,12 +93,32 @@ class Search:
             self.failed.clear()
         self.failed[chosen] = k
 
+    def _too_many_apart(self, missing: set[int], chosen: frozenset[int], k: int) -> bool:
+        """Whether more than k missing monomials share no factor that could be new."""
+        left = len(missing)
+        if left <= k or not self.problem.complete:
+            return False
+        taken: set[int] = set()
+        for m in sorted(missing, key=self.problem.hardness):
+            new = self.problem.factors(m) - chosen - self.excluded
+            if not new:
+                return True
+            if taken.isdisjoint(new):
+                taken |= new
+                k -= 1
+                if k < 0:
+                    return True
+            left -= 1
+            if left <= k:
+                return False
+        return False
+
     def _branches(
         self, missing: set[int], variables: list[int], chosen: frozenset[int]
     ) -> tuple[set[int], list[tuple[int, int]]]:
         """Single variables and pairs of them, one of which is needed."""
         problem = self.problem
-        m = min(missing, key=lambda m: (len(problem.splits(m)), m))
+        m = min(missing, key=problem.hardness)
         single: set[int] = set()
         double = []
         for a, b in problem.splits(m):
