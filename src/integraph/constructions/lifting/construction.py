@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from integraph.clock import now
 from integraph.constructions.lifting.beam import beam
-from integraph.constructions.lifting.equations import equations
+from integraph.constructions.lifting.drift import growth
+from integraph.constructions.lifting.equations import ORDERS, equations
 from integraph.constructions.lifting.formulas import monomial_text
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 from integraph.constructions.lifting.search import Search, SearchTimeError
@@ -34,17 +35,17 @@ class _Attempt:
 
 
 class _Best:
-    """The smallest result so far."""
+    """The smallest result so far: sets of new variables, equal in number."""
 
     def __init__(self) -> None:
         self.size = MOST + 1
         self.variant: Variant | None = None
-        self.new: list[int] = []
+        self.sets: list[list[int]] = []
 
-    def offer(self, variant: Variant, new: list[int] | None) -> None:
-        if new is not None and len(new) + len(variant.forced) < self.size:
-            self.size = len(new) + len(variant.forced)
-            self.variant, self.new = variant, new
+    def offer(self, variant: Variant, sets: list[list[int]]) -> None:
+        if sets and len(sets[0]) + len(variant.forced) < self.size:
+            self.size = len(sets[0]) + len(variant.forced)
+            self.variant, self.sets = variant, sets
 
 
 def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = True) -> QuadraticSystem:
@@ -71,7 +72,10 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
             "the right-hand sides as states of their own"
         )
     minimal = bool(attempts) and all(one.decided for one in attempts)
-    return equations(system, best.variant, best.new, minimal, _among(attempts))
+    among = _among(attempts)
+    ways = [(new, order) for new in best.sets for order in ORDERS]
+    equals = [equations(system, best.variant, new, order, minimal, among) for new, order in ways]
+    return min(equals, key=growth)
 
 
 def _search(
@@ -90,7 +94,8 @@ def _search(
         share = BEAM * (until - now()) / (len(rounds) - place) * len(WIDTHS)
         try:
             most = best.size - len(one.variant.forced)
-            best.offer(one.variant, beam(one.variant.problem, now() + share, most, width))
+            new = beam(one.variant.problem, now() + share, most, width)
+            best.offer(one.variant, [] if new is None else [new])
         except SearchTimeError:
             continue
     for place, one in enumerate(waiting):
@@ -107,7 +112,7 @@ def _decide(one: _Attempt, best: _Best, until: float) -> None:
 
 def _among(attempts: list[_Attempt]) -> str:
     """Among what a result is the smallest."""
-    if len(attempts) == 1 and attempts[0].variant.problem.complete:
-        ring = attempts[0].variant.ring
+    ring = attempts[0].variant.ring
+    if all(one.variant.problem.complete and one.variant.ring.generators == ring.generators for one in attempts):
         return f"monomials in {', '.join(monomial_text(ring, ((n, 1),)) for n in range(len(ring.generators)))}"
     return "the products of powers that were tried"

@@ -1,7 +1,12 @@
-"""A selection of new variables as equations: every monomial of a derivative is a product of two linear forms."""
+"""A selection of new variables as equations: every monomial of a derivative is a product of two linear forms.
+
+Where several products are the same monomial, an order decides. Off the manifold they differ: −w·w pulls w back, 2·w
+pushes it away, and x·x does neither.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from integraph.constructions.lifting.formulas import expression_of, monomial_text
@@ -11,11 +16,15 @@ from integraph.constructions.lifting.variants import Variant
 from integraph.targets.dynamical_system import DynamicalSystem
 
 ONE = -1  # the index of the constant 1
+POSITIVE = ("exp", "sigmoid", "softplus")
 Form = dict[int, Fraction]  # register, or ONE, → coefficient
+Pair = tuple[int, int]  # packed monomials
 
 
-def equations(system: DynamicalSystem, variant: Variant, new: list[int], minimal: bool, among: str) -> QuadraticSystem:
-    """The quadratic system of a variant and its new variables."""
+def equations(
+    system: DynamicalSystem, variant: Variant, new: list[int], order: str, minimal: bool, among: str
+) -> QuadraticSystem:
+    """The quadratic system of a variant and its new variables, with one of `ORDERS`."""
     ring, problem = variant.ring, variant.problem
     chosen: list[Monomial] = [*(((n, 1),) for n in variant.forced), *map(problem.monomial, new)]
     registers: list[Monomial] = [*(((n, 1),) for n in range(ring.states)), *chosen]
@@ -25,35 +34,66 @@ def equations(system: DynamicalSystem, variant: Variant, new: list[int], minimal
     for number in variant.free:
         p = ring.generators[number].argument or {}
         forms[problem.pack(((number, 1),))] = {places[m[0][0]] if m else ONE: value for m, value in p.items()}
-    pairs: dict[int, tuple[int, int]] = {}
-    order = list(forms)
-    for rank, a in enumerate(order):  # the constant first, then states: linear terms and known factors are preferred
-        for b in order[rank:]:
-            pairs.setdefault(a + b, (a, b))
+    pairs: dict[int, list[Pair]] = {}
+    factors = list(forms)
+    for rank, a in enumerate(factors):  # the constant first, then states: linear terms and known factors
+        for b in factors[rank:]:
+            pairs.setdefault(a + b, []).append((a, b))
     rows: list[Term] = []
     for place, m in enumerate(registers):
         terms: dict[tuple[int, int], Fraction] = {}
         for monomial, value in variant.derivation(m).items():
-            for key, part in _products(variant, forms, pairs, monomial):
+            some = pairs.get(problem.pack(monomial), [])
+            pair = ORDERS[order](variant, problem.pack(m), value, some) if some else None
+            for key, part in _products(variant, forms, pair, monomial):
                 terms[key] = terms.get(key, Fraction(0)) + value * part
         rows += [Term(place, *key, value) for key, value in sorted(terms.items()) if value]
     formulas = tuple(monomial_text(ring, m) for m in chosen)
     definitions = expression_of(ring, system.variables, chosen) if chosen else None
-    return QuadraticSystem(system, _names(system, len(chosen)), formulas, definitions, tuple(rows), minimal, among)
+    products: list[Term] = []
+    for place, m in enumerate(chosen, ring.states):
+        own = problem.pack(m)
+        pair = next((p for p in pairs[own] if own not in p), None)
+        products += [Term(place, *key, value) for key, value in (_products(variant, forms, pair, m) if pair else ())]
+    names = _names(system, len(chosen))
+    return QuadraticSystem(system, names, formulas, definitions, tuple(rows), minimal, among, tuple(products))
 
 
 def _products(
-    variant: Variant, forms: dict[int, Form], pairs: dict[int, tuple[int, int]], monomial: Monomial
+    variant: Variant, forms: dict[int, Form], pair: Pair | None, monomial: Monomial
 ) -> list[tuple[tuple[int, int], Fraction]]:
-    packed = variant.problem.pack(monomial)
-    if packed in pairs:
-        a, b = (forms[each] for each in pairs[packed])
+    if pair is not None:
+        a, b = (forms[each] for each in pair)
         return [((min(i, j), max(i, j)), u * v) for i, u in a.items() for j, v in b.items()]
     number = monomial[0][0]
     assert monomial == ((number, 1),)
     assert number in variant.quadratic, "the search left a monomial without a product"
     p: Polynomial = variant.ring.generators[number].argument or {}
     return [(_pair(m), value) for m, value in p.items()]
+
+
+def _dissipative(variant: Variant, own: int, value: Fraction, pairs: list[Pair]) -> Pair:
+    """The product that contains the variable itself where that pulls it back, one that does not where it pushes."""
+
+    def push(pair: Pair) -> int:
+        if own not in pair:
+            return 0
+        other = variant.problem.monomial(pair[0] + pair[1] - own)
+        return (1 if value > 0 else -1) if _is_never_negative(variant, other) else 0
+
+    return min(pairs, key=push)
+
+
+def _is_never_negative(variant: Variant, m: Monomial) -> bool:
+    ring = variant.ring
+    return all(e % 2 == 0 or n in ring.positive or ring.generators[n].op in POSITIVE for n, e in m)
+
+
+ORDERS: dict[str, Callable[[Variant, int, Fraction, list[Pair]], Pair]] = {  # variable, coefficient, products → one
+    "first": lambda variant, own, value, pairs: pairs[0],
+    "last": lambda variant, own, value, pairs: pairs[-1],
+    "dissipative": _dissipative,
+}
 
 
 def _pair(m: Monomial) -> tuple[int, int]:

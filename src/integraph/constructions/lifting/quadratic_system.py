@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,7 +38,8 @@ class Term(NamedTuple):
 @dataclass(frozen=True, repr=False, eq=False)
 class QuadraticSystem:
     """The states and inputs of `source`, then new variables, each with its formula. `minimal` says whether fewer new
-    variables were excluded among `among`."""
+    variables were excluded among `among`. `products` are the new variables that are products of two others, as the
+    terms of these products."""
 
     source: DynamicalSystem
     new: tuple[str, ...]
@@ -47,6 +48,7 @@ class QuadraticSystem:
     terms: tuple[Term, ...]
     minimal: bool
     among: str
+    products: tuple[Term, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,6 +114,24 @@ class QuadraticSystem:
         if not np.isfinite(array).all():
             raise UsageError("starts must be finite numbers", argument="x0")
         return array
+
+    def relax(self, rate: float) -> QuadraticSystem:
+        """The same system with −rate·(w − a·b) in the derivative of every new variable w that is a product of two other
+        variables: on the manifold nothing changes, and what is off comes back like e^(−rate·t)."""
+        speed = real(rate, "rate")
+        if not (np.isfinite(speed) and speed > 0):
+            raise UsageError("needs a positive rate", argument="rate", value=rate)
+        if not self.products:
+            raise UsageError(
+                "no new variable is a product of two others, so that none can be drawn to one: project= recomputes them",
+                argument="rate",
+                value=rate,
+            )
+        total = {term[:3]: term.value for term in self.terms}
+        drawn = {term.i for term in self.products}
+        for i, j, k, value in (*self.products, *(Term(i, -1, i, Fraction(-1)) for i in drawn)):
+            total[i, j, k] = total.get((i, j, k), Fraction(0)) + Fraction(speed) * value
+        return replace(self, terms=tuple(Term(*key, value) for key, value in sorted(total.items()) if value))
 
     def simulate(
         self, x0: ArrayLike | Mapping[str, ArrayLike], times: ArrayLike, *, project: float | bool = True
