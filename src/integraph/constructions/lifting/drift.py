@@ -1,8 +1,8 @@
 """How fast a lifted system leaves the manifold where new variables equal their formulas: a choice among equals.
 
-Off the manifold by g = w − φ(x), a solution moves with g' = N(x) g to first order, where N = ∂W/∂w − Dφ ∂X/∂w for x' = X
-and w' = W. An eigenvalue of N with a large positive real part amplifies what integrators leave. No rule for writing
-monomials as products is always the best, so the growth is computed at points, the same for every candidate.
+Off the manifold by g = w − φ(x), a solution moves with g' = N(x) g to first order, where N = ∂W/∂w − Dφ ∂X/∂w for
+x' = X and w' = W. An eigenvalue of N with a large positive real part amplifies what integrators leave. No rule that
+writes monomials as products is always the best, so the growth is computed at points, the same for all candidates.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ def jacobian(system: QuadraticSystem, y: Floats) -> Floats:
     """∂y'/∂y of the lifted system at points, (B, n, n)."""
     index = np.array([term[:3] for term in system.terms], np.int64).reshape(-1, 3)
     value = np.array([float(term.value) for term in system.terms])
-    result = np.zeros((len(y), system.width, system.width))
-    ones = np.concatenate([y, np.ones((len(y), 1))], 1)  # the index −1 is the constant 1
+    n = system.width
+    result = np.zeros((n * n, len(y)))
+    ones = np.concatenate([y.T, np.ones((1, len(y)))])  # the index −1 is the constant 1
     for own, other in ((1, 2), (2, 1)):
-        some = index[:, own] >= 0
-        rows = (slice(None), index[some, 0], index[some, own])
-        np.add.at(result, rows, value[some] * ones[:, index[some, other]])
-    return result
+        some = index[index[:, own] >= 0]
+        factors = value[index[:, own] >= 0, None] * ones[some[:, other]]
+        np.add.at(result, some[:, 0] * n + some[:, own], factors)
+    return result.T.reshape(-1, n, n)

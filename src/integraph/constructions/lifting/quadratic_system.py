@@ -16,6 +16,7 @@ from integraph.constructions.lifting import printing
 from integraph.constructions.lifting.simulation import Simulation, simulate
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats, real
+from integraph.program.plugins import FRONTENDS, load_layer
 from integraph.targets import float_arithmetic
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import Expression
@@ -123,7 +124,7 @@ class QuadraticSystem:
             raise UsageError("needs a positive rate", argument="rate", value=rate)
         if not self.products:
             raise UsageError(
-                "no new variable is a product of two others, so that none can be drawn to one: project= recomputes them",
+                "no new variable is a product of two others, which it could be drawn to: project= recomputes all",
                 argument="rate",
                 value=rate,
             )
@@ -146,16 +147,25 @@ class QuadraticSystem:
         box: ArrayLike,
         *,
         project: float | bool = True,
-        output: Function | None = None,
+        output: str | Sequence[str] | Function | None = None,
+        controller: Program | None = None,
     ) -> Program:
-        """A program that takes x(0) in the box to x(T), or to a function of x(T) that a formula gives. New variables
-        are recomputed from the states every `project`; by default as often as simulations from the box ask for."""
+        """A program that takes x(0) in the box to x(T), or to formulas of x(T) ("v^2/2 - cos(x)"). New variables are
+        recomputed from the states every `project`; by default as often as simulations from the box ask for.
+
+        A `controller` is a program that computes the inputs from the states, once, at the start: the program then takes
+        states alone, and `repeat(k)` is k periods of the closed loop on the same registers."""
         from integraph.constructions.lifting.flow_program import flow_program
 
         horizon = real(T, "T")
         if not (np.isfinite(horizon) and horizon > 0):
             raise UsageError("needs a positive time", argument="T", value=T)
-        return flow_program(self, horizon, box, project, output)
+        formula = output if output is None or isinstance(output, Function) else self._formula(output)
+        return flow_program(self, horizon, box, project, formula, controller)
+
+    def _formula(self, text: str | Sequence[str]) -> Function:
+        formula: Function = load_layer(FRONTENDS).function(text, variables=list(self.source.states))
+        return formula
 
     def __str__(self) -> str:
         return printing.text(self)
