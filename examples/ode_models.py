@@ -14,6 +14,7 @@ class Model:
     start: tuple[float, ...]
     time: float = 10.0
     inputs: tuple[str, ...] = ()
+    stiff: bool = False
 
 
 def circular(n: int) -> Model:
@@ -96,5 +97,9 @@ ELEMENTARY = {
     "exp(-1/T)": Model("T' = exp(-1/T)", 5, (1.0,)),
     "Arrhenius": Model("c' = 1 - c - 5*c*exp(-8/T); T' = 1 - T + 3*c*exp(-8/T)", 5, (0.5, 1.5)),
     "driven pendulum": Model("x'' = -sin(x) - 0.1*x' + u*cos(t)", 4, (0.5, 0.0, 0.0, 0.3), 5.0, ("u",)),
+    "stiff relaxation": Model("x' = -200*(x - cos(t)^3)", 5, (1.5, 0.0), 1.0, stiff=True),
+    "Robertson": Model(
+        "x' = -0.04*x + 1e4*y*z; y' = 0.04*x - 1e4*y*z - 3e7*y^2; z' = 3e7*y^2", 0, (1.0, 0.0, 0.0), 0.3, stiff=True
+    ),
     "logarithm": Model("x' = -x*ln(x) - atan(y)/8; y' = exp(-x) - y", 12, (0.5, 0.5), 1.0),
 }

@@ -91,7 +91,9 @@ def _search(
     waiting = [one for one in attempts if not one.decided]
     rounds = [(width, one) for width in WIDTHS for one in waiting]
     for place, (width, one) in enumerate(rounds):
-        share = BEAM * (until - now()) / (len(rounds) - place) * len(WIDTHS)
+        share = BEAM * (until - now())  # something first
+        if best.variant is not None:
+            share *= len(WIDTHS) / (len(rounds) - place)
         try:
             most = best.size - len(one.variant.forced)
             new = beam(one.variant.problem, now() + share, most, width)

@@ -57,7 +57,8 @@ def flow_program(
     starts = _starts(cube)
     if controller is not None:
         starts = np.concatenate([starts, controller(starts)], 1)
-    hull, periods = _measured(system, starts, T, project)
+    hull = _hull(system, starts, T)
+    periods, error = _periods(system, starts, T, project)
     registers = Registers()
     x = registers.variables(inputs)
     for name in source.variables[x.size :]:
@@ -78,7 +79,7 @@ def flow_program(
     out = dense(0, (len(source.states),))
     name = f"{source.name}, T = {T:g}"
     domain = Domain(cube.low, cube.high)
-    facts = {"new variables": len(system.new), "projections": periods - 1}
+    facts = {"new variables": len(system.new), "projections": periods - 1, "manifold error": float(f"{error:.2g}")}
     origin = Origin(name, PROGRAM, LIFT, options=facts, box=domain)
     program = build(registers, segments, out, source=name, domain=domain, origin=origin)
     if output is None:
@@ -147,40 +148,47 @@ def _embedded(registers: Registers, program: Program, label: str) -> _Embedded:
     return _Embedded(program, work if copied else np.concatenate([np.arange(inputs), work]), copied)
 
 
-def _measured(system: QuadraticSystem, starts: Floats, T: float, project: float | bool) -> tuple[Floats, int]:
-    """The box that simulations stay in, and how many periods keep new variables near their formulas."""
-    times = np.linspace(0.0, T, MOMENTS)
+def _hull(system: QuadraticSystem, starts: Floats, T: float) -> Floats:
+    """The box that simulations stay in, and a margin."""
     try:
-        seen = simulate(system, starts, times, True)
+        seen = simulate(system, starts, np.linspace(0.0, T, MOMENTS), True)
     except FlowError as error:
         raise SourceError(f"from the box, {error}: choose a shorter T or another box") from None
     low, high = seen.states.min((0, 1)), seen.states.max((0, 1))
     size = MARGIN * np.maximum(high - low, 1e-3 * np.maximum(np.abs(low), np.abs(high)))
     margin = np.where((low > 0) & (low - size <= 0), low / 2, size)  # what is positive stays so
-    hull = np.stack([low - margin, high + size], 1)
-    if system.definitions is None or project is False:
-        return hull, 1
-    if not isinstance(project, bool):
+    return np.stack([low - margin, high + size], 1)
+
+
+def _periods(system: QuadraticSystem, starts: Floats, T: float, project: float | bool) -> tuple[int, float]:
+    """How many periods keep new variables near their formulas, and how near."""
+    periods = 1
+    if system.definitions is not None and not isinstance(project, bool):
         span = real(project, "project")
         if not span > 0:
             raise UsageError("needs a positive time between projections", argument="project", value=project)
         periods = int(np.ceil(T / span * (1 - 1e-12)))
-    else:
-        periods = 1
-        while periods < PERIODS and not _stays(system, starts, T, periods):
-            periods *= 2
-    if periods > PERIODS:
-        raise UsageError(
-            f"this makes more than {PERIODS:,} periods: choose a longer one", argument="project", value=project
+        if periods > PERIODS:
+            raise UsageError(
+                f"this makes more than {PERIODS:,} periods: choose a longer one", argument="project", value=project
+            )
+    error = _manifold_error(system, starts, T, periods)
+    while project is True and error > TOLERANCE and periods < PERIODS:
+        periods *= 2
+        error = _manifold_error(system, starts, T, periods)
+    if not np.isfinite(error):
+        raise SourceError(
+            f"new variables drift too far from their formulas to be followed for T = {T:g} with "
+            f"{counted(periods - 1, 'projection')}: choose a shorter time between projections (project=)"
         )
-    return hull, periods
+    return periods, error
 
 
-def _stays(system: QuadraticSystem, starts: Floats, T: float, periods: int) -> bool:
+def _manifold_error(system: QuadraticSystem, starts: Floats, T: float, periods: int) -> float:
     try:
-        return simulate(system, starts, [T], T / periods).manifold_error <= TOLERANCE
+        return simulate(system, starts, [T], T / periods).manifold_error
     except FlowError:
-        return False
+        return np.inf
 
 
 def _starts(cube: Interval) -> Floats:
