@@ -34,8 +34,9 @@ def equations(
     for number in variant.free:
         p = ring.generators[number].argument or {}
         forms[problem.pack(((number, 1),))] = {places[m[0][0]] if m else ONE: value for m, value in p.items()}
-    pairs: dict[int, list[Pair]] = {}
     factors = list(forms)
+    plain = set(factors[: 1 + ring.states])  # 1 and the states stay as they are
+    pairs: dict[int, list[Pair]] = {}
     for rank, a in enumerate(factors):  # the constant first, then states: linear terms and known factors
         for b in factors[rank:]:
             pairs.setdefault(a + b, []).append((a, b))
@@ -43,7 +44,8 @@ def equations(
     for place, m in enumerate(registers):
         terms: dict[tuple[int, int], Fraction] = {}
         for monomial, value in variant.derivation(m).items():
-            some = pairs.get(problem.pack(monomial), [])
+            packed = problem.pack(monomial)
+            some = pairs.get(packed, [])[: 1 if packed in plain else None]
             pair = ORDERS[order](variant, problem.pack(m), value, some) if some else None
             for key, part in _products(variant, forms, pair, monomial):
                 terms[key] = terms.get(key, Fraction(0)) + value * part
