@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,9 @@ SIDES = st.recursive(
 )
 
 
+@cache
 def lifted(model: Model) -> QuadraticSystem:
-    return integraph.lift(model.equations, inputs=model.inputs, progress=False)
+    return integraph.lift(model.equations, inputs=model.inputs, seconds=120, progress=False)
 
 
 def symbolic(text: str) -> Any:
