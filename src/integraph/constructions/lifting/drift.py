@@ -13,6 +13,7 @@ import numpy as np
 
 from integraph.numbers.arrays import Floats
 from integraph.targets import float_arithmetic
+from integraph.targets.expression import Expression
 
 if TYPE_CHECKING:
     from integraph.constructions.lifting.quadratic_system import QuadraticSystem
@@ -24,22 +25,29 @@ DIGITS = 6  # that decide; what is equal to these is equal
 
 
 def growth(system: QuadraticSystem) -> float:
-    """The mean of the largest real part of an eigenvalue of N, where the formulas have values."""
+    """The mean of the largest real part of an eigenvalue of N, where the formulas have values; 0 where none has."""
     if system.definitions is None:
         return 0.0
+    with np.errstate(all="ignore"):  # points without a value are left out
+        normal = _normal(system, system.definitions)
+    finite = normal[np.isfinite(normal).all((1, 2))]
+    if not len(finite):
+        return 0.0
+    rates = np.linalg.eigvals(finite).real.max(1)
+    return float(f"{rates.mean():.{DIGITS}g}")
+
+
+def _normal(system: QuadraticSystem, definitions: Expression) -> Floats:
+    """N at the points, (points, new, new)."""
     d = len(system.source.variables)
     x = np.random.default_rng(5).uniform(LOW, HIGH, (POINTS, d))
-    formulas = float_arithmetic.values(system.definitions, x)
+    formulas = float_arithmetic.values(definitions, x)
     shifted = (x[:, None] + STEP * np.concatenate([np.eye(d), -np.eye(d)])).reshape(-1, d)
-    ends = float_arithmetic.values(system.definitions, shifted).reshape(POINTS, 2, d, -1)
+    ends = float_arithmetic.values(definitions, shifted).reshape(POINTS, 2, d, -1)
     slopes = np.swapaxes(ends[:, 0] - ends[:, 1], 1, 2) / (2 * STEP)  # (points, new, states)
     jacobians = jacobian(system, np.concatenate([x, formulas], 1))
-    normal = jacobians[:, d:, d:] - slopes @ jacobians[:, :d, d:]
-    finite = np.isfinite(normal).all((1, 2))
-    if not finite.any():
-        return 0.0
-    rates = np.linalg.eigvals(normal[finite]).real.max(1)
-    return float(f"{rates.mean():.{DIGITS}g}")
+    normal: Floats = jacobians[:, d:, d:] - slopes @ jacobians[:, :d, d:]
+    return normal
 
 
 def jacobian(system: QuadraticSystem, y: Floats) -> Floats:

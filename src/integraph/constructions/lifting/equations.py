@@ -6,6 +6,7 @@ pushes it away, and x·x does neither.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -13,9 +14,11 @@ from integraph.constructions.lifting.formulas import expression_of, monomial_tex
 from integraph.constructions.lifting.polynomials import Monomial, Polynomial
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem, Term
 from integraph.constructions.lifting.variants import Variant
+from integraph.errors import SourceError
 from integraph.targets.dynamical_system import DynamicalSystem
 
 ONE = -1  # the index of the constant 1
+LARGEST = Fraction(sys.float_info.max)
 POSITIVE = ("exp", "sigmoid", "softplus")
 Form = dict[int, Fraction]  # register, or ONE, → coefficient
 Pair = tuple[int, int]  # packed monomials
@@ -50,6 +53,8 @@ def equations(
             for key, part in _products(variant, forms, pair, monomial):
                 terms[key] = terms.get(key, Fraction(0)) + value * part
         rows += [Term(place, *key, value) for key, value in sorted(terms.items()) if value]
+    if any(abs(term.value) > LARGEST for term in rows):
+        raise SourceError("a coefficient of the lifted equations is larger than 1.8e308: choose other units")
     formulas = tuple(monomial_text(ring, m) for m in chosen)
     definitions = expression_of(ring, system.variables, chosen) if chosen else None
     products: list[Term] = []

@@ -46,5 +46,11 @@ def test_the_choice_drifts_less(text: str, start: list[float], T: float, monkeyp
     assert chosen < 1e-13 < 1e-7 < plain
 
 
+@pytest.mark.parametrize("text", ["x' = ln(x - 3)", "x' = exp(1000*x)", "x' = exp(exp(20*x))", "x' = acosh(x)"])
+@pytest.mark.filterwarnings("error")
+def test_points_without_a_value_are_left_out(text: str) -> None:
+    assert np.isfinite(growth(integraph.lift(text)))
+
+
 def test_the_choice_is_the_same_every_time() -> None:
     assert len({str(integraph.lift(TOGGLE)) for _ in range(2)}) == 1

@@ -203,6 +203,7 @@ def test_a_stiff_decay_is_followed() -> None:
         ("x' = x", {"positive": ("y",)}, "no state"),
         ("k = 2", {}, "no differential equation"),
         ("sin' = x", {}, "the function"),
+        ("x' = 1e308*x^3", {}, "choose other units"),
     ],
 )
 def test_what_cannot_be_lifted_gets_a_sentence(source: str, options: dict[str, tuple[str, ...]], words: str) -> None:
