@@ -49,7 +49,7 @@ SIDES = st.recursive(
 
 @cache
 def lifted(model: Model) -> QuadraticSystem:
-    return integraph.lift(model.equations, inputs=model.inputs, seconds=120, progress=False)
+    return integraph.lift(model.equations, inputs=model.inputs, seconds=600, progress=False)
 
 
 def symbolic(text: str) -> Any:
