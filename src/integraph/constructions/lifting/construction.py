@@ -20,7 +20,7 @@ from integraph.text import counted
 
 SECONDS = 30.0
 MOST = 80  # new variables
-FIRST = 0.3  # seconds for a first exhaustive search of each variant
+FIRST = 10_000  # nodes of a first exhaustive search of each variant, so that a busy machine gives the same result
 BEAM = 0.5  # the share of what is left that beams may take
 WIDTHS = (1, 4, 24)  # of beams: something soon, then something better
 
@@ -87,7 +87,7 @@ def _search(
             attempts.append(_Attempt(variant, Search(variant.problem, tick)))
             return
         attempts.append(_Attempt(variant, Search(variant.problem, tick)))
-        _decide(attempts[-1], best, min(until, now() + FIRST))
+        _decide(attempts[-1], best, until, FIRST)
     waiting = [one for one in attempts if not one.decided]
     rounds = [(width, one) for width in WIDTHS for one in waiting]
     for place, (width, one) in enumerate(rounds):
@@ -104,9 +104,9 @@ def _search(
         _decide(one, best, now() + (until - now()) / (len(waiting) - place))
 
 
-def _decide(one: _Attempt, best: _Best, until: float) -> None:
+def _decide(one: _Attempt, best: _Best, until: float, nodes: int | None = None) -> None:
     try:
-        best.offer(one.variant, one.search.smallest(best.size - len(one.variant.forced), until))
+        best.offer(one.variant, one.search.smallest(best.size - len(one.variant.forced), until, nodes))
         one.decided = True
     except SearchTimeError:
         pass

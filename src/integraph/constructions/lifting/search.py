@@ -23,7 +23,7 @@ MORE = 2_000  # nodes that are spent on others after the first
 
 
 class SearchTimeError(Exception):
-    """The time is over."""
+    """The time is over, or the nodes are."""
 
 
 class Search:
@@ -32,16 +32,17 @@ class Search:
     def __init__(self, problem: Problem, tick: Tick) -> None:
         self.problem, self.tick = problem, tick
         self.until = 0.0
+        self.most: int | None = None
         self.nodes = self.size = self.last = 0
         self.sets: list[list[int]] = []
         self.failed: dict[frozenset[int], int] = {}
         self.excluded: set[int] = set()
 
-    def smallest(self, below: int, until: float) -> list[list[int]]:
+    def smallest(self, below: int, until: float, nodes: int | None = None) -> list[list[int]]:
         """The smallest sets of new variables with fewer than `below`, some of those of equal size; none where there is
-        none among what is tried. A SearchTimeError after the time `until`; called again, it goes on with the size that
-        it came to."""
-        self.until = until
+        none among what is tried. A SearchTimeError after the time `until` or so many nodes; called again, it goes on
+        with the size that it came to."""
+        self.until, self.most = until, None if nodes is None else self.nodes + nodes
         root = self.problem.root()
         while self.size < below:
             self.failed, self.excluded, self.sets = {}, set(), []
@@ -57,7 +58,7 @@ class Search:
         self.nodes += 1
         if self.sets and (len(self.sets) >= EQUALS or self.nodes > self.last):
             return True
-        if now() > self.until:
+        if now() > self.until or (self.most is not None and self.nodes > self.most):
             if self.sets:
                 return True
             raise SearchTimeError
