@@ -1,4 +1,5 @@
-"""Lifting: new variables and seconds, against QBee where the environment variable QBEE names a Python that has it.
+"""Lifting: new variables and seconds, against QBee where the environment variable QBEE names a Python that has it; and
+how far new variables drift from their formulas by each of the choices that are equal in number.
 
 Words after the file are the beginnings of the names that are measured: `benchmarks/lifting.py circular hill`.
 """
@@ -6,18 +7,34 @@ Words after the file are the beginnings of the names that are measured: `benchma
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import integraph
+from integraph.constructions.lifting import construction
+from integraph.constructions.lifting.drift import growth
+from integraph.errors import FlowError
 from measure import clock, show, verdict
 from ode_models import ELEMENTARY, HODGKIN_HUXLEY, POLYNOMIAL, Model
 
 LIMIT = 60.0  # seconds for the rival
 COLUMNS = ("system", "states", "new variables", "at most", "fewest proved", "s", "QBee: new", "s", "ratio")
+DRIFT = ("system", "T", "choices", "first", "taken", "worst")
+DRIFTING = (
+    "FitzHugh–Nagumo",
+    "toggle",
+    "Arrhenius",
+    "Michaelis–Menten",
+    "Holling II",
+    "Hill-2",
+    "cart-pole",
+    "Kepler 2-D",
+)
 RIVAL = Path(__file__).with_name("qbee_rival.py")
 
 
@@ -29,6 +46,7 @@ def main() -> None:
     show("lifting to a quadratic system", COLUMNS, rows, f"ratio: seconds of QBee, {LIMIT:g} at most, to ours")
     if wanted:
         return
+    show("drift without projection", DRIFT, [drift(name, ELEMENTARY[name]) for name in DRIFTING])
     seconds, system = timed(Model(HODGKIN_HUXLEY, 60, ()))
     print(f"Hodgkin–Huxley: {len(system.new)} new variables, {seconds:.1f} s ({verdict(seconds, 65.0, 's')})")
 
@@ -39,6 +57,28 @@ def timed(model: Model, seconds: float = 60.0) -> tuple[float, integraph.Quadrat
         lambda: results.append(integraph.lift(model.equations, inputs=model.inputs, seconds=seconds, progress=False))
     )
     return took, results[-1]
+
+
+def drift(name: str, model: Model) -> tuple[object, ...]:
+    """The manifold error at T of the first of all equal systems, of the one that is taken, and of the worst."""
+    equals: list[tuple[float, integraph.QuadraticSystem]] = []
+
+    def record(system: integraph.QuadraticSystem) -> float:
+        equals.append((growth(system), system))
+        return equals[-1][0]
+
+    with patch.object(construction, "growth", record):
+        integraph.lift(model.equations, inputs=model.inputs, progress=False)
+    errors = [manifold_error(system, model) for _, system in equals]
+    taken = min(range(len(equals)), key=lambda place: equals[place][0])
+    return (name, model.time, len(equals), *(f"{e:.0e}" for e in (errors[0], errors[taken], max(errors))))
+
+
+def manifold_error(system: integraph.QuadraticSystem, model: Model) -> float:
+    try:
+        return system.simulate(model.start, [model.time], project=False).manifold_error
+    except FlowError:
+        return math.inf
 
 
 def measure(name: str, model: Model) -> tuple[object, ...]:

@@ -14,6 +14,7 @@ class Model:
     start: tuple[float, ...]
     time: float = 10.0
     inputs: tuple[str, ...] = ()
+    stiff: bool = False
 
 
 def circular(n: int) -> Model:
@@ -78,11 +79,12 @@ ELEMENTARY = {
     "Selkov": Model("x' = -x + 0.1*y + x^2*y; y' = 0.5 - 0.1*y - x^2*y", 2, (0.5, 1.0)),
     "toggle": Model("x' = 4/(1 + y^3) - x; y' = 4/(1 + x^3) - y", 10, (1.0, 0.5)),
     "repressilator": Model("x' = 4/(1 + z^2) - x; y' = 4/(1 + x^2) - y; z' = 4/(1 + y^2) - z", 12, (1.0, 0.5, 0.2)),
+    "repressilator 3": Model("x' = 4/(1 + z^3) - x; y' = 4/(1 + x^3) - y; z' = 4/(1 + y^3) - z", 12, (1.0, 0.5, 0.2)),
     "tanh pair": Model("x' = -x + tanh(y); y' = -y - tanh(x)", 5, (1.0, 0.5)),
     "Michaelis–Menten": Model("s' = -s/(0.5 + s); p' = s/(0.5 + s) - 2*p/(1 + p)", 5, (2.0, 0.5)),
     "Holling II": Model("x' = x*(1 - x/4) - x*y/(1 + x); y' = 0.5*x*y/(1 + x) - 0.3*y", 4, (1.0, 0.5)),
     "Hill-2": Model("x' = 2*y^2/(1 + y^2) - x; y' = x - y", 4, (1.0, 0.5)),
-    "cart-pole": Model(CART_POLE, 7, (0.0, 0.0, 0.3, 0.0), 3.0),
+    "cart-pole": Model(CART_POLE, 6, (0.0, 0.0, 0.3, 0.0), 3.0),
     "(1 + x)^12": Model("x' = (1 + x)^12", 2, (-0.5,), 5.0),
     "Kepler 2-D": Model("x' = u; y' = v; u' = -x/(x^2 + y^2)^(3/2); v' = -y/(x^2 + y^2)^(3/2)", 3, (1, 0, 0, 1.1)),
     "Kepler 3-D": Model(KEPLER_3, 3, (1, 0, 0.1, 0, 1.1, 0.2)),
@@ -95,5 +97,9 @@ ELEMENTARY = {
     "exp(-1/T)": Model("T' = exp(-1/T)", 5, (1.0,)),
     "Arrhenius": Model("c' = 1 - c - 5*c*exp(-8/T); T' = 1 - T + 3*c*exp(-8/T)", 5, (0.5, 1.5)),
     "driven pendulum": Model("x'' = -sin(x) - 0.1*x' + u*cos(t)", 4, (0.5, 0.0, 0.0, 0.3), 5.0, ("u",)),
+    "stiff relaxation": Model("x' = -200*(x - cos(t)^3)", 5, (1.5, 0.0), 1.0, stiff=True),
+    "Robertson": Model(
+        "x' = -0.04*x + 1e4*y*z; y' = 0.04*x - 1e4*y*z - 3e7*y^2; z' = 3e7*y^2", 0, (1.0, 0.0, 0.0), 0.3, stiff=True
+    ),
     "logarithm": Model("x' = -x*ln(x) - atan(y)/8; y' = exp(-x) - y", 12, (0.5, 0.5), 1.0),
 }

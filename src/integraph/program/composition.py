@@ -4,6 +4,9 @@ The flow of an ODE is injective, so no flow forgets: registers that two programs
 inverse flow does that exactly. So a program is run, its outputs are copied to fresh registers, and it is run backwards;
 its inputs remain. Of k programs of width W with d inputs that takes W + (k − 1)d registers, not kW, and about twice the
 depth. Backwards, digits survive only where blocks say so (`Op.restores`); others keep registers of their own.
+
+A program whose outputs end in its input registers, as the flow of a dynamical system does, needs neither: the other
+registers decay by e^−100, which leaves nothing that float64 sees, and it runs again, on W registers for any k.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from integraph.program.program import Program
 
 ROUNDS = 10_000  # of a program that is repeated
+CLEARING = 100.0  # e^−100 = 4e−44
 
 
 def then(first: Program, second: Program, reuse: bool = False) -> Program:
@@ -79,12 +83,32 @@ def repeat(program: Program, rounds: int) -> Program:
         raise UsageError(f"the program has {gives} and takes {takes}: to be repeated, it needs as many of both")
     if rounds == 1:
         return program
+    if _in_place(program):
+        return _again(program, int(rounds))
     if restorable(program):
         return restored([program] * int(rounds), f"{program.source}, {rounds} times")
     result = program
     for _ in range(rounds - 1):
         result = then(result, program)
     return replace(result, source=f"{program.source}, {rounds} times")
+
+
+def _in_place(program: Program) -> bool:
+    """Whether the outputs are the input registers, in order."""
+    d = program.inputs
+    difference = program.readout - scipy.sparse.eye_array(d, program.width, format="csr")
+    return program.scales is None and difference.count_nonzero() == 0
+
+
+def _again(program: Program, rounds: int) -> Program:
+    """The segments so many times, on registers that are cleared in between."""
+    work = dense(program.inputs, (program.width - program.inputs,))
+    clear = Segment("clear", (Block(operation("decay"), (work,), (), {"r": np.full(work.shape, CLEARING)}),))
+    between = (clear,) if work.size else ()
+    segments = program.segments + (*between, *program.segments) * (rounds - 1)
+    name = f"{program.source}, {rounds} times"
+    origin = Origin(name, PROGRAM, COMPOSITION)
+    return type(program)(program.registers, segments, program.readout, source=name, bits=program.bits, origin=origin)
 
 
 def restorable(program: Program) -> bool:

@@ -1,6 +1,6 @@
-"""Gadgets, engines, exports, machines, pictures and the report belong to later layers, which this one may not import.
-They are loaded by name when the first of them is needed, so a program does not depend on them, and `import integraph`
-is quick.
+"""Gadgets, engines, front ends, exports, machines, pictures and the report belong to later layers, which this one may
+not import. They are loaded by name when the first of them is needed, so a program does not depend on them, and `import
+integraph` is quick.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-EXPORT, FLOW, GADGETS, MACHINE, PLOT, REPORT = "export", "flow", "gadgets", "machine", "plot", "report"
+EXPORT, FLOW, FRONTENDS, GADGETS = "export", "flow", "frontends", "gadgets"
+MACHINE, PLOT, REPORT = "machine", "plot", "report"
 
 
 def load_layer(layer: str) -> Any:

@@ -238,8 +238,9 @@ class Program:
         return composition.then(self, other, reuse)
 
     def repeat(self, rounds: int) -> Program:
-        """The program applied so many times to its own outputs. Where it can be run backwards without loss of digits,
-        all rounds share its registers: W + (rounds − 1)·d of them, else rounds·W."""
+        """The program applied so many times to its own outputs. Where these end in the input registers, as those of a
+        flow do, all rounds run on its W registers; where it can be run backwards without loss of digits, they share
+        them: W + (rounds − 1)·d; else there are rounds·W."""
         return composition.repeat(self, rounds)
 
     def rescale_time(self, horizon: float) -> Program:

@@ -45,6 +45,18 @@ def test_what_forgets_has_registers_of_its_own() -> None:
     assert repeated.width == 3 * program.width
 
 
+def test_a_flow_runs_again_on_its_registers() -> None:
+    """Outputs in the input registers: all others are cleared, and not one is added."""
+    program = integraph.lift("x' = v; v' = -sin(x)").program(0.5, [[-1, 1], [-1, 1]])
+    repeated = program.repeat(4)
+    assert repeated.width == program.width
+    assert np.allclose(repeated(X), nested(program, 4), rtol=1e-12, atol=1e-12)
+    moment = float(sum(s.duration for s in (*program.segments, repeated.segments[program.depth])))
+    path = repeated.flow(X, times=[moment]).path
+    assert path is not None
+    assert np.abs(path[:, 0, program.inputs :]).max() < 1e-40
+
+
 def test_the_registers_are_restored() -> None:
     """After the first round and its inverse, everything but the copies is (x, 0, …) again."""
     program = wave()

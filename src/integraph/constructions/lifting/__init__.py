@@ -2,6 +2,6 @@
 
 Read `polynomials`, `ring` (generators and their derivatives) and `translation` (formulas → polynomials); `derivation`
 and `variants` (the ways to write one system), `problem`, `search` and `beam` (the fewest new variables);
-`construction`, which joins them, `large_system` for many states, and `products`, `equations`, `formulas`.
-`quadratic_system` is the result, `printing` shows it, `simulation` and `flow_program` run it.
+`construction`, which joins them, `large_system` for many states, and `products`, `equations`, `formulas`, `drift` (the
+choice among equals). `quadratic_system` is the result, `printing` shows it, `simulation` and `flow_program` run it.
 """

@@ -45,6 +45,6 @@ def _candidates(problem: Problem, node: Node) -> list[tuple[int, ...]]:
             single.append((w,))
             if len(single) == TRIED:
                 break
-    hardest = min(missing, key=lambda m: (len(problem.splits(m)), m))
+    hardest = min(missing, key=problem.hardness)
     double = [pair for pair in problem.splits(hardest) if not set(pair) & set(variables)]
     return [*single, *((a,) if a == b else (a, b) for a, b in double[:TRIED])]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from integraph.clock import now
 from integraph.constructions.lifting.beam import beam
-from integraph.constructions.lifting.equations import Selection, equations
+from integraph.constructions.lifting.drift import growth
+from integraph.constructions.lifting.equations import ORDERS, Selection, equations
 from integraph.constructions.lifting.formulas import monomial_text
 from integraph.constructions.lifting.large_system import lift_large
 from integraph.constructions.lifting.polynomials import Monomial
@@ -22,7 +23,7 @@ from integraph.text import counted
 SECONDS = 30.0
 LARGE = 30  # states: beyond, new variables are chosen monomial by monomial
 MOST = 80  # new variables
-FIRST = 0.3  # seconds for a first exhaustive search of each variant
+FIRST = 10_000  # nodes of a first exhaustive search of each variant, so that a busy machine gives the same result
 BEAM = 0.5  # the share of what is left that beams may take
 WIDTHS = (1, 4, 24)  # of beams: something soon, then something better
 
@@ -37,17 +38,17 @@ class _Attempt:
 
 
 class _Best:
-    """The smallest result so far."""
+    """The smallest result so far: sets of new variables, equal in number."""
 
     def __init__(self) -> None:
         self.size = MOST + 1
         self.variant: Variant | None = None
-        self.new: list[int] = []
+        self.sets: list[list[int]] = []
 
-    def offer(self, variant: Variant, new: list[int] | None) -> None:
-        if new is not None and len(new) + len(variant.forced) < self.size:
-            self.size = len(new) + len(variant.forced)
-            self.variant, self.new = variant, new
+    def offer(self, variant: Variant, sets: list[list[int]]) -> None:
+        if sets and len(sets[0]) + len(variant.forced) < self.size:
+            self.size = len(sets[0]) + len(variant.forced)
+            self.variant, self.sets = variant, sets
 
 
 def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = True) -> QuadraticSystem:
@@ -76,7 +77,9 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
             "the right-hand sides as states of their own"
         )
     minimal = bool(attempts) and all(one.decided for one in attempts)
-    return equations(system, _selection(best.variant, best.new), minimal, _among(attempts))
+    variant, among = best.variant, _among(attempts)
+    ways = [(_selection(variant, new), order) for new in best.sets for order in ORDERS]
+    return min((equations(system, selection, order, minimal, among) for selection, order in ways), key=growth)
 
 
 def _selection(variant: Variant, new: list[int]) -> Selection:
@@ -93,23 +96,26 @@ def _search(
             attempts.append(_Attempt(variant, Search(variant.problem, tick)))
             return
         attempts.append(_Attempt(variant, Search(variant.problem, tick)))
-        _decide(attempts[-1], best, min(until, now() + FIRST))
+        _decide(attempts[-1], best, until, FIRST)
     waiting = [one for one in attempts if not one.decided]
     rounds = [(width, one) for width in WIDTHS for one in waiting]
     for place, (width, one) in enumerate(rounds):
-        share = BEAM * (until - now()) / (len(rounds) - place) * len(WIDTHS)
+        share = BEAM * (until - now())  # something first
+        if best.variant is not None:
+            share *= len(WIDTHS) / (len(rounds) - place)
         try:
             most = best.size - len(one.variant.forced)
-            best.offer(one.variant, beam(one.variant.problem, now() + share, most, width))
+            new = beam(one.variant.problem, now() + share, most, width)
+            best.offer(one.variant, [] if new is None else [new])
         except SearchTimeError:
             continue
     for place, one in enumerate(waiting):
         _decide(one, best, now() + (until - now()) / (len(waiting) - place))
 
 
-def _decide(one: _Attempt, best: _Best, until: float) -> None:
+def _decide(one: _Attempt, best: _Best, until: float, nodes: int | None = None) -> None:
     try:
-        best.offer(one.variant, one.search.smallest(best.size - len(one.variant.forced), until))
+        best.offer(one.variant, one.search.smallest(best.size - len(one.variant.forced), until, nodes))
         one.decided = True
     except SearchTimeError:
         pass
@@ -117,7 +123,7 @@ def _decide(one: _Attempt, best: _Best, until: float) -> None:
 
 def _among(attempts: list[_Attempt]) -> str:
     """Among what a result is the smallest."""
-    if len(attempts) == 1 and attempts[0].variant.problem.complete:
-        ring = attempts[0].variant.ring
+    ring = attempts[0].variant.ring
+    if all(one.variant.problem.complete and one.variant.ring.generators == ring.generators for one in attempts):
         return f"monomials in {', '.join(monomial_text(ring, ((n, 1),)) for n in range(len(ring.generators)))}"
     return "the products of powers that were tried"

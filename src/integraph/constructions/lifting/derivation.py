@@ -1,7 +1,8 @@
 """Derivatives of monomials along the flow, written in as few different monomials as the generators allow.
 
 A sum u = p makes monomials ambiguous: x/(1 + x) is 1 − 1/(1 + x), and (x v + y w)/r² is s/r² where s = x v + y w is a
-generator. A rule replaces one monomial t of p by u and the rest of p, so that such terms meet and cancel.
+generator. A rule replaces one monomial t of p by u and the rest of p, so that such terms meet and cancel. Sine and
+cosine are ambiguous too: cos² is 1 − sin².
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from integraph.constructions.lifting.polynomials import ONE, Monomial, Polynomial, content, power, scale, times
-from integraph.constructions.lifting.ring import SUM, Ring
+from integraph.constructions.lifting.ring import SUM, Generator, Ring
 
 REPLACEMENTS = 5_000  # in one derivative: rules that go round in circles are given up
 
@@ -22,7 +23,8 @@ class CircularRulesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """t → (u − (p − c t))/c, wherever u has a negative or fractional exponent, or `always` beside other generators."""
+    """t → (u − (p − c t))/c, wherever u has a negative or fractional exponent, or `always` beside other generators;
+    the square of a sine or cosine, everywhere."""
 
     t: Monomial
     replacement: Polynomial
@@ -30,10 +32,11 @@ class Rule:
 
 
 class Derivation:
-    """The derivation of a closed ring, with rules for some of its sums."""
+    """The derivation of a closed ring, with rules for some of its sums. Where these are `shallow`, x²/(1 + x)² stays:
+    it is a square already."""
 
-    def __init__(self, ring: Ring, rules: Mapping[int, Rule]) -> None:
-        self.ring, self.rules = ring, rules
+    def __init__(self, ring: Ring, rules: Mapping[int, Rule], *, shallow: bool = False) -> None:
+        self.ring, self.rules, self.shallow = ring, rules, shallow
         self._known: dict[Monomial, Polynomial] = {}
         self._order = {number: place for place, number in enumerate(rules)}
         self._always = [number for number, rule in rules.items() if rule.always]
@@ -64,13 +67,15 @@ class Derivation:
 
     def _rule(self, monomial: Monomial) -> Rule | None:
         exponents = dict(monomial)
+        if self.shallow and any(e < -1 and self.ring.generators[n].op == SUM for n, e in monomial):
+            return None
         numbers = {*self._always, *(number for number in exponents if number in self.rules)}
         for number in sorted(numbers, key=self._order.__getitem__):
             rule = self.rules[number]
             if any(exponents.get(n, 0) < e for n, e in rule.t):
                 continue
             own = exponents.get(number, 0)
-            if own < 0 or Fraction(own).denominator > 1:
+            if rule.t == ((number, 2),) or own < 0 or Fraction(own).denominator > 1:
                 return rule
             if rule.always and any(n >= self.ring.states for n, _ in times(monomial, power(rule.t, -1))):
                 return rule
@@ -88,6 +93,22 @@ def rule_of(ring: Ring, number: int, choice: int, *, always: bool) -> Rule | Non
     t = usable[-1 - choice % len(usable)]
     rest = {monomial: -value / p[t] for monomial, value in p.items() if monomial != t}
     return Rule(t, {((number, 1),): 1 / p[t], **rest}, always)
+
+
+def square_rules(ring: Ring, op: str) -> dict[int, Rule]:
+    """The rules that replace the squares of sines by those of cosines, or the other way."""
+    other = {"sin": "cos", "cos": "sin"}[op]
+    partners = {_key(one): number for number, one in enumerate(ring.generators) if one.op == other}
+    return {
+        number: Rule(((number, 2),), {ONE: Fraction(1), ((partners[_key(one)], 2),): Fraction(-1)}, True)
+        for number, one in enumerate(ring.generators)
+        if one.op == op
+    }
+
+
+def _key(one: Generator) -> frozenset[tuple[Monomial, Fraction]]:
+    assert one.argument is not None
+    return frozenset(one.argument.items())
 
 
 def derived_sums(ring: Ring, derivative: Polynomial) -> list[Polynomial]:

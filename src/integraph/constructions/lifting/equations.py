@@ -1,8 +1,13 @@
-"""A selection of new variables as equations: every monomial of a derivative is a product of two linear forms."""
+"""A selection of new variables as equations: every monomial of a derivative is a product of two linear forms.
+
+Where several products are the same monomial, an order decides. Off the manifold they differ: −w·w pulls w back, 2·w
+pushes it away, and x·x does neither.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,10 +17,14 @@ from integraph.constructions.lifting.polynomials import ONE, Monomial, Polynomia
 from integraph.constructions.lifting.products import Products
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem, Term
 from integraph.constructions.lifting.ring import Ring
+from integraph.errors import SourceError
 from integraph.targets.dynamical_system import DynamicalSystem
 
 CONSTANT = -1  # the index of the constant 1
+LARGEST = Fraction(sys.float_info.max)
+POSITIVE = ("exp", "sigmoid", "softplus")
 Form = dict[int, Fraction]  # register, or CONSTANT, → coefficient
+Pair = tuple[Monomial, Monomial]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +39,8 @@ class Selection:
     quadratic: Sequence[int] = ()
 
 
-def equations(system: DynamicalSystem, selection: Selection, minimal: bool, among: str) -> QuadraticSystem:
-    """The quadratic system of a selection of new variables."""
+def equations(system: DynamicalSystem, selection: Selection, order: str, minimal: bool, among: str) -> QuadraticSystem:
+    """The quadratic system of a selection of new variables, with one of `ORDERS`."""
     ring, chosen = selection.ring, selection.chosen
     registers: list[Monomial] = [*(((n, 1),) for n in range(ring.states)), *chosen]
     forms: dict[Monomial, Form] = {ONE: {CONSTANT: Fraction(1)}}
@@ -40,23 +49,32 @@ def equations(system: DynamicalSystem, selection: Selection, minimal: bool, amon
     for number in selection.free:
         p = ring.generators[number].argument or {}
         forms[((number, 1),)] = {places[m[0][0]] if m else CONSTANT: value for m, value in p.items()}
-    products = Products(forms)  # the constant first, then states: linear terms and known factors are preferred
+    plain = {ONE, *registers[: ring.states]}  # 1 and the states stay as they are
+    products = Products(forms)  # the constant first, then states: linear terms and known factors
     rows: list[Term] = []
     for place, m in enumerate(registers):
         terms: dict[tuple[int, int], Fraction] = {}
         for monomial, value in selection.derivation(m).items():
-            for key, part in _terms(selection, forms, products, monomial):
+            some = products.pairs(monomial)[: 1 if monomial in plain else None]
+            pair = ORDERS[order](ring, m, value, some) if some else None
+            for key, part in _terms(selection, forms, pair, monomial):
                 terms[key] = terms.get(key, Fraction(0)) + value * part
         rows += [Term(place, *key, value) for key, value in sorted(terms.items()) if value]
+    if any(abs(term.value) > LARGEST for term in rows):
+        raise SourceError("a coefficient of the lifted equations is larger than 1.8e308: choose other units")
     formulas = tuple(monomial_text(ring, m) for m in chosen)
     definitions = expression_of(ring, system.variables, chosen) if chosen else None
-    return QuadraticSystem(system, _names(system, len(chosen)), formulas, definitions, tuple(rows), minimal, among)
+    formed: list[Term] = []
+    for place, m in enumerate(chosen, ring.states):
+        pair = next((each for each in products.pairs(m) if m not in each), None)
+        formed += [Term(place, *key, value) for key, value in (_terms(selection, forms, pair, m) if pair else ())]
+    names = _names(system, len(chosen))
+    return QuadraticSystem(system, names, formulas, definitions, tuple(rows), minimal, among, tuple(formed))
 
 
 def _terms(
-    selection: Selection, forms: dict[Monomial, Form], products: Products, monomial: Monomial
+    selection: Selection, forms: dict[Monomial, Form], pair: Pair | None, monomial: Monomial
 ) -> list[tuple[tuple[int, int], Fraction]]:
-    pair = products.pair(monomial)
     if pair is not None:
         a, b = (forms[each] for each in pair)
         return [((min(i, j), max(i, j)), u * v) for i, u in a.items() for j, v in b.items()]
@@ -65,6 +83,29 @@ def _terms(
     assert number in selection.quadratic, "the search left a monomial without a product"
     p: Polynomial = selection.ring.generators[number].argument or {}
     return [(_pair(m), value) for m, value in p.items()]
+
+
+def _dissipative(ring: Ring, own: Monomial, value: Fraction, pairs: list[Pair]) -> Pair:
+    """The product that contains the variable itself where that pulls it back, one that does not where it pushes."""
+
+    def push(pair: Pair) -> int:
+        if own not in pair:
+            return 0
+        other = pair[1] if pair[0] == own else pair[0]
+        return (1 if value > 0 else -1) if _is_never_negative(ring, other) else 0
+
+    return min(pairs, key=push)
+
+
+def _is_never_negative(ring: Ring, m: Monomial) -> bool:
+    return all(e % 2 == 0 or n in ring.positive or ring.generators[n].op in POSITIVE for n, e in m)
+
+
+ORDERS: dict[str, Callable[[Ring, Monomial, Fraction, list[Pair]], Pair]] = {  # variable, coefficient, products → one
+    "first": lambda ring, own, value, pairs: pairs[0],
+    "last": lambda ring, own, value, pairs: pairs[-1],
+    "dissipative": _dissipative,
+}
 
 
 def _pair(m: Monomial) -> tuple[int, int]:

@@ -21,18 +21,17 @@ from integraph.numbers.arrays import Floats, Indices, real
 from integraph.numbers.intervals import Interval
 from integraph.program import Domain, Index, Origin, Program, Registers, Segment, build, segment
 from integraph.program.box import interval
-from integraph.program.composition import placed
+from integraph.program.composition import CLEARING, placed
 from integraph.program.origin import PROGRAM
 from integraph.program.views import dense
-from integraph.targets.expression import Expression
 from integraph.targets.function import Function
 from integraph.targets.graph_conversion import to_graph
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 
 LIFT = "lift"
-CLEARING = 100.0  # e^−100 = 4e−44
 SAMPLES = 16  # starts in the box, besides its corners
 CORNERS = 6  # dimensions of a box whose corners are all tried
 MOMENTS = 65
@@ -41,111 +40,155 @@ MARGIN = 0.25  # of the hull of simulations, on either side: where formulas are 
 
 
 def flow_program(
-    system: QuadraticSystem, T: float, box: ArrayLike, project: float | bool, output: Function | None
+    system: QuadraticSystem,
+    T: float,
+    box: ArrayLike,
+    project: float | bool,
+    output: Function | None,
+    controller: Program | None,
 ) -> Program:
     source = system.source
-    cube = interval(box, len(source.variables))
-    hull, periods = _measured(system, cube, T, project)
+    count = len(source.variables)
+    if controller is not None:
+        _check_controller(system, controller)
+    _check_output(system, output)
+    inputs = source.variables if controller is None else source.states
+    cube = interval(box, len(inputs))
+    starts = _starts(cube)
+    if controller is not None:
+        starts = np.concatenate([starts, controller(starts)], 1)
+    hull = _hull(system, starts, T)
+    periods, error = _periods(system, starts, T, project)
     registers = Registers()
-    x = registers.variables(source.variables)
-    new = [registers.new(name, label=formula) for name, formula in zip(system.new, system.formulas, strict=True)]
-    count = x.size + len(new)
+    x = registers.variables(inputs)
+    for name in source.variables[x.size :]:
+        registers.new(name, label=f"the input {name}")
+    for name, formula in zip(system.new, system.formulas, strict=True):
+        registers.new(name, label=formula)
     segments: list[Segment] = []
-    y = dense(0, (count,))
-    formulas = None if system.definitions is None else _formulas(registers, system.definitions, hull)
+    if controller is not None:
+        segments += _embedded(registers, controller, "controller").segments(x.size, count, clear=False)
+    formulas = None
+    if system.definitions is not None:
+        program = exact(to_graph(system.definitions, "the new variables"), box=hull)
+        formulas = _embedded(registers, program, "formulas of new variables")
     for period in range(periods):
         if formulas is not None:
-            segments += formulas.segments(x.size, count, clear=period > 0)
-        segments.append(segment("flow", flow_block(system, y), duration=T / periods))
+            segments += formulas.segments(count, system.width, clear=period > 0)
+        segments.append(segment("flow", flow_block(system, dense(0, (system.width,))), duration=T / periods))
     out = dense(0, (len(source.states),))
     name = f"{source.name}, T = {T:g}"
     domain = Domain(cube.low, cube.high)
-    origin = Origin(name, PROGRAM, LIFT, options={"new variables": len(new), "projections": periods - 1}, box=domain)
+    facts = {"new variables": len(system.new), "projections": periods - 1, "manifold error": float(f"{error:.2g}")}
+    origin = Origin(name, PROGRAM, LIFT, options=facts, box=domain)
     program = build(registers, segments, out, source=name, domain=domain, origin=origin)
     if output is None:
         return program
-    if output.expression is None or output.variables != source.states:
-        raise UsageError(
-            f"needs a formula of the states, in order: integraph.function(…, variables={', '.join(source.states)!r})",
-            argument="output",
-            value=output,
-        )
+    assert output.expression is not None
     ends = hull[: len(source.states)]
     return program.then(exact(to_graph(output.expression, output.name), box=ends)).annotate(
         domain=domain, origin=origin
     )
 
 
+def _check_output(system: QuadraticSystem, output: Function | None) -> None:
+    states = system.source.states
+    if output is not None and (output.expression is None or output.variables != states):
+        raise UsageError(
+            f"needs a formula of the states, in order: text, or integraph.function(…, variables={', '.join(states)!r})",
+            argument="output",
+            value=output,
+        )
+
+
+def _check_controller(system: QuadraticSystem, controller: Program) -> None:
+    states, inputs = len(system.source.states), len(system.source.inputs)
+    if not isinstance(controller, Program) or controller.scales is not None:
+        raise UsageError("needs a program in its own units", argument="controller", value=controller)
+    if (controller.inputs, controller.outputs) != (states, inputs) or not inputs:
+        raise UsageError(
+            f"the system has {counted(states, 'state')} and {counted(inputs, 'input')}; the controller takes "
+            f"{controller.inputs} and gives {controller.outputs}: inputs are named by lift(…, inputs=)",
+            argument="controller",
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Formulas:
-    """The program of the new variables' formulas; places[n] is where its register n is, `copied` whether its inputs are
-    copies, because it overwrites them."""
+class _Embedded:
+    """A program of the first registers; places[n] is where its register n is, `copied` whether its inputs are copies,
+    because it overwrites them."""
 
     program: Program
     places: Indices
     copied: bool
 
     def segments(self, first: int, count: int, *, clear: bool) -> list[Segment]:
-        """Compute the registers from `first` to `count` from those before, after clearing what was there."""
+        """Compute the registers from `first` to `count`, after clearing what was there."""
         new = dense(first, (count - first,))
         steps = [Segment(s.label, placed(s, self.places), s.duration, s.rate) for s in self.program.segments]
         used = np.unique(self.program.readout.indices).astype(np.int64)
         weights = self.program.readout[:, used].toarray()
         source = Index(np.broadcast_to(self.places[used], weights.shape))
-        work = Index(self.places[0 if self.copied else first :])
+        inputs = self.program.inputs
+        work = Index(self.places[0 if self.copied else inputs :])
         if self.copied:
-            copies = Index(self.places[:first])
-            steps.insert(0, segment("copy", affine(copies, Index(np.arange(first)[:, None]), w=np.ones((first, 1)))))
+            copies = Index(self.places[:inputs])
+            steps.insert(0, segment("copy", affine(copies, Index(np.arange(inputs)[:, None]), w=np.ones((inputs, 1)))))
         if clear:
             steps.insert(0, segment("clear", decay(new, r=CLEARING), decay(work, r=CLEARING)))
         return [*steps, segment("load", affine(new, source, w=weights))]
 
 
-def _formulas(registers: Registers, definitions: Expression, hull: Floats) -> _Formulas:
-    program = exact(to_graph(definitions, "the new variables"), box=hull)
+def _embedded(registers: Registers, program: Program, label: str) -> _Embedded:
     inputs = program.inputs
     blocks = (block for s in program.segments for block in s.blocks)
     copied = any(ref.size and ref.extent()[0] < inputs for block in blocks for ref in block.targets)
     count = program.width if copied else program.width - inputs
-    work = registers.numbered("v", count, label="formulas of new variables").indices()
-    return _Formulas(program, work if copied else np.concatenate([np.arange(inputs), work]), copied)
+    work = registers.numbered("v", count, label=label).indices()
+    return _Embedded(program, work if copied else np.concatenate([np.arange(inputs), work]), copied)
 
 
-def _measured(system: QuadraticSystem, cube: Interval, T: float, project: float | bool) -> tuple[Floats, int]:
-    """The box that simulations stay in, and how many periods keep new variables near their formulas."""
-    starts = _starts(cube)
-    times = np.linspace(0.0, T, MOMENTS)
+def _hull(system: QuadraticSystem, starts: Floats, T: float) -> Floats:
+    """The box that simulations stay in, and a margin."""
     try:
-        seen = simulate(system, starts, times, True)
+        seen = simulate(system, starts, np.linspace(0.0, T, MOMENTS), True)
     except FlowError as error:
         raise SourceError(f"from the box, {error}: choose a shorter T or another box") from None
     low, high = seen.states.min((0, 1)), seen.states.max((0, 1))
     size = MARGIN * np.maximum(high - low, 1e-3 * np.maximum(np.abs(low), np.abs(high)))
     margin = np.where((low > 0) & (low - size <= 0), low / 2, size)  # what is positive stays so
-    hull = np.stack([low - margin, high + size], 1)
-    if system.definitions is None or project is False:
-        return hull, 1
-    if not isinstance(project, bool):
+    return np.stack([low - margin, high + size], 1)
+
+
+def _periods(system: QuadraticSystem, starts: Floats, T: float, project: float | bool) -> tuple[int, float]:
+    """How many periods keep new variables near their formulas, and how near."""
+    periods = 1
+    if system.definitions is not None and not isinstance(project, bool):
         span = real(project, "project")
         if not span > 0:
             raise UsageError("needs a positive time between projections", argument="project", value=project)
         periods = int(np.ceil(T / span * (1 - 1e-12)))
-    else:
-        periods = 1
-        while periods < PERIODS and not _stays(system, starts, T, periods):
-            periods *= 2
-    if periods > PERIODS:
-        raise UsageError(
-            f"this makes more than {PERIODS:,} periods: choose a longer one", argument="project", value=project
+        if periods > PERIODS:
+            raise UsageError(
+                f"this makes more than {PERIODS:,} periods: choose a longer one", argument="project", value=project
+            )
+    error = _manifold_error(system, starts, T, periods)
+    while project is True and error > TOLERANCE and periods < PERIODS:
+        periods *= 2
+        error = _manifold_error(system, starts, T, periods)
+    if not np.isfinite(error):
+        raise SourceError(
+            f"new variables drift too far from their formulas to be followed for T = {T:g} with "
+            f"{counted(periods - 1, 'projection')}: choose a shorter time between projections (project=)"
         )
-    return hull, periods
+    return periods, error
 
 
-def _stays(system: QuadraticSystem, starts: Floats, T: float, periods: int) -> bool:
+def _manifold_error(system: QuadraticSystem, starts: Floats, T: float, periods: int) -> float:
     try:
-        return simulate(system, starts, [T], T / periods).manifold_error <= TOLERANCE
+        return simulate(system, starts, [T], T / periods).manifold_error
     except FlowError:
-        return False
+        return np.inf
 
 
 def _starts(cube: Interval) -> Floats:

@@ -23,7 +23,11 @@ def number_text(value: Fraction) -> str:
 
 
 def monomial_text(ring: Ring, m: Monomial) -> str:
-    return "*".join(_power_text(_generator_text(ring, n), e) for n, e in m) or "1"
+    """x^2/(y*z): negative powers below the line."""
+    above = [_power_text(_generator_text(ring, n), e) for n, e in m if e > 0]
+    below = [_power_text(_generator_text(ring, n), -e) for n, e in m if e < 0]
+    top, bottom = "*".join(above) or "1", "*".join(below)
+    return top if not below else f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}"
 
 
 def polynomial_text(ring: Ring, p: Polynomial) -> str:
@@ -37,7 +41,10 @@ def sum_text(parts: Sequence[tuple[Fraction, str]]) -> str:
         size = number_text(abs(value))
         if factor and "/" in size:
             size = f"({size})"
-        term = size if not factor else factor if size == "1" else f"{size}*{factor}"
+        if not factor or size == "1":
+            term = factor or size
+        else:
+            term = f"{size}{factor[1:]}" if factor.startswith("1/") else f"{size}*{factor}"
         text += (" - " if value < 0 else " + ") + term
     return text.removeprefix(" + ").replace(" - ", "-", 1) if text.startswith(" -") else text.removeprefix(" + ") or "0"
 
@@ -54,8 +61,7 @@ def _generator_text(ring: Ring, number: int) -> str:
 def _power_text(base: str, exponent: Exponent) -> str:
     if exponent == 1:
         return base
-    plain = isinstance(exponent, int) and exponent > 0
-    return f"{base}^{exponent}" if plain else f"{base}^({exponent})"
+    return f"{base}^{exponent}" if isinstance(exponent, int) else f"{base}^({exponent})"
 
 
 def expression_of(ring: Ring, variables: Sequence[str], monomials: Sequence[Monomial]) -> Expression:

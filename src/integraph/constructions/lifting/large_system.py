@@ -58,7 +58,7 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
             f"no quadratic form of {system.name} within {seconds:g} seconds and {MOST} new variables for each state: "
             "define parts of the right-hand sides as states of their own, or allow more with seconds="
         )
-    return equations(system, Selection(ring, best.derivation, best.chosen, free), not best.chosen, AMONG)
+    return equations(system, Selection(ring, best.derivation, best.chosen, free), "first", not best.chosen, AMONG)
 
 
 def _derivations(ring: Ring) -> Iterator[Derivation]:

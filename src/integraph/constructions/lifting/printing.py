@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 SHOWN = 60  # equations
 WIDE = 160  # characters of one
+GREEK = re.compile(
+    "alpha|beta|[gG]amma|[dD]elta|epsilon|zeta|eta|[tT]heta|iota|kappa|[lL]ambda|mu|nu|[xX]i|[pP]i|rho|[sS]igma|tau|"
+    "[uU]psilon|[pP]hi|chi|[pP]si|[oO]mega"
+)
 
 
 def title(system: QuadraticSystem) -> str:
@@ -63,13 +67,13 @@ def html(system: QuadraticSystem) -> str:
 def _symbol(name: str) -> str:
     match = re.fullmatch(r"([^\W\d_]+)_?(\w*)", name)
     letters, rest = (match[1], match[2]) if match else (name, "")
-    base = letters if len(letters) == 1 else rf"\mathit{{{letters}}}"
+    base = letters if len(letters) == 1 else rf"\{letters}" if GREEK.fullmatch(letters) else rf"\mathit{{{letters}}}"
     rest = rest.replace("_", r"\_")
     return f"{base}_{{{rest}}}" if rest else base
 
 
 def _formula(text_: str) -> str:
-    """Names as symbols, powers in braces, products as thin spaces."""
+    """Names as symbols, powers in braces, products as thin spaces, fractions and powers of ten as such."""
     functions = {"sin", "cos", "tan", "exp", "ln", "tanh"}
     upright = {"atan": "arctan", "asin": "arcsin", "acos": "arccos"}
 
@@ -83,4 +87,11 @@ def _formula(text_: str) -> str:
 
     named = re.sub(r"[^\W\d]\w*(?![\w.])(?<![\d.]e)", word, text_)
     powers = re.sub(r"\^\(([^()]*)\)|\^(\d+)", lambda m: f"^{{{m[1] or m[2]}}}", named)
-    return powers.replace("*", r"\,")
+    fractions = re.sub(r"\((\d+)/(\d+)\)", r"\\tfrac{\1}{\2}", powers)
+    decimal = re.sub(r"(?<![\w{])([\d.]+)e([+-]?)0*(\d+)", _decimal, fractions)
+    return decimal.replace("*", r"\,")
+
+
+def _decimal(match: re.Match[str]) -> str:
+    power = f"10^{{{match[2].strip('+')}{match[3]}}}"
+    return power if match[1] == "1" else rf"{match[1]}\cdot {power}"

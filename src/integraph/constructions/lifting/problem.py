@@ -67,6 +67,7 @@ class Problem:
         self.given = {self.pack(m) for m in given}
         self._needs: dict[int, frozenset[int]] = {}
         self._splits: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._factors: dict[int, frozenset[int]] = {}
         self._allowed: dict[int, bool] = {}
 
     def root(self) -> Node:
@@ -146,6 +147,17 @@ class Problem:
                 )
             )
         return splits
+
+    def hardness(self, packed: int) -> tuple[int, int]:
+        """Few splits come first, then the smaller integer."""
+        return len(self.splits(packed)), packed
+
+    def factors(self, packed: int) -> frozenset[int]:
+        """All that stands in its splits."""
+        factors = self._factors.get(packed)
+        if factors is None:
+            factors = self._factors[packed] = frozenset(itertools.chain(*self.splits(packed)))
+        return factors
 
     def _between(self, number: int, exponent: int) -> list[int]:
         step = self.scales[number]

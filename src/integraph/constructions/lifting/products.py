@@ -29,14 +29,18 @@ class Products:
         for number, _ in variable:
             self._containing[number].pop()
 
-    def pair(self, product: Monomial) -> tuple[Monomial, Monomial] | None:
-        """The two variables, the one that was added first in front; of several pairs, that with the first variable."""
+    def pairs(self, product: Monomial) -> list[tuple[Monomial, Monomial]]:
+        """The pairs of variables with this product, in their order, the one that was added first in front."""
         if not product:
-            return (ONE, ONE) if ONE in self.rank else None
+            return [(ONE, ONE)] if ONE in self.rank else []
         candidates = min((self._containing.get(number, []) for number, _ in product), key=len)
-        pairs = []
+        pairs = set()
         for a in candidates:
             b = times(product, power(a, -1))
             if b in self.rank:
-                pairs.append((a, b) if self.rank[a] <= self.rank[b] else (b, a))
-        return min(pairs, key=lambda pair: self.rank[pair[0]], default=None)
+                pairs.add((a, b) if self.rank[a] <= self.rank[b] else (b, a))
+        return sorted(pairs, key=lambda pair: (self.rank[pair[0]], self.rank[pair[1]]))
+
+    def pair(self, product: Monomial) -> tuple[Monomial, Monomial] | None:
+        """The first of them."""
+        return next(iter(self.pairs(product)), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +16,7 @@ from integraph.constructions.lifting import printing
 from integraph.constructions.lifting.simulation import Simulation, simulate
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats, real
+from integraph.program.plugins import FRONTENDS, load_layer
 from integraph.targets import float_arithmetic
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import Expression
@@ -42,7 +43,8 @@ class Term(NamedTuple):
 @dataclass(frozen=True, repr=False, eq=False)
 class QuadraticSystem:
     """The states and inputs of `source`, then new variables, each with its formula. `minimal` says whether fewer new
-    variables were excluded among `among`."""
+    variables were excluded among `among`. `products` are the new variables that are products of two others, as the
+    terms of these products."""
 
     source: DynamicalSystem
     new: tuple[str, ...]
@@ -51,6 +53,7 @@ class QuadraticSystem:
     terms: tuple[Term, ...]
     minimal: bool
     among: str
+    products: tuple[Term, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,6 +129,24 @@ class QuadraticSystem:
             raise UsageError("starts must be finite numbers", argument="x0")
         return array
 
+    def relax(self, rate: float) -> QuadraticSystem:
+        """The same system with −rate·(w − a·b) in the derivative of every new variable w that is a product of two other
+        variables: on the manifold nothing changes, and what is off comes back like e^(−rate·t)."""
+        speed = real(rate, "rate")
+        if not (np.isfinite(speed) and speed > 0):
+            raise UsageError("needs a positive rate", argument="rate", value=rate)
+        if not self.products:
+            raise UsageError(
+                "no new variable is a product of two others, which it could be drawn to: project= recomputes all",
+                argument="rate",
+                value=rate,
+            )
+        total = {term[:3]: term.value for term in self.terms}
+        drawn = {term.i for term in self.products}
+        for i, j, k, value in (*self.products, *(Term(i, -1, i, Fraction(-1)) for i in drawn)):
+            total[i, j, k] = total.get((i, j, k), Fraction(0)) + Fraction(speed) * value
+        return replace(self, terms=tuple(Term(*key, value) for key, value in sorted(total.items()) if value))
+
     def simulate(
         self, x0: Starts = None, times: ArrayLike | None = None, *, project: float | bool = True
     ) -> Simulation:
@@ -142,16 +163,25 @@ class QuadraticSystem:
         box: ArrayLike,
         *,
         project: float | bool = True,
-        output: Function | None = None,
+        output: str | Sequence[str] | Function | None = None,
+        controller: Program | None = None,
     ) -> Program:
-        """A program that takes x(0) in the box to x(T), or to a function of x(T) that a formula gives. New variables
-        are recomputed from the states every `project`; by default as often as simulations from the box ask for."""
+        """A program that takes x(0) in the box to x(T), or to formulas of x(T) ("v^2/2 - cos(x)"). New variables are
+        recomputed from the states every `project`; by default as often as simulations from the box ask for.
+
+        A `controller` is a program that computes the inputs from the states, once, at the start: the program then takes
+        states alone, and `repeat(k)` is k periods of the closed loop on the same registers."""
         from integraph.constructions.lifting.flow_program import flow_program
 
         horizon = real(T, "T")
         if not (np.isfinite(horizon) and horizon > 0):
             raise UsageError("needs a positive time", argument="T", value=T)
-        return flow_program(self, horizon, box, project, output)
+        formula = output if output is None or isinstance(output, Function) else self._formula(output)
+        return flow_program(self, horizon, box, project, formula, controller)
+
+    def _formula(self, text: str | Sequence[str]) -> Function:
+        formula: Function = load_layer(FRONTENDS).function(text, variables=list(self.source.states))
+        return formula
 
     def __str__(self) -> str:
         return printing.text(self)

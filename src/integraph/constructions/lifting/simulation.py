@@ -71,7 +71,7 @@ class Simulation:
     def __repr__(self) -> str:
         size = f"{counted(len(self.path), 'start')}, {counted(len(self.times), 'time')} to {self.times[-1]:g}"
         projected = counted(len(self.restarts) - 1, "projection")
-        return f"Simulation of {self.system.source.name}: {size}; {projected}, off by {self.manifold_error:.2g} before"
+        return f"Simulation of {self.system.source.name}: {size}; {projected}, manifold error {self.manifold_error:.2g}"
 
 
 def simulate(system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: float | bool) -> Simulation:

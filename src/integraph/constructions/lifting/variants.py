@@ -1,5 +1,6 @@
-"""The ways to write one system over generators: which powers are multiplied out, which sums are generators, and which
-monomials of a sum are replaced by it. None is always the best; the search tries all, and keeps the smallest result.
+"""The ways to write one system over generators: which powers are multiplied out, which sums are generators, which
+monomials of a sum are replaced by it and where, and whether squares of sines are written by cosines. None is always the
+best; the search tries all, and keeps the smallest result.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from integraph.constructions.lifting.derivation import (
     derived_sums,
     is_affine,
     rule_of,
+    square_rules,
     sums,
 )
 from integraph.constructions.lifting.polynomials import ONE, Monomial
 from integraph.constructions.lifting.problem import Problem
-from integraph.constructions.lifting.ring import Ring
+from integraph.constructions.lifting.ring import SUM, Ring
 from integraph.constructions.lifting.translation import translate
 from integraph.targets.dynamical_system import DynamicalSystem
 
@@ -62,19 +64,24 @@ def _rewritten(system: DynamicalSystem, expand: bool, complement: bool, rates: b
             continue
         if derived > bool(added):
             continue
-        for choice in (None, 0, 1):
-            rules = _rules(ring, own, added, choice)
-            key = (derived, _key(rules))
+        for shallow, choice, square in itertools.product((False, True), (None, 0, 1), (None, "cos", "sin")):
+            rules = _rules(ring, own, added, choice) | (square_rules(ring, square) if square else {})
+            key = (derived, shallow and bool(rules) and _has_denominators(ring), _key(rules))
             if key not in seen:
                 seen.add(key)
                 try:
-                    yield _variant(ring, rules)
+                    yield _variant(ring, rules, shallow)
                 except CircularRulesError:
                     continue
 
 
 def _key(rules: dict[int, Rule]) -> tuple[tuple[int, Monomial], ...]:
     return tuple((number, rule.t) for number, rule in rules.items())
+
+
+def _has_denominators(ring: Ring) -> bool:
+    """Whether a derivative has a negative power of a sum."""
+    return any(e < 0 and ring.generators[n].op == SUM for p in ring.derivatives for m in p for n, e in m)
 
 
 def _ring(system: DynamicalSystem, expand: bool, complement: bool, rates: bool) -> Ring:
@@ -116,8 +123,8 @@ def _rules(ring: Ring, own: list[int], added: list[int], choice: int | None) -> 
     return rules
 
 
-def _variant(ring: Ring, rules: dict[int, Rule]) -> Variant:
-    derivation = Derivation(ring, rules)
+def _variant(ring: Ring, rules: dict[int, Rule], shallow: bool) -> Variant:
+    derivation = Derivation(ring, rules, shallow=shallow)
     rates = ring.rates or []
     forced = sorted({n for rate in rates for n in _atoms_of_affine(ring, rate)})
     free = tuple(n for n in sums(ring) if is_affine(ring, n, forced))
