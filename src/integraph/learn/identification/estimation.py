@@ -65,6 +65,8 @@ def best_fit(data: Sequence[Trajectory], features: Features, errors: float, show
         if fit is not None:
             fits.append((-fit.windows.times.shape[1], question.price(fit), len(kept)))
             kept.append(fit)
+            if (1.0 / fit.weights < NEGLIGIBLE * question.sizes).all():  # nothing is left to explain
+                break
     if not kept:
         raise SourceError(
             "no quadratic system follows these trajectories: sample more often, add functions, or remove outliers"
