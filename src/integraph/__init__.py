@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from integraph import flow as flow
     from integraph import gadgets as gadgets
+    from integraph import learn as learn
     from integraph import paper as paper
     from integraph import plot as plot
     from integraph.api.bounds import bound as bound
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from integraph.constructions.theorem1.plans import Plan as Plan
     from integraph.frontends import function as function
     from integraph.frontends import network as network
+    from integraph.learn.identification.identify import identify as identify
     from integraph.program import Budget as Budget
     from integraph.program import Index as Index
     from integraph.program import Origin as Origin
@@ -95,6 +97,7 @@ _HOMES = {  # where each name lives
     "compile": "api.compiler",
     "function": "frontends",
     "graph": "api.graphs",
+    "identify": "learn.identification.identify",
     "layouts": "api.graphs",
     "lift": "api.lifting",
     "load": "program",
@@ -108,7 +111,7 @@ _HOMES = {  # where each name lives
     "sobolev_norm": "api.planning",
     "tensor": "program",
 }
-_PACKAGES = ("flow", "gadgets", "paper", "plot")
+_PACKAGES = ("flow", "gadgets", "learn", "paper", "plot")
 
 __all__ = ["__version__", *_PACKAGES, *_HOMES]
 

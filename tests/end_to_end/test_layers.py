@@ -39,6 +39,7 @@ LAYERS = (
 INTERFACE = (
     "api",
     "export",
+    "learn",
     "machine",
     "plot",
     "report",

@@ -1,0 +1,194 @@
+"""Identification: systems whose coefficients are known, simulated by DOP853."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.lazy import Lazy, needs
+
+import integraph
+from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.learn.identification.identify import Identification, identification
+from integraph.learn.identification.tangents import SLOPES, tangents
+
+sklearn_base = Lazy("sklearn.base")
+
+
+def simulated(f, x0, times):
+    solution = scipy.integrate.solve_ivp(f, (0, times[-1]), x0, t_eval=times, method="DOP853", rtol=1e-13, atol=1e-13)
+    return solution.y.T
+
+
+def lotka_volterra(t, y):
+    return [y[0] - 0.5 * y[0] * y[1], -0.75 * y[1] + 0.25 * y[0] * y[1]]
+
+
+def lorenz(t, y):
+    return [10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]]
+
+
+LOTKA_VOLTERRA = {(0, "x1"): 1.0, (0, "x1*x2"): -0.5, (1, "x2"): -0.75, (1, "x1*x2"): 0.25}
+LORENZ = {
+    (0, "x1"): -10.0, (0, "x2"): 10.0, (1, "x1"): 28.0, (1, "x2"): -1.0, (1, "x1*x3"): -1.0,
+    (2, "x1*x2"): 1.0, (2, "x3"): -8 / 3,
+}  # fmt: skip
+
+
+def wrong(result: Identification, truth: dict[tuple[int, str], float]) -> float:
+    """The largest error of a coefficient; infinite where other terms were kept."""
+    kept = {
+        (i, name): result.coefficients[i, n]
+        for i in range(len(result.coefficients))
+        for n, name in enumerate(result.features)
+        if result.coefficients[i, n]
+    }
+    return max(abs(kept[place] - truth[place]) for place in truth) if kept.keys() == truth.keys() else np.inf
+
+
+def noisy(states, level, seed=0):
+    return states + level * states.std(0) * np.random.default_rng(seed).standard_normal(states.shape)
+
+
+@pytest.mark.parametrize(
+    ("f", "x0", "T", "dt", "truth", "clean", "rough"),
+    [
+        pytest.param(lotka_volterra, [4, 2], 20, 0.5, LOTKA_VOLTERRA, 1e-12, 1e-2, marks=pytest.mark.slow),
+        pytest.param(lotka_volterra, [4, 2], 40, 0.05, LOTKA_VOLTERRA, 1e-12, 2e-3, marks=pytest.mark.slow),
+        pytest.param(lorenz, [-8, 8, 27], 20, 0.05, LORENZ, 1e-11, 0.05, marks=pytest.mark.slow),
+        pytest.param(lorenz, [-8, 8, 27], 10, 0.005, LORENZ, 1e-10, 0.1, marks=pytest.mark.slow),
+    ],
+)
+def test_the_terms_are_those_of_the_system(f, x0, T, dt, truth, clean, rough):
+    states = simulated(f, x0, np.arange(0, T + dt / 2, dt))
+    assert wrong(identification(states, dt), truth) <= clean
+    result = identification(noisy(states, 0.01), dt)
+    assert wrong(result, truth) <= rough
+    assert np.allclose(result.noise, 0.01 * states.std(0), rtol=0.3)
+
+
+@pytest.mark.slow
+def test_standard_errors_say_how_far_coefficients_are_from_the_truth():
+    times = np.arange(0, 20.1, 0.5)
+    states = simulated(lotka_volterra, [4, 2], times)
+    scores = []
+    for seed in range(6):
+        result = identification(noisy(states, 0.02, seed), 0.5)
+        kept = result.coefficients != 0
+        truth = np.zeros_like(result.coefficients)
+        for (i, name), value in LOTKA_VOLTERRA.items():
+            truth[i, result.features.index(name)] = value
+        scores.append((result.coefficients - truth)[kept] / result.standard_errors[kept])
+    assert 0.4 <= np.sqrt(np.mean(np.concatenate(scores) ** 2)) <= 2.0
+
+
+@pytest.mark.slow
+def test_inputs_are_held_and_times_may_be_uneven():
+    random = np.random.default_rng(0)
+    u, times, x = random.uniform(-1, 1, 40), np.append(0, np.cumsum(random.uniform(0.05, 0.4, 40))), [1.0]
+    for k in range(40):
+        gap = times[k + 1] - times[k]
+        x.append(
+            simulated(lambda t, y, v=u[k]: [-y[0] + 0.5 * y[0] * v - 0.3 * y[0] ** 2 + v], [x[-1]], [0, gap])[-1, 0]
+        )
+    result = identification(np.array(x), times, inputs=u)
+    assert wrong(result, {(0, "x"): -1.0, (0, "x*u"): 0.5, (0, "x^2"): -0.3, (0, "u"): 1.0}) < 1e-10
+    assert result.system.source.inputs == ("u",)
+
+
+@pytest.mark.slow
+def test_functions_of_states_are_lifted():
+    def pendulum(t, y):
+        return [y[1], -9.81 * np.sin(y[0])]
+
+    times = np.linspace(0, 2, 41)
+    runs = [simulated(pendulum, x0, times) for x0 in ([1.0, 0.0], [2.0, 0.5])]
+    system = integraph.identify(runs, 0.05, states="x, v", functions="sin(x)")
+    assert system.formulas == ("sin(x)", "cos(x)")
+    ends = system.simulate([1.0, 0.0], times).states[0]
+    assert np.abs(ends - runs[0]).max() < 1e-10
+
+
+@pytest.mark.slow
+def test_what_is_no_quadratic_system_shows_in_noise_and_window():
+    states = simulated(lambda t, y: [y[1], (1 - y[0] ** 2) * y[1] - y[0]], [2, 0], np.linspace(0, 20, 401))
+    result = identification(states, 0.05)
+    assert result.window <= 8
+    assert result.noise.max() > 1e-2
+    assert identification(states, 0.05, functions="x1^2").noise.max() < 1e-10
+
+
+@pytest.mark.slow
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_random_damped_systems_are_found(seed):
+    random = np.random.default_rng(seed)
+    A = np.where(random.random((2, 2)) < 0.5, random.uniform(0.3, 1, (2, 2)), 0) - 1.5 * np.eye(2)
+    q = random.uniform(0.3, 1, 2)
+
+    def f(t, y):
+        return [A[0] @ y + q[0] * y[0] * y[1], A[1] @ y + q[1] * y[0] ** 2]
+
+    runs = [simulated(f, random.uniform(-0.6, 0.6, 2), np.arange(0, 3.01, 0.1)) for _ in range(4)]
+    truth = {(i, f"x{j + 1}"): A[i, j] for i in range(2) for j in range(2) if A[i, j]}
+    assert wrong(identification(runs, 0.1), truth | {(0, "x1*x2"): q[0], (1, "x1^2"): q[1]}) < 1e-7
+
+
+def test_a_logistic_curve():
+    states = simulated(lambda t, y: [y[0] * (1 - y[0])], [0.1], np.arange(0, 6.01, 0.2))
+    assert wrong(identification(states, 0.2), {(0, "x"): 1.0, (0, "x^2"): -1.0}) < 1e-11
+
+
+def test_nothing_moves():
+    result = identification(np.ones((12, 2)), 0.1)
+    assert not result.coefficients.any()
+    assert not result.system.terms
+
+
+@pytest.mark.parametrize(
+    ("states", "options", "message"),
+    [
+        (np.array([1.0, 2, np.nan, 4, 5]), {}, "state 1 is nan at sample 3"),
+        (np.ones((2, 3)), {}, "at least 4 samples"),
+        (np.ones((5, 2, 2)), {}, "a row for each time"),
+        ("text", {}, "must be numbers"),
+        (np.ones(9), {"dt": 0.0}, "positive step"),
+        (np.ones(9), {"dt": np.zeros(9)}, "later than the one before"),
+        (np.ones(9), {"dt": np.arange(8.0)}, "as many times"),
+        (np.ones(9), {"inputs": np.ones(5)}, "a row for each of the 9 samples"),
+        (np.ones((9, 2)), {"states": "x"}, "the data have 2, not 1"),
+        (np.ones(9), {"errors": -1}, "0 or more"),
+        ([np.ones((9, 2)), np.ones((9, 3))], {}, "2 and 3 states"),
+        (-np.ones(9), {"functions": "ln(x)"}, "ln"),
+        (np.ones(9), {"functions": "abs(x)"}, "kink"),
+    ],
+)
+def test_mistakes_are_named(states, options, message):
+    with pytest.raises(IntegraphError, match=message) as raised:
+        integraph.identify(states, options.pop("dt", 0.1), **options)
+    assert isinstance(raised.value, UsageError | SourceError)
+
+
+@pytest.mark.parametrize("name", [*SLOPES, "power"])
+def test_slopes_are_those_of_finite_differences(name):
+    text = "x^(5/2)/x" if name == "power" else f"-y*{name}(x) + x/y"
+    expression = integraph.function(text, variables="x, y").expression
+    x = np.random.default_rng(0).uniform(0.2, 0.8, (5, 2)) + (1.0 if name == "acosh" else 0.0)
+    _values, slopes = tangents(expression, x)
+    for n in range(2):
+        step = 1e-5 * np.eye(2)[n]
+        rise = (tangents(expression, x + step)[0] - tangents(expression, x - step)[0]) / 2e-5
+        assert np.allclose(rise, slopes[:, :, n], rtol=1e-7, atol=1e-8)
+
+
+@needs("sklearn")
+def test_the_estimator_is_one_of_scikit_learn():
+    from integraph.learn import QuadraticIdentifier
+
+    states = simulated(lotka_volterra, [4, 2], np.arange(0, 10.1, 0.25))
+    model = sklearn_base.clone(QuadraticIdentifier(dt=0.25)).fit(states)
+    assert np.abs(model.predict(states) - states[1:]).max() < 1e-10
+    assert model.score(states) > 1 - 1e-10
+    assert np.abs(model.simulate([4, 2], [10.0])[0, 0] - states[-1]).max() < 1e-9
