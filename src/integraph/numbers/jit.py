@@ -44,8 +44,9 @@ def _general(dispatcher: Any) -> Any:
     """The same without a compilation of its own for every number that another kernel passes: these are most of the time
     of a first call."""
     template = dispatcher.get_call_template
+    plain: Callable[[Any], Any] = unliteral
     dispatcher.get_call_template = lambda args, kws: template(
-        tuple(unliteral(a) for a in args), {name: unliteral(a) for name, a in kws.items()}
+        tuple(map(plain, args)), {name: plain(a) for name, a in kws.items()}
     )
     return dispatcher
 

@@ -7,7 +7,7 @@ import numpy as np
 from integraph.certify.loops.flow_kernels import Table
 from integraph.certify.loops.interval_kernels import TANH
 from integraph.certify.loops.row_kernels import copy, finish, function_of_row, kink_of_row, row_range
-from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import TINY
 from integraph.numbers.jit import cached_njit
 from integraph.numbers.roundoff import UP, U
