@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from integraph.certify.bounds.bounds import Bounds as Bounds
     from integraph.certify.certificate.certificate import Certificate as Certificate
     from integraph.certify.certificate.replay import Checked as Checked
+    from integraph.certify.loops.certificate import LoopCertificate as LoopCertificate
     from integraph.certify.proof import Proof as Proof
     from integraph.certify.properties.certificate import PropertyCertificate as PropertyCertificate
     from integraph.certify.properties.proof import PropertyProof as PropertyProof
@@ -74,6 +75,7 @@ _HOMES = {  # where each name lives
     "Index": "program",
     "Layer": "targets",
     "Layouts": "constructions.graph.construction",
+    "LoopCertificate": "certify.loops.certificate",
     "Network": "targets",
     "Origin": "program",
     "Partition": "bounds.paper.partition_of_unity",
