@@ -8,7 +8,7 @@ import pytest
 import integraph
 from integraph.api.loops import closed_loop
 from integraph.certify.loops.spec import Answer
-from integraph.errors import UsageError
+from integraph.errors import IntegraphError
 
 PLANT = {"x": "v", "v": "u - x"}
 SETTING = {"plant": PLANT, "controller": "-2*v", "period": 0.1, "steps": 20, "start": {"x": (0.9, 1.0), "v": 0}}
@@ -34,6 +34,11 @@ def sampled() -> np.ndarray:
         ("x <= 0.6 by 1.5", Answer.PROVED),
         ("x <= 0.6 by 1.0", Answer.REFUTED),
         ("sqrt(x^2 + v^2) <= 0.1 + x at end", Answer.PROVED),
+        ("x <= 0.3 or v <= -0.1 at end", Answer.PROVED),
+        ("x <= 0.3 or v >= -0.1", Answer.REFUTED),
+        ("x > 0.9 implies v > -0.45 always", Answer.PROVED),
+        ("avoid (x < 0.3 or v > 0.1) at sampling times", Answer.PROVED),
+        ("not x < 0.3", Answer.PROVED),
     ],
 )
 def test_answers(spec: str, answer: Answer) -> None:
@@ -73,15 +78,25 @@ def test_cells_are_divided() -> None:
         ({"period": 0}, "period"),
         ({"steps": 0}, "steps"),
         ({"inputs": "x"}, "rename"),
-        ({"start": {"x": (0, 1)}}, "each state"),
+        ({"start": {"x": (0, 1)}}, "for each of x, v"),
         ({"start": {"x": (1, 0), "v": 0}}, "low ≤ high"),
         ({"plant": {"x": "abs(x) + u", "v": "x"}}, "Taylor series"),
         ({"controller": "x, v"}, "outputs"),
-        ({"spec": "x"}, "write conditions"),
+        ({"spec": "x"}, "a comparison is missing"),
+        ({"spec": ""}, "write conditions"),
+        ({"spec": "z <= 1"}, "unknown name"),
+        ({"cells": 0}, "cells"),
+        ({"outputs": "x, y"}, "unknown name"),
+        ({"parameters": {"m": (1, 0)}}, "low ≤ high"),
+        ({"parameters": {"x": (0, 1)}}, "rename"),
+        ({"disturbances": {"w": (0, 1, 2)}}, "a number or"),
+        ({"controller": {"u": "-x"}, "inputs": "u"}, "leave it out"),
+        ({"controller": {"u": "-x", "v": "x"}}, "rename"),
+        ({"scale": [1, 2]}, "one for each input"),
         ({"spec": "x <= 1 by never"}, "a time is a number"),
         ({"limits": (1, 0)}, "limits"),
     ],
 )
 def test_refusals(change: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(IntegraphError, match=message):
         integraph.loop(**{**SETTING, "spec": "x <= 2 always", "progress": False, **change})

@@ -33,6 +33,8 @@ class Names:
         """What there is to write, for messages."""
         inputs = self.own or tuple(f"x{n}" for n in range(self.inputs))
         results = tuple(f"y{n}" for n in range(self.outputs))
+        if not results:
+            return f"there are {_listed(inputs)}"
         return f"outputs are {_listed(results)}, inputs {_listed(inputs)}"
 
 
