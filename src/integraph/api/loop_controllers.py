@@ -24,6 +24,7 @@ from integraph.targets.graph import Graph
 from integraph.targets.graph_conversion import to_graph
 
 PROGRAMS = (".integraph", ".safetensors")
+FORMULAS = (".formula", ".txt")
 
 
 def inputs_of(controller: Any) -> tuple[str, ...] | None:
@@ -33,6 +34,11 @@ def inputs_of(controller: Any) -> tuple[str, ...] | None:
     if not controller or not all(isinstance(name, str) for name in controller):
         raise UsageError('name the input of each controller, as in {"u": "net.onnx", "w": "-x"}', argument="controller")
     return tuple(name for key in controller for name in names(key))
+
+
+def is_file(controller: str) -> bool:
+    """Whether a text names a file, and is no formula."""
+    return kind_of(controller) is not SourceKind.FORMULA or Path(controller).suffix.lower() in (*PROGRAMS, *FORMULAS)
 
 
 def read_controller(

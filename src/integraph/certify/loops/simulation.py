@@ -7,6 +7,7 @@ import numpy as np
 
 from integraph.certify.loops.disturbance import Disturbance
 from integraph.certify.loops.loop import Loop
+from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.targets.float_arithmetic import values
 
@@ -20,6 +21,7 @@ def simulated(loop: Loop, starts: Floats, substeps: int = SUBSTEPS, seed: int | 
     rng = None if seed is None else np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         for _ in range(loop.steps):
+            check_deadline()
             x = states[-1]
             held = [loop.controller(x)]
             if loop.disturbance is not None:
