@@ -43,9 +43,9 @@ def report(
     found, or its certificate, or the file of that. `figures` is a folder that gets every picture as a file in each of
     the `formats`, "png", "svg" or "pdf". `progress` is told what is being done.
     """
-    from integraph.program import Program
-    from integraph.report.report_file import write, write_loop
+    from integraph.report.report_file import is_loop, write, write_loop
 
-    if not isinstance(program, Program):
-        return write_loop(program, path, figures, formats, progress)
-    return write(program, path, source, box, variables, inputs, parameters, proof, figures, formats, progress)
+    given: Any = program
+    if is_loop(given):
+        return write_loop(given, path, figures, formats, progress)
+    return write(given, path, source, box, variables, inputs, parameters, proof, figures, formats, progress)

@@ -57,6 +57,15 @@ def write(
     return _put(path, page(program.source, sections, f"Report on the quadratic neural ODE of {_shape(program)}"))
 
 
+def is_loop(source: object) -> bool:
+    """Whether this is what `loop` proved; its class is imported only where it is no program."""
+    if isinstance(source, Program):
+        return False
+    from integraph.certify.loops.search import LoopResult
+
+    return isinstance(source, LoopResult)
+
+
 def write_loop(
     result: LoopResult,
     path: FilePath,

@@ -36,6 +36,7 @@ class LoopResult:
     proved: tuple[Tube, ...]
     open: tuple[Tube, ...]
     failure: Tube | None = None
+    interrupted: bool = False  # by Ctrl-C
 
     @property
     def start(self) -> dict[str, float] | None:
@@ -87,7 +88,7 @@ def search(
     or time is up, or Ctrl-C."""
     proved: list[Tube] = []
     todo: list[Tube] = []
-    boxes, failure = [(low, high)], None
+    boxes, failure, interrupted = [(low, high)], None, False
     with threadpool_limits(1), late_bar(progress, "closed loop") as show:
         next(periods(loop, low, high))  # compiles what was not compiled before, and that takes no time of the budget
         crew = team(partial(_cell, loop, spec), workers, scheduler)
@@ -110,13 +111,15 @@ def search(
                         halves = [half for cell in divided for half in _halves(cell)]
                         rest = [cell for cell in todo if cell not in divided]
                         boxes, todo = halves, rest
-        except (KeyboardInterrupt, DeadlineError):
+        except DeadlineError:
             pass
+        except KeyboardInterrupt:
+            interrupted = True
         finally:
             crew.close()
     todo += [unfinished(*box) for box in boxes]
     answer = Answer.REFUTED if failure else Answer.UNKNOWN if todo or not proved else Answer.PROVED
-    return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), failure)
+    return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), failure, interrupted)
 
 
 def _cell(loop: Loop, spec: Specification, box: tuple[Floats, Floats]) -> Tube:

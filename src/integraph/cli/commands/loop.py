@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.output import FAILED, GOOD, UNDECIDED, Answer, command, waiting
-from integraph.cli.paths import PAGE, output, refuse_pipe
+from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command, waiting
+from integraph.cli.paths import PAGE, PROGRAM, FileKind, output, refuse_pipe
 from integraph.text import clean
 
 if TYPE_CHECKING:
@@ -35,6 +35,14 @@ def loop(
     report: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Write the tube and simulations to this .html file.")
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the loop, as one program, to this file: loop.integraph, loop.c, …"),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(help="Format of that file: cora, juliareach, flowstar, dreal, … Default: that of the suffix."),
+    ] = None,
     cells: Annotated[
         int | None, typer.Option(help="Largest number of cells of the start set. Default: that of the file, or 256.")
     ] = None,
@@ -47,18 +55,21 @@ def loop(
     """Prove that a plant under a sampled controller meets its specification from every start, or find one that fails.
 
     Exits with 0 if it is proved, with 1 if it is refuted, and with 3 if it remains open.
-    Ctrl-C ends the search and keeps what is proved.
+    Ctrl-C ends the search and says how much is proved.
 
     [bold]Examples[/bold]
 
     integraph loop pendulum.toml
 
     integraph loop pendulum.toml --report tube.html
+
+    integraph loop pendulum.toml --export pendulum.m --to cora
     """
     import integraph
     from integraph.api.loop_file import read_loop
 
     page = None if report is None else output(report, PAGE, "--report", [file])
+    target = None if export is None else _target(export, to, file)
     refuse_pipe(file)
     arguments = read_loop(file)
     arguments |= {name: value for name, value in (("cells", cells), ("seconds", seconds)) if value is not None}
@@ -69,7 +80,25 @@ def loop(
             integraph.report(result, page, progress=bar.say)
         data["report"] = page
         text.append(f"wrote {clean(str(page))}")
-    return Answer(data, text, CODES[result.answer.value])
+    if target is not None:
+        path, format = target
+        with waiting("compiling"):
+            program = integraph.loop_program(result)
+            program.save(path) if format is None else program.export(path, format)
+        data["exported"] = path
+        text.append(f"wrote {clean(str(path))}")
+    return Answer(data, text, INTERRUPTED if result.interrupted else CODES[result.answer.value])
+
+
+def _target(export: Path, to: str | None, file: Path) -> tuple[Path, str | None]:
+    """Where the loop goes, and in which format; None is a program file."""
+    if to is None and export.suffix.lower() in PROGRAM.suffixes:
+        return output(export, PROGRAM, "--export", [file]), None
+    from integraph.export.formats import format_named
+
+    chosen = format_named(to, export)
+    kind = FileKind(f"the format {chosen.name}", (export.suffix.lower(),))
+    return output(export, kind, "--export", [file]), chosen.name
 
 
 def loop_facts(result: LoopResult) -> dict[str, Any]:
