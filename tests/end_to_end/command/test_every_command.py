@@ -17,7 +17,7 @@ plant = "x' = x + 0.5*u"
 period = 1
 steps = 5
 discrete = true
-spec = "x <= 1 always"
+spec = "x <= 1.5 always"
 start = {x = [0, 1]}
 """
 GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
