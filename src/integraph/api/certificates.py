@@ -6,6 +6,7 @@ The layer `certify`, and Arb with it, is loaded when one of them is called.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,13 @@ from integraph.text import counted
 if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.certificate.replay import Checked
+    from integraph.certify.loops.certificate import LoopCertificate
+    from integraph.certify.loops.search import LoopResult
     from integraph.certify.proof import Proof
     from integraph.certify.properties.certificate import PropertyCertificate
     from integraph.certify.properties.proof import PropertyProof
+
+    AnyCertificate = Certificate | Proof | PropertyCertificate | PropertyProof | LoopCertificate | LoopResult
 
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
 LEAST = 1e-12  # that is asked of exact programs, most of which promise less
@@ -87,7 +92,7 @@ def certify(
 
 
 def check(
-    certificate: Certificate | Proof | PropertyCertificate | PropertyProof | FilePath,
+    certificate: AnyCertificate | FilePath,
     program: Any,
     source: Any = None,
     *,
@@ -98,16 +103,19 @@ def check(
     """Whether a certificate, or the file of one, holds for this program and its source; `status` is what it shows.
 
     The source is given as to `certify`; the certificate of a property of a source, not of a program, takes that in
-    place of the program. Everything that the certificate claims is computed again, by modules that share nothing with
-    the search.
+    place of the program, that of a closed loop takes the loop, or its result. Everything that the certificate claims is
+    computed again, by modules that share nothing with the search.
     """
     from integraph.certify.certificate.replay import check as replay
+    from integraph.certify.loops.certificate import LoopCertificate
     from integraph.certify.properties.certificate import PropertyCertificate
     from integraph.certify.properties.replay.check import check as replay_property
 
     if isinstance(certificate, Program):
         raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
     parsed = parsed_certificate(certificate)
+    if isinstance(parsed, LoopCertificate):
+        return _check_loop(parsed, program)
     options = ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, PropertyCertificate):
         if not isinstance(program, Program):
@@ -120,13 +128,30 @@ def check(
     return replay(parsed, program, _target(source, program, options))
 
 
-def parsed_certificate(
-    certificate: Certificate | Proof | PropertyCertificate | PropertyProof | FilePath,
-) -> Certificate | PropertyCertificate:
+def _check_loop(certificate: LoopCertificate, subject: Any) -> Checked:
+    from integraph.api.loop_specs import read_spec
+    from integraph.certify.loops.loop import Loop
+    from integraph.certify.loops.replay.check import check as replay
+    from integraph.certify.loops.search import LoopResult
+
+    closed = subject.loop if isinstance(subject, LoopResult) else subject
+    if not isinstance(closed, Loop):
+        raise UsageError(
+            f"the certificate is about a closed loop, got {type(subject).__name__}: give what integraph.loop returned, "
+            "or its loop",
+            argument="program",
+        )
+    return replay(certificate, closed, read_spec(certificate.spec, closed.states, closed.period, closed.steps))
+
+
+def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | PropertyCertificate | LoopCertificate:
     """The certificate of a proof, or in a file."""
     from integraph.certify.certificate.certificate import Certificate, load_certificate
+    from integraph.certify.loops.certificate import FORMAT as LOOP
+    from integraph.certify.loops.certificate import LoopCertificate
     from integraph.certify.proof import Proof
-    from integraph.certify.properties.certificate import FORMAT, PropertyCertificate
+    from integraph.certify.properties.certificate import FORMAT as PROPERTY
+    from integraph.certify.properties.certificate import PropertyCertificate
     from integraph.certify.properties.proof import PropertyProof
 
     if isinstance(certificate, Proof | PropertyProof):
@@ -134,11 +159,14 @@ def parsed_certificate(
             reason = certificate.reason if isinstance(certificate, Proof) else certificate.ending.value
             raise UsageError(f"this proof has no certificate: {reason or 'nothing is proved'}")
         return certificate.certificate
-    if isinstance(certificate, Certificate | PropertyCertificate):
+    if isinstance(certificate, Certificate | PropertyCertificate | LoopCertificate):
         return certificate
-    start = f'{{"format":"{FORMAT}"'.encode()
-    if begins_with(certificate, start):
+    if not isinstance(certificate, str | os.PathLike):
+        return certificate.certificate()
+    if begins_with(certificate, f'{{"format":"{PROPERTY}"'.encode()):
         return PropertyCertificate.load(certificate)
+    if begins_with(certificate, f'{{"format":"{LOOP}"'.encode()):
+        return LoopCertificate.load(certificate)
     return load_certificate(certificate)
 
 

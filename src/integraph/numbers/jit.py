@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.types import unliteral
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,11 +33,22 @@ def cached_njit(**options: Any) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         try:
             function.__qualname__ += f"_{fingerprint(function.__module__)}"
-            return cast(Function, njit(cache=True, **options)(function))
+            return cast(Function, _general(njit(cache=True, **options)(function)))
         except (RuntimeError, OSError):  # no locator available, no source
-            return cast(Function, njit(**options)(function))
+            return cast(Function, _general(njit(**options)(function)))
 
     return decorate
+
+
+def _general(dispatcher: Any) -> Any:
+    """The same without a compilation of its own for every number that another kernel passes: these are most of the time
+    of a first call."""
+    template = dispatcher.get_call_template
+    plain: Callable[[Any], Any] = unliteral
+    dispatcher.get_call_template = lambda args, kws: template(
+        tuple(map(plain, args)), {name: plain(a) for name, a in kws.items()}
+    )
+    return dispatcher
 
 
 @cache

@@ -44,11 +44,11 @@ def evaluate_box(code: Indices, numbers: Floats, held: Indices, x: Floats, c: Fl
     """Coefficient j of every operation into c (S, J, 2), from those of the inputs (V, J, 2). False where a function is
     not defined."""
     for s in range(len(code)):
-        op, a, b, f = code[s]
+        op, a, b, f = code[s, 0], code[s, 1], code[s, 2], code[s, 3]
         if op == INPUT:
-            c[s, j] = x[a, j]
+            c[s, j, 0], c[s, j, 1] = x[a, j, 0], x[a, j, 1]
         elif held[s] and j > 0:
-            c[s, j] = 0.0
+            c[s, j, 0], c[s, j, 1] = 0.0, 0.0
         elif op == CONSTANT:
             c[s, j, 0], c[s, j, 1] = down(numbers[s, 0] - numbers[s, 1]), up(numbers[s, 0] + numbers[s, 1])
         elif op == ADD:
@@ -58,89 +58,94 @@ def evaluate_box(code: Indices, numbers: Floats, held: Indices, x: Floats, c: Fl
         elif op == NEG:
             c[s, j, 0], c[s, j, 1] = -c[a, j, 1], -c[a, j, 0]
         elif op == MUL:
-            c[s, j] = _convolution(c[a], c[b], j, False, a == b)
+            c[s, j, 0], c[s, j, 1] = _convolution(c[a], c[b], j, False, a == b)
         elif op == SCALE:
             w, off = numbers[s, 0], numbers[s, 1]
-            c[s, j] = times(w - off if off > 0 else w, w + off if off > 0 else w, c[a, j, 0], c[a, j, 1])
+            least, most = w - off if off > 0 else w, w + off if off > 0 else w
+            c[s, j, 0], c[s, j, 1] = times(least, most, c[a, j, 0], c[a, j, 1])
         elif op == FUNCTION and j == 0:
             low, high = c[a, 0, 0], c[a, 0, 1]
             if not defined(f, low, high):
                 return False
-            c[s, 0] = derivative(f, numbers[s, 0], 0, low, high)
+            c[s, 0, 0], c[s, 0, 1] = derivative(f, numbers[s, 0], 0, low, high)
         else:
-            c[s, j] = _convolution(c[a], c[b], j, True, False)
+            c[s, j, 0], c[s, j, 1] = _convolution(c[a], c[b], j, True, False)
     return True
 
 
 @cached_njit(error_model="numpy")
-def _right_side(
-    code: Indices, numbers: Floats, held: Indices, outputs: Indices, x: Floats, c: Floats, f: Floats
+def _series(
+    code: Indices, numbers: Floats, held: Indices, outputs: Indices, x: Floats, c: Floats, h: float, order: int
 ) -> bool:
-    """f of a box (V, 1, 2), into f (n, 2)."""
-    if not evaluate_box(code, numbers, held, x, c, 0):
-        return False
-    for i in range(len(outputs)):
-        f[i] = c[outputs[i], 0]
-        if not math.isfinite(f[i, 1] - f[i, 0]):
+    """Coefficients x_1 … x_order of the states into x (V, order + 1, 2); False where one is not finite."""
+    for j in range(order):
+        if not evaluate_box(code, numbers, held, x, c, j):
             return False
+        for i in range(len(outputs)):
+            s = outputs[i]
+            x[i, j + 1, 0], x[i, j + 1, 1] = down(down(h * c[s, j, 0]) / (j + 1)), up(up(h * c[s, j, 1]) / (j + 1))
+            if not math.isfinite(x[i, j + 1, 1] - x[i, j + 1, 0]):
+                return False
     return True
 
 
 @cached_njit(error_model="numpy")
+def _widen(box: Floats, x: Floats, first: bool) -> bool:
+    """Whether x contains X + [0, 1]·h f, x_1 = h f being known; where it does not, make it larger."""
+    inside = not first
+    for i in range(len(x)):
+        low, high = down(box[i, 0] + min(0.0, x[i, 1, 0])), up(box[i, 1] + max(0.0, x[i, 1, 1]))
+        if first or not (x[i, 0, 0] <= low and high <= x[i, 0, 1]):
+            inside = False
+            slack = 0.05 * (abs(x[i, 1, 0]) + abs(x[i, 1, 1])) if first else 0.1 * (high - low)
+            slack += 1e-12 * (box[i, 1] - box[i, 0]) + 1e-300
+            x[i, 0, 0], x[i, 0, 1] = min(low, x[i, 0, 0]) - slack, max(high, x[i, 0, 1]) + slack
+    return inside
+
+
+@cached_njit(error_model="numpy")
+def _flow(
+    code: Indices, numbers: Floats, held: Indices, outputs: Indices, box: Floats, x: Floats, h: float, tries: int
+) -> bool:
+    """With `tries`, a box that the flow does not leave into x_0, from x_0 = box; else the series over x_0."""
+    n, order = len(outputs), x.shape[1] - 1
+    c = np.zeros((len(code), order, 2))
+    shrinks = -1  # still to come, once there is a box
+    for number in range(1 + tries + SHRINKS if tries else 1):
+        if not _series(code, numbers, held, outputs, x, c, h, order):
+            return False
+        if tries == 0:
+            return True
+        if shrinks < 0:
+            if number > tries:
+                return False
+            if not _widen(box, x[:n], number == 0):
+                continue
+            shrinks = SHRINKS
+        for i in range(n):
+            x[i, 0, 0] = max(x[i, 0, 0], down(box[i, 0] + min(0.0, x[i, 1, 0])))
+            x[i, 0, 1] = min(x[i, 0, 1], up(box[i, 1] + max(0.0, x[i, 1, 1])))
+        shrinks -= 1
+        if shrinks == 0:
+            return True
+    return False
+
+
 def enclose(
     code: Indices, numbers: Floats, held: Indices, outputs: Indices, box: Floats, h: float
 ) -> tuple[bool, Floats]:
     """B ⊇ X + [0, h]·f(B, U) from the box of states and inputs (V, 2), and whether there is one: then every solution
     exists over the step and stays in B."""
-    n = len(outputs)
-    x = np.empty((len(box), 1, 2))
+    x = np.zeros((len(box), 2, 2))
     x[:, 0] = box
-    c, f = np.empty((len(code), 1, 2)), np.empty((n, 2))
-    if not _right_side(code, numbers, held, outputs, x, c, f):
-        return False, box
-    for i in range(n):
-        slack = 0.05 * h * (abs(f[i, 0]) + abs(f[i, 1])) + 1e-12 * (box[i, 1] - box[i, 0]) + 1e-300
-        x[i, 0, 0] = box[i, 0] + min(0.0, h * f[i, 0]) - slack
-        x[i, 0, 1] = box[i, 1] + max(0.0, h * f[i, 1]) + slack
-    inside = False
-    for _ in range(TRIES):
-        if not _right_side(code, numbers, held, outputs, x, c, f):
-            return False, box
-        inside = True
-        for i in range(n):
-            low, high = down(box[i, 0] + min(0.0, down(h * f[i, 0]))), up(box[i, 1] + max(0.0, up(h * f[i, 1])))
-            if not (x[i, 0, 0] <= low and high <= x[i, 0, 1]):
-                inside = False
-                slack = 0.1 * (high - low) + 1e-300
-                x[i, 0, 0], x[i, 0, 1] = min(low, x[i, 0, 0]) - slack, max(high, x[i, 0, 1]) + slack
-        if inside:
-            break
-    if not inside:
-        return False, box
-    for _ in range(SHRINKS):
-        if not _right_side(code, numbers, held, outputs, x, c, f):
-            return False, box
-        for i in range(n):
-            x[i, 0, 0] = max(x[i, 0, 0], down(box[i, 0] + min(0.0, down(h * f[i, 0]))))
-            x[i, 0, 1] = min(x[i, 0, 1], up(box[i, 1] + max(0.0, up(h * f[i, 1]))))
-    return True, x[:, 0].copy()
+    inside = _flow(code, numbers, held, outputs, box, x, h, TRIES)
+    return inside, x[:, 0].copy()
 
 
-@cached_njit(error_model="numpy")
 def box_series(
     code: Indices, numbers: Floats, held: Indices, outputs: Indices, box: Floats, h: float, order: int
 ) -> tuple[bool, Floats]:
     """Coefficients x_0 … x_order of the states over a box, (n, order + 1, 2)."""
-    n = len(outputs)
     x = np.zeros((len(box), order + 1, 2))
     x[:, 0] = box
-    c = np.zeros((len(code), order + 1, 2))
-    for j in range(order):
-        if not evaluate_box(code, numbers, held, x, c, j):
-            return False, x[:n]
-        for i in range(n):
-            low, high = c[outputs[i], j, 0], c[outputs[i], j, 1]
-            x[i, j + 1, 0], x[i, j + 1, 1] = down(down(h * low) / (j + 1)), up(up(h * high) / (j + 1))
-            if not math.isfinite(x[i, j + 1, 1] - x[i, j + 1, 0]):
-                return False, x[:n]
-    return True, x[:n]
+    return _flow(code, numbers, held, outputs, box, x, h, 0), x[: len(outputs)]

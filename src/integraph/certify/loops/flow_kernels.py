@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from integraph.certify.loops.row_kernels import add_product, add_scaled, finish, function_of_row, row_range, size
+from integraph.certify.loops.row_kernels import (
+    add_product,
+    add_scaled,
+    clear,
+    copy,
+    finish,
+    function_of_row,
+    row_range,
+    size,
+)
 from integraph.certify.loops.tape import ADD, CONSTANT, FUNCTION, INPUT, MUL, NEG, SCALE, SUB
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import TINY
@@ -23,22 +32,24 @@ def evaluate_rows(
     d, degrees, pairs, squares, kinds, chebyshev = table
     gamma = (len(degrees) * (j + 1) + 100) * U
     for s in range(len(code)):
-        op, a, b, f = code[s]
-        if op == INPUT:
-            c[s, j], n[s, j] = x[a, j], nx[a, j]
-            continue
+        op, a, b, f = code[s, 0], code[s, 1], code[s, 2], code[s, 3]
         out = c[s, j]
-        out[:] = 0.0
+        if op == INPUT:
+            copy(x[a, j], out)
+            copy(nx[a, j], n[s, j])
+            continue
+        clear(out)
         if held[s] and j > 0:
-            n[s, j] = 0.0
+            clear(n[s, j])
             continue
         if op == CONSTANT:
             out[0], out[-1] = numbers[s, 0], numbers[s, 1]
-        elif op in (ADD, SUB):
+        elif op == ADD or op == SUB:  # noqa: SIM109  (`in` takes longer to compile)
             add_scaled(out, 1.0, 0.0, c[a, j], n[a, j])
             add_scaled(out, 1.0 if op == ADD else -1.0, 0.0, c[b, j], n[b, j])
         elif op == NEG:
-            out[:-1] = -c[a, j, :-1]
+            for m in range(len(out) - 1):
+                out[m] = -c[a, j, m]
             out[-1] = c[a, j, -1]
         elif op == SCALE:
             add_scaled(out, numbers[s, 0], numbers[s, 1], c[a, j], n[a, j])
@@ -47,7 +58,7 @@ def evaluate_rows(
             if not function_of_row(out, f, numbers[s, 0], c[a, 0], n[a, 0], low, high, degrees, pairs, chebyshev):
                 return s
         else:
-            for i in range(j + 1):
+            for i in range(0 if op == MUL else 1, j + 1):  # coefficient j of a slope may not be known yet
                 w = 1.0 if op == MUL else i / j
                 add_product(out, w, c[a, i], n[a, i], c[b, j - i], n[b, j - i], degrees, pairs, gamma)
         finish(out, n[s, j], degrees)
@@ -55,64 +66,56 @@ def evaluate_rows(
 
 
 @cached_njit(error_model="numpy")
-def row_norms(x: Floats, degrees: Indices, k: int) -> Floats:
-    """The norms of rows (V, L)."""
-    norms = np.empty((len(x), k + 2))
-    for i in range(len(x)):
-        row = x[i].copy()
-        finish(row, norms[i], degrees)
-    return norms
-
-
-@cached_njit(error_model="numpy")
 def row_ranges(x: Floats, table: Table) -> Floats:
     """The ranges of rows (V, L)."""
     d, degrees, _, squares, kinds, chebyshev = table
-    norms = row_norms(x, degrees, len(chebyshev[0]) - 1)
-    ends = np.empty((len(x), 2))
+    norms, row, ends = np.empty(len(chebyshev[0]) + 1), np.empty(x.shape[1]), np.empty((len(x), 2))
     for i in range(len(x)):
-        ends[i] = row_range(x[i], norms[i], degrees, d, squares, kinds)
+        copy(x[i], row)
+        finish(row, norms, degrees)
+        ends[i, 0], ends[i, 1] = row_range(row, norms, degrees, d, squares, kinds)
     return ends
 
 
-@cached_njit(error_model="numpy")
 def row_values(
     code: Indices, numbers: Floats, held: Indices, outputs: Indices, rows: Floats, table: Table
 ) -> tuple[int, Floats]:
     """The outputs of a tape on rows (V, L), without time. The number of an operation that is not defined, or −1."""
-    degrees, k = table[1], len(table[5][0]) - 1
-    shape = (len(code), 1, rows.shape[1])
-    c, n = np.empty(shape), np.empty((len(code), 1, k + 2))
-    x = rows.reshape(len(rows), 1, rows.shape[1])
-    norms = row_norms(rows, degrees, k).reshape(len(rows), 1, k + 2)
-    failed = evaluate_rows(code, numbers, held, x, norms, c, n, 0, table)
-    out = np.empty((len(outputs), rows.shape[1]))
-    for i in range(len(outputs)):
-        out[i] = c[outputs[i], 0]
-    return failed, out
+    failed, _, _, c = _series(code, numbers, held, outputs[:0], rows, 0.0, 1, table)
+    return failed, c[outputs, 0]
 
 
-@cached_njit(error_model="numpy")
 def row_series(
     code: Indices, numbers: Floats, held: Indices, outputs: Indices, rows: Floats, h: float, order: int, table: Table
 ) -> tuple[int, Floats, Floats]:
     """Coefficients x_0 … x_order of the states as rows (n, order + 1, L), x(τh) = Σ x_j τ^j, with their norms, from
     rows of states and inputs. The number of an operation that is not defined, or −1."""
+    failed, x, norms, _ = _series(code, numbers, held, outputs, rows, h, order, table)
+    return failed, x[: len(outputs)], norms[: len(outputs)]
+
+
+@cached_njit(error_model="numpy")
+def _series(
+    code: Indices, numbers: Floats, held: Indices, outputs: Indices, rows: Floats, h: float, order: int, table: Table
+) -> tuple[int, Floats, Floats, Floats]:
+    """The coefficients of all variables and of all operations."""
     degrees, k = table[1], len(table[5][0]) - 1
     length = rows.shape[1]
     x, nx = np.zeros((len(rows), order + 1, length)), np.zeros((len(rows), order + 1, k + 2))
-    x[:, 0], nx[:, 0] = rows, row_norms(rows, degrees, k)
+    for i in range(len(rows)):
+        copy(rows[i], x[i, 0])
+        finish(x[i, 0], nx[i, 0], degrees)
+        x[i, 0, -1] = rows[i, -1]
     c, n = np.empty((len(code), order, length)), np.empty((len(code), order, k + 2))
-    states = len(outputs)
     for j in range(order):
         failed = evaluate_rows(code, numbers, held, x, nx, c, n, j, table)
         if failed >= 0:
-            return failed, x[:states], nx[:states]
-        for i in range(states):
+            return failed, x, nx, c
+        for i in range(len(outputs)):
             s = outputs[i]
             add_scaled(x[i, j + 1], h / (j + 1), 0.0, c[s, j], n[s, j])
             finish(x[i, j + 1], nx[i, j + 1], degrees)
-    return -1, x[:states], nx[:states]
+    return -1, x, nx, c
 
 
 @cached_njit(error_model="numpy")
@@ -137,7 +140,7 @@ def row_end(series: Floats, norms: Floats, rest: Floats) -> Floats:
     out = np.zeros((states, length))
     for i in range(states):
         _add_at(out[i], series[i], norms[i], 1.0, length - 1)
-        least, most = rest[i]
+        least, most = rest[i, 0], rest[i, 1]
         out[i, 0] += 0.5 * least + 0.5 * most
         lost = 4 * U * (abs(least) + abs(most) + abs(out[i, 0]))
         out[i, -1] = (out[i, -1] + (0.5 * most - 0.5 * least) + lost) * UP + TINY
@@ -154,7 +157,7 @@ def row_tube(series: Floats, norms: Floats, rest: Floats, start: float, end: flo
     c, rho = 0.5 * start + 0.5 * end, 0.5 * (end - start) * UP
     for i in range(states):
         _add_at(out[i], series[i], norms[i], c, length - 1)
-        speed[:] = 0.0
+        clear(speed)
         power, bent, total, reach = 1.0, 0.0, 0.0, 1.0
         for j in range(1, order):
             for m in range(length - 1):

@@ -6,8 +6,8 @@ import numpy as np
 
 from integraph.certify.loops.flow_kernels import Table
 from integraph.certify.loops.interval_kernels import TANH
-from integraph.certify.loops.row_kernels import finish, function_of_row, kink_of_row, row_range
-from integraph.numbers.arrays import Floats, Indices
+from integraph.certify.loops.row_kernels import copy, finish, function_of_row, kink_of_row, row_range
+from integraph.numbers.arrays import Floats
 from integraph.numbers.balls import TINY
 from integraph.numbers.jit import cached_njit
 from integraph.numbers.roundoff import UP, U
@@ -27,46 +27,35 @@ def network_rows(network: Network, rows: Floats, table: Table) -> Floats:
     values, length = rows, rows.shape[1]
     for layer in network.layers:
         slopes = np.broadcast_to(np.asarray(layer.slope, np.float64), (len(layer.A),)).copy()
-        values = layer_rows(values, layer.A, layer.b, CODES[layer.activation], slopes, table)
+        code = CODES[layer.activation]
+        factor = 0.5 if code == SIGMOID else 1.0
+        values = affine_rows(values, factor * layer.A, factor * layer.b)
+        if code != IDENTITY:
+            activate_rows(values, code, slopes, table)
     out = np.empty((len(values), length))
     out[:, :-1] = values[:, : length - 1]
     out[:, -1] = (values[:, -1] + np.abs(values[:, length - 1 : -1]).sum(1) * UP) * UP
     return out
 
 
-@cached_njit(error_model="numpy")
-def affine_rows(rows: Floats, A: Floats, b: Floats, degrees: Indices) -> Floats:
+def affine_rows(rows: Floats, A: Floats, b: Floats) -> Floats:
     """A x + b; every radius becomes a symbol of its own, after the others."""
     n, length = rows.shape
-    own = np.flatnonzero(rows[:, -1] != 0.0)
-    out = np.zeros((len(A), length + len(own)))
-    out[:, : length - 1] = np.dot(A, np.ascontiguousarray(rows[:, :-1]))
-    sizes = np.empty(n)
-    for i in range(n):
-        total = 0.0
-        for m in range(length):
-            total += abs(rows[i, m])
-        sizes[i] = total
-    gamma = (n + 100) * U
-    for i in range(len(A)):
-        out[i, 0] += b[i]
-        lost = abs(b[i])
-        for m in range(n):
-            lost += abs(A[i, m]) * sizes[m]
-        for m in range(len(own)):
-            out[i, length - 1 + m] = A[i, own[m]] * rows[own[m], -1]
-        out[i, -1] = gamma * lost * UP + TINY
+    own = np.flatnonzero(rows[:, -1])
+    out = np.empty((len(A), length + len(own)))
+    np.matmul(A, rows[:, :-1], out=out[:, : length - 1])
+    out[:, 0] += b
+    out[:, length - 1 : -1] = A[:, own] * rows[own, -1]
+    lost = np.abs(A) @ np.abs(rows).sum(1) + np.abs(b)
+    out[:, -1] = (n + 100) * U * lost * UP + TINY
     return out
 
 
 @cached_njit(error_model="numpy")
-def layer_rows(rows: Floats, A: Floats, b: Floats, code: int, slopes: Floats, table: Table) -> Floats:
-    """f(A x + b). A sigmoid is ½ + ½ tanh(x/2); where a function is not defined, the radius is infinite."""
+def activate_rows(x: Floats, code: int, slopes: Floats, table: Table) -> None:
+    """f(x) in place; of a sigmoid, which is ½ + ½ tanh(x/2), x is half its argument. Where a function is not defined,
+    the radius is infinite."""
     d, degrees, pairs, squares, kinds, chebyshev = table
-    factor = 0.5 if code == SIGMOID else 1.0
-    x = affine_rows(rows, factor * A, factor * b, degrees)
-    if code == IDENTITY:
-        return x
     norms, y = np.empty(len(chebyshev[0]) + 1), np.empty(x.shape[1])
     for i in range(len(x)):
         finish(x[i], norms, degrees)
@@ -83,5 +72,4 @@ def layer_rows(rows: Floats, A: Floats, b: Floats, code: int, slopes: Floats, ta
                 total += abs(y[m])
             y[0] += 0.5
             y[-1] = 0.5 * y[-1] + 2 * U * total
-        x[i] = y
-    return x
+        copy(y, x[i])

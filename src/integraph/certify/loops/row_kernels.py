@@ -21,10 +21,23 @@ from integraph.numbers.roundoff import UP, U
 
 
 @cached_njit(error_model="numpy")
+def copy(row: Floats, out: Floats) -> None:
+    """out = row; as a slice it would compile a check of shapes, with its message, into every kernel."""
+    for m in range(len(row)):
+        out[m] = row[m]
+
+
+@cached_njit(error_model="numpy")
+def clear(row: Floats) -> None:
+    for m in range(len(row)):
+        row[m] = 0.0
+
+
+@cached_njit(error_model="numpy")
 def finish(row: Floats, norms: Floats, degrees: Indices) -> None:
     """Round the radius up, and take the norms."""
     count = len(degrees)
-    norms[:] = 0.0
+    clear(norms)
     for m in range(count):
         norms[degrees[m]] += abs(row[m])
     total = 0.0
@@ -117,7 +130,7 @@ def function_of_row(
             q[0, m] += transform[m, n] * values[n]
     off = max(abs(bent[0]), abs(bent[1])) * (math.pow(rho, k + 1) / math.pow(2.0, k)) * UP
     reading = 8 * U * steep * (abs(centre) + rho)
-    off += (TRUST + (k + 30) * U) * spread + reading * sizes.sum() + TINY
+    off += (TRUST + (k + 30) * U) * spread + reading * size(sizes) + TINY
     if rho > LONG:
         shift, sampled = _sampled(function, exponent, q[0], centre, rho, low, high, reading)
         if sampled < off:
@@ -134,7 +147,7 @@ def function_of_row(
         moved += m * abs(q[0, m])
     slope, turn = 0.5 * flattest + 0.5 * steepest, (0.5 * steepest - 0.5 * flattest) * UP + TINY
     errors = (norms[-1] + row[-1]) * UP
-    out[:count] = p[0]
+    copy(p[0], out)
     for e in range(count, len(out) - 1):
         out[e] = slope * row[e]
     r = tails[0] + off + 4 * U * norm * moved + (turn + 4 * U * abs(slope)) * errors + abs(slope) * row[-1]
@@ -142,7 +155,7 @@ def function_of_row(
     least, most = derivative(function, exponent, 0, low, high)
     plain = (0.5 * most - 0.5 * least) * UP + 2 * U * (abs(least) + abs(most)) + TINY
     if not r + abs(slope) * norms[-1] <= plain:  # an interval is better
-        out[:] = 0.0
+        clear(out)
         out[0], out[-1] = 0.5 * least + 0.5 * most, plain
     return math.isfinite(out[-1])
 

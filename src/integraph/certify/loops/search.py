@@ -9,12 +9,16 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from integraph.certify.loops.certificate import LoopCertificate
+from integraph.certify.loops.certification import certificate
 from integraph.certify.loops.loop import Loop, periods
 from integraph.certify.loops.simulation import simulated
 from integraph.certify.loops.spec import Answer, Specification, When
 from integraph.certify.loops.tube import Tube, tube, unfinished
 from integraph.certify.search.work import team
 from integraph.clock import DeadlineError, deadline
+from integraph.errors import UsageError
+from integraph.files import FilePath
 from integraph.numbers.arrays import Floats
 from integraph.numbers.low_discrepancy import kronecker
 from integraph.progress import late_bar
@@ -57,6 +61,17 @@ class LoopResult:
         samples = np.stack([cell.samples[: reached + 1] for cell in cells])
         return np.stack([samples[..., 0].min(0), samples[..., 1].max(0)], -1)
 
+    def certificate(self) -> LoopCertificate:
+        """The proof, or the refutation, as data that `check` replays."""
+        if self.answer is Answer.UNKNOWN:
+            raise UsageError("an answer that is unknown has no certificate: nothing is proved of all starts")
+        failure = None if self.failure is None else (_ends(self.failure), self.failure.reached)
+        return certificate(self.loop, self.spec, [_ends(cell) for cell in self.proved], failure)
+
+    def save(self, path: FilePath) -> None:
+        """Write the certificate."""
+        self.certificate().save(path)
+
     def __repr__(self) -> str:
         if self.start is not None:
             where = ", ".join(f"{name} = {value:.6g}" for name, value in self.start.items())
@@ -66,6 +81,10 @@ class LoopResult:
         reasons = [cell.reason for cell in self.open if cell.reason]
         why = f"; {reasons[0]}" if reasons else ""
         return f"unknown: {self.share:.1%} of the starts are proved, {counted(len(self.open), 'cell')} open{why}"
+
+
+def _ends(cell: Tube) -> tuple[Floats, Floats]:
+    return cell.low, cell.high
 
 
 def _volume(cell: Tube) -> float:

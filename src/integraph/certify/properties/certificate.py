@@ -10,29 +10,25 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from integraph.certify.certificate import certificate as closeness_certificate
+from integraph.certify.certificate import storage
 from integraph.certify.certificate.exact_numbers import number, pair
 from integraph.certify.certificate.tree import Leaf, Split, leaves
 from integraph.certify.problem import Box, Point
 from integraph.certify.properties.encoding import decoded, encoded
-from integraph.errors import FileError
-from integraph.files import FilePath, atomic, check_path
+from integraph.files import FilePath
 from integraph.program.notebook import table
 from integraph.program.summary import above, at_point, inputs_in
 from integraph.targets.property import Property
 from integraph.text import counted
 
 FORMAT, VERSION = "integraph property certificate", 1
-LARGEST = 1 << 27  # bytes
-NAME = 200  # characters of a path in a message
-HASH = 200  # and of a hash
+HASH = 200  # characters of a hash
 DEGREES = (1, 2)  # of the checker's polynomials
 FIELDS = ("format", "version", "source", "program", "delta", "closeness", "assumed", "degree", "cases", "case", "point")
 
@@ -109,36 +105,16 @@ class PropertyCertificate:
     @staticmethod
     def load(path: FilePath) -> PropertyCertificate:
         """From a file that `save` wrote; a FileError if a byte of it was altered."""
-        check_path(path)
-        try:
-            file = Path(path)
-            if file.stat().st_size > LARGEST:
-                raise ValueError(f"it has {file.stat().st_size} bytes, more than the limit of {LARGEST}")
-            return parse(file.read_bytes())
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise FileError(f"cannot read the certificate {os.fspath(path)[:NAME]}: {reason}") from None
+        return storage.load(path, parse)
 
     def save(self, path: FilePath) -> None:
         """Write the JSON file, whole or not at all."""
-        check_path(path)
-        data = str(self).encode()
-        if len(data) > LARGEST:
-            raise FileError(f"the certificate has {len(data)} bytes, more than the limit of {LARGEST}")
-        with atomic(path) as file:
-            file.write(data)
+        storage.save(path, str(self))
 
 
 def parse(data: bytes) -> PropertyCertificate:
     """Parse exactly what `str` writes, or raise a ValueError."""
-    try:
-        given = json.loads(data.decode(), parse_float=_refuse, parse_constant=_refuse)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError):
-        raise ValueError("it is not the JSON of a certificate") from None
-    if not isinstance(given, dict) or list(given) != [*FIELDS, "seal"]:
-        raise ValueError(f"a certificate of a property has the fields {', '.join(FIELDS)} and seal")
-    if given["format"] != FORMAT or given["version"] != VERSION:
-        raise ValueError(f"this reads {FORMAT!r}, version {VERSION}")
+    given = storage.document(data, FORMAT, VERSION, FIELDS)
     try:
         certificate = _decoded(given)
     except (TypeError, KeyError, IndexError, OverflowError, RecursionError, ValueError) as error:
@@ -187,10 +163,6 @@ def _check(certificate: PropertyCertificate) -> None:
 def _need(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ValueError(otherwise)
-
-
-def _refuse(text: str) -> Any:
-    raise ValueError(text)
 
 
 def _text(certificate: PropertyCertificate, seal: str) -> str:

@@ -115,7 +115,9 @@ def composition_kernel(
             tail += gamma * (other.sum() * norm + abs(q[row, s]))
             stage[0] += q[row, s]
             stage, last = last, stage
-        out[row], tails[row] = last, tail + TINY
+        for m in range(count):
+            out[row, m] = last[m]
+        tails[row] = tail + TINY
     return out, tails
 
 

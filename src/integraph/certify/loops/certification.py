@@ -1,0 +1,80 @@
+"""The certificate of a result: the steps of every cell that is proved, or of the start that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+
+from integraph.certify.certificate.tree import Split
+from integraph.certify.loops.box_kernels import enclose
+from integraph.certify.loops.certificate import (
+    PROVED,
+    REFUTED,
+    CertifiedStep,
+    LoopCertificate,
+    Parts,
+    Path,
+    loop_digest,
+)
+from integraph.certify.loops.loop import Loop, periods
+from integraph.certify.loops.spec import Specification
+from integraph.certify.loops.steps import FlowStep
+from integraph.certify.problem import Box
+from integraph.numbers.arrays import Floats
+
+SLACK = 0.01  # of a box: the checker's sets are not exactly those of the search
+Cell = tuple[Floats, Floats]
+
+
+def certificate(
+    loop: Loop, spec: Specification, cells: Sequence[Cell], failure: tuple[Cell, int] | None
+) -> LoopCertificate:
+    """Of the cells that are proved; or of a start that fails, in so many periods."""
+    text = "; ".join(clause.text for clause in spec.clauses)
+    head = loop_digest(loop), loop.states, text
+    if failure is not None:
+        (low, high), reached = failure
+        return LoopCertificate(*head, REFUTED, _box(low, high), (None,), (path(loop, low, high, reached),)).sealed()
+    low, high = np.min([cell[0] for cell in cells], 0), np.max([cell[1] for cell in cells], 0)
+    tree, order = _divisions(low, high, list(cells))
+    paths = tuple(path(loop, *cell, loop.steps) for cell in order)
+    return LoopCertificate(*head, PROVED, _box(low, high), tree, paths).sealed()
+
+
+def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, list[Cell]]:
+    """How a box was bisected into cells, in preorder, and the cells in that order."""
+    if len(cells) == 1:
+        return (None,), cells
+    for axis in np.flatnonzero(high > low):
+        at = 0.5 * low[axis] + 0.5 * high[axis]
+        below = [cell for cell in cells if cell[1][axis] <= at]
+        above = [cell for cell in cells if cell[0][axis] >= at]
+        if below and above and len(below) + len(above) == len(cells):
+            upper, lower = high.copy(), low.copy()
+            upper[axis] = lower[axis] = at
+            first, second = _divisions(low, upper, below), _divisions(lower, high, above)
+            return (Split(int(axis), float(at)), *first[0], *second[0]), first[1] + second[1]
+    raise AssertionError("cells come from bisections")
+
+
+def path(loop: Loop, low: Floats, high: Floats, reached: int) -> Path:
+    """The steps of so many periods from a box."""
+    return tuple(
+        tuple(_step(loop, step) for step in period.flow) for period in islice(periods(loop, low, high), reached)
+    )
+
+
+def _step(loop: Loop, step: FlowStep) -> CertifiedStep:
+    """A step with a slightly larger box, which sets that are slightly larger do not leave either."""
+    plant, start = loop.plant, step.rows.ranges()
+    slack = SLACK * (step.box[:, 1] - step.box[:, 0])
+    wider = np.stack([start[:, 0] - slack, start[:, 1] + slack], 1)
+    inside, box = enclose(plant.code, plant.numbers, plant.held, plant.outputs, wider, loop.period * step.share)
+    kept = (box if inside else step.box)[: len(loop.states)]
+    return CertifiedStep(round(-np.log2(step.share)), step.order, _box(kept[:, 0], kept[:, 1]))
+
+
+def _box(low: Floats, high: Floats) -> Box:
+    return Box(tuple(low.tolist()), tuple(high.tolist()))

@@ -1,0 +1,101 @@
+"""Check the certificate of a closed loop: compute the tube of every cell again, and what it says of the specification.
+
+No code of the search is used, and no set that the search computed: only the cells, and step by step its length, its
+order and a box, which is proved to contain all solutions before it is used.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from flint import arb
+
+from integraph.certify.certificate.replay import CertificateFault, Checked
+from integraph.certify.loops.certificate import PROVED, CertifiedStep, LoopCertificate, Path, fault, loop_digest
+from integraph.certify.loops.loop import Loop
+from integraph.certify.loops.replay.controller import formula, inputs_of
+from integraph.certify.loops.replay.intervals import Ends
+from integraph.certify.loops.replay.sets import StateSet, of_box
+from integraph.certify.loops.replay.steps import replay_step
+from integraph.certify.loops.replay.verdict import Verdict
+from integraph.certify.loops.spec import Specification
+from integraph.certify.problem import Box, Unprovable
+from integraph.clock import check_deadline
+from integraph.numbers.arb.conversion import precision
+
+BITS = 64
+
+
+def check(certificate: LoopCertificate, loop: Loop, spec: Specification) -> Checked:
+    """Whether it proves what it claims of this loop; `spec` is the specification that it names."""
+    begun, cells = time.monotonic(), 0
+    if wrong := fault(certificate):
+        return Checked(False, "unknown", "nothing that can be understood", wrong, 0, time.monotonic() - begun)
+    reason = ""
+    try:
+        _need(certificate.intact, "its checksum does not match its contents")
+        _need(certificate.loop == loop_digest(loop), "it is about another loop")
+        wanted = 1 if certificate.status == PROVED else -1
+        for box, path in zip(certificate.parts, certificate.cells, strict=True):
+            cells += 1
+            with precision(BITS):
+                _need(replay(loop, spec, box, path) == wanted, f"cell {cells} is not {certificate.status}")
+    except (CertificateFault, Unprovable, ArithmeticError, MemoryError) as broken:
+        reason = str(broken) or type(broken).__name__
+    status = "unknown" if reason else certificate.status
+    return Checked(not reason, status, certificate.claim(), reason, cells, time.monotonic() - begun)
+
+
+def replay(loop: Loop, spec: Specification, box: Box, path: Path) -> int:
+    """What the tube of a cell says of the specification: 1 if all starts meet it, −1 if all fail, else 0."""
+    verdict = Verdict(spec, loop.steps)
+    for _ in tube(loop, box, path, verdict):
+        pass
+    return verdict.sign()
+
+
+def tube(loop: Loop, box: Box, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
+    """The states at sampling times, all that is between them shown to the verdict."""
+    _need(len(path) <= loop.steps, f"it has {len(path)} periods, the loop {loop.steps}")
+    states = of_box(box)
+    n = len(loop.states)
+    for number, steps in enumerate(path):
+        if verdict is not None and number == 0:
+            verdict.see(states.own_rows, 0)
+        yield states
+        check_deadline()
+        both = states.joined(inputs_of(loop.controller, states.own_rows))
+        if loop.discrete:
+            _need(not steps, "it has steps in discrete time")
+            states = both.image(formula(loop.expression, both.rows))
+        else:
+            states = _period(loop, both, steps, number, verdict)
+            states = StateSet(states.k, states.p[:n], states.g[:n])
+        _need(all(row.finite for row in states.rows), "a function is not defined on all states")
+        if verdict is not None:
+            verdict.see(states.own_rows, number + 1)
+    yield states
+
+
+def _period(
+    loop: Loop, both: StateSet, steps: Sequence[CertifiedStep], number: int, verdict: Verdict | None
+) -> StateSet:
+    """Steps that together are one period, exactly."""
+    total = sum((Fraction(1, 1 << step.halvings) for step in steps), Fraction(0))
+    _need(total == 1, f"the steps of period {number + 1} are {total} of it")
+    for step in steps:
+        h = arb(loop.period) / (1 << step.halvings)
+        sides = [Ends(arb(low), arb(high)) for low, high in zip(step.box.low, step.box.high, strict=True)]
+        replayed = replay_step(loop.expression, both, h, step.order, sides)
+        if verdict is not None and verdict.between:
+            for rows in replayed.between():
+                verdict.see(rows, number, sample=False)
+        both = replayed.end()
+    return both
+
+
+def _need(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise CertificateFault(otherwise)

@@ -1,0 +1,174 @@
+"""Certificates of closed loops: what is stored, and that nothing false passes the check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import integraph
+from integraph.api.loops import closed_loop
+from integraph.certify.certificate.tree import Split
+from integraph.certify.loops.certificate import CertifiedStep, LoopCertificate, fault
+from integraph.certify.problem import Box
+from integraph.errors import FileError, UsageError
+
+SETTING = {
+    "plant": {"x": "v", "v": "u - sin(x)"},
+    "controller": "-2*v",
+    "period": 0.2,
+    "steps": 3,
+    "start": {"x": (0.9, 1.0), "v": 0},
+}
+SPEC = "x in [0.78, 0.91] at end"
+LOOP = {name: value for name, value in SETTING.items() if name != "start"}
+
+
+@pytest.fixture(scope="module")
+def result():
+    proved = integraph.loop(**SETTING, spec=SPEC, progress=False)
+    assert proved.answer.value == "proved"
+    return proved
+
+
+def stepped(certificate: LoopCertificate, change: Callable[[CertifiedStep], CertifiedStep]) -> LoopCertificate:
+    """The certificate with another second period, under a new seal."""
+    first, second, *rest = certificate.cells[0]
+    return replace(certificate, cells=((first, tuple(map(change, second)), *rest),)).sealed()
+
+
+def test_round_trip(result, tmp_path) -> None:
+    certificate = result.certificate()
+    certificate.save(tmp_path / "loop.proof.json")
+    assert LoopCertificate.load(tmp_path / "loop.proof.json") == certificate
+    checked = integraph.check(tmp_path / "loop.proof.json", result.loop)
+    assert checked, checked.reason
+    assert checked.status == "proved"
+    assert SPEC in checked.claim
+    assert integraph.check(result, result)
+
+
+def test_an_altered_byte(result, tmp_path) -> None:
+    data = bytearray(str(result.certificate()).encode())
+    for place in np.random.default_rng(0).integers(0, len(data), 50):
+        changed = data.copy()
+        changed[place] ^= 1
+        (tmp_path / "changed.json").write_bytes(bytes(changed))
+        with pytest.raises(FileError):
+            LoopCertificate.load(tmp_path / "changed.json")
+
+
+def shrunk(step: CertifiedStep) -> CertifiedStep:
+    low, high = np.array(step.box.low), np.array(step.box.high)
+    inner = Box(tuple((low + 0.1 * (high - low)).tolist()), tuple((high - 0.1 * (high - low)).tolist()))
+    return replace(step, box=inner)
+
+
+def moved(step: CertifiedStep) -> CertifiedStep:
+    low, high = ((np.array(end) + 1.0).tolist() for end in (step.box.low, step.box.high))
+    return replace(step, box=Box(tuple(low), tuple(high)))
+
+
+TAMPERED = {
+    "a box is shrunk": (lambda c: stepped(c, shrunk), "may leave"),
+    "a box is moved": (lambda c: stepped(c, moved), "may leave"),
+    "a step is shorter": (lambda c: stepped(c, lambda s: replace(s, halvings=s.halvings + 1)), "of it"),
+    "a step is longer": (lambda c: stepped(c, lambda s: replace(s, halvings=s.halvings - 1)), "a step"),
+    "an order is too low": (lambda c: stepped(c, lambda s: replace(s, order=1)), ""),
+    "a step is skipped": (lambda c: replace(c, cells=((c.cells[0][0], (), c.cells[0][2]),)), "are 0 of it"),
+    "a period is skipped": (lambda c: replace(c, cells=(c.cells[0][:2],)), "not proved"),
+    "a period more": (lambda c: replace(c, cells=(c.cells[0] + c.cells[0][:1],)), "4 periods"),
+    "more starts": (lambda c: replace(c, box=Box((0.8, 0.0), (1.0, 0.0))), "may leave"),
+    "another specification": (lambda c: replace(c, spec="x in [0.80, 0.85] at end"), "not proved"),
+    "another answer": (lambda c: replace(c, status="refuted"), "one start"),
+    "a cell too few": (lambda c: replace(c, tree=(Split(0, 0.95), None, None)), "one tube for each cell"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_false_certificate(name: str, result) -> None:
+    change, reason = TAMPERED[name]
+    false = change(result.certificate()).sealed()
+    checked = integraph.check(false, result.loop)
+    assert not checked
+    assert reason in checked.reason
+    assert checked.status == "unknown"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"plant": {"x": "v", "v": "u - sin(x) + 0.0001"}},
+        {"controller": "-2.0001*v"},
+        {"period": 0.2001},
+        {"steps": 4},
+        {"scale": 1.5},
+        {"offset": 0.1},
+        {"limits": (-1.0, 1.0)},
+        {"discrete": True},
+        {"outputs": ["x + v", "v"], "controller": "-2*y", "plant": LOOP["plant"]},
+    ],
+)
+def test_another_loop(change: dict[str, object], result) -> None:
+    if "outputs" in change:
+        change = {**change, "controller": integraph.network([(np.array([[0.0, -2.0]]), np.zeros(1))])}
+    checked = integraph.check(result.certificate(), closed_loop(**{**LOOP, **change}))
+    assert not checked
+    assert "another loop" in checked.reason
+
+
+def test_another_net() -> None:
+    def net(weight: float) -> object:
+        return integraph.network([(np.array([[0.3, weight]]), np.zeros(1), "tanh"), (np.array([[-1.0]]), np.zeros(1))])
+
+    setting = {**SETTING, "controller": net(0.5)}
+    certificate = integraph.loop(**setting, spec="x <= 1.5 at end", progress=False).certificate()
+    assert integraph.check(certificate, closed_loop(**{**LOOP, "controller": net(0.5)}))
+    assert "another loop" in integraph.check(certificate, closed_loop(**{**LOOP, "controller": net(0.5 + 1e-9)})).reason
+
+
+def test_a_start_that_fails() -> None:
+    result = integraph.loop(**SETTING, spec="x <= 0.85 always", progress=False)
+    certificate = result.certificate()
+    checked = integraph.check(certificate, result.loop)
+    assert checked, checked.reason
+    assert checked.status == "refuted"
+    good = replace(certificate, spec="x <= 1.2 always").sealed()
+    assert "not refuted" in integraph.check(good, result.loop).reason
+
+
+def test_all_cells_are_in_it() -> None:
+    setting = {**SETTING, "plant": {"x": "v", "v": "u - x^3"}, "start": {"x": (-2.5, 2.5), "v": 0}, "steps": 5}
+    result = integraph.loop(**setting, spec="x in [-2.3, 2.3] and v in [-2.2, 2.2] at end", progress=False)
+    if len(result.proved) == 1:
+        result = replace(result, proved=halves(result))
+    certificate = result.certificate()
+    assert len(certificate.cells) == len(result.proved) > 1
+    checked = integraph.check(certificate, result)
+    assert checked, checked.reason
+    assert checked.boxes == len(result.proved)
+
+
+def halves(result):
+    """The same result in two cells."""
+    from integraph.certify.loops.tube import tube
+
+    whole = result.proved[0]
+    middle = 0.5 * whole.low + 0.5 * whole.high
+    ends = [(whole.low, np.array([middle[0], whole.high[1]])), (np.array([middle[0], whole.low[1]]), whole.high)]
+    return tuple(tube(result.loop, low, high, result.spec) for low, high in ends)
+
+
+def test_unknown_has_no_certificate(result) -> None:
+    from integraph.certify.loops.spec import Answer
+
+    with pytest.raises(UsageError, match="unknown"):
+        replace(result, answer=Answer.UNKNOWN).certificate()
+
+
+def test_what_is_checked(result) -> None:
+    with pytest.raises(UsageError, match="closed loop"):
+        integraph.check(result.certificate(), "x + 1")
+    assert "infinite" in fault(replace(result.certificate(), box=Box((0.0, 0.0), (np.inf, 0.0))))
