@@ -19,16 +19,20 @@ from __future__ import annotations
 import inspect
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from integraph.api.loop_controllers import is_file
-from integraph.api.loops import loop
+from integraph.api.loops import closed_loop, loop
 from integraph.errors import FileError
 from integraph.files import FilePath, check_path
 from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.vocabulary import nearest
 
+if TYPE_CHECKING:
+    from integraph.certify.loops.loop import Loop
+
 SUFFIX = ".toml"
+ASKED = ("start", "spec", "cells", "seconds")  # what `loop` takes and `closed_loop` does not
 CALLER = ("progress", "workers", "scheduler")  # arguments that a file does not have
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {  # what TOML can hold that an argument takes
     "plant": ((str, dict), 'a table of formulas, equations as text, or the name of an .ode file'),
@@ -78,6 +82,12 @@ def read_loop(path: FilePath) -> dict[str, Any]:
     if isinstance(values["plant"], str) and "=" not in values["plant"]:
         values["plant"] = file.parent / values["plant"]
     return values
+
+
+def read_closed_loop(path: FilePath) -> Loop:
+    """The loop that a file holds, without its starts and what is asked of them."""
+    arguments = read_loop(path)
+    return closed_loop(**{name: value for name, value in arguments.items() if name not in ASKED})
 
 
 def _beside(controller: Any, folder: Path) -> Any:

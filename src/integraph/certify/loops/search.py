@@ -121,7 +121,7 @@ def search(
                         boxes = boxes[1:]  # last: whenever Ctrl-C comes, every start is in a cell or a box
                         show(len(proved) / (len(proved) + len(todo) + len(boxes)), _progress(loop, proved, todo))
                         if part.answer is Answer.REFUTED:
-                            failure = part
+                            failure = tube(loop, part.low, part.low, spec)  # all its starts fail: one of them
                             break
                     if failure is None:
                         whole = []

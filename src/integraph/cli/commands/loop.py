@@ -9,7 +9,7 @@ import typer
 
 from integraph.cli import options as a
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command, waiting
-from integraph.cli.paths import PAGE, PROGRAM, FileKind, output, refuse_pipe
+from integraph.cli.paths import LOOP, PAGE, PROGRAM, FileKind, output, refuse_pipe
 from integraph.text import clean
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def loop(
     report: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Write the tube and simulations to this .html file.")
     ] = None,
+    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof to this .json file.")] = None,
     export: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the loop, as one program, to this file: loop.integraph, loop.c, …"),
@@ -61,7 +62,7 @@ def loop(
 
     integraph loop pendulum.toml
 
-    integraph loop pendulum.toml --report tube.html
+    integraph loop pendulum.toml --report tube.html -o tube.proof.json
 
     integraph loop pendulum.toml --export pendulum.m --to cora
     """
@@ -69,12 +70,19 @@ def loop(
     from integraph.api.loop_file import read_loop
 
     page = None if report is None else output(report, PAGE, "--report", [file])
+    certificate = None if proof is None else output(proof, LOOP, "-o", [file])
     target = None if export is None else _target(export, to, file)
     refuse_pipe(file)
     arguments = read_loop(file)
     arguments |= {name: value for name, value in (("cells", cells), ("seconds", seconds)) if value is not None}
     result = integraph.loop(**arguments, workers=workers, scheduler=scheduler)
-    data, text = loop_facts(result), [repr(result)]
+    data, text, warnings = loop_facts(result), [repr(result)], []
+    if certificate is not None and result.answer.value != "unknown":
+        result.save(certificate)
+        data["written"] = certificate
+        text.append(f"wrote {clean(str(certificate))}")
+    elif certificate is not None:
+        warnings.append(f"nothing is decided, so {clean(str(certificate))} was not written")
     if page is not None:
         with waiting("reporting") as bar:
             integraph.report(result, page, progress=bar.say)
@@ -87,7 +95,8 @@ def loop(
             program.save(path) if format is None else program.export(path, format)
         data["exported"] = path
         text.append(f"wrote {clean(str(path))}")
-    return Answer(data, text, INTERRUPTED if result.interrupted else CODES[result.answer.value])
+    code = INTERRUPTED if result.interrupted else CODES[result.answer.value]
+    return Answer(data, text, code, tuple(warnings))
 
 
 def _target(export: Path, to: str | None, file: Path) -> tuple[Path, str | None]:
