@@ -33,6 +33,7 @@ if typing.TYPE_CHECKING:
     from integraph.certify.bounds.bounds import Bounds as Bounds
     from integraph.certify.certificate.certificate import Certificate as Certificate
     from integraph.certify.certificate.replay import Checked as Checked
+    from integraph.certify.loops.certificate import LoopCertificate as LoopCertificate
     from integraph.certify.proof import Proof as Proof
     from integraph.certify.properties.certificate import PropertyCertificate as PropertyCertificate
     from integraph.certify.properties.proof import PropertyProof as PropertyProof
@@ -71,6 +72,7 @@ _HOMES = {  # where each name lives
     "Index": "program",
     "Layer": "targets",
     "Layouts": "constructions.graph.construction",
+    "LoopCertificate": "certify.loops.certificate",
     "Network": "targets",
     "Origin": "program",
     "Partition": "bounds.paper.partition_of_unity",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from functools import lru_cache
 from itertools import count
 
 from flint import arb
@@ -23,21 +24,18 @@ def variable(n: int) -> int:
     return 1 | 1 << (8 + 4 * n)
 
 
-def degree(monomial: int) -> int:
-    return monomial & 255
-
-
-def exponents(monomial: int) -> list[tuple[int, int]]:
+@lru_cache(maxsize=1 << 16)
+def exponents(monomial: int) -> tuple[tuple[int, int], ...]:
     """Numbers of the variables in it, with their exponents."""
     rest = monomial >> 8
     pairs: list[tuple[int, int]] = []
     for n in count():
         if not rest:
-            return pairs
+            break
         if rest & 15:
             pairs.append((n, rest & 15))
         rest >>= 4
-    return pairs
+    return tuple(pairs)
 
 
 def norms(p: Polynomial, k: int) -> list[arb]:
