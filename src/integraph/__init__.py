@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from integraph.api.graphs import graph as graph
     from integraph.api.graphs import layouts as layouts
     from integraph.api.lifting import lift as lift
+    from integraph.api.loop_programs import loop_program as loop_program
     from integraph.api.loops import loop as loop
     from integraph.api.loops import simulate as simulate
     from integraph.api.planning import plan as plan
@@ -104,6 +105,7 @@ _HOMES = {  # where each name lives
     "lift": "api.lifting",
     "load": "program",
     "loop": "api.loops",
+    "loop_program": "api.loop_programs",
     "network": "frontends",
     "plan": "api.planning",
     "prove": "api.properties",

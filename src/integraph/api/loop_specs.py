@@ -1,12 +1,11 @@
-"""Specifications of closed loops as text.
+"""Specifications of closed loops as text: properties of the states, and when they are to hold.
 
-    clause    = condition [when] | avoid condition [at samples]
-    when      = at end | by TIME | always | at samples
-    condition = part {and part}
-    part      = formula in [number, number] | formula < formula, with <, <=, > or >=
+    clause = property [when] | avoid property [at samples]
+    when   = at end | by TIME | always | at samples, or at sampling times
 
-Clauses have semicolons between them; one without `when` is `at end`. `always` and `avoid` hold at all times, with `at
-samples` at sampling times.
+Clauses have semicolons between them; one without `when` is `at end`. A property is what `frontends.property` reads:
+comparisons of formulas of the states, `formula in [a, b]`, and, or, not, implies. `always` and `avoid` hold at all
+times, with `at samples` at sampling times.
 """
 
 from __future__ import annotations
@@ -18,13 +17,14 @@ from collections.abc import Sequence
 from integraph.certify.loops.spec import Clause, Specification, When
 from integraph.certify.loops.tape import operations
 from integraph.errors import UsageError
-from integraph.frontends.formula.parser import parse
+from integraph.frontends.property.names import Names
+from integraph.frontends.property.sentence import parse
+from integraph.targets.expression import NUMBER, VARIABLE, Expression, Tape
+from integraph.targets.property import Clause as Condition
+from integraph.targets.property import Comparison, Property, Quantity, conjunction, disjunction, fold, negated
 
-TIMING = re.compile(r"\s+(at\s+end|at\s+samples|always|by\s+(?P<time>\S+))\s*$")
+TIMING = re.compile(r"\s+(at\s+end|at\s+samples|at\s+sampling\s+times|always|by\s+(?P<time>\S+))\s*$")
 AVOID = re.compile(r"\s*avoid\s+")
-AND = re.compile(r"\s+and\s+")
-WITHIN = re.compile(r"(?P<formula>.*\S)\s+in\s+\[(?P<low>[^,\]]*),(?P<high>[^,\]]*)\]\s*$")
-COMPARISON = re.compile(r"(?P<left>[^<>=]+)(?P<sign><=|>=|<|>)(?P<right>[^<>=]+)$")
 USAGE = 'write conditions such as "x in [0, 0.2] and v <= 0.3 at end", "x <= 1 always" or "avoid x in [1, 2]"'
 
 
@@ -32,52 +32,75 @@ def read_spec(text: str, states: Sequence[str], period: float, steps: int) -> Sp
     """The specification of a text over the states."""
     if not isinstance(text, str) or not text.strip():
         raise UsageError(USAGE, argument="spec", value=text)
-    margins: list[tuple[str, bool]] = []
-    clauses = tuple(_clause(part, margins, period, steps) for part in text.split(";") if part.strip())
-    expression = parse([formula for formula, _ in margins], ",".join(states)).expression
-    assert expression is not None
-    return Specification(clauses, expression, operations(expression, ()), tuple(strict for _, strict in margins))
+    reader = _Reader(tuple(states), period, steps)
+    clauses = tuple(reader.clause(part) for part in text.split(";") if part.strip())
+    expression = reader.tape.expression(list(reader.quantities.values()))
+    return Specification(clauses, expression, operations(expression, ()))
 
 
-def _clause(text: str, margins: list[tuple[str, bool]], period: float, steps: int) -> Clause:
-    body, when, samples, last = text.strip(), When.END, False, steps
-    if timing := TIMING.search(text):
-        body, word = text[: timing.start()].strip(), " ".join(timing[1].split())
-        samples = word == "at samples"
-        when = When.ALWAYS if samples or word == "always" else When.END
-        if timing["time"]:
-            when, last = When.BY, _period(timing["time"], period, steps)
-    if avoid := AVOID.match(body):
-        if timing and not samples:
-            raise UsageError(f"{text.strip()}: avoid is at all times, or at samples", argument="spec")
-        body, when = body[avoid.end() :], When.NEVER
-    first = len(margins)
-    for part in AND.split(body):
-        margins.extend(_margins(part))
-    return Clause(text.strip(), when, tuple(range(first, len(margins))), samples, last)
+class _Reader:
+    """Reads clauses, and collects their quantities, each once."""
 
+    def __init__(self, states: tuple[str, ...], period: float, steps: int) -> None:
+        self.names, self.period, self.steps = Names(len(states), 0, states), period, steps
+        self.tape = Tape(states)
+        self.quantities: dict[Quantity, int] = {}
 
-def _period(text: str, period: float, steps: int) -> int:
-    """The last sampling time that is not after this time."""
-    try:
-        time = float(text)
-    except ValueError:
-        time = math.nan
-    if not time >= 0:
-        raise UsageError("a time is a number ≥ 0, as in by 3.5", argument="spec", value=text)
-    return min(steps, math.floor(time / period * (1 + 1e-12)))
+    def clause(self, text: str) -> Clause:
+        body, when, samples, last = text.strip(), When.END, False, self.steps
+        if timing := TIMING.search(text):
+            body, word = text[: timing.start()].strip(), " ".join(timing[1].split())
+            samples = word in ("at samples", "at sampling times")
+            when = When.ALWAYS if samples or word == "always" else When.END
+            if timing["time"]:
+                when, last = When.BY, self._last(timing["time"])
+        avoid = AVOID.match(body)
+        if avoid:
+            if timing and not samples:
+                raise UsageError(f"{text.strip()}: avoid is at all times, or at samples", argument="spec")
+            body, when = body[avoid.end() :], When.ALWAYS
+        condition = self._condition(parse(body, self.names))
+        return Clause(text.strip(), when, negated(condition) if avoid else condition, samples, last)
 
+    def _last(self, text: str) -> int:
+        """The last sampling time that is not after this time."""
+        try:
+            time = float(text)
+        except ValueError:
+            time = math.nan
+        if not time >= 0:
+            raise UsageError("a time is a number ≥ 0, as in by 3.5", argument="spec", value=text)
+        return min(self.steps, math.floor(time / self.period * (1 + 1e-12)))
 
-def _margins(part: str) -> list[tuple[str, bool]]:
-    """Formulas that must be ≥ 0, and whether 0 is too little."""
-    if within := WITHIN.match(part):
-        return [
-            (f"({within['formula']}) - ({within['low']})", False),
-            (f"({within['high']}) - ({within['formula']})", False),
-        ]
-    if comparison := COMPARISON.match(part):
-        left, right = comparison["left"], comparison["right"]
-        less = comparison["sign"].startswith("<")
-        formula = f"({right}) - ({left})" if less else f"({left}) - ({right})"
-        return [(formula, "=" not in comparison["sign"])]
-    raise UsageError(USAGE, argument="spec", value=part)
+    def _condition(self, asked: Property) -> Condition:
+        """The clause of a property, with numbers of our own quantities."""
+        places = [self._place(quantity) for quantity in asked.quantities]
+        return fold(
+            asked.clause,
+            lambda one: Comparison(places[one.quantity], one.sense, one.threshold),
+            conjunction,
+            disjunction,
+        )
+
+    def _place(self, quantity: Quantity) -> int:
+        if quantity not in self.quantities:
+            form = quantity.expression
+            self.quantities[quantity] = self._linear(quantity) if form is None else self._formula(form)
+        return list(self.quantities).index(quantity)
+
+    def _formula(self, expression: Expression) -> int:
+        places: list[int] = []
+        for step in expression.steps:
+            text = self.names.own[int(step.text[1:])] if step.op == VARIABLE else step.text
+            places.append(self.tape.add(step.op, *(places[n] for n in step.args), text=text, where=step.where))
+        return places[expression.outputs[0]]
+
+    def _linear(self, quantity: Quantity) -> int:
+        terms = []
+        for n, a in quantity.inputs:
+            x = self.tape.add(VARIABLE, text=self.names.own[n])
+            terms.append(x if a == 1 else self.tape.add("mul", self.tape.add(NUMBER, text=str(a)), x))
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.tape.add("add", total, term)
+        return total

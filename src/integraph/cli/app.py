@@ -17,6 +17,7 @@ from integraph.cli.commands import (
     export,
     lemma4,
     lift,
+    loop,
     paper,
     plan,
     prove,
@@ -59,8 +60,8 @@ def root(
 
 
 for module in (
-    compile, lift, plan, showing, evaluate, trace, export, ranges, compare, report, certify, bound, prove, paper,
-    lemma4, bench,
+    compile, lift, plan, showing, evaluate, trace, export, ranges, compare, report, certify, bound, prove, loop,
+    paper, lemma4, bench,
 ):  # fmt: skip
     module.register(app)
 

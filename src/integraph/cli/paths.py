@@ -41,6 +41,7 @@ class FileKind:
 PROGRAM = FileKind("a program", (SUFFIX, ".safetensors"), MARK, BEFORE)
 PROOF = FileKind("a proof", (".json",), b'{"format":"integraph certificate"')
 PROPERTY = FileKind("the proof of a property", (".json",), b'{"format":"integraph property certificate"')
+LOOP = FileKind("the proof of a closed loop", (".json",), b'{"format":"integraph loop certificate"')
 PAGE = FileKind("a page of integraph", (".html", ".htm"), b'<meta name="generator" content="integraph">', 512)
 PICTURE = FileKind("a picture", (".png", ".svg", ".pdf"))
 TABLE = FileKind("a table", (".csv", ".npy"))

@@ -3,7 +3,7 @@
 Each picture is a function in a file of its own, from a `Subject` to a `Picture`, or to the reason why there is none.
 
 Read `subject` and `picture`; the pictures `error`, `layers`, `trajectory`, `sparsity`, `rates`, `trade_off` with
-`frontier`, `partition` with `places` and `labels`; and `matplotlib_renderer` with `axes` and `colours`.
+`frontier`, `partition` with `places` and `labels`; `closed_loop`; and `matplotlib_renderer` with `axes` and `colours`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from integraph.bounds.paper.partition_of_unity import Partition
 from integraph.errors import UsageError
+from integraph.plot.closed_loop import loop_picture
 from integraph.plot.error import error
 from integraph.plot.layers import layers
 from integraph.plot.partition import figure as partition_figure
@@ -31,6 +32,8 @@ from integraph.program import Program
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from integraph.certify.loops.search import LoopResult
 
 Draw = Callable[[Subject], Picture | str]
 
@@ -61,8 +64,8 @@ def pictures(subject: Subject, progress: Callable[[str], None] | None = None) ->
 
 
 def plot(
-    program: Program | str,
-    what: str = "trajectory",
+    program: Program | LoopResult | str,
+    what: str | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
     source: Any = None,
@@ -73,8 +76,9 @@ def plot(
 ) -> Figure:
     """One picture as a matplotlib figure, and as a PNG, SVG or PDF file if there is a path.
 
-    `source` is what was compiled; a program of a formula knows it. `x` is the input of a trajectory. The partition of
-    unity of Lemma 4 needs no program: `plot("partition", N=5, c=30)`."""
+    `source` is what was compiled; a program of a formula knows it. `x` is the input of a trajectory. What `loop` proved
+    has the pictures "tube" and "phase". The partition of unity of Lemma 4 needs no program: `plot("partition", N=5,
+    c=30)`."""
     from integraph.plot import matplotlib_renderer  # matplotlib is slow to import
 
     kind = None if path is None else matplotlib_renderer.format_of(path)
@@ -82,8 +86,10 @@ def plot(
         figure = matplotlib_renderer.draw(_without_program(program, N, c))
     elif N is not None or c is not None:
         raise UsageError("N and c describe a partition without a program: leave them out, or plot('partition', N=, c=)")
+    elif isinstance(program, Program):
+        figure = matplotlib_renderer.draw(_of_program(program, what or "trajectory", source, x, box))
     else:
-        figure = matplotlib_renderer.draw(_of_program(program, what, source, x, box))
+        figure = matplotlib_renderer.draw(loop_picture(program, what or "tube"))
     if path is not None and kind is not None:
         matplotlib_renderer.write(figure, path, kind)
     return figure

@@ -109,6 +109,7 @@ class Picture:
     slider: str = ""  # what the frames are one for each of
     stacked: bool = False  # panels below each other: they have the same x-axis
     first: int = 0  # the frame that is seen at first, and in a file
+    plays: bool = False  # the frames follow each other in time
 
     def __post_init__(self) -> None:
         assert self.frames, f"picture {self.name} has no frame"

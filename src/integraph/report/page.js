@@ -76,6 +76,19 @@
       });
       slider.setAttribute("aria-valuetext", frames[number].label);
     }
+    const play = figure.querySelector("button.play");
+    let timer = 0;
+    const stop = () => { clearInterval(timer); timer = 0; play.textContent = "Play"; };
+    const advance = () => { // one frame a tick, from the beginning if all were seen
+      slider.value = String(number + 1 < frames.length ? number + 1 : 0);
+      slider.dispatchEvent(new Event("input"));
+      if (number + 1 === frames.length) stop();
+    };
+    if (play) play.addEventListener("click", () => {
+      if (timer) return stop();
+      timer = setInterval(advance, 150);
+      play.textContent = "Stop";
+    });
     new ResizeObserver(() => { if (figure.dataset.drawn) draw(); }).observe(figure);
     return draw;
   });

@@ -85,11 +85,12 @@ def _figure(picture: Picture, name: str) -> Html:
     ]  # fmt: skip
     slider = Html()
     if len(drawn) > 1:
+        play = tag("button", "Play", type="button", class_="play") if picture.plays else Html()
         slider = tag("div", tag("label", picture.slider or "Frame", for_=f"{name}-slider"),
                      Html(f'<input type="range" id="{name}-slider" min="0" max="{len(drawn) - 1}" step="1" '
                           f'value="{picture.first}" '
                           'autocomplete="off">'),
-                     tag("output", first["label"], for_=f"{name}-slider"), class_="slider")  # fmt: skip
+                     tag("output", first["label"], for_=f"{name}-slider"), play, class_="slider")  # fmt: skip
     grid = tag("div", *panels, class_="panels stacked" if picture.stacked else "panels")
     return tag("figure", title, slider, grid, data(drawn, class_="frames"), id=name, aria_labelledby=f"{name}-title")
 

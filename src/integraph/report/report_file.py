@@ -1,11 +1,11 @@
-"""From a program to the file of its report."""
+"""From a program, or a closed loop, to the file of its report."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -21,6 +21,9 @@ from integraph.report.page import page
 from integraph.targets import Function, Network
 from integraph.targets.graph import Graph
 from integraph.text import counted
+
+if TYPE_CHECKING:
+    from integraph.certify.loops.search import LoopResult
 
 SUFFIXES = (".html", ".htm")
 
@@ -48,17 +51,60 @@ def write(
     )
     _fits(shown)
     drawn = gallery(shown, say)
-    if folder is not None:
-        from integraph.plot import matplotlib_renderer
-
-        for picture in (drawing for drawing in drawn.values() if isinstance(drawing, Picture)):
-            say(f"drawing {picture.name}")
-            for suffix in formats:
-                matplotlib_renderer.save(picture, folder / f"{picture.name}.{suffix}")
+    _draw(drawn, folder, formats, say)
     say("writing the page")
     sections = contents(shown, drawn, shown.proof)
-    text = page(program.source, sections, f"Report on the quadratic neural ODE of {_shape(program)}")
-    with atomic(path) as file:  # last: where there is a page, there is all that was asked for
+    return _put(path, page(program.source, sections, f"Report on the quadratic neural ODE of {_shape(program)}"))
+
+
+def is_loop(source: object) -> bool:
+    """Whether this is what `loop` proved; its class is imported only where it is no program."""
+    if isinstance(source, Program):
+        return False
+    from integraph.certify.loops.search import LoopResult
+
+    return isinstance(source, LoopResult)
+
+
+def write_loop(
+    result: LoopResult,
+    path: FilePath,
+    figures: FilePath | None,
+    formats: Sequence[str],
+    progress: Callable[[str], None] | None,
+) -> Path:
+    """The report of a closed loop."""
+    from integraph.plot.closed_loop import PICTURES
+    from integraph.report.loop_contents import loop_contents
+
+    say = progress or (lambda text: None)
+    _page(path)
+    folder = None if figures is None else _folder(figures, formats)
+    say("simulating")
+    drawn = {name: draw(result) for name, draw in PICTURES.items()}
+    _draw(drawn, folder, formats, say)
+    loop = result.loop
+    lead = f"{counted(len(loop.states), 'state')}, {counted(loop.steps, 'period')} of {loop.period:g}"
+    return _put(path, page(f"A closed loop: {result.answer.value}", loop_contents(result, drawn), lead))
+
+
+def _draw(
+    gallery: Mapping[str, Picture | str], folder: Path | None, formats: Sequence[str], say: Callable[[str], None]
+) -> None:
+    """Every picture as a file, where a folder is given."""
+    if folder is None:
+        return
+    from integraph.plot import matplotlib_renderer
+
+    for picture in (drawing for drawing in gallery.values() if isinstance(drawing, Picture)):
+        say(f"drawing {picture.name}")
+        for suffix in formats:
+            matplotlib_renderer.save(picture, folder / f"{picture.name}.{suffix}")
+
+
+def _put(path: FilePath, text: str) -> Path:
+    """Written last: where there is a page, there is all that was asked for."""
+    with atomic(path) as file:
         file.write(text.encode())
     return Path(path)
 

@@ -1,4 +1,4 @@
-"""Formulas and feedforward networks as graphs."""
+"""Formulas and feedforward networks as graphs, and graphs inside of others."""
 
 from __future__ import annotations
 
@@ -40,6 +40,23 @@ def to_graph(expression: Expression, name: str) -> Graph:
             numbers.append(builder.apply("variable_power" if step.op == "power" else step.op, *args, text=text))
     graph = builder.graph(numbers[n] for n in expression.outputs)
     return replace(graph, formula=expression.source) if expression.formula else graph
+
+
+def inlined(build: Builder, graph: Graph, x: int) -> int:
+    """The outputs of a graph, one after the other, of the vector that a node of another graph is."""
+    numbers: list[int] = []
+    for node in graph.nodes:
+        if node.op == "input":
+            part = build.apply("slice", x, data=((node.data[0], 1, node.size),))
+            numbers.append(build.apply("reshape", part, data=(node.shape,)))
+        elif node.op == "constant":
+            assert node.value is not None
+            numbers.append(build.constant(node.value, node.text, node.data))
+        else:
+            args = (numbers[n] for n in node.args)
+            numbers.append(build.apply(node.op, *args, data=node.data, value=node.value, text=node.text))
+    parts = [build.apply("reshape", numbers[n], data=((graph.nodes[n].size,),)) for n in graph.outputs]
+    return parts[0] if len(parts) == 1 else build.apply("concat", *parts, data=(0,))
 
 
 def network_graph(network: Network) -> Graph:

@@ -12,6 +12,14 @@ from slow import mostly_slow
 from terminals import ANY, ended, spawn
 
 WAVE = "sin(3*x)*exp(-y)"
+LOOP = """controller = "-x"
+plant = "x' = x + 0.5*u"
+period = 1
+steps = 5
+discrete = true
+spec = "x <= 1.5 always"
+start = {x = [0, 1]}
+"""
 GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "compile": ([WAVE, "-o", "new"], "W = 4 registers, D = 2 segments"),
     "lift": (["x' = v; v' = -sin(x)", "-o", "p", "--time", "1", "--box=-1,1"], "w1' = v*w2"),
@@ -24,6 +32,7 @@ GOOD: dict[str, tuple[list[str], str]] = {  # arguments, and what is said
     "report": (["wave.integraph"], "wrote wave.html"),
     "certify": (["wave.integraph", "-o", "new.proof.json"], "status            proved"),
     "prove": (["sin(3*x)*exp(-y)", "y0 <= 1.01"], "holds (unsat)"),
+    "loop": (["bench.toml"], "proved for all starts"),
     "check": (["wave.proof.json", "wave.integraph"], "the proof holds: proved"),
     "export": (["wave.integraph", "wave.csv"], "every number to the last bit"),
     "bound": (["wave.integraph", "--box", "[0,1]^2", "--gap", "0.01", "--registers"], "as close as was asked for"),
@@ -48,6 +57,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "report": (["wave.integraph", "-o", "page.png"], "is written as .html or .htm"),
     "certify": (["wave.integraph", "--eps=-1"], "it must be finite and ≥ 0"),
     "prove": (["x*y", "y0 <= "], "a value is missing"),
+    "loop": (["bench.toml", "--cells", "0"], "cells"),
     "check": (["wave.integraph", "wave.integraph"], "wave.integraph"),
     "bench": (["cut.integraph"], "cut.integraph"),
     "lemma4": (["--N", "0"], "needs an integer from 1 to 200"),
@@ -65,6 +75,7 @@ def folder(tmp_path: Path) -> Path:
     proof.certificate.save(tmp_path / "wave.proof.json")
     whole = (tmp_path / "wave.integraph").read_bytes()
     (tmp_path / "cut.integraph").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "bench.toml").write_text(LOOP)
     return tmp_path
 
 

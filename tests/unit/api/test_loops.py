@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import integraph
 from integraph.api.loops import closed_loop
+from integraph.certify.loops import search
 from integraph.certify.loops.spec import Answer
-from integraph.errors import UsageError
+from integraph.errors import IntegraphError
 
 PLANT = {"x": "v", "v": "u - x"}
 SETTING = {"plant": PLANT, "controller": "-2*v", "period": 0.1, "steps": 20, "start": {"x": (0.9, 1.0), "v": 0}}
@@ -34,6 +37,11 @@ def sampled() -> np.ndarray:
         ("x <= 0.6 by 1.5", Answer.PROVED),
         ("x <= 0.6 by 1.0", Answer.REFUTED),
         ("sqrt(x^2 + v^2) <= 0.1 + x at end", Answer.PROVED),
+        ("x <= 0.3 or v <= -0.1 at end", Answer.PROVED),
+        ("x <= 0.3 or v >= -0.1", Answer.REFUTED),
+        ("x > 0.9 implies v > -0.45 always", Answer.PROVED),
+        ("avoid (x < 0.3 or v > 0.1) at sampling times", Answer.PROVED),
+        ("not x < 0.3", Answer.PROVED),
     ],
 )
 def test_answers(spec: str, answer: Answer) -> None:
@@ -73,15 +81,62 @@ def test_cells_are_divided() -> None:
         ({"period": 0}, "period"),
         ({"steps": 0}, "steps"),
         ({"inputs": "x"}, "rename"),
-        ({"start": {"x": (0, 1)}}, "each state"),
+        ({"start": {"x": (0, 1)}}, "for each of x, v"),
         ({"start": {"x": (1, 0), "v": 0}}, "low ≤ high"),
         ({"plant": {"x": "abs(x) + u", "v": "x"}}, "Taylor series"),
         ({"controller": "x, v"}, "outputs"),
-        ({"spec": "x"}, "write conditions"),
+        ({"spec": "x"}, "a comparison is missing"),
+        ({"spec": ""}, "write conditions"),
+        ({"spec": "z <= 1"}, "unknown name"),
+        ({"cells": 0}, "cells"),
+        ({"outputs": "x, y"}, "unknown name"),
+        ({"parameters": {"m": (1, 0)}}, "low ≤ high"),
+        ({"parameters": {"x": (0, 1)}}, "rename"),
+        ({"disturbances": {"w": (0, 1, 2)}}, "a number or"),
+        ({"controller": {"u": "-x"}, "inputs": "u"}, "leave it out"),
+        ({"controller": {"u": "-x", "v": "x"}}, "rename"),
+        ({"scale": [1, 2]}, "one for each input"),
         ({"spec": "x <= 1 by never"}, "a time is a number"),
         ({"limits": (1, 0)}, "limits"),
     ],
 )
 def test_refusals(change: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(IntegraphError, match=message):
         integraph.loop(**{**SETTING, "spec": "x <= 2 always", "progress": False, **change})
+
+
+@pytest.mark.slow
+def test_processes_prove_the_same() -> None:
+    """Cells that take long enough to be sent elsewhere."""
+    setting = {**SETTING, "plant": {"x": "v", "v": "u - x^3"}, "start": {"x": (-2.5, 2.5), "v": (-2, 2)}, "steps": 40}
+    spec = "x in [-1, 1] and v in [-0.35, 0.35] at end"
+    alone, shared = (
+        integraph.loop(**setting, spec=spec, cells=200, workers=workers, progress=False) for workers in (1, 2)
+    )
+    assert alone.answer is shared.answer is Answer.PROVED
+    assert len(alone.proved) == len(shared.proved) > 10
+    assert (alone.boxes() == shared.boxes()).all()
+
+
+def test_what_was_not_looked_at_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C between two cells: neither is lost, and nothing is proved of the second."""
+    calls, right = [], search.tube
+
+    def interrupted(*args, **more):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        made = right(*args, **more)
+        return replace(made, answer=Answer.UNKNOWN) if len(calls) == 1 else made
+
+    monkeypatch.setattr(search, "tube", interrupted)
+    monkeypatch.setattr(search, "_failure", lambda *args: None)
+    result = integraph.loop(
+        {"x": "x/2 + 0*u"}, "x", period=1, steps=1, discrete=True, start={"x": (-1, 1)}, progress=False,
+        spec="x <= 0.6", workers=1,
+    )  # fmt: skip
+    assert len(calls) == 3
+    assert result.interrupted
+    assert result.answer is Answer.UNKNOWN
+    assert result.share == 0.5
+    assert sum(cell.high[0] - cell.low[0] for cell in result.proved + result.open) == 2.0

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from integraph.certify.loops.controller import Controller
+from integraph.certify.loops.controller import Controller, ControllerGroup
+from integraph.certify.loops.disturbance import Disturbance, widened
 from integraph.certify.loops.flow_kernels import row_values
 from integraph.certify.loops.rows import ModelRows, of_box
-from integraph.certify.loops.steps import FlowStep, flow_step
+from integraph.certify.loops.steps import LEAST, FlowStep, flow_step
 from integraph.certify.loops.tape import Operations
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
@@ -21,17 +22,27 @@ PIECES = 4  # of a step, for what holds between sampling times
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """x' = f(x, u), or x⁺ = f(x, u) if it is discrete, with u = controller(x) at the start of each period, held over
-    it. `expression` is f, over states and inputs."""
+    """x' = f(x, u, w), or x⁺ = f(x, u, w) if it is discrete, with u = controller(x) at the start of each period, held
+    over it. `expression` is f, over states, inputs and disturbances. The last states, as many as are `uncertain`, are
+    constants of the plant that are only known to lie in intervals."""
 
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     expression: Expression
     plant: Operations
-    controller: Controller
+    controller: Controller | ControllerGroup
     period: float
     steps: int
     discrete: bool = False
+    uncertain: int = 0
+    disturbance: Disturbance | None = None
+
+    def variables(self, x: ModelRows, u: ModelRows) -> ModelRows:
+        """What the plant is a function of, at the start of a period."""
+        rows = x.joined(u)
+        if self.disturbance is not None:
+            rows = rows.joined(self.disturbance.rows(rows, wide=self.discrete))
+        return rows.fresh()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +82,7 @@ def periods(loop: Loop, low: Floats, high: Floats) -> Iterator[Period]:
 
 
 def _discrete(loop: Loop, number: int, x: ModelRows, u: ModelRows) -> Period:
-    plant, rows = loop.plant, x.joined(u).fresh()
+    plant, rows = loop.plant, loop.variables(x, u)
     failed, out = row_values(plant.code, plant.numbers, plant.held, plant.outputs, rows.values, rows.table)
     if failed >= 0 or not np.isfinite(out).all():
         return Period(number, x, None, reason="the plant is not defined on all states")
@@ -81,9 +92,9 @@ def _discrete(loop: Loop, number: int, x: ModelRows, u: ModelRows) -> Period:
 def _continuous(loop: Loop, number: int, x: ModelRows, u: ModelRows, share: float) -> Period:
     """Steps of shares 2^−k of the period, so that the time is exact."""
     flow: list[FlowStep] = []
-    done, rows = 0.0, x.joined(u).fresh()
+    done, rows = 0.0, loop.variables(x, u)
     while done < 1.0:
-        step = flow_step(loop.plant, rows, loop.period, share)
+        step = _step(loop, rows, share)
         if step is None:
             time = (number + done) * loop.period
             why = f"after t = {time:.4g} states may grow without bound, or a function of the plant is not defined"
@@ -95,3 +106,16 @@ def _continuous(loop: Loop, number: int, x: ModelRows, u: ModelRows, share: floa
             share *= 0.5
         rows = step.end()
     return Period(number, x, rows.with_values(rows.values[: len(loop.states)]), tuple(flow))
+
+
+def _step(loop: Loop, rows: ModelRows, share: float) -> FlowStep | None:
+    """A step of at most share·period, for all disturbances."""
+    while share >= LEAST:
+        step = flow_step(loop.plant, rows, loop.period, share)
+        if step is None or loop.disturbance is None:
+            return step
+        wide = widened(loop.plant, step, loop.period * step.share, loop.disturbance)
+        if wide is not None:
+            return wide
+        share = 0.5 * step.share
+    return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,14 +14,14 @@ from integraph.certify.loops.certification import certificate
 from integraph.certify.loops.loop import Loop, periods
 from integraph.certify.loops.simulation import simulated
 from integraph.certify.loops.spec import Answer, Specification, When
-from integraph.certify.loops.tube import Tube, tube
+from integraph.certify.loops.tube import Tube, tube, unfinished
+from integraph.certify.search.work import team
 from integraph.clock import DeadlineError, deadline
 from integraph.errors import UsageError
 from integraph.files import FilePath
 from integraph.numbers.arrays import Floats
 from integraph.numbers.low_discrepancy import kronecker
 from integraph.progress import late_bar
-from integraph.targets.float_arithmetic import values
 from integraph.text import counted
 
 STARTS = 200  # simulated to look for one that fails
@@ -39,6 +40,7 @@ class LoopResult:
     proved: tuple[Tube, ...]
     open: tuple[Tube, ...]
     failure: Tube | None = None
+    interrupted: bool = False  # by Ctrl-C
 
     @property
     def start(self) -> dict[str, float] | None:
@@ -91,33 +93,70 @@ def _volume(cell: Tube) -> float:
 
 
 def search(
-    loop: Loop, spec: Specification, low: Floats, high: Floats, cells: int, seconds: float, progress: bool
+    loop: Loop,
+    spec: Specification,
+    low: Floats,
+    high: Floats,
+    cells: int,
+    seconds: float,
+    progress: bool,
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> LoopResult:
-    """Look for a start that fails, then prove; a cell that is not proved is bisected, until there are so many cells, or
-    time is up, or Ctrl-C."""
+    """Look for a start that fails, then prove; cells that are not proved are bisected, until there are so many cells,
+    or time is up, or Ctrl-C."""
     proved: list[Tube] = []
-    todo: deque[Tube] = deque()
+    todo: list[Tube] = []
+    boxes, failure, interrupted = [(low, high)], None, False
     with threadpool_limits(1), late_bar(progress, "closed loop") as show:
         next(periods(loop, low, high))  # compiles what was not compiled before, and that takes no time of the budget
+        crew = team(partial(_cell, loop, spec), workers, scheduler)
         try:
             with deadline(seconds):
                 failure = _failure(loop, spec, low, high)
-                boxes = [] if failure else [(low, high)]
-                while boxes:
-                    for box in boxes:
-                        part = tube(loop, *box, spec)
-                        if part.answer is Answer.REFUTED:
-                            failure = part
+                whole = [] if failure else [_first(loop, spec, low, high, show)]
+                while boxes and failure is None:
+                    for part in whole or crew.run(boxes):
                         (proved if part.answer is Answer.PROVED else todo).append(part)
-                    show(len(proved) / (len(proved) + len(todo)), f"{len(proved)} cells proved, {len(todo)} open")
-                    if failure or not todo or len(proved) + len(todo) >= cells or (todo[0].high == todo[0].low).all():
-                        break
-                    boxes = _halves(todo[0])
-                    todo.popleft()
-        except (KeyboardInterrupt, DeadlineError):
-            failure = None
+                        boxes = boxes[1:]  # last: whenever Ctrl-C comes, every start is in a cell or a box
+                        show(len(proved) / (len(proved) + len(todo) + len(boxes)), _progress(loop, proved, todo))
+                        if part.answer is Answer.REFUTED:
+                            failure = tube(loop, part.low, part.low, spec)  # all its starts fail: one of them
+                            break
+                    if failure is None:
+                        whole = []
+                        more = cells - len(proved) - len(todo)
+                        divided = [cell for cell in todo if (cell.high > cell.low).any()][:more]
+                        halves = [half for cell in divided for half in _halves(cell)]
+                        rest = [cell for cell in todo if cell not in divided]
+                        boxes, todo = halves, rest
+        except DeadlineError:
+            pass
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            crew.close()
+    todo += [unfinished(*box) for box in boxes]
     answer = Answer.REFUTED if failure else Answer.UNKNOWN if todo or not proved else Answer.PROVED
-    return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), failure)
+    return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), failure, interrupted)
+
+
+def _cell(loop: Loop, spec: Specification, box: tuple[Floats, Floats]) -> Tube:
+    return tube(loop, *box, spec)
+
+
+def _first(loop: Loop, spec: Specification, low: Floats, high: Floats, show: Callable[[float, str], None]) -> Tube:
+    """The tube of all starts, showing the time that it reached."""
+
+    def seen(number: int) -> None:
+        show(number / loop.steps, f"closed loop: t = {number * loop.period:.4g} of {loop.steps * loop.period:.4g}")
+
+    return tube(loop, low, high, spec, watch=seen)
+
+
+def _progress(loop: Loop, proved: Sequence[Tube], todo: Sequence[Tube]) -> str:
+    reached = min([cell.reached for cell in todo], default=loop.steps) * loop.period
+    return f"closed loop: {counted(len(proved), 'cell')} proved, {len(todo)} open, all reach t = {reached:.4g}"
 
 
 def _halves(cell: Tube) -> list[tuple[Floats, Floats]]:
@@ -134,7 +173,7 @@ def _failure(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Tube
     starts = low + (high - low) * kronecker(STARTS, len(low))
     corners = low + (high - low) * (np.arange(2 ** min(len(low), 6))[:, None] >> np.arange(len(low)) & 1)
     starts = np.clip(np.concatenate([corners, starts]), low, high)
-    distances = _distances(loop, spec, simulated(loop, starts, SUBSTEPS))
+    distances = _distances(spec, simulated(loop, starts, SUBSTEPS))
     for place in np.argsort(distances)[:SUSPECTS]:
         if not distances[place] < 0:
             break
@@ -144,19 +183,13 @@ def _failure(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Tube
     return None
 
 
-def _distances(loop: Loop, spec: Specification, states: Floats) -> Floats:
+def _distances(spec: Specification, states: Floats) -> Floats:
     """How far each trajectory is from failing at a sampling time, negative where it fails."""
-    times, number, n = states.shape
-    with np.errstate(all="ignore"):
-        margins = values(spec.expression, states.reshape(-1, n)).reshape(times, number, -1)
-    least = np.full(number, np.inf)
-    for clause in spec.clauses:
-        holds = margins[..., list(clause.margins)].min(2)
+    least = np.full(states.shape[1], np.inf)
+    for clause, holds in zip(spec.clauses, spec.margins(states), strict=True):
         if clause.when is When.END:
             own = holds[-1]
-        elif clause.when is When.BY:
-            own = holds[: clause.last + 1].max(0)
         else:
-            own = holds.min(0) if clause.when is When.ALWAYS else (-holds).min(0)
+            own = holds[: clause.last + 1].max(0) if clause.when is When.BY else holds.min(0)
         least = np.fmin(least, own)
     return least

@@ -1,11 +1,12 @@
-"""What is asked of all trajectories: conditions at the end, by a time, always, or never.
+"""What is asked of all trajectories: conditions at the end, by a time, or always.
 
-A condition is a conjunction of margins m(x) ≥ 0, formulas of the states. On a set of states a margin is known to hold
-everywhere, to hold nowhere, or neither.
+A condition is a clause of comparisons of quantities, formulas of the states. On a set of states a comparison is known
+to hold everywhere, to hold nowhere, or neither.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -15,14 +16,19 @@ import numpy as np
 from integraph.certify.loops.flow_kernels import row_values
 from integraph.certify.loops.rows import ModelRows
 from integraph.certify.loops.tape import Operations
+from integraph.numbers.arrays import Floats
 from integraph.targets.expression import Expression
+from integraph.targets.float_arithmetic import values
+from integraph.targets.property import NEGATION, Comparison, fold
+from integraph.targets.property import Clause as Condition
+
+COMPARED = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 
 
 class When(Enum):
     END = "at end"
     BY = "by a time"
     ALWAYS = "always"
-    NEVER = "never"
 
 
 class Answer(Enum):
@@ -33,42 +39,61 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A condition, `margins` being numbers of outputs of the specification's formulas. With `samples`, always and never
-    mean sampling times alone. `last` is the last period of `by`."""
+    """A condition on the quantities of a specification. With `samples`, always means sampling times alone. `last` is
+    the last period of `by`."""
 
     text: str
     when: When
-    margins: tuple[int, ...]
+    condition: Condition
     samples: bool = False
     last: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Specification:
-    """Clauses over margins, formulas of the states. `strict` margins must be positive."""
+    """Clauses about quantities, the outputs of an expression in the states."""
 
     clauses: tuple[Clause, ...]
     expression: Expression
     tape: Operations
-    strict: tuple[bool, ...]
 
     def verdicts(self, rows: ModelRows) -> list[Answer]:
-        """What is known of every margin on a set of states."""
+        """What is known of the condition of every clause on a set of states."""
         tape = self.tape
         failed, out = row_values(tape.code, tape.numbers, tape.held, tape.outputs, rows.values, rows.table)
         if failed >= 0 or not np.isfinite(out).all():
-            return [Answer.UNKNOWN] * len(self.strict)
-        values = rows.with_values(out)
-        answers = self._signs(values.ranges())
-        return self._signs(values.tight_ranges()) if Answer.UNKNOWN in answers else answers
+            return [Answer.UNKNOWN] * len(self.clauses)
+        quantities = rows.with_values(out)
+        answers = self._conditions(quantities.ranges())
+        return self._conditions(quantities.tight_ranges()) if Answer.UNKNOWN in answers else answers
 
-    def _signs(self, ends: np.ndarray) -> list[Answer]:
-        answers = []
-        for (low, high), strict in zip(ends, self.strict, strict=True):
-            holds = low > 0 if strict else low >= 0
-            fails = high <= 0 if strict else high < 0
-            answers.append(Answer.PROVED if holds else Answer.REFUTED if fails else Answer.UNKNOWN)
-        return answers
+    def _conditions(self, ends: Floats) -> list[Answer]:
+        return [
+            fold(clause.condition, lambda one: compared(one, *ends[one.quantity].tolist()), conjunction, disjunction)
+            for clause in self.clauses
+        ]
+
+    def margins(self, states: Floats) -> list[Floats]:
+        """How well each condition holds at states (…, n), in float64; negative where it does not."""
+        with np.errstate(all="ignore"):
+            q = values(self.expression, states.reshape(-1, states.shape[-1])).reshape(*states.shape[:-1], -1)
+        return [
+            fold(
+                clause.condition,
+                lambda one: (q[..., one.quantity] - float(one.threshold)) * (1.0 if ">" in one.sense else -1.0),
+                lambda parts: np.minimum.reduce(parts),
+                lambda parts: np.maximum.reduce(parts),
+            )
+            for clause in self.clauses
+        ]
+
+
+def compared(one: Comparison, low: float, high: float) -> Answer:
+    """What is known of a comparison, for a quantity between two ends; a float and a fraction are compared exactly."""
+    worst, best = (low, high) if ">" in one.sense else (high, low)
+    if COMPARED[one.sense](worst, one.threshold):
+        return Answer.PROVED
+    return Answer.REFUTED if COMPARED[NEGATION[one.sense]](best, one.threshold) else Answer.UNKNOWN
 
 
 def conjunction(answers: Sequence[Answer]) -> Answer:
@@ -85,30 +110,22 @@ def disjunction(answers: Sequence[Answer]) -> Answer:
     return Answer.UNKNOWN if Answer.UNKNOWN in answers else Answer.REFUTED
 
 
-def negation(answer: Answer) -> Answer:
-    return {Answer.PROVED: Answer.REFUTED, Answer.REFUTED: Answer.PROVED}.get(answer, answer)
-
-
 class Judgement:
     """The answer to a specification, from sets of states in the order of time.
 
     A set at one time that is refuted is refuted for every start; a set over a piece of time, of which some instants may
-    be good, refutes `always` and `never` all the same, because a margin that fails on all of it fails at each instant.
+    be good, refutes `always` all the same, because a condition that fails on all of it fails at each instant.
     """
 
     def __init__(self, spec: Specification, steps: int) -> None:
         self.spec, self.steps = spec, steps
-        self.answers = [
-            Answer.REFUTED if clause.when is When.BY else Answer.UNKNOWN if clause.when is When.END else Answer.PROVED
-            for clause in spec.clauses
-        ]
-        self.between = any(c.when in (When.ALWAYS, When.NEVER) and not c.samples for c in spec.clauses)
+        first = {When.BY: Answer.REFUTED, When.END: Answer.UNKNOWN, When.ALWAYS: Answer.PROVED}
+        self.answers = [first[clause.when] for clause in spec.clauses]
+        self.between = any(clause.when is When.ALWAYS and not clause.samples for clause in spec.clauses)
 
     def see(self, rows: ModelRows, number: int, sample: bool = True) -> None:
         """Take the states into account: at sampling time `number`, or over a piece of the period after it."""
-        margins = self.spec.verdicts(rows)
-        for place, clause in enumerate(self.spec.clauses):
-            answer = conjunction([margins[n] for n in clause.margins])
+        for place, (clause, answer) in enumerate(zip(self.spec.clauses, self.spec.verdicts(rows), strict=True)):
             now = self.answers[place]
             if clause.when is When.END and sample and number == self.steps:
                 self.answers[place] = answer
@@ -116,8 +133,6 @@ class Judgement:
                 self.answers[place] = disjunction([now, answer])
             elif clause.when is When.ALWAYS and (sample or not clause.samples):
                 self.answers[place] = conjunction([now, answer])
-            elif clause.when is When.NEVER and (sample or not clause.samples):
-                self.answers[place] = conjunction([now, negation(answer)])
 
     def stop(self) -> None:
         """What follows is not known: what is proved of all times is not any more."""
@@ -134,6 +149,6 @@ class Judgement:
     def decided(self) -> bool:
         """Whether later states cannot change the answer: only a failure is final before the end."""
         return any(
-            answer is Answer.REFUTED and clause.when in (When.ALWAYS, When.NEVER)
+            answer is Answer.REFUTED and clause.when is When.ALWAYS
             for clause, answer in zip(self.spec.clauses, self.answers, strict=True)
         )

@@ -168,6 +168,12 @@ UNARY: dict[str, Callable[[Assembler, int], int]] = {
     )
 }  # fmt: skip
 BINARY = {"add": ADD, "sub": SUB}
+KNOWN = {NUMBER, VARIABLE, "neg", "mul", "div", "power", *BINARY, *UNARY}
+
+
+def taped(expression: Expression) -> bool:
+    """Whether every step has a recurrence."""
+    return all(step.op in KNOWN for step in expression.steps)
 
 
 def operations(expression: Expression, changing: Sequence[str]) -> Operations:

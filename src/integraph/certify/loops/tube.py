@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,14 +32,30 @@ class Tube:
         return len(self.samples) - 1
 
 
-def tube(loop: Loop, low: Floats, high: Floats, spec: Specification | None = None, spans: bool = False) -> Tube:
+def unfinished(low: Floats, high: Floats) -> Tube:
+    """The tube of a box that was not looked at."""
+    n = len(low)
+    start = np.stack([low, high], 1)[None]
+    return Tube(low, high, start, np.empty((0, n, 2)), Answer.UNKNOWN, np.zeros(n), "the time was over before")
+
+
+def tube(
+    loop: Loop,
+    low: Floats,
+    high: Floats,
+    spec: Specification | None = None,
+    spans: bool = False,
+    watch: Callable[[int], None] | None = None,
+) -> Tube:
     """The tube from a box, and the answer to a specification for all starts in it; it ends where the answer is known
-    before."""
+    before. `watch` is told the number of every period."""
     judgement = None if spec is None else Judgement(spec, loop.steps)
     between = spans or (judgement is not None and judgement.between)
     boxes, over, last, reason = [np.stack([low, high], 1)], [], None, ""
     for period in periods(loop, low, high):
         last = period.start
+        if watch is not None:
+            watch(period.number)
         if judgement is not None and period.number == 0:
             judgement.see(period.start, 0)
         if period.end is None:

@@ -105,7 +105,9 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            help="The program file; or, for a property of a source, that source.", metavar="FILE", show_default=False
+            help="The program file; for a property of a source, that source; for a closed loop, its .toml file.",
+            metavar="FILE",
+            show_default=False,
         ),
     ],
     source: a.MaybeSource = None,
@@ -126,9 +128,12 @@ def check(
     integraph check bell.proof.json bell.integraph
 
     integraph check safe.json net.onnx
+
+    integraph check tube.proof.json pendulum.toml
     """
     import integraph
     from integraph.api.certificates import parsed_certificate
+    from integraph.certify.loops.certificate import LoopCertificate
     from integraph.cli.paths import is_program
 
     refuse_pipe(proof)
@@ -137,14 +142,19 @@ def check(
     subject: Any
     if of_source and is_program(Path(file)):
         raise UsageError(f"the proof is about a source, and {file} is a program: give what it is compiled from")
-    if of_source:
+    if isinstance(certificate, LoopCertificate):
+        from integraph.api.loop_file import read_closed_loop
+
+        subject, target, origin = read_closed_loop(file), None, file
+    elif of_source:
         subject, target, origin = read_source(file, None, None, variables, inputs, parameters), None, file
     else:
         subject = loaded(Path(file))
         target, origin = beside(subject, source, None, variables, inputs, parameters)
     with waiting("checking"):
         checked = integraph.check(certificate, subject, target, workers=workers)
-    assumed = certificate.assumed if checked.holds else ()  # else it is anybody's text
+    knows = checked.holds and not isinstance(certificate, LoopCertificate)
+    assumed = certificate.assumed if knows else ()  # else it is anybody's text
     data = {
         "source": origin,
         "holds": checked.holds,

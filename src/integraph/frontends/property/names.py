@@ -37,6 +37,8 @@ class Names:
     def __str__(self) -> str:
         """What there is to write, for messages."""
         results = tuple(f"y{n}" for n in range(self.outputs))
+        if not results:
+            return f"there are {_listed(self.called)}"
         first = "" if self.own or self.inputs == 1 else "; the first input is x0"
         return f"outputs are {_listed(results)}, inputs {_listed(self.called)}{first}"
 

@@ -8,12 +8,13 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, arb_mat
 
-from integraph.certify.loops.controller import Controller
+from integraph.certify.loops.controller import Controller, ControllerGroup
 from integraph.certify.loops.replay import rows as models
 from integraph.certify.loops.replay.functions import apply, kink
 from integraph.certify.loops.replay.polynomials import CONSTANT
 from integraph.certify.loops.replay.rows import Row
 from integraph.certify.loops.replay.series import Ring, Streams, held
+from integraph.certify.problem import Unprovable
 from integraph.numbers.arb.conversion import ZERO
 from integraph.numbers.arrays import Floats
 from integraph.targets.expression import Expression
@@ -37,10 +38,14 @@ def formula(expression: Expression, rows: Sequence[Row]) -> list[Row]:
     return [zero if (y := stream[0]) is None else y for stream in Streams(ring).formula(expression, inputs)]
 
 
-def inputs_of(controller: Controller, rows: Sequence[Row]) -> list[Row]:
+def inputs_of(controller: Controller | ControllerGroup, rows: Sequence[Row]) -> list[Row]:
     """The inputs of the plant, from the states."""
+    if isinstance(controller, ControllerGroup):
+        return [row for part in controller.parts for row in inputs_of(part, rows)]
     read = list(rows) if controller.readings is None else formula(controller.readings, rows)
     source = controller.source
+    if not isinstance(source, Expression | Network):
+        raise Unprovable("a controller is checked if it is a formula of smooth functions or a network")
     out = formula(source, read) if isinstance(source, Expression) else _network(source, read)
     made = []
     for n, row in enumerate(out):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flint import arb
+from flint import arb, fmpq
 
 from integraph.certify.loops.replay.controller import formula
 from integraph.certify.loops.replay.polynomials import lower_bound, upper_bound
 from integraph.certify.loops.replay.rows import Row
 from integraph.certify.loops.spec import Clause, Specification, When
 from integraph.numbers.arb.conversion import above
+from integraph.targets.property import Comparison, fold
 
 PIECES = 200  # into which [−1, 1]^d is divided to bound a polynomial
 
@@ -20,9 +21,9 @@ class Verdict:
 
     def __init__(self, spec: Specification, steps: int) -> None:
         self.spec, self.steps, self.seen = spec, steps, 0
-        first = {When.END: 0, When.BY: -1, When.ALWAYS: 1, When.NEVER: 1}
+        first = {When.END: 0, When.BY: -1, When.ALWAYS: 1}
         self.signs = [first[clause.when] for clause in spec.clauses]
-        self.between = any(c.when in (When.ALWAYS, When.NEVER) and not c.samples for c in spec.clauses)
+        self.between = any(clause.when is When.ALWAYS and not clause.samples for clause in spec.clauses)
 
     def see(self, rows: Sequence[Row], number: int, sample: bool = True) -> None:
         """Take states at sampling time `number` into account, or over a piece of the period after it."""
@@ -31,14 +32,10 @@ class Verdict:
             self.seen = number
         if not wanted:
             return
-        margins = formula(self.spec.expression, rows)
-        signs: dict[int, int] = {}
+        quantities = formula(self.spec.expression, rows)
         for place in wanted:
-            clause = self.spec.clauses[place]
-            for n in clause.margins:
-                if n not in signs:
-                    signs[n] = sign(margins[n], self.spec.strict[n])
-            now, before = min(signs[n] for n in clause.margins), self.signs[place]
+            clause, before = self.spec.clauses[place], self.signs[place]
+            now = fold(clause.condition, lambda one: compared(one, quantities[one.quantity]), min, max)
             match clause.when:
                 case When.END:
                     self.signs[place] = now
@@ -46,8 +43,6 @@ class Verdict:
                     self.signs[place] = max(before, now)
                 case When.ALWAYS:
                     self.signs[place] = min(before, now)
-                case When.NEVER:
-                    self.signs[place] = min(before, -now)
 
     def _matters(self, clause: Clause, number: int, sample: bool) -> bool:
         if clause.when is When.END:
@@ -67,6 +62,14 @@ class Verdict:
             else:
                 signs.append(min(now, 0))
         return min(signs)
+
+
+def compared(one: Comparison, quantity: Row) -> int:
+    """Of a comparison: the margin by which it holds is the quantity less its threshold, or the other way round."""
+    threshold = arb(fmpq(one.threshold.numerator, one.threshold.denominator))
+    up = ">" in one.sense
+    margin = quantity.scaled(arb(1), -threshold) if up else quantity.scaled(arb(-1), threshold)
+    return sign(margin, "=" not in one.sense)
 
 
 def sign(row: Row, strict: bool) -> int:

@@ -1,0 +1,126 @@
+"""`integraph loop`: whether all trajectories of a closed loop meet a specification."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from integraph.cli import options as a
+from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command, waiting
+from integraph.cli.paths import LOOP, PAGE, PROGRAM, FileKind, output, refuse_pipe
+from integraph.text import clean
+
+if TYPE_CHECKING:
+    from integraph.certify.loops.search import LoopResult
+
+CODES = {"proved": GOOD, "refuted": FAILED, "unknown": UNDECIDED}
+BOXES = 1000  # of cells that are open, in JSON
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "Prove")(loop)
+
+
+def loop(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A .toml file with plant, controller, period, steps, start and spec.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ],
+    report: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Write the tube and simulations to this .html file.")
+    ] = None,
+    proof: Annotated[Path | None, typer.Option("--output", "-o", help="Write the proof to this .json file.")] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the loop, as one program, to this file: loop.integraph, loop.c, …"),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(help="Format of that file: cora, juliareach, flowstar, dreal, … Default: that of the suffix."),
+    ] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="Largest number of cells of the start set. Default: that of the file, or 256.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Time limit. Default: that of the file, or 60.", show_default=False)
+    ] = None,
+    workers: a.Workers = None,
+    scheduler: a.Scheduler = None,
+) -> Answer:
+    """Prove that a plant under a sampled controller meets its specification from every start, or find one that fails.
+
+    Exits with 0 if it is proved, with 1 if it is refuted, and with 3 if it remains open.
+    Ctrl-C ends the search and says how much is proved.
+
+    [bold]Examples[/bold]
+
+    integraph loop pendulum.toml
+
+    integraph loop pendulum.toml --report tube.html -o tube.proof.json
+
+    integraph loop pendulum.toml --export pendulum.m --to cora
+    """
+    import integraph
+    from integraph.api.loop_file import read_loop
+
+    page = None if report is None else output(report, PAGE, "--report", [file])
+    certificate = None if proof is None else output(proof, LOOP, "-o", [file])
+    target = None if export is None else _target(export, to, file)
+    refuse_pipe(file)
+    arguments = read_loop(file)
+    arguments |= {name: value for name, value in (("cells", cells), ("seconds", seconds)) if value is not None}
+    result = integraph.loop(**arguments, workers=workers, scheduler=scheduler)
+    data, text, warnings = loop_facts(result), [repr(result)], []
+    if certificate is not None and result.answer.value != "unknown":
+        result.save(certificate)
+        data["written"] = certificate
+        text.append(f"wrote {clean(str(certificate))}")
+    elif certificate is not None:
+        warnings.append(f"nothing is decided, so {clean(str(certificate))} was not written")
+    if page is not None:
+        with waiting("reporting") as bar:
+            integraph.report(result, page, progress=bar.say)
+        data["report"] = page
+        text.append(f"wrote {clean(str(page))}")
+    if target is not None:
+        path, format = target
+        with waiting("compiling"):
+            program = integraph.loop_program(result)
+            program.save(path) if format is None else program.export(path, format)
+        data["exported"] = path
+        text.append(f"wrote {clean(str(path))}")
+    code = INTERRUPTED if result.interrupted else CODES[result.answer.value]
+    return Answer(data, text, code, tuple(warnings))
+
+
+def _target(export: Path, to: str | None, file: Path) -> tuple[Path, str | None]:
+    """Where the loop goes, and in which format; None is a program file."""
+    if to is None and export.suffix.lower() in PROGRAM.suffixes:
+        return output(export, PROGRAM, "--export", [file]), None
+    from integraph.export.formats import format_named
+
+    chosen = format_named(to, export)
+    kind = FileKind(f"the format {chosen.name}", (export.suffix.lower(),))
+    return output(export, kind, "--export", [file]), chosen.name
+
+
+def loop_facts(result: LoopResult) -> dict[str, Any]:
+    """The result as data."""
+    return {
+        "status": result.answer.value,
+        "specification": [clause.text for clause in result.spec.clauses],
+        "states": result.loop.states,
+        "start": result.start,
+        "share": result.share,
+        "proved": len(result.proved),
+        "open": len(result.open),
+        "cells": [{"low": cell.low, "high": cell.high, "reason": cell.reason} for cell in result.open[:BOXES]],
+        "boxes": result.boxes(),
+        "period": result.loop.period,
+    }

@@ -1,0 +1,61 @@
+"""`integraph loop`: verdicts, exit codes, JSON, the page."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from command import call
+
+FILE = """controller = "-x - 2*v"
+period = 1
+steps = 15
+discrete = true
+spec = "{spec}"
+[plant]
+x = "x + 0.1*v"
+v = "v + 0.1*u"
+[start]
+x = [0.4, 0.5]
+v = 0.1
+"""
+
+
+def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
+    path, page = tmp_path / "bench.toml", tmp_path / "tube.html"
+    path.write_text(FILE.format(spec="x in [-1, 1] always"))
+    good = call("loop", path, "--report", page, "--json")
+    assert (good.code, good.data["status"]) == (0, "proved")
+    assert "Play" in page.read_text()
+    path.write_text(FILE.format(spec="x <= 0.1"))
+    bad = call("loop", path, "--json")
+    assert (bad.code, bad.data["status"]) == (1, "refuted")
+    assert 0.4 <= bad.data["start"]["x"] <= 0.5
+    path.write_text(FILE.format(spec="x <= 0.4"))
+    there = call("loop", path, "--cells", "1")
+    assert there.code in (0, 1, 3)
+    path.write_text(FILE.format(spec="x <="))
+    assert call("loop", path).code == 2
+    assert call("loop", tmp_path / "none.toml").code != 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_proved(tmp_path: Path) -> None:
+    """(x − v)² ≥ 0 is not decided where x = v, in ever more cells."""
+    path = tmp_path / "bench.toml"
+    text = FILE.format(spec="x^2 - 2*x*v + v^2 >= 0 always").replace("v = 0.1\n", "v = [0.4, 0.5]\n")
+    path.write_text(text.replace("x + 0.1*v", "x").replace("v + 0.1*u", "v + 0*u"))
+    command = [sys.executable, "-m", "integraph", "loop", str(path), "--seconds", "300", "--cells", "1000000"]
+    process = subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE, text=True)
+    time.sleep(15)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    share = float(out.split("unknown: ")[1].split("%")[0])
+    assert 50 < share < 100

@@ -1,0 +1,77 @@
+"""A closed loop as one program: its values are those of DOP853, period by period."""
+
+from __future__ import annotations
+
+from math import sin
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import integraph
+from integraph.errors import UsageError
+from integraph.targets.graph import Graph
+from integraph.targets.graph_builder import Builder
+from integraph.targets.graph_conversion import inlined, to_graph
+from integraph.targets.network import from_layers
+from loop_truth import trajectory
+
+RNG = np.random.default_rng(1)
+NET = from_layers(
+    [(RNG.normal(size=(8, 2)), RNG.normal(size=8) / 4, "tanh"), (RNG.normal(size=(1, 8)) / 8 - 0.1, np.zeros(1), None)]
+)
+SETTING = {"period": 0.2, "steps": 5, "start": {"x": (0.8, 0.9), "v": (0.5, 0.6)}, "spec": "x <= 4", "progress": False}
+
+
+@pytest.mark.slow
+def test_a_pendulum_under_a_network(tmp_path: Path) -> None:
+    result = integraph.loop({"x": "v", "v": "-sin(x) - 0.5*v + u"}, NET, **SETTING)
+    program = integraph.loop_program(result)
+    assert program.box is not None
+    starts = np.random.default_rng(0).uniform(program.box.low, program.box.high, (5, 2))
+    field = lambda y, u: [y[1], -sin(y[0]) - 0.5 * y[1] + u[0]]  # noqa: E731
+    truth = np.array([trajectory(result.loop, field, start)[0][-1] for start in starts])
+    assert np.abs(program(starts) - truth).max() < 1e-10
+    assert np.abs(program(starts, engine="taylor") - truth).max() < 1e-10
+    program.save(tmp_path / "loop.integraph")
+    assert (integraph.load(tmp_path / "loop.integraph")(starts) == program(starts)).all()
+    for name in ("cora", "juliareach", "flowstar", "dreal"):
+        text = program.export(tmp_path / f"loop.{name}", name).read_text()
+        assert "0.8" in text
+        assert "0.9" in text
+
+
+@pytest.mark.slow
+def test_constants_and_limits() -> None:
+    result = integraph.loop(
+        {"x": "v", "v": "u - k*x"}, {"u": "-2*v"}, parameters={"k": (0.9, 1)}, limits=(-0.8, 0.8), scale=1.5, **SETTING
+    )
+    with pytest.raises(integraph.errors.SourceError, match="eps"):
+        integraph.loop_program(result)
+    program = integraph.loop_program(result, 2, eps=1e-3)
+    start = np.array([[0.85, 0.55, 0.95]])
+    assert program(start) == pytest.approx(integraph.simulate(result.loop, start)[2], abs=5e-3)
+
+
+def test_a_discrete_loop_and_refusals() -> None:
+    setting = {**SETTING, "discrete": True, "steps": 3}
+    result = integraph.loop({"x": "x + v", "v": "v + 0.1*u"}, "-x*v", offset=0.5, **setting)
+    program = integraph.loop_program(result)
+    start = np.array([[0.85, 0.55]])
+    assert program(start) == pytest.approx(integraph.simulate(result.loop, start)[-1], abs=1e-10)
+    moved = integraph.loop({"x": "x + w", "v": "v + 0.1*u"}, "-x", disturbances={"w": (-1, 1)}, **setting)
+    with pytest.raises(UsageError, match="disturbances"):
+        integraph.loop_program(moved)
+    with pytest.raises(UsageError, match="periods"):
+        integraph.loop_program(result, 4)
+    other = integraph.loop({"x": "x + v", "v": "v + 0.1*u"}, integraph.compile("x + v", variables="x v"), **setting)
+    with pytest.raises(UsageError, match="compiled from"):
+        integraph.loop_program(other)
+
+
+def test_graphs_inside_of_graphs() -> None:
+    build = Builder("outer")
+    x = build.input("x", (2,))
+    inner = to_graph(integraph.function("a*b, a - 3, 7", variables="a b").expression, "inner")
+    outer: Graph = build.graph([inlined(build, inner, build.apply("mul", x, build.constant([2.0, 3.0])))])
+    assert outer.values([[1.0, 4.0]])[0] == pytest.approx([24.0, -1.0, 7.0])
