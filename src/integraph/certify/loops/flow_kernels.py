@@ -47,7 +47,7 @@ def evaluate_rows(
             if not function_of_row(out, f, numbers[s, 0], c[a, 0], n[a, 0], low, high, degrees, pairs, chebyshev):
                 return s
         else:
-            for i in range(j + 1):
+            for i in range(0 if op == MUL else 1, j + 1):  # coefficient j of a derivative may not be known yet
                 w = 1.0 if op == MUL else i / j
                 add_product(out, w, c[a, i], n[a, i], c[b, j - i], n[b, j - i], degrees, pairs, gamma)
         finish(out, n[s, j], degrees)
