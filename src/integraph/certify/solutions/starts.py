@@ -22,7 +22,7 @@ def start_box(x0: Any, variables: Sequence[str]) -> Floats:
             raise UsageError(f"{name} {what}: give {', '.join(variables)}", argument="x0")
         sides = [x0[name] for name in variables]
     else:
-        sides = list(x0) if isinstance(x0, Sequence | np.ndarray) and np.ndim(x0) else [x0]
+        sides = list(x0) if isinstance(x0, Sequence) or (isinstance(x0, np.ndarray) and x0.ndim) else [x0]
     if len(sides) != len(variables):
         raise UsageError(
             f"a start has {counted(len(variables), 'value')}, {', '.join(variables)}, each a number or (low, high); "

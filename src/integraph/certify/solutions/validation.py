@@ -61,7 +61,7 @@ def _check_defined(system: QuadraticSystem, tape: Operations, rows: ModelRows, b
     wrong = [name for name, value in zip(system.source.states, middle, strict=True) if not np.isfinite(value)]
     where = f"the derivative of {wrong[0]} has no value" if wrong else "a function may have no value"
     raise UsageError(
-        f"{where} on the start set: start elsewhere, or from a smaller box", argument="x0", value=box.tolist()
+        f"{where} on the set of starts: start elsewhere, or from a smaller box", argument="x0", value=box.tolist()
     )
 
 
