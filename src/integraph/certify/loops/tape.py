@@ -229,10 +229,8 @@ def _placed(tape: Assembler, step: Step, args: list[int], expression: Expression
         return UNARY[step.op](tape, args[0])
     start, stop = step.where
     raise UsageError(
-        f"{expression.source[start:stop] or step.op}: {step.op} has no Taylor series here; a plant may use + − · /, "
-        f"powers and {', '.join(UNARY)}",
-        argument="plant",
-        value=step.op,
+        f"{expression.source[start:stop] or step.op}: {step.op} has no Taylor series here; equations may use + − · /, "
+        f"powers and {', '.join(UNARY)}"
     )
 
 

@@ -56,3 +56,8 @@ def test_misuse(x0: Any, T: Any, says: str) -> None:
 def test_seconds(seconds: float) -> None:
     with pytest.raises(UsageError, match="seconds = "):
         unlifted("x' = -x").enclose([1.0], 1.0, seconds=seconds)
+
+
+def test_functions_without_a_series() -> None:
+    with pytest.raises(UsageError, match=r"erf\(x\): erf has no Taylor series here; equations may use"):
+        unlifted("x' = erf(x)").enclose([1.0], 1.0)
