@@ -34,6 +34,6 @@ def _outward(end: Fraction, towards: float) -> float:
     try:
         nearest = float(end)
     except OverflowError:
-        return math.copysign(math.inf, end)
+        return math.inf if end > 0 else -math.inf
     inside = Fraction(nearest) > end if towards < 0 else Fraction(nearest) < end
     return math.nextafter(nearest, towards) if inside else nearest
