@@ -17,6 +17,7 @@ import numpy as np
 from integraph.certify.loops.interval_kernels import (
     ATAN,
     COS,
+    ERF,
     EXP,
     LN,
     POWER,
@@ -111,6 +112,10 @@ class Assembler:
     def atan(self, a: int) -> int:
         return self.function(ATAN, a, lambda y: self.reciprocal(self.add(ADD, self.constant(1.0), self.mul(a, a))))
 
+    def erf(self, a: int) -> int:
+        peak = self.constant(2.0 / math.sqrt(math.pi), 1e-15)
+        return self.function(ERF, a, lambda y: self.mul(peak, self.exp(self.add(NEG, self.mul(a, a)))))
+
     def sigmoid(self, a: int) -> int:
         return self.add(ADD, self.constant(0.5), self.times(0.5, self.tanh(self.times(0.5, a))))
 
@@ -187,7 +192,7 @@ UNARY: dict[str, Callable[[Assembler, int], int]] = {
     name: getattr(Assembler, name)
     for name in (
         "exp", "ln", "sin", "cos", "tan", "tanh", "atan", "sigmoid", "softplus", "expm1", "log1p", "log2", "log10",
-        "sinh", "cosh", "sqrt", "cbrt", "asin", "acos", "asinh", "acosh", "atanh",
+        "sinh", "cosh", "sqrt", "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erf",
     )
 }  # fmt: skip
 BINARY = {"add": ADD, "sub": SUB}

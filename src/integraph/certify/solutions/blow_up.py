@@ -47,8 +47,9 @@ def exact(expression: Expression) -> bool:
 def latest_existence(
     system: QuadraticSystem, start: Floats, steps: Sequence[float], over: Sequence[Floats]
 ) -> float | None:
-    """The earliest time that is proved to be beyond every solution, from boxes over steps."""
-    if not exact(system.source.expression) or len(system.terms) > MOST:
+    """The earliest time that is proved to be beyond every solution, from boxes over steps. That states stay positive
+    is not proved, so a system that was lifted on this condition is left out."""
+    if not exact(system.source.expression) or system.source.positive or len(system.terms) > MOST:
         return None
     held, times = start[len(system.source.states) :], []
     for number in np.unique(np.linspace(0, len(over) - 1, TRIES).astype(int)) if over else ():

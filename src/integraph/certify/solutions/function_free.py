@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from integraph.certify.loops.interval_kernels import ATAN, COS, EXP, LN, POWER, RECIPROCAL, SIN, TAN, TANH
+from integraph.certify.loops.interval_kernels import ATAN, COS, ERF, EXP, LN, POWER, RECIPROCAL, SIN, TAN, TANH
 from integraph.certify.loops.tape import (
     ADD,
     CONSTANT,
@@ -30,7 +30,7 @@ from integraph.numbers.arrays import Floats
 BITS = 128
 VALUES: dict[int, Callable[[arb], arb]] = {
     EXP: arb.exp, LN: arb.log, SIN: arb.sin, COS: arb.cos, TAN: arb.tan, TANH: arb.tanh, ATAN: arb.atan,
-    RECIPROCAL: lambda x: 1 / x,
+    RECIPROCAL: lambda x: 1 / x, ERF: arb.erf,
 }  # fmt: skip
 
 

@@ -58,6 +58,8 @@ def _step(field: VectorField, rows: ModelRows, now: Fraction, trial: float) -> A
         return None
     now += Fraction(trial * step.share)
     end, over = step.end(), step.tube(0.0, 1.0).ranges()
+    if not np.isfinite(over).all():
+        return None
     goal = _below(now)
     goal = goal if goal == now else math.nextafter(goal, math.inf)
     if now < goal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
@@ -24,8 +23,10 @@ from integraph.numbers.arrays import Floats, real
 from integraph.progress import late_bar
 from integraph.targets import float_arithmetic
 
+SECONDS = 60.0  # a set that grows takes ever shorter steps, and has no last one
 
-def enclose(system: QuadraticSystem, x0: Any, T: Any, *, seconds: float = math.inf, progress: bool = True) -> Enclosure:
+
+def enclose(system: QuadraticSystem, x0: Any, T: Any, *, seconds: float = SECONDS, progress: bool = True) -> Enclosure:
     """Boxes of all solutions from a start, or from a box of starts, at a time or at several. From one start functions
     are also integrated as states, and the narrower result is kept. After `seconds`, or Ctrl-C, what is known by then
     is kept."""

@@ -35,7 +35,7 @@ class ClockStep:
         return self
 
     def ranges(self) -> np.ndarray:
-        return np.array([[self.begin, self.finish]], object)
+        return np.array([[self.begin, self.finish]], object).astype(float)
 
 
 class ClockField:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import erf
 
 from integraph.numbers.arrays import Floats
 from solution_truth import outside, paths, starts, unlifted
@@ -27,6 +28,7 @@ ATOMS: list[tuple[str, Callable[[Floats, Floats], Floats]]] = [  # of two variab
     ("atan({a} + {b})", lambda a, b: np.arctan(a + b)),
     ("sigmoid({a})", lambda a, b: 1 / (1 + np.exp(-a))),
     ("asin({a}/(1 + {a}^2))", lambda a, b: np.arcsin(a / (1 + a * a))),
+    ("erf({a} - {b})", lambda a, b: erf(a - b)),
     ("(3 + {a}^2)^(-3/2)", lambda a, b: (3 + a * a) ** -1.5),
 ]
 TERM = st.tuples(
@@ -56,7 +58,7 @@ def test_solutions_are_inside(
     middle = np.random.default_rng(seed).uniform(-1, 1, n)
     box = np.stack([middle - radius, middle + radius], 1)
     times = np.linspace(0.0, 2.0, 9)
-    result = unlifted(text).enclose(box, times)
+    result = unlifted(text).enclose(box, times, seconds=2.0)
     reached = times[times <= (1.0 if result.complete else 0.9) * result.time]  # DOP853 fails where solutions end
     if len(reached) < 2:
         return

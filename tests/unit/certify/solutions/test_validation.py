@@ -105,10 +105,10 @@ POINTS: dict[str, Any] = {  # equations, the same in mpmath, start, T, the width
         lambda x, y, z: [10 * (y - x), x * (28 - z) - y, x * y - mpmath.mpf(8) / 3 * z], [1.0, 1.0, 1.0], 1.0, 1e-10,
     ),
     "functions": (
-        "x' = asin(x/4) + acos(v/3) - tanh(x); v' = asinh(x) - acosh(2 + v^2) + atanh(x/5) + 0.1*exp(-v)",
+        "x' = asin(x/4) + acos(v/3) - tanh(x); v' = asinh(x) - acosh(2 + v^2) + atanh(x/5) + 0.1*erf(v)",
         lambda x, v: [
             mpmath.asin(x / 4) + mpmath.acos(v / 3) - mpmath.tanh(x),
-            mpmath.asinh(x) - mpmath.acosh(2 + v * v) + mpmath.atanh(x / 5) + mpmath.exp(-v) / 10,
+            mpmath.asinh(x) - mpmath.acosh(2 + v * v) + mpmath.atanh(x / 5) + mpmath.erf(v) / 10,
         ],
         [0.5, 0.25], 0.25, 1e-11,
     ),
