@@ -2,7 +2,7 @@
 
 Each table also comes alone, from the root of the project: `PYTHONPATH=examples .venv/bin/python benchmarks/exact.py`,
 and likewise evaluation.py, networks.py, functions.py, formulas.py, transformer.py, convolution.py, certificates.py,
-ranges.py, properties.py, loops.py, taylor.py, terms.py, scaling.py, imports.py, lifting.py, grids.py,
+ranges.py, properties.py, loops.py, enclosures.py, taylor.py, terms.py, scaling.py, imports.py, lifting.py, grids.py,
 identification.py, jax_engine.py (which needs jax);
 `benchmarks/terms.py long` adds a program of 1e9 terms, which takes a minute or two. A target that reads MISSED does not
 change the exit code: machines are noisy, and a person should look.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import certificates
 import convolution
+import enclosures
 import evaluation
 import exact
 import formulas
@@ -35,8 +36,7 @@ from measure import CONSOLE
 def main() -> None:
     for module in (
         exact, evaluation, networks, functions, formulas, transformer, convolution, certificates, ranges, properties,
-        loops, taylor, terms, scaling, imports, lifting, grids, identification,
-        jax_engine,
+        loops, enclosures, taylor, terms, scaling, imports, lifting, grids, identification, jax_engine,
     ):  # fmt: skip
         CONSOLE.rule((module.__doc__ or "").strip().splitlines()[0])
         module.main()

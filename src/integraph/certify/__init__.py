@@ -6,5 +6,5 @@ an engine: floats only say where to look.
 
 Read `problem`, `statement`, `proof`, `search`, `certificate`; then the three problems `network`, `theorem1` and
 `formula` over `controls`, `readout` and `taylor`; `enclosure`, which needs no target; and `bounds`, which needs no
-program.
+program. `loops` and `solutions` follow dynamical systems.
 """

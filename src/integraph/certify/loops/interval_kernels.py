@@ -15,8 +15,11 @@ from integraph.numbers.roundoff import U
 
 Ends = tuple[float, float]
 
-EXP, LN, POWER, RECIPROCAL, SIN, COS, TAN, TANH, ATAN = range(9)
-PIECE, PIECES = 0.25, 16  # derivatives of tan and tanh are bounded on pieces of this length, if not more than so many
+EXP, LN, POWER, RECIPROCAL, SIN, COS, TAN, TANH, ATAN, ERF = range(10)
+PIECE, PIECES = (
+    0.25,
+    16,
+)  # derivatives of tan, tanh and erf are bounded on so many pieces at most, of this length
 ORDER = 24  # the highest derivative
 LOST = 4 * U
 FAR = 1e6  # where the phase of a wave is not known to 1e-9 of a turn any more
@@ -70,7 +73,9 @@ def value(function: int, a: float, x: float) -> float:
         return math.tan(x)
     if function == TANH:
         return math.tanh(x)
-    return math.atan(x)
+    if function == ATAN:
+        return math.atan(x)
+    return math.erf(x)
 
 
 @cached_njit(error_model="numpy")
@@ -134,9 +139,22 @@ def _riccati(sign: float, order: int, low: float, high: float) -> Ends:
 
 
 @cached_njit(error_model="numpy")
+def _gauss(order: int, low: float, high: float) -> Ends:
+    """Taylor coefficient `order` ≥ 1 of erf over [low, high]: erf' = y with y' = −2xy, y = 2/√π at 0."""
+    near, far = max(max(low, -high), 0.0), max(abs(low), abs(high))
+    peak = 2.0 / math.sqrt(math.pi)
+    before, here = (0.0, 0.0), _ordered(peak * math.exp(-far * far), peak * math.exp(-near * near), 8.0 * TRUST)
+    for j in range(order - 1):
+        c, d = times(low, high, here[0], here[1])
+        c, d = down(c + before[0]), up(d + before[1])
+        before, here = here, (down(-2.0 * d / (j + 1)), up(-2.0 * c / (j + 1)))
+    return down(here[0] / order), up(here[1] / order)
+
+
+@cached_njit(error_model="numpy")
 def derivative(function: int, a: float, order: int, low: float, high: float) -> Ends:
     """The range of F^(order)/order! over an interval where F is `defined`, to rounding and, from order 2 on of tan,
-    tanh and atan, to some more."""
+    tanh, atan and erf, to some more."""
     off = 4.0 * TRUST
     if function == EXP:
         least, most = math.exp(low), math.exp(high)
@@ -176,9 +194,12 @@ def derivative(function: int, a: float, order: int, low: float, high: float) -> 
     for n in range(pieces):
         start = low + (high - low) * (n / pieces) if n else low
         end = low + (high - low) * ((n + 1) / pieces) if n < pieces - 1 else high
-        p, q = _ordered(value(function, a, start), value(function, a, end), off)
-        if function == TANH:
-            p, q = max(p, -1.0), min(q, 1.0)
-        c, d = _riccati(1.0 if function == TAN else -1.0, order, p, q)
+        if function == ERF:
+            c, d = _gauss(order, start, end)
+        else:
+            p, q = _ordered(value(function, a, start), value(function, a, end), off)
+            if function == TANH:
+                p, q = max(p, -1.0), min(q, 1.0)
+            c, d = _riccati(1.0 if function == TAN else -1.0, order, p, q)
         least, most = min(least, c), max(most, d)
     return least, most

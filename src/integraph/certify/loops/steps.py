@@ -16,11 +16,23 @@ from integraph.certify.loops.rows import ModelRows
 from integraph.certify.loops.tape import Operations
 from integraph.numbers.arrays import Floats
 
-ORDER = 12  # the highest
-SMALL = 1e-5  # of the radius of a state: a remainder that does no harm
-EXACT = 1e-13  # of the size of a state: a remainder that is as good as rounding
 NOTHING = 1e-200  # far below every state, far above what underflow adds to intervals
 LEAST = 2.0**-9  # share of a period: a shorter step means that there is no end
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Which remainder does no harm: so much of the radius of a state, of what the box adds to it over the step, and of
+    its size. `order` is the highest."""
+
+    order: int
+    radius: float
+    drift: float
+    size: float
+
+
+SETS = Tolerance(12, 1e-5, 1e-5, 1e-13)  # for sets of a width that people see
+SOLUTIONS = Tolerance(20, 1e-5, 0.0, 2.0**-52)  # for points, and for sets that are hardly wider
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +61,9 @@ class FlowStep:
         return self.rows.with_values(row_tube(self.series, self.norms, self.rest, start, end, self.rows.table))
 
 
-def flow_step(plant: Operations, rows: ModelRows, period: float, share: float) -> FlowStep | None:
+def flow_step(
+    plant: Operations, rows: ModelRows, period: float, share: float, tolerance: Tolerance = SETS
+) -> FlowStep | None:
     """A step of at most share·period from rows of states and inputs, or None: solutions may blow up, or a function of
     the plant is not defined."""
     tape = plant.code, plant.numbers, plant.held, plant.outputs
@@ -62,11 +76,12 @@ def flow_step(plant: Operations, rows: ModelRows, period: float, share: float) -
         h = period * share
         inside, box = enclose(*tape, start, h)
         if inside:
-            defined, coefficients = box_series(*tape, box, h, ORDER + 1)
+            defined, coefficients = box_series(*tape, box, h, tolerance.order + 1)
             if defined:
                 sizes = np.abs(coefficients).max(2)
-                spread = radius + 0.5 * (coefficients[:, 1, 1] - coefficients[:, 1, 0])
-                small = sizes <= (SMALL * spread + EXACT * (size + sizes[:, 1]) + NOTHING)[:, None]
+                drift = 0.5 * (coefficients[:, 1, 1] - coefficients[:, 1, 0])
+                harmless = tolerance.radius * radius + tolerance.drift * drift + tolerance.size * (size + sizes[:, 1])
+                small = sizes <= (harmless + NOTHING)[:, None]
                 good = np.flatnonzero(small[:, 2:].all(0)) + 1  # orders whose next coefficient is small
                 if len(good):
                     order = int(good[0])

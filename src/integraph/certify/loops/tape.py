@@ -17,6 +17,7 @@ import numpy as np
 from integraph.certify.loops.interval_kernels import (
     ATAN,
     COS,
+    ERF,
     EXP,
     LN,
     POWER,
@@ -111,6 +112,10 @@ class Assembler:
     def atan(self, a: int) -> int:
         return self.function(ATAN, a, lambda y: self.reciprocal(self.add(ADD, self.constant(1.0), self.mul(a, a))))
 
+    def erf(self, a: int) -> int:
+        peak = self.constant(2.0 / math.sqrt(math.pi), 1e-15)
+        return self.function(ERF, a, lambda y: self.mul(peak, self.exp(self.add(NEG, self.mul(a, a)))))
+
     def sigmoid(self, a: int) -> int:
         return self.add(ADD, self.constant(0.5), self.times(0.5, self.tanh(self.times(0.5, a))))
 
@@ -151,6 +156,29 @@ class Assembler:
             )
         return self.exp(self.times(exponent, self.ln(a)))
 
+    def asin(self, a: int) -> int:
+        cosine = self.add(SUB, self.constant(1.0), self.mul(a, a))
+        return self.atan(self.mul(a, self.power(cosine, Fraction(-1, 2))))
+
+    def acos(self, a: int) -> int:
+        return self.add(SUB, self.constant(math.pi / 2, 2.0**-52), self.asin(a))
+
+    def asinh(self, a: int) -> int:
+        return self.ln(self.add(ADD, a, self.sqrt(self.add(ADD, self.constant(1.0), self.mul(a, a)))))
+
+    def acosh(self, a: int) -> int:
+        return self.ln(self.add(ADD, a, self.sqrt(self.add(SUB, self.mul(a, a), self.constant(1.0)))))
+
+    def atanh(self, a: int) -> int:
+        one = self.constant(1.0)
+        return self.times(0.5, self.add(SUB, self.ln(self.add(ADD, one, a)), self.ln(self.add(SUB, one, a))))
+
+    def operations(self, outputs: Sequence[int], constant: Sequence[bool]) -> Operations:
+        """What was collected; `constant` says which inputs do not change in time."""
+        code = np.array(self.code, np.int64).reshape(-1, 4)
+        held, numbers = _held(code, constant), np.array(self.numbers).reshape(-1, 2)
+        return Operations(code, numbers, held, np.array(outputs, np.int64), len(constant))
+
     def _product(self, a: int, times: int) -> int:
         if times == 0:
             return self.constant(1.0)
@@ -164,7 +192,7 @@ UNARY: dict[str, Callable[[Assembler, int], int]] = {
     name: getattr(Assembler, name)
     for name in (
         "exp", "ln", "sin", "cos", "tan", "tanh", "atan", "sigmoid", "softplus", "expm1", "log1p", "log2", "log10",
-        "sinh", "cosh", "sqrt", "cbrt",
+        "sinh", "cosh", "sqrt", "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erf",
     )
 }  # fmt: skip
 BINARY = {"add": ADD, "sub": SUB}
@@ -183,10 +211,9 @@ def operations(expression: Expression, changing: Sequence[str]) -> Operations:
     inputs = [tape.add(INPUT, number) for number in range(len(expression.variables))]
     for step in expression.steps:
         places.append(_placed(tape, step, [places[n] for n in step.args], expression, inputs))
-    code = np.array(tape.code, np.int64).reshape(-1, 4)
-    held = _held(code, [name not in changing for name in expression.variables])
-    outputs = np.array([places[n] for n in expression.outputs], np.int64)
-    return Operations(code, np.array(tape.numbers), held, outputs, len(inputs))
+    return tape.operations(
+        [places[n] for n in expression.outputs], [name not in changing for name in expression.variables]
+    )
 
 
 def _placed(tape: Assembler, step: Step, args: list[int], expression: Expression, inputs: list[int]) -> int:
@@ -213,10 +240,8 @@ def _placed(tape: Assembler, step: Step, args: list[int], expression: Expression
         return UNARY[step.op](tape, args[0])
     start, stop = step.where
     raise UsageError(
-        f"{expression.source[start:stop] or step.op}: {step.op} has no Taylor series here; a plant may use + − · /, "
-        f"powers and {', '.join(UNARY)}",
-        argument="plant",
-        value=step.op,
+        f"{expression.source[start:stop] or step.op}: {step.op} has no Taylor series here; equations may use + − · /, "
+        f"powers and {', '.join(UNARY)}"
     )
 
 

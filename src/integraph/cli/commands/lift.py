@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from integraph.cli import options as a
 from integraph.cli.facts import program_facts
 from integraph.cli.inputs import box_of, names_of, values_of
-from integraph.cli.output import Answer, command
+from integraph.cli.output import FAILED, GOOD, Answer, command
 from integraph.cli.paths import PROGRAM, output
+from integraph.cli.solution_starts import starts_of
 from integraph.errors import UsageError
 from integraph.text import clean
 
@@ -35,10 +36,14 @@ def lift(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the program x(0) → x(T) to this .integraph file."),
     ] = None,
-    time: Annotated[float | None, typer.Option(help="T of the program.")] = None,
+    time: Annotated[float | None, typer.Option(help="T, of the program or of the enclosure.")] = None,
     box: Annotated[
         str | None,
         typer.Option(help="Starts: 'low,high' for all states, or one pair for each: '0,1;-2,2'.", metavar="BOX"),
+    ] = None,
+    enclose: Annotated[
+        str | None,
+        typer.Option(help="Prove where all solutions from this start, 'x=1±1e-6; v=0', are at T.", metavar="START"),
     ] = None,
     project: Annotated[
         float | None,
@@ -56,6 +61,8 @@ def lift(
     integraph lift "x' = v; v' = -g*sin(x)" --set g=9.81
 
     integraph lift model.ode -o model.integraph --time 5 --box=-1,1
+
+    integraph lift "x' = v; v' = -sin(x)" --enclose "x=1±1e-6; v=0" --time 10
     """
     import integraph
 
@@ -64,6 +71,9 @@ def lift(
         raise UsageError(
             "-o writes the program of x(0) → x(T): give T and the box of starts, as in --time 5 --box=-1,1"
         )
+    starts = None if enclose is None else starts_of(enclose)
+    if starts is not None and time is None:
+        raise UsageError("--enclose proves where solutions are at T: give it, as in --time 10")
     system = integraph.lift(
         source,
         parameters=values_of(parameters),
@@ -71,7 +81,7 @@ def lift(
         positive=names_of(positive) or (),
         seconds=seconds,
     )
-    data = {
+    data: dict[str, Any] = {
         "states": system.source.states,
         "inputs": system.source.inputs,
         "starts": system.starts,
@@ -80,10 +90,23 @@ def lift(
         "minimal": system.minimal,
         "among": system.among,
     }
-    text = str(system).splitlines()
+    text, code = str(system).splitlines(), GOOD
+    if starts is not None and time is not None:
+        solutions = system.enclose(starts, time)
+        data["enclosure"] = {
+            "low": dict(zip(system.source.states, solutions.low[-1].tolist(), strict=True)),
+            "high": dict(zip(system.source.states, solutions.high[-1].tolist(), strict=True)),
+            "complete": solutions.complete,
+            "time": solutions.time,
+            "blow_up": solutions.blow_up,
+            "reason": solutions.reason,
+        }
+        text, code = [*text, "", *repr(solutions).splitlines()], GOOD if solutions.complete else FAILED
     if to is None or time is None or box is None:
-        return Answer(data, text, hint="to keep the flow as a program, add -o NAME.integraph --time T --box BOX")
+        hint = "to keep the flow as a program, add -o NAME.integraph --time T --box BOX"
+        return Answer(data, text, code, hint="" if starts else hint)
     pairs = box_of(box)
     program = system.program(time, pairs or (0.0, 1.0), project=True if project is None else project)
     program.save(to)
-    return Answer(data | {"program": program_facts(program)}, [*text, "", repr(program), f"wrote {clean(str(to))}"])
+    text += ["", repr(program), f"wrote {clean(str(to))}"]
+    return Answer(data | {"program": program_facts(program)}, text, code)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -16,7 +16,7 @@ from integraph.constructions.lifting import printing
 from integraph.constructions.lifting.simulation import Simulation, simulate
 from integraph.errors import SourceError, UsageError
 from integraph.numbers.arrays import Floats, real
-from integraph.program.plugins import FRONTENDS, load_layer
+from integraph.program.plugins import FRONTENDS, SOLUTIONS, load_layer
 from integraph.targets import float_arithmetic
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import Expression
@@ -156,6 +156,12 @@ class QuadraticSystem:
         if times is None:
             raise UsageError("says when: give times, as in np.linspace(0, 10, 101)", argument="times")
         return simulate(self, self.rows(x0), times, project)
+
+    def enclose(self, x0: ArrayLike | Mapping[str, ArrayLike], T: ArrayLike, **options: Any) -> Any:
+        """Proved low and high of every state at a time, or at several, and on every step between, for all solutions
+        from x0: an `Enclosure`. `x0` gives each state and input a number or (low, high), in order or by name. Boxes end
+        where solutions cease to exist. Options: `seconds`, `progress`."""
+        return load_layer(SOLUTIONS).enclose(self, x0, T, **options)
 
     def program(
         self,

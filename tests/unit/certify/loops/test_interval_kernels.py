@@ -18,6 +18,7 @@ FUNCTIONS = {
     kernels.TAN: (mpmath.tan, 0.0, (-1.3, 1.3)),
     kernels.TANH: (mpmath.tanh, 0.0, (-3, 3)),
     kernels.ATAN: (mpmath.atan, 0.0, (-3, 3)),
+    kernels.ERF: (mpmath.erf, 0.0, (-3, 3)),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import atan, cos, exp, log, sin, sqrt, tan, tanh
 
 import numpy as np
@@ -159,7 +160,7 @@ def test_faults_are_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a part of the proof a trajectory leaves the tube."""
     place, name, wrong = FAULTS[fault]
     if fault == "a remainder is dropped":  # let it matter
-        monkeypatch.setattr(steps, "SMALL", 0.3)
+        monkeypatch.setattr(steps.flow_step, "__defaults__", (replace(steps.SETS, radius=0.3, drift=0.3),))
     monkeypatch.setattr(place, name, wrong)
     assert worst("oscillator", "relu", seed=3, starts=8)[0] > 0
 
