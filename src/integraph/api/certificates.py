@@ -154,6 +154,7 @@ def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | 
     from integraph.certify.certificate.certificate import Certificate, load_certificate
     from integraph.certify.loops.certificate import FORMAT as LOOP
     from integraph.certify.loops.certificate import LoopCertificate
+    from integraph.certify.loops.search import LoopResult
     from integraph.certify.proof import Proof
     from integraph.certify.properties.certificate import FORMAT as PROPERTY
     from integraph.certify.properties.certificate import PropertyCertificate
@@ -166,13 +167,13 @@ def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | 
         return certificate.certificate
     if isinstance(certificate, Certificate | PropertyCertificate | LoopCertificate):
         return certificate
-    if not isinstance(certificate, str | os.PathLike):
+    if isinstance(certificate, LoopResult):
         return certificate.certificate()
+    check_path(certificate)
     if begins_with(certificate, f'{{"format":"{PROPERTY}"'.encode()):
         return PropertyCertificate.load(certificate)
     if begins_with(certificate, f'{{"format":"{LOOP}"'.encode()):
         return LoopCertificate.load(certificate)
-    check_path(certificate)
     if kind := file_kind(certificate):
         raise UsageError(
             f"{os.fspath(certificate)} is {kind}: the proof comes first, a .json file that certify, prove or loop has "

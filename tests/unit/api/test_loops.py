@@ -80,7 +80,7 @@ def test_cells_are_divided() -> None:
     [
         ({"period": 0}, "period"),
         ({"steps": 0}, "steps"),
-        ({"inputs": "x"}, "rename"),
+        ({"inputs": "u, x"}, "rename"),
         ({"start": {"x": (0, 1)}}, "for each of x, v"),
         ({"start": {"x": (1, 0), "v": 0}}, "low ≤ high"),
         ({"plant": {"x": "abs(x) + u", "v": "x"}}, "Taylor series"),

@@ -22,7 +22,7 @@ def test_a_layer_norm_on_every_engine(path: Path) -> None:
     program = build(r, [segment("norm", gadgets.powers(p, z, a=-0.5))], z)
     assert program.terms == 16 + 16 * 32
     assert program.describe() == (
-        "p1_1 … p16_1, z1_1 … z16_32  inputs\n"
+        "p1_1 … p16_1, z1_1 … z16_32  inputs, in properties x0 … x527\n"
         "a                            stored numbers, different in each block\n"
         "\n"
         "segment 0: norm (duration 1)\n"

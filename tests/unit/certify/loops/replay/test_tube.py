@@ -112,7 +112,8 @@ FAULTS = {  # what is wrong in the checker: module, name, replacement
 @mostly_slow("fault", list(FAULTS), quick=1)
 def test_faults_are_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a part of the proof a trajectory leaves the tube, or solutions may leave their box."""
-    monkeypatch.setattr(search_steps, "SMALL", 0.3)  # long steps of low order, where a remainder matters
+    coarse = search_steps.Tolerance(12, 0.3, 0.3, 1e-13)  # long steps of low order, where a remainder matters
+    monkeypatch.setattr(search_steps.flow_step, "__defaults__", (coarse,))
     place, name, wrong = FAULTS[fault]
     monkeypatch.setattr(place, name, wrong)
     net = from_layers([([[1.0, 0.0]], [-0.55], "relu"), ([[-5.0]], [0.0])])  # with a kink among the starts
