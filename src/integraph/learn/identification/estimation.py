@@ -18,7 +18,7 @@ from integraph.numbers.roundoff import U
 from integraph.text import counted
 
 STARTS = (1.0, 3.0, 10.0)  # prices of a term in the linear estimate, relative: choices of terms to start from
-LENGTHS = (2, 8, 32, 128)  # intervals of the windows, one fit after the other
+LENGTHS = (2, 8, 32, 128, 512, 2048)  # intervals of the windows, one fit after the other
 GROWTH = 300.0  # of a difference between starts along a window: more is chaos, and longer windows fit worse
 WORSE = 1.5  # variance of residuals, against that of shorter windows, which says that a fit failed
 ROUNDS = 8  # choices of terms for each length of windows
