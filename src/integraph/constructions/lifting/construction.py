@@ -24,7 +24,7 @@ SECONDS = 30.0
 LARGE = 30  # states: beyond, new variables are chosen monomial by monomial
 MOST = 80  # new variables
 FIRST = 10_000  # nodes of a first exhaustive search of each variant, so that a busy machine gives the same result
-BEAM = 0.5  # the share of what is left that beams may take
+BEAM = 0.5  # the share of what is left that first searches, and then beams, may take
 WIDTHS = (1, 4, 24)  # of beams: something soon, then something better
 
 
@@ -91,12 +91,13 @@ def _search(
     system: DynamicalSystem, best: _Best, attempts: list[_Attempt], until: float, tick: Callable[[int], None]
 ) -> None:
     """A short exhaustive search of each variant, beams where it did not end, then the rest of the time."""
+    half = now() + BEAM * (until - now())  # something must be left for beams
     for variant in variants(system):
         if now() > until and best.variant is not None:
             attempts.append(_Attempt(variant, Search(variant.problem, tick)))
             return
         attempts.append(_Attempt(variant, Search(variant.problem, tick)))
-        _decide(attempts[-1], best, until, FIRST)
+        _decide(attempts[-1], best, half, FIRST)
     waiting = [one for one in attempts if not one.decided]
     rounds = [(width, one) for width in WIDTHS for one in waiting]
     for place, (width, one) in enumerate(rounds):
