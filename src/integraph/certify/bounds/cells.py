@@ -29,6 +29,7 @@ FIRST = 64  # cells of the first division
 DIVIDED = 6  # inputs up to which there is one
 STEPPED = 8  # cells of the first division of a program that needs Taylor steps
 MEMORY = 16_000_000  # numbers that the rows of one operation may hold
+BACKWARD = 4  # inputs of positive width, beyond which linear bounds from the outputs back are tried on the whole box
 DEGREES = ((2, 3), (12, 2))  # of models, for so many inputs of positive width at most; beyond, 1
 
 
@@ -152,6 +153,16 @@ def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
     if watch is not None and not isinstance(source, Program):
         dips, peaks = climbed(source, watch, low, high, dips, peaks)
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
+
+
+def linear_ranges(source: Source, box: Interval) -> Interval | None:
+    """Bounds of all outputs on a whole box by linear models, forwards and backwards, where cells have models of higher
+    degree alone: these may be wider on a large box. None where either is out of place."""
+    wide = int((box.high > box.low).sum())
+    if isinstance(source, Program) or not BACKWARD < wide <= DEGREES[-1][0]:
+        return None
+    ranges = tight_ranges(_models(source, of_cells(box.low[None], box.high[None], 1), backward(source)))
+    return Interval(ranges.low[:, 0], ranges.high[:, 0])
 
 
 def _models(source: Source, x: Models, watch: Backward | None) -> Models:

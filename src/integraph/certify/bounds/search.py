@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -24,6 +25,7 @@ from integraph.certify.bounds.cells import (
     degree_for,
     division,
     first_cells,
+    linear_ranges,
 )
 from integraph.certify.bounds.point_values import attained, box_values
 from integraph.certify.bounds.state import State, advanced, beginning, middles
@@ -62,7 +64,11 @@ def search(
             with deadline(math.inf if gap is None and seconds is None else max(longest, GRACE)):
                 even = wide <= DIVIDED and most >= FIRST
                 cells = division(box.low, box.high) if even else (box.low[None], box.high[None])
-                state = beginning(source, bounded(source, *cells, work.degree, most), box)
+                first = bounded(source, *cells, work.degree, most)
+                if (ranges := linear_ranges(source, box)) is not None:
+                    least, largest = np.maximum(first.least, ranges.low), np.minimum(first.most, ranges.high)
+                    first = replace(first, least=least, most=largest)
+                state = beginning(source, first, box)
                 while wide <= BISECTED and state.count < first_cells(source) and state.splittable:
                     state = advanced(source, state, 0.0, lambda _: max(most // 2, 1), most, partial(map, work))
             if gap is None and seconds is None:
