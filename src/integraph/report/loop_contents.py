@@ -47,7 +47,7 @@ def _loop(result: LoopResult) -> Section:
         ("disturbances", _ends(w.names, w.low.tolist(), w.high.tolist()) if w else "none"),
         ("time", "discrete" if loop.discrete else f"{loop.steps} periods of {loop.period:g}"),
     ]
-    cells = (result.failure,) if result.failure else result.proved + result.open
+    cells = result.proved + result.open or (result.failure,)
     low, high = ([f([getattr(cell, end)[n] for cell in cells]) for n in range(len(loop.states))]
                  for end, f in (("low", min), ("high", max)))  # fmt: skip
     rows.append(("starts", _ends(loop.states, low, high)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
@@ -30,7 +30,8 @@ def enclose(system: QuadraticSystem, x0: Any, T: Any, *, seconds: float = SECOND
     """Boxes of all solutions from a start, or from a box of starts, at a time or at several. From one start functions
     are also integrated as states, and the narrower result is kept. After `seconds`, or Ctrl-C, what is known by then
     is kept."""
-    box, times = start_box(x0, system.source.variables), moments(T)
+    given = system.starts | dict(x0 or {}) if x0 is None or isinstance(x0, Mapping) else x0
+    box, times = start_box(given, system.source.variables), moments(T)
     if isinstance(seconds, bool) or not real(seconds, "seconds") > 0:
         raise UsageError("it must be > 0", argument="seconds", value=seconds)
     tape = operations(system.source.expression, system.source.states)

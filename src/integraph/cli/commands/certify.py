@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,7 +144,7 @@ def check(
     if of_source and is_program(Path(file)):
         raise UsageError(f"the proof is about a source, and {file} is a program: give what it is compiled from")
     if isinstance(certificate, LoopCertificate):
-        from integraph.api.loop_file import read_closed_loop
+        from integraph.api.loop_file import other_question, read_closed_loop
 
         subject, target, origin = read_closed_loop(file), None, file
     elif of_source:
@@ -153,8 +154,12 @@ def check(
         target, origin = beside(subject, source, None, variables, inputs, parameters)
     with waiting("checking"):
         checked = integraph.check(certificate, subject, target, workers=workers)
-    knows = checked.holds and not isinstance(certificate, LoopCertificate)
-    assumed = certificate.assumed if knows else ()  # else it is anybody's text
+    assumed: tuple[str, ...] = ()
+    if isinstance(certificate, LoopCertificate):
+        if checked.holds and (other := other_question(certificate, file, subject)):
+            checked = replace(checked, holds=False, status="unknown", reason=other)
+    elif checked.holds:  # else it is anybody's text
+        assumed = certificate.assumed
     data = {
         "source": origin,
         "holds": checked.holds,

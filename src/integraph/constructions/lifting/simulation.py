@@ -140,7 +140,7 @@ def _advance(
         first = min(flow.failures, key=lambda failure: failure.time)
         raise FlowError(
             f"start {first.input + 1} could not be followed beyond t = {begun + first.time:.6g}: "
-            f"{first.register} {first.status.value}",
+            f"{first.status.value}, in {first.register}",
             tuple(failure.input for failure in flow.failures),
         )
     assert flow.path is not None

@@ -81,7 +81,8 @@ def _model(libsbml: Any, document: Any, name: str) -> Any:
     model = document.getModel()
     if model is None:
         raise SourceError(f"{name} has no model")
-    for number in range(document.getNumPlugins()):
+    plugins = document.getNumPlugins() if document.getLevel() > 2 else 0  # of Level 2, which has none, it says layout
+    for number in range(plugins):
         package = document.getPlugin(number).getPackageName()
         if package != MATHEMATICS and document.getPackageRequired(package):
             raise SourceError(f"{name} needs the package {package} of SBML, which is not read: write a core model")

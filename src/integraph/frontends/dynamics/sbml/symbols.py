@@ -42,7 +42,10 @@ class Entities:
         """Whether a species stands for its amount."""
         one = self.species[name]
         compartment = self.compartments.get(one.getCompartment())
-        return bool(one.getHasOnlySubstanceUnits()) or compartment is None or compartment.getSpatialDimensions() == 0
+        if one.getHasOnlySubstanceUnits() or compartment is None:
+            return True
+        # Level 3 may omit the dimensions, and libsbml says 0 then
+        return bool(compartment.isSetSpatialDimensions()) and compartment.getSpatialDimensions() == 0
 
     @cached_property
     def parties(self) -> dict[str, list[tuple[str, str, Any]]]:
