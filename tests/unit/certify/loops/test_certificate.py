@@ -11,7 +11,7 @@ import pytest
 import integraph
 from integraph.api.loops import closed_loop
 from integraph.certify.certificate.tree import Split
-from integraph.certify.loops.certificate import CertifiedStep, LoopCertificate, fault
+from integraph.certify.loops.certificate import CertifiedStep, LoopCertificate, fault, loop_digest
 from integraph.certify.problem import Box
 from integraph.errors import FileError, UsageError
 
@@ -137,6 +137,29 @@ def test_a_start_that_fails() -> None:
     assert checked.status == "refuted"
     good = replace(certificate, spec="x <= 1.2 always").sealed()
     assert "not refuted" in integraph.check(good, result.loop).reason
+
+
+def test_a_refutation_that_saw_nothing(result) -> None:
+    spec, start = "x >= 0.5 by 0", Box((0.9, 0.0), (0.9, 0.0))
+    false = replace(result.certificate(), spec=spec, status="refuted", box=start, cells=((),)).sealed()
+    checked = integraph.check(false, result.loop)
+    assert not checked
+    assert "not refuted" in checked.reason
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("last", [[1.0, -0.5], [1.0, 0.0]])
+def test_a_controller_without_a_value(last: list[float], discrete: bool) -> None:
+    """What is not known of 1/x is ∞ − ∞ after two layers, or 0·∞, and stays unknown."""
+    net = integraph.network([(np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros(2)), (np.array([last]), np.zeros(1))])
+    plant = {"x": "x + 0*v", "v": "u"} if discrete else {"x": "0*x", "v": "u"}
+    loop = closed_loop(plant, net, period=0.5, steps=1, outputs=["1/x", "v"], discrete=discrete)
+    steps = () if discrete else (CertifiedStep(0, 3, Box((-3.0, -3.0), (3.0, 3.0))),)
+    start = Box((-1.0, 0.5), (1.0, 0.5))
+    false = LoopCertificate(loop_digest(loop), loop.states, "v <= 1 at end", "proved", start, (None,), ((steps,),))
+    checked = integraph.check(false.sealed(), loop)
+    assert not checked
+    assert "not defined" in checked.reason or "may leave" in checked.reason
 
 
 def test_all_cells_are_in_it() -> None:
