@@ -162,6 +162,14 @@ def test_a_controller_without_a_value(last: list[float], discrete: bool) -> None
     assert "not defined" in checked.reason or "may leave" in checked.reason
 
 
+@pytest.mark.parametrize("term", ["asin(x/3)", "acos(x/3)", "asinh(x)", "acosh(2 + x)", "atanh(x/3)", "erf(x)"])
+def test_functions(term: str) -> None:
+    setting = {**SETTING, "plant": {"x": "v", "v": f"u - {term}"}}
+    result = integraph.loop(**setting, spec="x <= 1.5 at end", progress=False)
+    checked = integraph.check(result, result)
+    assert checked, checked.reason
+
+
 def test_all_cells_are_in_it() -> None:
     setting = {**SETTING, "plant": {"x": "v", "v": "u - x^3"}, "start": {"x": (-2.5, 2.5), "v": 0}, "steps": 5}
     result = integraph.loop(**setting, spec="x in [-2.3, 2.3] and v in [-2.2, 2.2] at end", progress=False)
