@@ -71,6 +71,19 @@ def moved(step: CertifiedStep) -> CertifiedStep:
     return replace(step, box=Box(tuple(low), tuple(high)))
 
 
+def widened(certificate: LoopCertificate, side: tuple[float, ...]) -> LoopCertificate:
+    """The certificate with one state more."""
+
+    def wide(box: Box) -> Box:
+        return Box(box.low + side, box.high + side)
+
+    cells = tuple(
+        tuple(tuple(replace(step, box=wide(step.box)) for step in steps) for steps in path)
+        for path in certificate.cells
+    )
+    return replace(certificate, states=(*certificate.states, "q"), box=wide(certificate.box), cells=cells)
+
+
 TAMPERED = {
     "a box is shrunk": (lambda c: stepped(c, shrunk), "may leave"),
     "a box is moved": (lambda c: stepped(c, moved), "may leave"),
@@ -82,6 +95,8 @@ TAMPERED = {
     "a period more": (lambda c: replace(c, cells=(c.cells[0] + c.cells[0][:1],)), "4 periods"),
     "more starts": (lambda c: replace(c, box=Box((0.8, 0.0), (1.0, 0.0))), "may leave"),
     "another specification": (lambda c: replace(c, spec="x in [0.80, 0.85] at end"), "not proved"),
+    "other names of the states": (lambda c: replace(c, states=("v", "x")), "other states"),
+    "a state too many": (lambda c: widened(c, (0.0,)), "other states"),
     "another answer": (lambda c: replace(c, status="refuted"), "one start"),
     "a cell too few": (lambda c: replace(c, tree=(Split(0, 0.95), None, None)), "one tube for each cell"),
 }
