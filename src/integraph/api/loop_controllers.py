@@ -95,8 +95,8 @@ def _readings(states: tuple[str, ...], constants: tuple[str, ...], outputs: Any)
     text = outputs if isinstance(outputs, str) else ", ".join(outputs)
     expression = parse(text, every).expression
     assert expression is not None
-    seen = [expression.steps[n].text for n in expression.outputs if expression.steps[n].op == VARIABLE]
-    return None if seen == list(every) else expression
+    steps = [expression.steps[n] for n in expression.outputs]
+    return None if [(step.op, step.text) for step in steps] == [(VARIABLE, name) for name in every] else expression
 
 
 def _read(source: Any, states: tuple[str, ...] | None, seen: int) -> Law:

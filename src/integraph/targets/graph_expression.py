@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class _Entries:
         return b if a == self.one else a if b == self.one else self.tape.add("mul", a, b)
 
     def power(self, a: int, exponent: str) -> int:
-        return self.tape.add("power", a, self.number(float(exponent)), text=exponent)
+        return self.tape.add("power", a, self.number(float(Fraction(exponent))), text=exponent)
 
     def _array(self, steps: list[int], node: Node) -> Indices:
         return np.array(steps, np.int64).reshape(node.shape)

@@ -44,6 +44,17 @@ def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
     assert call("loop", tmp_path / "none.toml").code != 0
 
 
+def test_without_a_certificate(tmp_path: Path) -> None:
+    path, proof, page = tmp_path / "pushed.toml", tmp_path / "proof.json", tmp_path / "tube.html"
+    pushed = FILE.format(spec="x in [-1, 1] always").replace("0.1*u", "0.1*u + w")
+    path.write_text(f"{pushed}[disturbances]\nw = [-0.001, 0.001]\n")
+    result = call("loop", path, "-o", proof, "--report", page, "--json")
+    assert (result.code, result.data["status"]) == (0, "proved")
+    assert page.exists()
+    assert not proof.exists()
+    assert "disturbances" in " ".join(result.data["warnings"])
+
+
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_is_proved(tmp_path: Path) -> None:
     """(x − v)² ≥ 0 is not decided where x = v, in ever more cells."""

@@ -14,6 +14,7 @@ from integraph.certify.loops.spec import Answer
 from integraph.errors import IntegraphError
 
 PLANT = {"x": "v", "v": "u - x"}
+TWO = integraph.network([(np.ones((1, 2)), np.zeros(1))])  # sees two outputs
 SETTING = {"plant": PLANT, "controller": "-2*v", "period": 0.1, "steps": 20, "start": {"x": (0.9, 1.0), "v": 0}}
 
 
@@ -90,6 +91,7 @@ def test_cells_are_divided() -> None:
         ({"spec": "z <= 1"}, "unknown name"),
         ({"cells": 0}, "cells"),
         ({"outputs": "x, y"}, "unknown name"),
+        ({"outputs": "x, sin(v), v", "controller": TWO}, "gives it 3"),
         ({"parameters": {"m": (1, 0)}}, "low ≤ high"),
         ({"parameters": {"x": (0, 1)}}, "rename"),
         ({"disturbances": {"w": (0, 1, 2)}}, "a number or"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ CASES: dict[str, Make] = {
     "moves": lambda b, x: b.apply("concat", b.apply("slice", x, data=((1, -1, 2), (2, -1, 3))), x, data=(1,)),
     "take": lambda b, x: b.apply("sub", b.apply("take", x, data=(1, (2, 0))), b.constant([[3.0], [4.0]])),
     "power": lambda b, x: b.apply("div", b.power(x, 3), b.power(x, -2)),
+    "fractional power": lambda b, x: b.power(b.apply("exp", x), Fraction(-3, 2)),
     "variable power": lambda b, x: b.apply("variable_power", b.apply("exp", x), b.apply("sin", x)),
     **{name: lambda b, x, name=name: b.apply(name, x) for name in ("tanh", "neg", "abs", "relu", "sigmoid", "erf")},
     **{name: lambda b, x, name=name: b.apply(name, x) for name in graph_expression.ACTIVATIONS},

@@ -80,7 +80,8 @@ class LoopResult:
             return f"proved for all starts ({counted(len(self.proved), 'cell')})"
         reasons = [cell.reason for cell in self.open if cell.reason]
         why = f"; {reasons[0]}" if reasons else ""
-        return f"unknown: {self.share:.1%} of the starts are proved, {counted(len(self.open), 'cell')} open{why}"
+        known = np.floor(1000.0 * self.share) / 1000.0  # 100 % would be proved
+        return f"unknown: {known:.1%} of the starts are proved, {counted(len(self.open), 'cell')} open{why}"
 
 
 def _ends(cell: Tube) -> tuple[Floats, Floats]:

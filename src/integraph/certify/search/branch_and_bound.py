@@ -211,7 +211,9 @@ class _Search:
         if not self.heap or self.boxes * EARLY < boxes or sides < 2.0 * log2(boxes):
             return False
         first, now = urgency(self.nodes[0].part.uppers, self.enough), self.heap[0][0]
-        far, worst = -first[0] if first else 0.0, -now[0]
+        if first is None:  # values that came later settle the whole box
+            return False
+        far, worst = -first[0], -now[0]
         if worst == inf or far == inf:
             return worst == inf
         fallen = max(log(far / worst), 0.0) / log2((len(self.nodes) + 1) / 2)  # in each generation

@@ -10,6 +10,7 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command, waiting
 from integraph.cli.paths import LOOP, PAGE, PROGRAM, FileKind, output, refuse_pipe
+from integraph.errors import UsageError
 from integraph.text import clean
 
 if TYPE_CHECKING:
@@ -78,9 +79,12 @@ def loop(
     result = integraph.loop(**arguments, workers=workers, scheduler=scheduler)
     data, text, warnings = loop_facts(result), [repr(result)], []
     if certificate is not None and result.answer.value != "unknown":
-        result.save(certificate)
-        data["written"] = certificate
-        text.append(f"wrote {clean(str(certificate))}")
+        try:
+            result.save(certificate)
+            data["written"] = certificate
+            text.append(f"wrote {clean(str(certificate))}")
+        except UsageError as reason:
+            warnings.append(f"{reason}, so {clean(str(certificate))} was not written")
     elif certificate is not None:
         warnings.append(f"nothing is decided, so {clean(str(certificate))} was not written")
     if page is not None:

@@ -114,7 +114,7 @@ def _check_controller(system: QuadraticSystem, controller: Program) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Embedded:
+class _Embedding:
     """A program of the first registers; places[n] is where its register n is, `copied` whether its inputs are copies,
     because it overwrites them."""
 
@@ -139,13 +139,13 @@ class _Embedded:
         return [*steps, segment("load", affine(new, source, w=weights))]
 
 
-def _embedded(registers: Registers, program: Program, label: str) -> _Embedded:
+def _embedded(registers: Registers, program: Program, label: str) -> _Embedding:
     inputs = program.inputs
     blocks = (block for s in program.segments for block in s.blocks)
     copied = any(ref.size and ref.extent()[0] < inputs for block in blocks for ref in block.targets)
     count = program.width if copied else program.width - inputs
     work = registers.numbered("v", count, label=label).indices()
-    return _Embedded(program, work if copied else np.concatenate([np.arange(inputs), work]), copied)
+    return _Embedding(program, work if copied else np.concatenate([np.arange(inputs), work]), copied)
 
 
 def _hull(system: QuadraticSystem, starts: Floats, T: float) -> Floats:

@@ -181,7 +181,7 @@ def linearised(fit: Fit, mask: Mask) -> Linearisation:
         raise UsageError(
             f"{fit.path.size:,} values and {free:,} coefficients are too many for one fit: give fewer samples, or "
             "fewer states",
-            argument="trajectories",
+            argument="data",
         )
     by_start, by_theta = np.empty((count, samples, n, n)), np.zeros((count, samples, n, free))
     by_start[:, 0] = np.eye(n)

@@ -36,7 +36,7 @@ def trajectories(given: Any, dt: Any, inputs: Any = None) -> tuple[Trajectory, .
         if one.shape[1] != arrays[0].shape[1]:
             raise UsageError(
                 f"trajectories have {arrays[0].shape[1]} and {one.shape[1]} states: give the same to each",
-                argument="trajectories",
+                argument="data",
             )
     clocks = _each(dt, len(arrays), "dt", many and np.ndim(_first(dt)) > 0)
     forces = _each(inputs, len(arrays), "inputs", many)
@@ -59,20 +59,20 @@ def _each(given: Any, count: int, what: str, many: bool) -> list[Any]:
 
 
 def _states(given: Any) -> Floats:
-    array = numbers(given, "trajectories")
+    array = numbers(given, "data")
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or not array.shape[1]:
         raise UsageError(
             f"a trajectory has a row for each time and a column for each state; got shape {array.shape}",
-            argument="trajectories",
+            argument="data",
         )
     if len(array) < FEWEST:
-        raise UsageError(f"a trajectory needs at least {FEWEST} samples, got {len(array)}", argument="trajectories")
+        raise UsageError(f"a trajectory needs at least {FEWEST} samples, got {len(array)}", argument="data")
     if not np.isfinite(array).all():
         row, column = (int(n) for n in np.argwhere(~np.isfinite(array))[0])
         raise UsageError(
             f"state {column + 1} is {array[row, column]} at sample {row + 1}: split the trajectory there",
-            argument="trajectories",
+            argument="data",
         )
     return array
 

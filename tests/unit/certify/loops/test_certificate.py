@@ -11,7 +11,7 @@ import pytest
 import integraph
 from integraph.api.loops import closed_loop
 from integraph.certify.certificate.tree import Split
-from integraph.certify.loops.certificate import CertifiedStep, LoopCertificate, fault
+from integraph.certify.loops.certificate import CertifiedStep, LoopCertificate, fault, loop_digest
 from integraph.certify.problem import Box
 from integraph.errors import FileError, UsageError
 
@@ -71,6 +71,19 @@ def moved(step: CertifiedStep) -> CertifiedStep:
     return replace(step, box=Box(tuple(low), tuple(high)))
 
 
+def widened(certificate: LoopCertificate, side: tuple[float, ...]) -> LoopCertificate:
+    """The certificate with one state more."""
+
+    def wide(box: Box) -> Box:
+        return Box(box.low + side, box.high + side)
+
+    cells = tuple(
+        tuple(tuple(replace(step, box=wide(step.box)) for step in steps) for steps in path)
+        for path in certificate.cells
+    )
+    return replace(certificate, states=(*certificate.states, "q"), box=wide(certificate.box), cells=cells)
+
+
 TAMPERED = {
     "a box is shrunk": (lambda c: stepped(c, shrunk), "may leave"),
     "a box is moved": (lambda c: stepped(c, moved), "may leave"),
@@ -82,6 +95,8 @@ TAMPERED = {
     "a period more": (lambda c: replace(c, cells=(c.cells[0] + c.cells[0][:1],)), "4 periods"),
     "more starts": (lambda c: replace(c, box=Box((0.8, 0.0), (1.0, 0.0))), "may leave"),
     "another specification": (lambda c: replace(c, spec="x in [0.80, 0.85] at end"), "not proved"),
+    "other names of the states": (lambda c: replace(c, states=("v", "x")), "other states"),
+    "a state too many": (lambda c: widened(c, (0.0,)), "other states"),
     "another answer": (lambda c: replace(c, status="refuted"), "one start"),
     "a cell too few": (lambda c: replace(c, tree=(Split(0, 0.95), None, None)), "one tube for each cell"),
 }
@@ -137,6 +152,37 @@ def test_a_start_that_fails() -> None:
     assert checked.status == "refuted"
     good = replace(certificate, spec="x <= 1.2 always").sealed()
     assert "not refuted" in integraph.check(good, result.loop).reason
+
+
+def test_a_refutation_that_saw_nothing(result) -> None:
+    spec, start = "x >= 0.5 by 0", Box((0.9, 0.0), (0.9, 0.0))
+    false = replace(result.certificate(), spec=spec, status="refuted", box=start, cells=((),)).sealed()
+    checked = integraph.check(false, result.loop)
+    assert not checked
+    assert "not refuted" in checked.reason
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("last", [[1.0, -0.5], [1.0, 0.0]])
+def test_a_controller_without_a_value(last: list[float], discrete: bool) -> None:
+    """What is not known of 1/x is ∞ − ∞ after two layers, or 0·∞, and stays unknown."""
+    net = integraph.network([(np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros(2)), (np.array([last]), np.zeros(1))])
+    plant = {"x": "x + 0*v", "v": "u"} if discrete else {"x": "0*x", "v": "u"}
+    loop = closed_loop(plant, net, period=0.5, steps=1, outputs=["1/x", "v"], discrete=discrete)
+    steps = () if discrete else (CertifiedStep(0, 3, Box((-3.0, -3.0), (3.0, 3.0))),)
+    start = Box((-1.0, 0.5), (1.0, 0.5))
+    false = LoopCertificate(loop_digest(loop), loop.states, "v <= 1 at end", "proved", start, (None,), ((steps,),))
+    checked = integraph.check(false.sealed(), loop)
+    assert not checked
+    assert "not defined" in checked.reason or "may leave" in checked.reason
+
+
+@pytest.mark.parametrize("term", ["asin(x/3)", "acos(x/3)", "asinh(x)", "acosh(2 + x)", "atanh(x/3)", "erf(x)"])
+def test_functions(term: str) -> None:
+    setting = {**SETTING, "plant": {"x": "v", "v": f"u - {term}"}}
+    result = integraph.loop(**setting, spec="x <= 1.5 at end", progress=False)
+    checked = integraph.check(result, result)
+    assert checked, checked.reason
 
 
 def test_all_cells_are_in_it() -> None:

@@ -37,6 +37,7 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification) -> Chec
     try:
         _need(certificate.intact, "its checksum does not match its contents")
         _need(certificate.loop == loop_digest(loop), "it is about another loop")
+        _need(certificate.states == loop.states, "it names other states")
         wanted = 1 if certificate.status == PROVED else -1
         for box, path in zip(certificate.parts, certificate.cells, strict=True):
             cells += 1

@@ -71,7 +71,7 @@ def _network(network: Network, rows: list[Row]) -> list[Row]:
 def _affine(A: Floats, b: Floats, rows: list[Row]) -> list[Row]:
     """A x + b: one product of matrices, in which every radius is a symbol."""
     monomials = sorted({monomial for row in rows for monomial in row.p})
-    own = {n: place for place, n in enumerate(n for n, row in enumerate(rows) if row.r > 0)}
+    own = {n: place for place, n in enumerate(n for n, row in enumerate(rows) if not row.r.is_zero())}
     table = []
     for n, row in enumerate(rows):
         fresh = [ZERO] * len(own)

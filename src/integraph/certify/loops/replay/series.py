@@ -125,6 +125,9 @@ class Streams:
         def square(y: Stream) -> Stream:
             return self.mul(y, y)
 
+        def inverse_root(x: Stream) -> Stream:
+            return self.power(x, Fraction(-1, 2))
+
         rules: dict[str, Callable[[Stream], Stream]] = {
             "exp": lambda y: y,
             "expm1": lambda y: self.add(y, one),
@@ -139,6 +142,12 @@ class Streams:
             "tan": lambda y: self.add(one, square(y)),
             "tanh": lambda y: self.add(one, self.neg(square(y))),
             "atan": lambda y: self.inverse(self.add(one, square(a))),
+            "asin": lambda y: inverse_root(self.add(one, self.neg(square(a)))),
+            "acos": lambda y: self.neg(inverse_root(self.add(one, self.neg(square(a))))),
+            "asinh": lambda y: inverse_root(self.add(one, square(a))),
+            "acosh": lambda y: inverse_root(self.add(square(a), self.neg(one))),
+            "atanh": lambda y: self.inverse(self.add(one, self.neg(square(a)))),
+            "erf": lambda y: self.scale(2 / arb.pi().sqrt(), self.named("exp", self.neg(square(a)))),
             "sigmoid": lambda y: self.add(y, self.neg(square(y))),
             "softplus": again("sigmoid"),
         }

@@ -55,7 +55,7 @@ class StateSet:
         n, count = len(self.p), len(self.g[0])
         if not count:
             return [[] for _ in rows]
-        shares = [row.g[j] / e if e > 0 else ZERO for row in rows for j, e in enumerate(self.errors)]
+        shares = [ZERO if e.is_zero() else row.g[j] / e for row in rows for j, e in enumerate(self.errors)]
         entries = (arb_mat(len(rows), n, shares) * arb_mat(n, count, [x for line in self.g for x in line])).entries()
         return [entries[i * count : (i + 1) * count] for i in range(len(rows))]
 
@@ -78,7 +78,7 @@ def swept(k: int, p: list[Polynomial], g: list[Balls], r: Balls) -> StateSet:
     g = [[ball.mid() for ball in line] for line in g]
     if g and len(g[0]) > SYMBOLS:
         g, lost = _folded(g, lost)
-    own = [n for n, radius in enumerate(lost) if radius != 0]
+    own = [n for n, radius in enumerate(lost) if not radius.is_zero()]  # NaN stays
     g = [line + [lost[n].upper() if n == m else ZERO for m in own] for n, line in enumerate(g)]
     return StateSet(k, p, g)
 

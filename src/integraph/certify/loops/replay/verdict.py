@@ -20,7 +20,7 @@ class Verdict:
     """Collects sets in the order of time. A conjunction is the least of its parts, `by` the largest of its times."""
 
     def __init__(self, spec: Specification, steps: int) -> None:
-        self.spec, self.steps, self.seen = spec, steps, 0
+        self.spec, self.steps, self.seen = spec, steps, -1
         first = {When.END: 0, When.BY: -1, When.ALWAYS: 1}
         self.signs = [first[clause.when] for clause in spec.clauses]
         self.between = any(clause.when is When.ALWAYS and not clause.samples for clause in spec.clauses)

@@ -7,6 +7,7 @@ refused by name. Units are not converted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,11 @@ def _values(entities: Entities, states: set[str], inputs: tuple[str, ...], param
                 raise UsageError(f"{one} is an input too: starts give its value", argument="parameters", value=one)
     for one, text in given.items():
         try:
-            float(text) if "/" not in text else [float(part) for part in text.split("/")]
-        except ValueError:
-            raise UsageError(f"{one} needs a number", argument="parameters", value=text) from None
+            float(Fraction(text))
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise UsageError(
+                f"{one} needs a number, or a fraction of two integers", argument="parameters", value=text
+            ) from None
     return given
 
 

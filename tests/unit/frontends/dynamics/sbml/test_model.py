@@ -61,6 +61,8 @@ def test_constants_become_inputs_or_other_numbers(tmp_path: Path) -> None:
         ({"inputs": "S"}, "no constant"),
         ({"parameters": {"y": 1}}, "no constant"),
         ({"parameters": {"g": "pi"}}, "needs a number"),
+        ({"parameters": {"g": "1/0"}}, "needs a number"),
+        ({"parameters": {"g": "nan"}}, "needs a number"),
         ({"inputs": "g", "parameters": {"g": 1}}, "an input too"),
     ):
         with pytest.raises(UsageError, match=words):
