@@ -44,6 +44,19 @@ def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
     assert call("loop", tmp_path / "none.toml").code != 0
 
 
+def test_a_proof_answers_what_the_file_asks(tmp_path: Path) -> None:
+    path, proof = tmp_path / "bench.toml", tmp_path / "proof.json"
+    path.write_text(FILE.format(spec="x in [-1, 1] always"))
+    assert call("loop", path, "-o", proof).code == 0
+    assert call("check", proof, path).code == 0
+    path.write_text(FILE.format(spec="x in [-0.1, 0.1] always"))
+    other = call("check", proof, path)
+    assert other.code == 1
+    assert "it is about" in other.out
+    path.write_text(FILE.format(spec="x in [-1, 1] always").replace("[0.4, 0.5]", "[0.4, 0.6]"))
+    assert call("check", proof, path).code == 1
+
+
 def test_without_a_certificate(tmp_path: Path) -> None:
     path, proof, page = tmp_path / "pushed.toml", tmp_path / "proof.json", tmp_path / "tube.html"
     pushed = FILE.format(spec="x in [-1, 1] always").replace("0.1*u", "0.1*u + w")

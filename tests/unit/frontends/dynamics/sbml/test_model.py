@@ -51,6 +51,23 @@ def test_a_volume_that_grows_dilutes(tmp_path: Path) -> None:
     assert np.max(np.abs(system.simulate(times=[2.0]).states[0, -1] - expected)) < 1e-9
 
 
+@needs("roadrunner")
+@pytest.mark.parametrize("level", [2, 3])
+def test_dimensions_may_be_left_out_and_level_2_is_read(tmp_path: Path, level: int) -> None:
+    """libsbml says that a compartment without dimensions has 0, and that Level 2 needs a package."""
+    import libsbml
+
+    text = m.two_compartments().replace('spatialDimensions="3" ', "")
+    assert "spatialDimensions" not in text
+    document = libsbml.readSBMLFromString(text)
+    if level == 2:
+        assert document.setLevelAndVersion(2, 4, False)
+    path = written(tmp_path, libsbml.writeSBMLToString(document))
+    system = integraph.lift(path, progress=False)
+    expected = course(str(path), ["[A]", "[B]", "D", "total"], 3.0)
+    assert np.max(np.abs(system.simulate(times=[3.0]).states[0, -1] - expected)) < 1e-9
+
+
 def test_constants_become_inputs_or_other_numbers(tmp_path: Path) -> None:
     path = written(tmp_path, GROWTH)
     system = read_system(path, inputs="k", parameters={"g": 0.5})
