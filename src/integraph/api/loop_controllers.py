@@ -72,7 +72,7 @@ def _law(
 ) -> tuple[Any, ...]:
     """The fields of a controller of so many inputs."""
     readings = _readings(states, constants, outputs)
-    seen = len(states) if readings is None else len(readings.outputs)
+    seen = len(states) + len(constants) if readings is None else len(readings.outputs)
     law = _read(source, states if outputs is None else None, seen)
     sizes = (law.inputs, law.sizes if isinstance(law, Graph) else law.outputs) if not isinstance(law, Expression) else (
         len(law.variables), len(law.outputs)

@@ -68,7 +68,7 @@ class _Reader:
             time = float(text)
         except ValueError:
             time = math.nan
-        if not time >= 0:
+        if not 0 <= time < math.inf:
             raise UsageError("a time is a number ≥ 0, as in by 3.5", argument="spec", value=text)
         return min(self.steps, math.floor(time / self.period * (1 + 1e-12)))
 

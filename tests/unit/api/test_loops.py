@@ -99,6 +99,7 @@ def test_cells_are_divided() -> None:
         ({"controller": {"u": "-x", "v": "x"}}, "rename"),
         ({"scale": [1, 2]}, "one for each input"),
         ({"spec": "x <= 1 by never"}, "a time is a number"),
+        ({"spec": "x <= 1 by inf"}, "a time is a number"),
         ({"limits": (1, 0)}, "limits"),
     ],
 )

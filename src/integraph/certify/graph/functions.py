@@ -62,8 +62,9 @@ def of_rows(atoms: Atoms, name: str, scores: Indices, taking: Any) -> Indices:
     """The softmax of rows (rows, n), its logarithm, or ln Σ exp (rows,); 0 for entries that take no part."""
     rows, n = scores.shape
     keys = np.where(taking, scores, -1)
+    own = f"{name} of {n}"  # rows of another length are another function
     if name == "logsumexp":
-        return atoms.function(name, keys, lambda new: ROWS[name](atoms.span(scores[new]), taking[new]))
+        return atoms.function(own, keys, lambda new: ROWS[name](atoms.span(scores[new]), taking[new]))
 
     def span(new: Indices) -> Interval:
         whole = ROWS[name](atoms.span(scores[new // n]), taking[new // n])
@@ -71,7 +72,7 @@ def of_rows(atoms: Atoms, name: str, scores: Indices, taking: Any) -> Indices:
         return Interval(whole.low[at], whole.high[at])
 
     places = np.tile(-2 - np.arange(n), rows)[:, None]
-    result = atoms.function(name, np.concatenate([np.repeat(keys, n, 0), places], 1), span)
+    result = atoms.function(own, np.concatenate([np.repeat(keys, n, 0), places], 1), span)
     return np.where(taking, result.reshape(rows, n), atoms.zero)
 
 

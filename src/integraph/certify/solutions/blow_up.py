@@ -24,15 +24,16 @@ from integraph.targets.expression import CONSTANTS, NUMBER, VARIABLE, Expression
 MOST = 10_000  # terms
 TRIES = 256  # steps from which a proof is tried
 RATIONAL = {NUMBER, VARIABLE, "add", "sub", "neg", "mul", "div"}
-SINGLE = {"exp", "ln", "sqrt", "sin", "cos", "tan", "tanh", "sigmoid", "atan"}
+SINGLE = {"exp", "ln", "sin", "cos", "tan", "tanh", "sigmoid", "atan"}
 ONE = -1
 
 Derivative = dict[tuple[int, int], Fraction]  # (j, k), j ≤ k, −1 being 1 → the coefficient of s_j·s_k
 
 
 def exact(expression: Expression) -> bool:
-    """Whether no coefficient of the quadratic system was rounded: only rational operations, integer powers, and
-    functions of single variables."""
+    """Whether no coefficient of the quadratic system was rounded, and its variables are infinite only where the
+    equations have no value: only rational operations, integer powers, and functions of single variables. Not roots:
+    1/√x is infinite at x = 0, where √x is 0 and a solution may stay (x' = −√x)."""
     steps = expression.steps
     for step in steps:
         if step.op == NUMBER and step.text in CONSTANTS:

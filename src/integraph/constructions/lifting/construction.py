@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from integraph.clock import now
 from integraph.constructions.lifting.beam import beam
+from integraph.constructions.lifting.derivation import CircularRulesError
 from integraph.constructions.lifting.drift import growth
 from integraph.constructions.lifting.equations import ORDERS, Selection, equations
 from integraph.constructions.lifting.formulas import monomial_text
@@ -108,7 +109,7 @@ def _search(
             most = best.size - len(one.variant.forced)
             new = beam(one.variant.problem, now() + share, most, width)
             best.offer(one.variant, [] if new is None else [new])
-        except SearchTimeError:
+        except (SearchTimeError, CircularRulesError):
             continue
     for place, one in enumerate(waiting):
         _decide(one, best, now() + (until - now()) / (len(waiting) - place))
@@ -118,7 +119,7 @@ def _decide(one: _Attempt, best: _Best, until: float, nodes: int | None = None) 
     try:
         best.offer(one.variant, one.search.smallest(best.size - len(one.variant.forced), until, nodes))
         one.decided = True
-    except SearchTimeError:
+    except (SearchTimeError, CircularRulesError):
         pass
 
 

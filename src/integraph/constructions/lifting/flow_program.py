@@ -104,7 +104,11 @@ def _check_output(system: QuadraticSystem, output: Function | None) -> None:
 def _check_controller(system: QuadraticSystem, controller: Program) -> None:
     states, inputs = len(system.source.states), len(system.source.inputs)
     if not isinstance(controller, Program) or controller.scales is not None:
-        raise UsageError("needs a program in its own units: integraph.compile makes one of a formula or a net", argument="controller", value=controller)
+        raise UsageError(
+            "needs a program in its own units: integraph.compile makes one of a formula or a net",
+            argument="controller",
+            value=controller,
+        )
     if (controller.inputs, controller.outputs) != (states, inputs) or not inputs:
         raise UsageError(
             f"the system has {counted(states, 'state')} and {counted(inputs, 'input')}; the controller takes "

@@ -164,6 +164,17 @@ def other_side(block: Block) -> Block | None:
 
 
 @pytest.mark.slow
+def test_softmax_of_rows_of_two_lengths() -> None:
+    def twice(b: Builder, x: int) -> int:
+        other = b.apply("reshape", b.apply("softmax", x), data=((2, 3),))
+        return b.apply("softmax", other)
+
+    graph = graph_of(twice, (3, 2))
+    box = [[-0.1, 0.1]] * 6
+    program = integraph.compile(graph, box=box)
+    assert integraph.certify(program, graph, box=box, progress=False).proven < 1e-14
+
+
 def test_a_rectifier_of_the_other_side() -> None:
     graph = graph_of(KINKS["relu"])
     program = changed(integraph.compile(graph, 1e-3, box=(-1, 1)), other_side)

@@ -169,6 +169,13 @@ def test_a_box_of_starts_that_blow_up() -> None:
     assert 1 / 0.9 < result.blow_up < 1.2
 
 
+def test_a_tank_runs_empty_and_stays_so() -> None:
+    """1/√x of the lifted equations is infinite at t = 1, x = (1 − t)² is not."""
+    result = integraph.lift("x' = -2*sqrt(x)", progress=False).enclose([1.0], 3.0)
+    assert result.time < 1
+    assert result.blow_up is None
+
+
 def test_what_may_blow_up() -> None:
     """x' = x² from 0 is 0 for ever, from 0.1 it ends at 10."""
     result = integraph.lift("x' = x^2", progress=False).enclose([(0.0, 0.1)], 20.0)

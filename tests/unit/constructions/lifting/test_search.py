@@ -142,3 +142,7 @@ def test_interruption_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fractions_stay_exact() -> None:
     system = integraph.lift("x' = -x/3 + 0.1*x^3")
     assert {term.value for term in system.terms if term.i == 0} == {Fraction(-1, 3), Fraction(1, 10)}
+
+
+def test_rules_that_go_in_circles_end_a_variant_not_the_lift() -> None:
+    assert integraph.lift("x' = y - x; y' = cosh(1/x)", seconds=3, progress=False).new
