@@ -75,11 +75,15 @@ def test_ctrl_c_keeps_what_is_proved(tmp_path: Path) -> None:
     text = FILE.format(spec="x^2 - 2*x*v + v^2 >= 0 always").replace("v = 0.1\n", "v = [0.4, 0.5]\n")
     path.write_text(text.replace("x + 0.1*v", "x").replace("v + 0.1*u", "v + 0*u"))
     command = [sys.executable, "-m", "integraph", "loop", str(path), "--seconds", "300", "--cells", "1000000"]
-    process = subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE, text=True)
-    time.sleep(15)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, out
-    share = float(out.split("unknown: ")[1].split("%")[0])
+    share = 0.0
+    for wait in (10, 60):  # on a slow machine, or with kernels to compile, nothing is proved soon
+        process = subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE, text=True)
+        time.sleep(wait)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 130, out
+        share = float(out.split("unknown: ")[1].split("%")[0])
+        if share:
+            break
     assert 50 < share < 100
