@@ -125,14 +125,6 @@ def sources() -> Iterator[tuple[str, Graph, tuple[tuple[int, float], ...]]]:
         to_graph(transformer()),
         ((whole, 3e-4), (whole, 1e-3)),
     )
-    try:
-        import torch
-
-        from torch_graphs import lenet
-    except ImportError:
-        return
-    torch.manual_seed(0)
-    yield "LeNet-5", integraph.graph(lenet().eval(), inputs=(1, 28, 28)), ((784, 0.01), (784, 0.1))
 
 
 def graphs() -> Rows:

@@ -76,6 +76,17 @@ def test_cells_are_divided() -> None:
     assert result.share == 1.0
 
 
+def test_states_that_do_not_depend_on_each_other_are_halved_in_turn() -> None:
+    spec = "x^2 - 2*x*v + v^2 >= 0 always"  # is not decided where x = v
+    start = {"x": (0.4, 0.5), "v": (0.4, 0.5)}
+    plant = {"x": "x", "v": "v + 0*u"}
+    result = integraph.loop(
+        plant, "-x", period=1.0, steps=2, discrete=True, start=start, spec=spec, cells=8, progress=False
+    )
+    assert result.share >= 0.25
+    assert {tuple((cell.high - cell.low).round(6)) for cell in result.open} == {(0.025, 0.05)}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -27,16 +27,17 @@ from integraph.targets.network import Network
 
 CHUNK = 4_000_000  # numbers in the forms of one value
 FAMILIES = 2  # of lines
-WORK = 2e10  # multiplications for the range of one value
+WORK = 2e10  # multiplications for the range of one value of a network
+WORK_GRAPH = 4e9  # and of a graph, where they are not matrix products alone
 
 
 def backward(source: Network | Graph) -> Backward:
     """Linear bounds of a source, before its first value is announced."""
     if isinstance(source, Network):
         wanted = network_wanted(source)
-        return Backward(network_rules(source), wanted, {0: 0}, (len(wanted) - 1,))
+        return Backward(network_rules(source), wanted, {0: 0}, (len(wanted) - 1,), WORK)
     starts = {n: node.data[0] for n, node in enumerate(source.nodes) if node.op == "input"}
-    return Backward(graph_rules(source), graph_wanted(source), starts, source.outputs)
+    return Backward(graph_rules(source), graph_wanted(source), starts, source.outputs, WORK_GRAPH)
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +50,7 @@ class Backward:
     wanted: Sequence[bool]
     starts: dict[int, int]  # the first input of each value that holds inputs
     outputs: Sequence[int]
+    most: float  # work for the range of one value
     slopes: dict[int, Floats] = field(default_factory=dict)
     ranges: list[Interval] = field(default_factory=list)
     steps: list[Steps] = field(default_factory=list)
@@ -63,7 +65,7 @@ class Backward:
         step = self.steps[-1][0]
         linear = isinstance(step, Product | Total)
         self.bent.append(bool(step.operands) and (not linear or any(self.bent[n] for n in step.operands)))
-        if self.wanted[number] and self.bent[number] and self._work(number) * 2.0 * FAMILIES * rows.r.size <= WORK:
+        if self.wanted[number] and self.bent[number] and self._work(number) * 2.0 * FAMILIES * rows.r.size <= self.most:
             rows = rows.within(self.bounds(number))
             self.ranges[-1] = rows.known
         return rows

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
+from integraph.bounds.ranges import propagation
 from integraph.certify.bounds.backward import Backward, backward
 from integraph.certify.bounds.climb import climbed
 from integraph.certify.bounds.graph_models import graph_models
@@ -52,6 +53,12 @@ class Cells:
 
     def take(self, which: object) -> Cells:
         return Cells(*(getattr(self, name)[which] for name in NAMES))
+
+    def within(self, ranges: Interval) -> Cells:
+        """The same where other bounds of the outputs are known, too. Infinite bounds stay: there may be no value."""
+        finite = np.isfinite(self.least) & np.isfinite(self.most)
+        least = np.where(finite, np.maximum(self.least, ranges.low), self.least)
+        return replace(self, least=least, most=np.where(finite, np.minimum(self.most, ranges.high), self.most))
 
     def join(self, other: Cells) -> Cells:
         return Cells(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in NAMES))
@@ -153,6 +160,16 @@ def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
     if watch is not None and not isinstance(source, Program):
         dips, peaks = climbed(source, watch, low, high, dips, peaks)
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
+
+
+def plain_ranges(source: Source, box: Interval) -> Interval | None:
+    """Bounds of all outputs of a graph on a whole box by intervals, which may be narrower where models of many inputs
+    have lost what their symbols hold."""
+    if not isinstance(source, Graph):
+        return None
+    known = propagation.ranges(source, box.low, box.high)
+    low, high = (np.concatenate([np.ravel(getattr(known[n], end)) for n in source.outputs]) for end in ("low", "high"))
+    return Interval(low, high)
 
 
 def linear_ranges(source: Source, box: Interval) -> Interval | None:

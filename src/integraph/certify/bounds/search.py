@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +25,7 @@ from integraph.certify.bounds.cells import (
     division,
     first_cells,
     linear_ranges,
+    plain_ranges,
 )
 from integraph.certify.bounds.point_values import attained, box_values
 from integraph.certify.bounds.state import State, advanced, beginning, middles
@@ -65,9 +65,8 @@ def search(
                 even = wide <= DIVIDED and most >= FIRST
                 cells = division(box.low, box.high) if even else (box.low[None], box.high[None])
                 first = bounded(source, *cells, work.degree, most)
-                if (ranges := linear_ranges(source, box)) is not None:
-                    least, largest = np.maximum(first.least, ranges.low), np.minimum(first.most, ranges.high)
-                    first = replace(first, least=least, most=largest)
+                for ranges in (linear_ranges(source, box), plain_ranges(source, box)):
+                    first = first if ranges is None else first.within(ranges)
                 state = beginning(source, first, box)
                 while wide <= BISECTED and state.count < first_cells(source) and state.splittable:
                     state = advanced(source, state, 0.0, lambda _: max(most // 2, 1), most, partial(map, work))

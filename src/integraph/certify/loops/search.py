@@ -128,7 +128,7 @@ def search(
                         whole = []
                         more = cells - len(proved) - len(todo)
                         divided = [cell for cell in todo if (cell.high > cell.low).any()][:more]
-                        halves = [half for cell in divided for half in _halves(cell)]
+                        halves = [half for cell in divided for half in _halves(cell, high - low)]
                         rest = [cell for cell in todo if cell not in divided]
                         boxes, todo = halves, rest
         except DeadlineError:
@@ -160,9 +160,12 @@ def _progress(loop: Loop, proved: Sequence[Tube], todo: Sequence[Tube]) -> str:
     return f"closed loop: {counted(len(proved), 'cell')} proved, {len(todo)} open, all reach t = {reached:.4g}"
 
 
-def _halves(cell: Tube) -> list[tuple[Floats, Floats]]:
-    """A cell, bisected along the side that the last set of its tube depends on most."""
-    axis = int(np.argmax(np.where(cell.high > cell.low, cell.influence, -1.0)))
+def _halves(cell: Tube, whole: Floats) -> list[tuple[Floats, Floats]]:
+    """A cell, bisected along the side that the last set of its tube depends on most. Sets whose states do not depend on
+    each other say that of every side: then the one that was halved least."""
+    sides = cell.high - cell.low
+    share = sides / np.where(whole > 0, whole, 1.0)
+    axis = int(np.argmax(np.where(sides > 0, cell.influence * share, -1.0)))
     middle = 0.5 * cell.low[axis] + 0.5 * cell.high[axis]
     upper, lower = cell.high.copy(), cell.low.copy()
     upper[axis] = lower[axis] = middle
