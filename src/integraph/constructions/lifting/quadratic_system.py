@@ -154,7 +154,7 @@ class QuadraticSystem:
         recomputed from the states as often as the measured distance from their formulas asks for, or every `project`,
         or never (`project=False`)."""
         if times is None:
-            raise UsageError("are needed, as in np.linspace(0, 10, 101)", argument="times")
+            raise UsageError("give times, as in np.linspace(0, 10, 101)", argument="times")
         return simulate(self, self.rows(x0), times, project)
 
     def enclose(self, x0: ArrayLike | Mapping[str, ArrayLike], T: ArrayLike, **options: Any) -> Any:
