@@ -135,11 +135,21 @@ def search(
             pass
         except KeyboardInterrupt:
             interrupted = True
+        except SystemError as error:  # what a compiled kernel makes of Ctrl-C
+            if not _is_ctrl_c(error):
+                raise
+            interrupted = True
         finally:
             crew.close()
     todo += [unfinished(*box) for box in boxes]
     answer = Answer.REFUTED if failure else Answer.UNKNOWN if todo or not proved else Answer.PROVED
     return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), failure, interrupted)
+
+
+def _is_ctrl_c(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _cell(loop: Loop, spec: Specification, box: tuple[Floats, Floats]) -> Tube:
