@@ -23,13 +23,13 @@ class LinearSystem(NamedTuple):
     matrix: Floats
     sides: Floats
 
-    def solution(self) -> tuple[Floats, float]:
-        """Θ, and the residual relative to the sides."""
+    def residual(self) -> float:
+        """What least squares leave, relative to the sides."""
         scale = np.linalg.norm(self.matrix, axis=0)
         scale[scale == 0.0] = 1.0
         theta = np.linalg.lstsq(self.matrix / scale, self.sides, rcond=None)[0] / scale[:, None]
-        residual = float(np.linalg.norm(self.sides - self.matrix @ theta))
-        return theta.T, residual / max(float(np.linalg.norm(self.sides)), 1e-300)
+        left = float(np.linalg.norm(self.sides - self.matrix @ theta))
+        return left / max(float(np.linalg.norm(self.sides)), 1e-300)
 
 
 def weak_form(data: Sequence[Trajectory], features: Features) -> LinearSystem:
@@ -41,7 +41,7 @@ def weak_form(data: Sequence[Trajectory], features: Features) -> LinearSystem:
         few = len(system.matrix) < len(features)
         if best is not None and few:
             break
-        residual = system.solution()[1]
+        residual = system.residual()
         if best is None or residual < least:
             best, least = system, residual
     assert best is not None
