@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from integraph.constructions.lifting import printing
 from integraph.constructions.lifting.simulation import Simulation, simulate
 from integraph.errors import SourceError, UsageError
-from integraph.numbers.arrays import Floats, real
+from integraph.numbers.arrays import Floats, Indices, real
+from integraph.program.engine import RTOL
 from integraph.program.plugins import FRONTENDS, SOLUTIONS, load_layer
 from integraph.targets import float_arithmetic
 from integraph.targets.dynamical_system import DynamicalSystem
@@ -96,7 +97,11 @@ class QuadraticSystem:
         rows = self.rows(x)
         if self.definitions is None:
             return rows
-        values = float_arithmetic.values(self.definitions, rows)
+        if self._factors is not None:  # thousands of new variables at once
+            (a, b), coefficient = self._factors
+            values = coefficient * rows[:, a] * rows[:, b]
+        else:
+            values = float_arithmetic.values(self.definitions, rows)
         if not np.isfinite(values).all():
             row, column = (int(n) for n in np.argwhere(~np.isfinite(values))[0])
             raise SourceError(
@@ -104,6 +109,28 @@ class QuadraticSystem:
                 f"{point(rows[row], self.source.variables)}: start elsewhere"
             )
         return np.concatenate([rows, values], 1)
+
+    @cached_property
+    def _factors(self) -> tuple[Indices, Floats] | None:
+        """Which two states or inputs each new variable is the product of, and its coefficient; None if one is not."""
+        count = len(self.source.variables)
+        index = np.array([term[:3] for term in self.products], np.int64).reshape(-1, 3)
+        if not np.array_equal(index[:, 0], np.arange(count, self.width)):
+            return None
+        if index[:, 1].min() < 0 or index[:, 2].max() >= count:
+            return None
+        return index[:, 1:].T, np.array([float(term.value) for term in self.products])
+
+    @cached_property
+    def controls(self) -> tuple[Indices, Floats]:
+        """The terms as arrays: (i, j, k) in rows, −1 for the constant 1, and their values."""
+        index = np.array([term[:3] for term in self.terms], np.int64).reshape(-1, 3)
+        return index, np.array([float(term.value) for term in self.terms])
+
+    @cached_property
+    def flows(self) -> dict[float, Program]:
+        """The programs of flows over the spans that were simulated last."""
+        return {}
 
     def rows(self, x: Starts = None) -> Floats:
         """Starts as an array (B, states and inputs); a mapping is broadcast, so that one value may be swept. What is
@@ -148,14 +175,19 @@ class QuadraticSystem:
         return replace(self, terms=tuple(Term(*key, value) for key, value in sorted(total.items()) if value))
 
     def simulate(
-        self, x0: Starts = None, times: ArrayLike | None = None, *, project: float | bool = True
+        self,
+        x0: Starts = None,
+        times: ArrayLike | None = None,
+        *,
+        project: float | bool = True,
+        rtol: float = RTOL,
     ) -> Simulation:
         """The solution at these times from one start or from many, or from that of the source. New variables are
         recomputed from the states as often as the measured distance from their formulas asks for, or every `project`,
-        or never (`project=False`)."""
+        or never (`project=False`). `rtol` is the relative error that the integrator may make."""
         if times is None:
             raise UsageError("give times, as in np.linspace(0, 10, 101)", argument="times")
-        return simulate(self, self.rows(x0), times, project)
+        return simulate(self, self.rows(x0), times, project, rtol)
 
     def enclose(self, x0: ArrayLike | Mapping[str, ArrayLike], T: ArrayLike, **options: Any) -> Any:
         """Proved low and high of every state at a time, or at several, and on every step between, for all solutions

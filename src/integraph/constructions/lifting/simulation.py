@@ -17,6 +17,7 @@ from integraph.errors import FlowError, UsageError
 from integraph.gadgets.raw import raw
 from integraph.numbers.arrays import Floats, real
 from integraph.program import Block, Program, Ref, Registers, build, segment
+from integraph.program.engine import RTOL
 from integraph.program.views import dense
 from integraph.text import counted
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-12  # distance from the formulas, relative to the sizes, that a stretch may end with
 SHORTEST = 2.0**-14  # of the whole time: a stretch that is not halved again
+KEPT = 16  # programs of flows
 SIZE = 200_000_000  # numbers of a solution
 
 
@@ -39,6 +41,7 @@ class Simulation:
     restarts: Floats  # times at which new variables were recomputed
     starts: Floats  # (restarts, B, width)
     manifold_error: float
+    rtol: float
 
     @property
     def states(self) -> Floats:
@@ -65,7 +68,7 @@ class Simulation:
         if span == 0.0:
             start: Floats = self.starts[place]
             return start
-        end: Floats = _advance(self.system, {}, self.starts[place], begun, span, np.array([span]))[:, -1]
+        end: Floats = _advance(self.system, self.starts[place], begun, span, np.array([span]), self.rtol)[:, -1]
         return end
 
     def __repr__(self) -> str:
@@ -74,7 +77,9 @@ class Simulation:
         return f"Simulation of {self.system.source.name}: {size}; {projected}, manifold error {self.manifold_error:.2g}"
 
 
-def simulate(system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: float | bool) -> Simulation:
+def simulate(
+    system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: float | bool, rtol: float = RTOL
+) -> Simulation:
     moments = np.atleast_1d(np.asarray(times, float))
     if moments.ndim != 1 or not np.isfinite(moments).all() or (np.diff(moments) < 0).any() or moments[0] < 0:
         raise UsageError("needs finite times ≥ 0, in order", argument="times")
@@ -89,8 +94,7 @@ def simulate(system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: 
     span = min(real(project, "project"), end) if fixed else end
     if fixed and not span > 0:
         raise UsageError("needs a positive time between projections", argument="project", value=project)
-    shortest = end * SHORTEST
-    programs: dict[float, Program] = {}
+    shortest, tolerance = end * SHORTEST, max(TOLERANCE, real(rtol, "rtol"))
     while time < end:
         span = min(span, end - time)
         last = time + span >= end * (1 - 1e-15)
@@ -98,14 +102,14 @@ def simulate(system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: 
         asked = np.append(np.minimum(moments[inside] - time, span), span)
         adaptive = project is True and system.definitions is not None and span > shortest
         try:
-            stretch = _advance(system, programs, state, time, span, asked)
+            stretch = _advance(system, state, time, span, asked, rtol)
         except FlowError:
             if not adaptive:
                 raise
             span /= 2
             continue
         error = distance(system, stretch[:, -1])
-        if adaptive and not error <= TOLERANCE:
+        if adaptive and not error <= tolerance:
             span /= 2
             continue
         worst = max(worst, error)
@@ -116,9 +120,9 @@ def simulate(system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: 
             state = system.start(state[:, : len(system.source.variables)])
             restarts.append(time)
             starts.append(state)
-        if project is True and error < TOLERANCE / 8:
+        if project is True and error < tolerance / 8:
             span *= 2
-    return Simulation(system, moments, path, np.array(restarts), np.stack(starts), worst)
+    return Simulation(system, moments, path, np.array(restarts), np.stack(starts), worst, rtol)
 
 
 def distance(system: QuadraticSystem, states: Floats) -> float:
@@ -129,13 +133,13 @@ def distance(system: QuadraticSystem, states: Floats) -> float:
     return float(np.max(np.abs(states - exact) / np.maximum(np.abs(exact), 1.0)))
 
 
-def _advance(
-    system: QuadraticSystem, programs: dict[float, Program], state: Floats, begun: float, span: float, asked: Floats
-) -> Floats:
+def _advance(system: QuadraticSystem, state: Floats, begun: float, span: float, asked: Floats, rtol: float) -> Floats:
     """The states (B, asked, width) at times after `begun`. Programs are kept: few spans occur."""
-    if span not in programs:
-        programs[span] = free_flow(system, span)
-    flow = programs[span].flow(state, engine="taylor", times=asked)
+    if span not in system.flows:
+        if len(system.flows) == KEPT:
+            del system.flows[next(iter(system.flows))]
+        system.flows[span] = free_flow(system, span)
+    flow = system.flows[span].flow(state, engine="taylor", times=asked, rtol=rtol)
     if flow.failures:
         first = min(flow.failures, key=lambda failure: failure.time)
         raise FlowError(
@@ -156,5 +160,5 @@ def free_flow(system: QuadraticSystem, span: float) -> Program:
 
 def flow_block(system: QuadraticSystem, y: Ref) -> Block:
     """y' = b + A y + Q(y, y)."""
-    index = np.array([term[:3] for term in system.terms], np.int64).reshape(-1, 3)
-    return raw(y, dense(0, (0,)), index=index, value=np.array([float(term.value) for term in system.terms]))
+    index, value = system.controls
+    return raw(y, dense(0, (0,)), index=index, value=value)

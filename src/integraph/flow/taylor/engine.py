@@ -11,6 +11,7 @@ y_k = 1/k!, the relative error is 1e−15 for k = 20, 6e−10 for k = 30 and 3e�
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ from integraph.program.dynamics import switches
 from integraph.program.engine import finite
 
 CHUNK = 256  # inputs
+FEW = 8  # lanes of many registers that are not worth the kernel's width
 BUDGET = 1 << 25  # bytes of states and coefficients that a chunk should not exceed
 ORDERS_PER_DIGIT = 1.6  # of the tolerance: more orders make steps longer but dearer
 MIN_ORDER = 8
@@ -121,17 +123,63 @@ class _TaylorRun:
         self, lanes: TaylorLanes, duration: float, states: Floats, start: float, span: float, bad: Bad
     ) -> None:
         inputs, count = states.shape[1], lanes.registers.shape[1] * states.shape[1]
+        own_value = np.ascontiguousarray(lanes.own_value(states).reshape(len(lanes.own_source), count))
+        left = list(range(count))
+        if lanes.wide is not None:
+            left = [lane for lane in left if not self._alone(lanes, lane, own_value[:, lane], duration, states, span)]
+        if len(left) == count:
+            self._together(lanes, lanes.registers, own_value, duration, states, start, span, bad, range(inputs))
+            return
+        for lane in left:
+            component, column = divmod(lane, inputs)
+            one = np.ascontiguousarray(states[:, [column]])
+            own = np.ascontiguousarray(own_value[:, [lane]])
+            registers = np.ascontiguousarray(lanes.registers[:, [component]])
+            self._together(lanes, registers, own, duration, one, start, span, bad, [column])
+            states[:, column] = one[:, 0]
+
+    def _alone(self, lanes: TaylorLanes, lane: int, own: Floats, duration: float, states: Floats, span: float) -> bool:
+        """Advance one solution of many registers, if its own way is the quickest and succeeds."""
+        assert lanes.wide is not None
+        component, column = divmod(lane, states.shape[1])
+        registers = lanes.registers[:, component]
+        value, y = np.concatenate([lanes.shared_value, own]), states[registers, column]
+        rtol = min(self.options.rtol, COARSEST)
+        if lanes.wide.stiff(value, y, span, rtol):
+            end = lanes.wide.collocate(value, y, rtol, span, duration, self.max_steps)
+        elif lanes.registers.shape[1] * states.shape[1] <= FEW:
+            end = lanes.wide.expand(value, y, self.order, self.rtol, span, duration, self.max_steps)
+        else:
+            return False
+        if end is not None:
+            states[registers, column], steps = end
+            self.steps.append(steps)
+        return end is not None
+
+    def _together(
+        self,
+        lanes: TaylorLanes,
+        registers: Indices,
+        own_value: Floats,
+        duration: float,
+        states: Floats,
+        start: float,
+        span: float,
+        bad: Bad,
+        columns: Sequence[int],
+    ) -> None:
+        inputs, count = states.shape[1], own_value.shape[1]
         status, place, moment = np.zeros(count, np.int64), np.empty(count, np.int64), np.empty(count)
         steps = _kernel()(
             states,
-            lanes.registers,
+            registers,
             lanes.products,
             lanes.shared,
             lanes.shared_source,
             lanes.shared_value,
             lanes.own,
             lanes.own_source,
-            np.ascontiguousarray(lanes.own_value(states).reshape(len(lanes.own_source), count)),
+            own_value,
             self.order,
             self.rtol,
             span,
@@ -144,9 +192,9 @@ class _TaylorRun:
         self.steps.append(steps)
         for lane in np.flatnonzero(status).tolist():
             component, column = divmod(lane, inputs)
-            failure = (start + float(moment[lane]), STATUS[status[lane]], int(lanes.registers[place[lane], component]))
-            if column not in bad or failure[0] < bad[column][0]:  # what failed first is the cause
-                bad[column] = failure
+            failure = (start + float(moment[lane]), STATUS[status[lane]], int(registers[place[lane], component]))
+            if columns[column] not in bad or failure[0] < bad[columns[column]][0]:  # what failed first is the cause
+                bad[columns[column]] = failure
 
     def _drop(self, number: int, bad: Bad, alive: Indices, states: Floats) -> tuple[Indices, Floats]:
         label = self.program.segments[number].label

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from integraph.flow.taylor.components import NONE, ComponentKind, Components, TermSplit, components, split
 from integraph.flow.taylor.exponentials import Advance, CoupledSystem, DiagonalSystem
 from integraph.flow.taylor.quadratic_forms import Forms, Rows, as_slice, forms
+from integraph.flow.taylor.wide import SPARSE, WIDE, WideSystem
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import ONE, Program
 
@@ -98,6 +99,7 @@ class TaylorLanes:
     own: Indices  # the others
     own_source: Indices
     own_value: Forms  # (terms, components)
+    wide: WideSystem | None  # how a single solution is computed, if there are many registers; terms: shared, own
 
     @property
     def footprint(self) -> int:
@@ -178,6 +180,10 @@ def _lanes(
         terms.value[varies],
     )
     rows = np.arange(count + 1)
+    wide = None
+    if count >= WIDE and len(keys) <= SPARSE * count:
+        both = np.argsort(~same, kind="stable")
+        wide = WideSystem(count, pairs.T, row[both], source[both], np.where(same, numbers[:, 0], 0.0)[both])
     return TaylorLanes(
         registers,
         np.ascontiguousarray(pairs.T),
@@ -187,4 +193,5 @@ def _lanes(
         np.searchsorted(row[~same], rows),
         source[~same],
         own_value,
+        wide,
     )
