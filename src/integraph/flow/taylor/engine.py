@@ -1,5 +1,6 @@
 """The Taylor engine: sees only the control terms. Linear parts by exponentials, the rest by adaptive Taylor series of
-high order, with relative error control of every register; restarts at every switch and at every time asked for.
+high order, with relative error control of every register; restarts at every switch and at every time asked for. Single
+solutions of many registers go their own way (`wide`).
 
 A limit: a register that starts at 0 and whose first nonzero Taylor term is beyond the order (about 20 at the default
 tolerance) is still 0 after the first step, and has no relative accuracy during the first steps. This takes a chain of
