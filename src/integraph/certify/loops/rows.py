@@ -56,6 +56,17 @@ class ModelRows:
         ranges = tight_ranges(self.models())
         return np.stack([ranges.low[:, 0], ranges.high[:, 0]], 1)
 
+    def radii(self) -> Floats:
+        """How far each row can be from its polynomial, up to rounding."""
+        size: Floats = np.abs(self.values[:, self.monomials.count :]).sum(1)
+        return size
+
+    def influence(self) -> Floats:
+        """How much of the polynomials is due to each of their variables."""
+        p = np.abs(self.values[:, 1 : self.monomials.count])
+        share: Floats = (p / (p.sum(1, keepdims=True) + 1e-300)).sum(0) @ self.monomials.exponents[1:]
+        return share
+
     def fresh(self) -> ModelRows:
         """The same rows with every radius as a symbol, the smallest symbols folded where there are too many."""
         rows = self.folded()

@@ -82,9 +82,7 @@ def tube(
     influence = np.zeros(len(low))
     wide = high > low
     if last is not None and wide.any():
-        p = np.abs(last.values[:, : last.monomials.count])
-        scale = p[:, 1:].sum(1, keepdims=True) + 1e-300
-        influence[wide] = (p / scale).sum(0) @ last.monomials.exponents
+        influence[wide] = last.influence()
     return Tube(low, high, np.stack(boxes), np.array(over).reshape(shape), answer, influence, reason)
 
 

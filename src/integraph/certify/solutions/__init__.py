@@ -4,7 +4,8 @@ The flow on polynomial models of closed loops, without a controller. Where a sol
 and a proof that it does is tried.
 
 Read `vector_field` (what is integrated), `function_free` (the same with the values of functions as states),
-`integration` (steps in exact time), `blow_up`, `starts`, `enclosure` (the result) and `validation`.
+`integration` (steps in exact time), `blow_up`, `cell` (one box of starts), `division` (several), `starts`, `enclosure`
+(the result) and `validation`.
 """
 
 from integraph.certify.solutions.validation import enclose

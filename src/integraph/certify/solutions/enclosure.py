@@ -19,7 +19,7 @@ class Enclosure:
     """All solutions from the box `start` (n, 2) of states and inputs. `low` and `high` (times, states) contain them at
     `times`; they are infinite at times after `time`, up to which all solutions are proved to exist. `over` (steps,
     states, 2) contains them from steps[k] to steps[k + 1]. No solution exists at `blow_up` or later, where that is
-    proved; `reason` says why the boxes end early."""
+    proved; `reason` says why the boxes end early. The starts were divided into so many `cells`."""
 
     system: QuadraticSystem
     start: Floats
@@ -30,6 +30,7 @@ class Enclosure:
     over: Floats
     reason: str = ""
     blow_up: float | None = None
+    cells: int = 1
 
     @property
     def time(self) -> float:
@@ -67,6 +68,7 @@ class Enclosure:
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.over), 'step')} to t = {digits(self.time, ROUND_FLOOR)}"
+        size += f", {self.cells} cells" if self.cells > 1 else ""
         lines = [f"Enclosure of {self.system.source.name}: {size}"]
         reached = np.flatnonzero(np.isfinite(self.high).all(1))
         if len(reached):

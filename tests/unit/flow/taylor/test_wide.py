@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 from integraph import Program, Registers, Status, build, segment
 from integraph.flow.taylor import collocation, wide
+from integraph.flow.taylor.sparse_field import shifted, sparse_field
 from integraph.flow.taylor.sparse_lu import SHIFTS, elimination_order, factor, fill_in, solve
 from integraph.flow.taylor.wide_series import wide_field
 from integraph.gadgets import raw
@@ -28,11 +29,12 @@ def system(parts: list[tuple[Indices, Indices, float]], duration: float, fixed: 
     return build(r, [segment("flow", block, duration=duration)], y)
 
 
-def ring(k: float, duration: float = 1.0, n: int = N) -> Program:
-    """y_i' = y_i² + k(y_{i−1} − 2y_i + y_{i+1})."""
-    i = np.arange(n)
-    spread = [(np.full(n, -1), (i + d) % n, w * k) for d, w in ((-1, 1.0), (0, -2.0), (1, 1.0))]
-    return system([(i, i, 1.0), *spread], duration)
+def ring(k: float, duration: float = 1.0, n: int = N, push: float = 0.0) -> Program:
+    """y_i' = push + y_i² + k(y_{i−1} − 2y_i + y_{i+1}) + 3y_i(y_{i+1} − y_{i−1})."""
+    i, one = np.arange(n), np.full(n, -1)
+    drift = [(i, (i + d) % n, 3.0 * d) for d in (-1, 1)] + ([(one, one, push)] if push else [])
+    spread = [(one, (i + d) % n, w * k) for d, w in ((-1, 1.0), (0, -2.0), (1, 1.0))]
+    return system([(i, i, 1.0), *spread, *drift], duration)
 
 
 def wave(n: int = N) -> Floats:
@@ -41,22 +43,25 @@ def wave(n: int = N) -> Floats:
     return start
 
 
-def reference(k: float, duration: float, start: Floats, growth: float = 1.0, method: str = "DOP853") -> Floats:
+def reference(k: float, duration: float, start: Floats, push: float = 0.0, method: str = "DOP853") -> Floats:
     def field(_t: float, y: Floats) -> Floats:
-        slope: Floats = growth * y * y + k * (np.roll(y, 1) - 2 * y + np.roll(y, -1))
+        left, right = np.roll(y, 1), np.roll(y, -1)
+        slope: Floats = push + y * y + k * (left - 2 * y + right) + 3 * y * (right - left)
         return slope
 
     band = scipy.sparse.csr_matrix(sum(np.roll(np.eye(len(start)), d, 1) for d in (-1, 0, 1)))
     options = {"jac_sparsity": band} if method == "Radau" else {}
-    end: Floats = solve_ivp(field, (0, duration), start, method, rtol=1e-12, atol=1e-13, **options).y[:, -1]
+    end: Floats = solve_ivp(
+        field, (0, duration), start, method, rtol=3e-14 if method == "DOP853" else 1e-12, atol=1e-14, **options
+    ).y[:, -1]
     return end
 
 
 @pytest.mark.parametrize("rtol", [1e-5, 1e-9, 1e-12])
 @pytest.mark.parametrize("k", [1.0, 600.0])
 def test_against_scipy_to_the_tolerance(k: float, rtol: float) -> None:
-    flow = ring(k).flow(wave(), "taylor", rtol=rtol).check()
-    assert np.abs(flow.outputs[0] / reference(k, 1.0, wave()) - 1).max() < max(rtol, 4e-12)
+    flow = ring(k, push=0.2).flow(wave(), "taylor", rtol=rtol).check()
+    assert np.abs(flow.outputs[0] / reference(k, 1.0, wave(), 0.2) - 1).max() < max(rtol, 1e-11)
     assert flow.steps < 60  # explicit steps for k = 600 would be 350
 
 
@@ -83,16 +88,18 @@ def test_one_solution_equals_one_of_many() -> None:
 
 @pytest.mark.parametrize("k", [1.0, 600.0])
 def test_coefficients_that_are_inputs(k: float) -> None:
-    """y_i' = c·(y_{i−1} − 2y_i + y_{i+1}) + b·y_i − y_i², with inputs b and c."""
+    """y_i' = c·(y_{i−1} − 2y_i + y_{i+1}) + b·y_i + y_i² + 3y_i(y_{i+1} − y_{i−1}), with inputs b and c."""
     i = np.arange(N)
     spread = [((i + d) % N, np.full(N, N), w) for d, w in ((-1, 1.0), (0, -2.0), (1, 1.0))]
-    program = system([*spread, (i, np.full(N, N + 1), 1.0), (i, i, -1.0)], 1.0, ("c", "b"))
-    found = program.flow(np.concatenate([wave(), [k, 0.0]]), "taylor", rtol=1e-11).check().outputs[0]
-    assert np.abs(found / reference(k, 1.0, wave(), -1.0) - 1).max() < 2e-11
+    drift = [(i, (i + d) % N, 3.0 * d) for d in (-1, 1)]
+    program = system([*spread, *drift, (i, np.full(N, N + 1), 1.0), (i, i, 1.0)], 1.0, ("c", "b"))
+    flow = program.flow(np.concatenate([wave(), [k, 0.0]]), "taylor", rtol=1e-11).check()
+    assert np.abs(flow.outputs[0] / reference(k, 1.0, wave()) - 1).max() < 2e-11
+    assert flow.steps < 60
 
 
 @pytest.mark.parametrize("k", [1.0, 2e3])
-@pytest.mark.parametrize("duration", [0.999, 1.0, 1.3, 2.0, 10.0])
+@pytest.mark.parametrize("duration", [0.999, 1.0, 2.0])
 def test_a_pole_is_not_stepped_over(k: float, duration: float) -> None:
     """From 1 everywhere, y = 1/(1 − t)."""
     flow = ring(k, duration).flow(np.ones(N), "taylor", rtol=1e-9)
@@ -104,9 +111,10 @@ def test_a_pole_is_not_stepped_over(k: float, duration: float) -> None:
 
 
 def test_of_several_inputs_the_one_that_fails_is_named() -> None:
-    starts = np.stack([wave(), np.full(N, 3.0), 0.5 * wave()])
+    starts = np.stack([wave(), np.full(N, 3.0), 0.5 * wave(), np.full(N, 0.99)])
     flow = ring(600.0).flow(starts, "taylor", rtol=1e-9)
-    assert flow.status == (Status.DONE, Status.ESCAPED, Status.DONE)
+    assert flow.status == (Status.DONE, Status.ESCAPED, Status.DONE, Status.DONE)
+    assert np.abs(flow.outputs[3] / 99.0 - 1).max() < 1e-9  # 0.99/(1 − 0.99t), near a pole
     assert np.isnan(flow.outputs[1]).all()
     assert np.abs(flow.outputs[2] / reference(600.0, 1.0, starts[2]) - 1).max() < 1e-9
 
@@ -164,6 +172,27 @@ def test_factors_against_numpy(seed: int) -> None:
     for s, shift in enumerate(shifts):
         true = np.linalg.solve(shift * np.eye(n) - moved, right[:, s] + 1j * right[:, SHIFTS + s])
         assert np.abs(found[:, s] + 1j * found[:, SHIFTS + s] - true).max() < 1e-12
+
+
+def test_the_jacobian_is_that_of_the_field() -> None:
+    """Central differences of a quadratic field are exact up to rounding."""
+    rng = np.random.default_rng(1)
+    n, terms = 30, 120
+    products = np.unique(np.sort(rng.integers(0, n, (40, 2)), 1), axis=0)
+    row, source = rng.integers(0, n, terms), rng.integers(0, n + len(products) + 1, terms)
+    value, y, e = rng.normal(size=terms), rng.normal(size=n), rng.normal(size=n)
+    field = sparse_field(n, products, row, source)
+
+    def f(y: Floats) -> Floats:
+        sources = np.concatenate([y, y[products[:, 0]] * y[products[:, 1]], [1.0]])
+        return np.bincount(row, value * sources[source], minlength=n)
+
+    out = np.empty((len(field.pattern[1]), 2 * SHIFTS))
+    shifts = np.zeros(2 * SHIFTS)
+    shifts[0] = 5.0
+    shifted(y[field.order], field.products, field.source, value[field.term], field.entry, field.pattern[2], shifts, out)
+    matrix = scipy.sparse.csr_array((out[:, 0], field.pattern[1], field.pattern[0]), shape=(n, n))
+    assert np.allclose(matrix @ e[field.order], (5.0 * e - 0.5 * (f(y + e) - f(y - e)))[field.order], atol=1e-12)
 
 
 def test_terms_that_advance_together_are_runs() -> None:
