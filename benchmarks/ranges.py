@@ -3,6 +3,7 @@ bisection. Times are processor time of one process."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -22,6 +23,7 @@ from integraph.targets.activations import activation, value_range
 from networks import net
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from torch_graphs import lenet
 from transformers import to_graph, transformer
 
 Rows = Iterator[tuple[object, ...]]
@@ -119,12 +121,16 @@ GRAPH_COLUMNS = (
 
 def sources() -> Iterator[tuple[str, Graph, tuple[tuple[int, float], ...]]]:
     """Name, graph, and how many inputs move by how much."""
-    whole = 16 * 32
-    yield (
-        "transformer 2 × (16 × 32)",
-        to_graph(transformer()),
-        ((whole, 3e-4), (whole, 1e-3)),
-    )
+    whole, image = 16 * 32, 28 * 28
+    yield "transformer 2 × (16 × 32)", to_graph(transformer()), ((12, 0.01), (whole, 3e-4), (whole, 1e-3))
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.manual_seed(0)
+    for kind, pool in itertools.product(("Tanh", "ReLU"), ("AvgPool2d", "MaxPool2d")):
+        graph = integraph.graph(lenet(kind, pool).eval(), inputs=(1, 28, 28))
+        yield f"LeNet-5, {kind}, {pool}", graph, ((image, 0.01), (image, 0.1))
 
 
 def graphs() -> Rows:

@@ -176,6 +176,12 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "steps of ln 2 without rounding": ("growth_rules", "2 * U * np.abs(shift)", "0.0 * shift", "ln"),
     "a logarithm without errors": ("growth_rules", 'np.ravel(wrong["z"].off) + lost', "lost", "ln"),
+    "a logarithm at no distance": (
+        "growth_rules",
+        'np.ravel(wrong["z"].off) + lost',
+        'np.ravel(wrong["z"].off)',
+        "nearly another logarithm",
+    ),
     "a power of a base at no distance": (
         "growth_rules",
         "wide[..., k] = UP * (part.off + distance.reshape(part.off.shape))",

@@ -162,6 +162,14 @@ def near(b: Builder, x: int) -> int:
     return b.apply("concat", *(b.apply("mul", x, b.constant(w)) for w in (0.1, 0.1 * (1.0 - OFF))), data=(0,))
 
 
+def nearly_another_logarithm() -> bool:
+    """ln((x + 5)/4) as a program of ln(x + 5) less a number that is nearly ln 4."""
+    number = 2.0 * np.log(2.0) * (1.0 + 1e-10)
+    graph = of(then(plus(5.0), op("ln"), plus(-number)), (1,))
+    quarter = of(then(plus(5.0), lambda b, x: b.apply("mul", x, b.constant(0.25)), op("ln")), (1,))
+    return contains([integraph.compile(quarter, box=(-1, 1))], graph, -1.0, 1.0)
+
+
 def weighted_argument() -> bool:
     """A gadget that reads 3x + 1/8."""
     graph = of(lambda b, x: b.apply("expm1", plus(0.125)(b, b.apply("mul", b.apply("silu", x), b.constant(3.0)))), (1,))
@@ -202,6 +210,7 @@ PROGRAMS: dict[str, Callable[[], bool]] = {
     "another function": refuses_another_function,
     "near": case(near, shape=(1,)),
     "argument": weighted_argument,
+    "nearly another logarithm": nearly_another_logarithm,
     **{f: case(dense(f)) for f in SMOOTH},
     "gelu of x": case(op("gelu"), shape=(1,)),
     "erf of x": case(op("erf"), shape=(1,)),

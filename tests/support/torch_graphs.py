@@ -64,11 +64,12 @@ def double(module: Any) -> Any:
     return module.double()
 
 
-def lenet() -> Any:
+def lenet(activation: str = "Tanh", pool: str = "AvgPool2d") -> Any:
     """LeNet-5 for images of 28×28."""
+    act, pooled = getattr(nn, activation), getattr(nn, pool)
     return nn.Sequential(
-        nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2),
-        nn.Flatten(), nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10),
+        nn.Conv2d(1, 6, 5, padding=2), act(), pooled(2), nn.Conv2d(6, 16, 5), act(), pooled(2),
+        nn.Flatten(), nn.Linear(400, 120), act(), nn.Linear(120, 84), act(), nn.Linear(84, 10),
     ).double()  # fmt: skip
 
 

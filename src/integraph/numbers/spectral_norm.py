@@ -35,13 +35,18 @@ def _scaled_norm(W: Floats) -> float:
     if W.shape[1] > LARGEST:
         return frobenius
     V = np.linalg.svd(W, full_matrices=False)[2].T
-    product = W @ V
-    lost = UP * len(V) * U * frobenius * float(np.sqrt(np.square(V).sum()))  # of the product
+    product, lost = _product(W, V)
     away = _largest_row(V.T @ V - np.eye(len(V)), V)
     if not away < 0.5:
         return frobenius
     largest = UP * (math.sqrt(_largest_row(product.T @ product, product)) + lost)
     return min(frobenius, UP * largest / math.sqrt(1.0 - away))
+
+
+def _product(A: Floats, B: Floats) -> tuple[Floats, float]:
+    """A B, and how far it can be from that at most, in the Frobenius norm."""
+    sizes = (float(np.sqrt(np.square(x).sum())) for x in (A, B))
+    return A @ B, UP * len(B) * U * math.prod(sizes)
 
 
 def _largest_row(gram: Floats, A: Floats) -> float:

@@ -66,7 +66,7 @@ class Node:
         return math.prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Graph:
     """x is flat, and so is the result: the outputs one after the other."""
 

@@ -122,13 +122,14 @@ class Deviations:
                 return _entries(Deviation(factor * x.reach, UP * factor.max(-1, keepdims=True) * x.radius))
         return None, None
 
-    def _normed(self, node: Node, d: int, size: float, shift: float) -> tuple[Deviation | None, Floats | None]:
-        """d·(w‖d‖² + c)^−½ is w^−½ κ times a unit vector, with 1 − κ ≤ c/(2w‖d‖²), and the unit vector turns by an
-        angle θ with sin θ ≤ ‖δ‖/‖d₀‖ where that is below 1."""
-        centre, length, least = self.centres[d], self.known[d].length(), self._least(d)
+    def _normed(self, node: Node, d: int, size: float) -> tuple[Deviation | None, Floats | None]:
+        """d·(w‖d‖² + c)^−½ is w^−½ times the part d of the unit vector along D = (d, √(c/w)). D moves by ‖δ‖ as d does,
+        and is longer: the unit vector turns by an angle θ with sin θ ≤ ‖δ‖/‖d₀‖ where that is below 1, and no part of
+        it moves by more than its chord."""
+        centre, length = self.centres[d], self.known[d].length()
         whole = np.sqrt(np.square(centre.distance).sum(-1, keepdims=True)) / UP
         turned = 2.0 * np.sin(0.5 * UP * np.arcsin(np.minimum(UP * length / whole, 1.0)))
-        change = np.where(length < whole, UP * turned, 2.0) + np.where(least > 0, 0.5 * shift / np.square(least), 1.0)
+        change = np.where(length < whole, UP * turned, 2.0)
         return _entries(Deviation(np.zeros(node.shape), UP * size * np.fmin(UP * change, 2.0)))
 
     def _product(self, node: Node, before: list[Interval]) -> tuple[Deviation | None, Floats | None]:

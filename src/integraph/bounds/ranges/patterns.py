@@ -42,33 +42,33 @@ def average(nodes: Nodes, node: Node, values: Interval) -> Interval | None:
 def normalised(nodes: Nodes, node: Node, last: bool = False) -> float:
     """w^−½ if the node is d·q^−½ or d/q^½ with q = w Σ d² + c, c ≥ 0, and d_i is among what q_i sums; else ∞. With
     `last` the sums must be over the last axis at least."""
-    for d, _, axes, largest, _ in _norms(nodes, node):
+    for d, _, axes, largest in _norms(nodes, node):
         if not last or len(nodes[d].shape) - 1 in axes:
             return largest
     return math.inf
 
 
-def row_norm(nodes: Nodes, node: Node) -> tuple[int, float, float] | None:
-    """d, w^−½ and c/w at most, if the node is that with one sum and one c for each row of d, along its last axis."""
-    for d, root, axes, largest, shift in _norms(nodes, node):
+def row_norm(nodes: Nodes, node: Node) -> tuple[int, float] | None:
+    """d and w^−½ at most, if the node is that with one sum and one c for each row of d, along its last axis."""
+    for d, root, axes, largest in _norms(nodes, node):
         shape = nodes[d].shape
         if axes == [len(shape) - 1] and nodes[root].shape == (*shape[:-1], 1) and node.shape == shape:
-            return d, largest, shift
+            return d, largest
     return None
 
 
-def _norms(nodes: Nodes, node: Node) -> Iterator[tuple[int, int, list[int], float, float]]:
-    """d, q^±½, the axes of the sum, w^−½ and c/w at most."""
+def _norms(nodes: Nodes, node: Node) -> Iterator[tuple[int, int, list[int], float]]:
+    """d, q^±½, the axes of the sum, and w^−½ at most."""
     if node.op not in ("mul", "div"):
         return
     for d, root in (node.args, node.args[::-1])[: 1 if node.op == "div" else 2]:
         square_root = _root(nodes, nodes[root], HALF if node.op == "div" else -HALF)
         if square_root is not None:
-            weight, shift, total, moves = square_root
+            weight, total, moves = square_root
             square = nodes[total.args[0]]
             if is_square(square) and square.args[0] == d and _own(nodes[d], node, total, moves):
                 axes = [axis % len(nodes[d].shape) for axis in total.data[0]]
-                yield d, root, axes, UP / math.sqrt(weight), UP * shift / weight
+                yield d, root, axes, UP / math.sqrt(weight)
 
 
 def of_norm(nodes: Nodes, node: Node) -> Interval | None:
@@ -118,9 +118,9 @@ def mean_of(nodes: Nodes, number: int) -> int | None:
     return node.args[0] if means and shape == (*x[:-1], 1) else None
 
 
-def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, float, Node, list[Node]] | None:
-    """w at least, c at most, the sum, and the moves from it on, if a value is (w·sum + c)^exponent, w > 0, c ≥ 0."""
-    weight, most, shift, moves, inside = 1.0, 1.0, 0.0, list[Node](), False
+def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, Node, list[Node]] | None:
+    """w at least, the sum, and the moves from it on, if a value is (w·sum + c)^exponent, w > 0, c ≥ 0."""
+    weight, moves, inside = 1.0, list[Node](), False
     while node.op != "sum":
         if node.op in MOVES:
             moves.append(node)
@@ -134,13 +134,10 @@ def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, float, N
             x, c = _constant(nodes, node)
             if c is None or x.shape != node.shape or not c.min() >= (0.0 if node.op == "add" else math.ulp(0.0)):
                 return None
-            if node.op == "add":
-                shift += most * float(c.max())
-            else:
+            if node.op != "add":
                 weight *= c.min() if node.op == "mul" else 1.0 / c.max()
-                most *= float(c.max() if node.op == "mul" else 1.0 / c.min())
             node = x
-    return (weight, shift, node, moves[::-1]) if inside and weight > 0 else None
+    return (weight, node, moves[::-1]) if inside and weight > 0 else None
 
 
 def _constant(nodes: Nodes, node: Node) -> tuple[Node, Floats | None]:

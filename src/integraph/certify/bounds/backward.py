@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from integraph.certify.bounds.forms import added, dense, sizes, times, units
+from integraph.certify.bounds.graph_parts import Rows, graph_parts
 from integraph.certify.bounds.graph_steps import graph_rules, graph_wanted
 from integraph.certify.bounds.network_steps import Rule, Steps, network_rules, network_wanted
-from integraph.certify.bounds.steps import Product, Total, times
+from integraph.certify.bounds.steps import Affine
 from integraph.clock import check_deadline
 from integraph.numbers import intervals
-from integraph.numbers.arrays import Floats
+from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.models import Models
@@ -25,32 +28,40 @@ from integraph.numbers.roundoff import U
 from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
+if TYPE_CHECKING:
+    from integraph.certify.bounds.forms import Form
+
 CHUNK = 4_000_000  # numbers in the forms of one value
-FAMILIES = 2  # of lines
-WORK = 2e10  # multiplications for the range of one value of a network
-WORK_GRAPH = 4e9  # and of a graph, where they are not matrix products alone
+WORK = 2e9  # multiplications for the range of one value
 
 
 def backward(source: Network | Graph) -> Backward:
     """Linear bounds of a source, before its first value is announced."""
     if isinstance(source, Network):
         wanted = network_wanted(source)
-        return Backward(network_rules(source), wanted, {0: 0}, (len(wanted) - 1,), WORK)
-    starts = {n: node.data[0] for n, node in enumerate(source.nodes) if node.op == "input"}
-    return Backward(graph_rules(source), graph_wanted(source), starts, source.outputs, WORK_GRAPH)
+        return Backward(network_rules(source), wanted, (Rows(len(wanted) - 1),))
+    parts = graph_parts(source)
+    return Backward(graph_rules(source, parts), graph_wanted(source, parts), parts.outputs)
+
+
+class Least(NamedTuple):
+    """Lower bounds of forms, (cells, forms), the forms of the inputs that they come from, (cells, forms, inputs), and
+    the multiplications that it took."""
+
+    bound: Floats
+    form: Floats
+    work: float
 
 
 @dataclass(slots=True, eq=False)
 class Backward:
-    """Rules of the values to come, and which of those are to be bounded; ranges and steps of those that came. `slopes`
-    are the coefficients of the inputs in the forms below and above an output, (2, cells, entries, inputs); those above
-    have the other sign."""
+    """Rules of the values to come, the inputs first, and which of those are to be bounded; ranges and steps of those
+    that came. `slopes` are the coefficients of the inputs in the forms below and above an output, (2, cells, entries,
+    inputs); those above have the other sign."""
 
     rules: Sequence[Rule]
     wanted: Sequence[bool]
-    starts: dict[int, int]  # the first input of each value that holds inputs
-    outputs: Sequence[int]
-    most: float  # work for the range of one value
+    outputs: Sequence[Rows]
     slopes: dict[int, Floats] = field(default_factory=dict)
     ranges: list[Interval] = field(default_factory=list)
     steps: list[Steps] = field(default_factory=list)
@@ -60,71 +71,86 @@ class Backward:
     def __call__(self, rows: Models) -> Models:
         """The rows of the next value, with what its linear forms say of them."""
         number = len(self.steps)
-        self.ranges.append(rows.known)
-        self.steps.append(self.rules[number](self.ranges))
-        step = self.steps[-1][0]
-        linear = isinstance(step, Product | Total)
-        self.bent.append(bool(step.operands) and (not linear or any(self.bent[n] for n in step.operands)))
-        if self.wanted[number] and self.bent[number] and self._work(number) * 2.0 * FAMILIES * rows.r.size <= self.most:
+        self.announce(rows.known)
+        if self.wanted[number] and self.bent[number]:
             rows = rows.within(self.bounds(number))
             self.ranges[-1] = rows.known
         return rows
 
-    def _work(self, number: int) -> int:
-        """Multiplications for one form of a value."""
+    def announce(self, known: Interval) -> None:
+        """The next value, of which this is known."""
+        self.ranges.append(known)
+        self.steps.append(self.rules[len(self.steps)](self.ranges))
+        step = self.steps[-1][0]
+        straight = isinstance(step, Affine)
+        self.bent.append(bool(step.operands) and (not straight or any(self.bent[n] for n in step.operands)))
+
+    def bounds(self, number: int) -> Interval:
+        """The ranges of a value by its linear forms alone, (entries, cells); of the first entries alone if these show
+        that all would take more than `WORK`."""
+        size, cells = self.ranges[number].low.shape
+        ends = np.full((2, size, cells), np.nan)
+        count = max(1, CHUNK // (cells * max(len(x.low) for x in self.ranges)))
+        slopes = np.zeros((2, cells, size, len(self.ranges[0].low))) if self._is_output(number) else None
+        families, spent = self._families(number), 0.0
+        for start in range(0, size, count):
+            check_deadline()
+            entries = np.arange(start, min(start + count, size))
+            for end, sign in enumerate((1.0, -1.0)):
+                tried = [self.least(number, units(entries, size, sign, cells), family) for family in range(families)]
+                spent += sum(one.work for one in tried)
+                least = np.fmax.reduce([one.bound for one in tried])
+                ends[end, entries] = sign * least.T
+                if slopes is not None:
+                    best = (tried[0].bound == least)[..., None]
+                    slopes[end, :, entries] = np.where(best, tried[0].form, tried[-1].form).swapaxes(0, 1)
+            if spent * size > WORK * (start + len(entries)):
+                return intervals.interval(ends[0], ends[1])
+        if slopes is not None:
+            self.slopes[number] = slopes
+        return intervals.interval(ends[0], ends[1])
+
+    def where(self, which: Indices) -> list[tuple[int, Indices, Indices]]:
+        """Of these outputs: a value, its entries, and which of the outputs they are; for each value that holds some."""
+        found, start = [], 0
+        for rows in self.outputs:
+            places = np.arange(len(self.ranges[rows.part].low)) if rows.places is None else rows.places
+            mine = np.flatnonzero((start <= which) & (which < start + len(places)))
+            found.append((rows.part, places[which[mine] - start], mine))
+            start += len(places)
+        return found
+
+    def _is_output(self, number: int) -> bool:
+        return any(rows.part == number for rows in self.outputs)
+
+    def _families(self, number: int) -> int:
+        """How many families of lines there are on the way to the inputs."""
         reached, todo = set[int](), [number]
         while todo:
             n = todo.pop()
             if n not in reached:
                 reached.add(n)
                 todo += self.steps[n][0].operands
-        return sum(self.steps[n][0].work for n in reached)
-
-    def bounds(self, number: int) -> Interval:
-        """The ranges of a value by its linear forms alone, (entries, cells)."""
-        size, cells = self.ranges[number].low.shape
-        ends = np.empty((2, size, cells))
-        count = max(1, CHUNK // (cells * max(len(x.low) for x in self.ranges)))
-        if number in self.outputs:
-            self.slopes[number] = np.empty((2, cells, size, self.inputs))
-        for start in range(0, size, count):
-            check_deadline()
-            entries = np.arange(start, min(start + count, size))
-            form = np.zeros((cells, len(entries), size))
-            form[:, np.arange(len(entries)), entries] = 1.0
-            for end, sign in enumerate((1.0, -1.0)):
-                tried = [self.least(number, sign * form, family) for family in range(FAMILIES)]
-                least = np.fmax.reduce([bound for bound, _ in tried])
-                ends[end, entries] = sign * least.T
-                if number in self.outputs:
-                    best = tried[0][0] == least
-                    self.slopes[number][end, :, entries] = np.where(best[..., None], tried[0][1], tried[1][1]).swapaxes(
-                        0, 1
-                    )
-        return intervals.interval(ends[0], ends[1])
-
-    @property
-    def inputs(self) -> int:
-        return sum(len(self.ranges[number].low) for number in self.starts)
+        return max(len(self.steps[n]) for n in reached)
 
     @quiet
-    def least(self, number: int, form: Floats, family: int) -> tuple[Floats, Floats]:
-        """Lower bounds of forms of a value, (cells, forms), with lines of one family, and the forms of the inputs that
-        they come from."""
-        slopes = np.zeros((*form.shape[:2], self.inputs))
-        forms, total, size = {number: form}, np.zeros(form.shape[:2]), np.zeros(form.shape[:2])
+    def least(self, number: int, form: Form, family: int) -> Least:
+        """Lower bounds of forms of a value with lines of one family."""
+        shape = (len(self.ranges[0].low[0]), form.shape[-2])
+        slopes: Form = np.zeros((*shape, len(self.ranges[0].low)))
+        forms, total, size, work = {number: form}, np.zeros(shape), np.zeros(shape), 0.0
         while forms:
             n = max(forms)
-            steps = self.steps[n]
-            form = forms.pop(n)
-            if n in self.starts:
-                slopes[..., self.starts[n] : self.starts[n] + form.shape[2]] = form
-            parts, least = steps[min(family, len(steps) - 1)].pull(form)
+            steps, form = self.steps[n], forms.pop(n)
+            step = steps[min(family, len(steps) - 1)]
+            work += step.work(form)
+            slopes = form if n == 0 else slopes
+            parts, least = step.pull(form)
             total, size = total + least, size + np.abs(total) + np.abs(least)
             for operand, part in parts:
                 if operand in forms:
-                    sizes = np.abs(forms[operand]) + np.abs(part)
-                    total = total - 4 * U * times(sizes, self.ranges[operand].size.T)
-                    part = forms[operand] + part
+                    both = added(sizes(forms[operand]), sizes(part))
+                    total = total - 4 * U * times(both, self.ranges[operand].size.T)
+                    part = added(forms[operand], part)
                 forms[operand] = part
-        return total - 4 * U * size, slopes
+        return Least(total - 4 * U * size, dense(slopes), work)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from integraph.certify.bounds.backward import Backward, backward
-from integraph.certify.bounds.graph_models import graph_models
-from integraph.certify.bounds.network_models import network_models
+from integraph.certify.bounds.graph_parts import part_values
+from integraph.certify.bounds.network_steps import network_values
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
-from integraph.numbers.models.models import Models, of_cells
 from integraph.targets.graph import Graph
 from integraph.targets.network import Network
 
@@ -27,12 +26,10 @@ def climbed(
 ) -> tuple[Floats, Floats]:
     """Better points than these, (cells, outputs, inputs) each, after bounds on cells."""
     shape, first = (-1, dips.shape[2]), np.stack([dips, peaks])
-    sizes = [len(watch.ranges[number].low) for number in watch.outputs]
-    for number, start in zip(watch.outputs, np.cumsum([0, *sizes]), strict=False):
+    for number, entry, mine in watch.where(np.arange(dips.shape[1])):
         if number in watch.slopes:
-            slopes = watch.slopes[number]
-            part = slice(start, start + slopes.shape[2])
-            dips[:, part], peaks[:, part] = np.where(slopes >= 0, low[:, None], high[:, None])
+            slopes = watch.slopes[number][:, :, entry]
+            dips[:, mine], peaks[:, mine] = np.where(slopes >= 0, low[:, None], high[:, None])
     cells, outputs = dips.shape[:2]
     count = 2 * cells * outputs
     if count > COMPARED:
@@ -73,24 +70,11 @@ def _down(
 @quiet
 def gradients(source: Network | Graph, points: Floats, which: Indices) -> Floats:
     """Of one output at each point, about."""
-    watch, x = backward(source), of_cells(points, points, 0)
-
-    def see(rows: Models) -> Models:
-        value = 0.5 * rows.known.low + 0.5 * rows.known.high
-        watch.ranges.append(Interval(value, value))
-        watch.steps.append(watch.rules[len(watch.steps)](watch.ranges))
-        return rows
-
-    if isinstance(source, Network):
-        network_models(source, x, see)
-    else:
-        graph_models(source, x, see)
-    result, start = np.zeros_like(points), 0
-    for number in watch.outputs:
-        size = len(watch.ranges[number].low)
-        mine = (start <= which) & (which < start + size)
-        form = np.zeros((len(points), 1, size))
-        form[mine, 0, which[mine] - start] = 1.0
-        result[mine] = watch.least(number, form, 0)[1][mine, 0]
-        start += size
+    watch, result = backward(source), np.zeros_like(points)
+    for values in network_values(source, points) if isinstance(source, Network) else part_values(source, points):
+        watch.announce(Interval(values.T, values.T))
+    for number, entry, mine in watch.where(which):
+        form = np.zeros((len(points), 1, len(watch.ranges[number].low)))
+        form[mine, 0, entry] = 1.0
+        result[mine] = watch.least(number, form, 0).form[mine, 0]
     return result

@@ -1,26 +1,25 @@
-"""A graph on polynomial models, operation by operation, in the order of its nodes.
+"""A graph on polynomial models, part by part.
 
-Moves, sums and constant weights are composed as sparse maps; every other operation has a rule on models, whose result
-is intersected with its interval, cell by cell. Where an operation is not defined on a whole cell nothing is known of
-its result, and of what is computed from it.
+Moves, sums and constant weights are sparse maps; every other operation has a rule on models, whose result is
+intersected with its interval, cell by cell. Where an operation is not defined on a whole cell nothing is known of its
+result, and of what is computed from it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.bounds.ranges.patterns import MOVES, average, normalised
+from integraph.bounds.ranges.patterns import average, normalised
 from integraph.bounds.ranges.propagation import node_range
-from integraph.certify.bounds.linear_nodes import LINEAR, linear
+from integraph.certify.bounds.graph_parts import Part, Parts, Rows, graph_parts
 from integraph.certify.bounds.network_models import Watch
-from integraph.certify.bounds.sparse_maps import SparseMap, of_models
 from integraph.clock import check_deadline
 from integraph.numbers import intervals
 from integraph.numbers.intervals import Interval
@@ -43,87 +42,49 @@ PARTIAL = frozenset((*DOMAINS, "div", "power", "tan", "variable_power"))  # oper
 Flags = NDArray[np.bool_]
 
 
-@dataclass(slots=True)
-class Value:
-    """A node as a map of earlier models, applied when it is needed."""
-
-    map: SparseMap
-
-    def models(self) -> Models:
-        if self.map.places is None:
-            self.map = of_models(self.map.models())
-        return self.map.models()
-
-
-def graph_models(graph: Graph, x: Models, watch: Watch | None = None) -> Models:
-    """The outputs one after the other, from the flat input. The rows of every node go through `watch`, in order."""
-    uses, last = _uses(graph), _last_uses(graph)
-    values: list[Value | None] = []
-    lost: list[Flags] = []  # cells on which a node, or one that it reads, may have no value
-    for number, node in enumerate(graph.nodes):
+def graph_models(graph: Graph, x: Models, watch: Watch | None = None, parts: Parts | None = None) -> Models:
+    """The outputs one after the other, from the flat input. The rows of every part go through `watch`, in order."""
+    parts = parts or graph_parts(graph)
+    last, see = parts.last_uses(), watch or (lambda rows: rows)
+    values: list[Models | None] = [see(x)]
+    lost: list[Flags] = [
+        np.zeros(x.space.cells, bool)
+    ]  # cells on which a part, or one that it reads, may have no value
+    for number, part in enumerate(parts.parts[1:], 1):
         check_deadline()
-        args = [value for n in node.args if (value := values[n]) is not None]
-        value = _value(graph, node, args, x, uses[number] > 1)
-        lost.append(reduce(np.logical_or, [lost[n] for n in node.args], _undefined(node, value, x)))
-        if watch is not None:
-            value = Value(of_models(watch(value.models())))
-        values.append(value)
-        for n in node.args:
+        rows = part.map.models(values, x.space) if part.map else _operation(graph, part, values)
+        own = _undefined(graph.nodes[part.number], rows) if part.map is None else lost[0]
+        lost.append(reduce(np.logical_or, [lost[n] for n in part.reads], own))
+        values.append(see(rows))
+        for n in part.reads:
             if last[n] == number:
                 values[n] = None
-    return joined([_known(value.models(), lost[n]) for n in graph.outputs if (value := values[n]) is not None])
+    return joined([_known(_read(values, rows), lost[rows.part]) for rows in parts.outputs])
 
 
-def _undefined(node: Node, value: Value, x: Models) -> Flags:
+def _read(values: Sequence[Models | None], rows: Rows) -> Models:
+    value = values[rows.part]
+    assert value is not None
+    return value if rows.places is None else value.take(rows.places)
+
+
+def _operation(graph: Graph, part: Part, values: Sequence[Models | None]) -> Models:
+    node = graph.nodes[part.number]
+    operands, sources = [_read(values, rows) for rows in part.operands], [graph.nodes[n] for n in node.args]
+    rows = _rows(node, operands, sources).within(_range(graph, node, operands, sources))
+    return rows.with_symbols() if part.shared else rows
+
+
+def _undefined(node: Node, rows: Models) -> Flags:
     """The cells on which an operation may have no value: a later one, which is bounded, would hide it."""
-    if node.op not in PARTIAL:
-        return np.zeros(x.space.cells, bool)
-    known = value.models().known
-    return np.asarray(~(np.isfinite(known.low) & np.isfinite(known.high)).all(0))
+    finite = np.asarray((np.isfinite(rows.known.low) & np.isfinite(rows.known.high)).all(0))
+    return ~finite if node.op in PARTIAL else np.zeros_like(finite)
 
 
 def _known(rows: Models, lost: Flags) -> Models:
     """The rows, of which nothing is known on these cells."""
     low, high = np.where(lost, -np.inf, rows.known.low), np.where(lost, np.inf, rows.known.high)
     return replace(rows, r=np.where(lost, np.inf, rows.r), known=Interval(low, high))
-
-
-def _uses(graph: Graph) -> list[int]:
-    """How often the rows of each node are read; a move reads for those that read it."""
-    uses = [0] * len(graph.nodes)
-    for number in range(len(graph.nodes) - 1, -1, -1):
-        node = graph.nodes[number]
-        for n in node.args:
-            several = node.size > graph.nodes[n].size
-            uses[n] += max(uses[number], 1 + several) if node.op in MOVES else 1 + several
-    return uses
-
-
-def _last_uses(graph: Graph) -> list[int]:
-    """The last node that reads each, beyond all for outputs."""
-    last = list(range(len(graph.nodes)))
-    for number, node in enumerate(graph.nodes):
-        for n in node.args:
-            last[n] = number
-    for n in graph.outputs:
-        last[n] = len(graph.nodes)
-    return last
-
-
-def _value(graph: Graph, node: Node, args: Sequence[Value], x: Models, shared: bool) -> Value:
-    sources = [graph.nodes[n] for n in node.args]
-    if node.op == "input":
-        return Value(of_models(x).take(np.arange(node.data[0], node.data[0] + node.size)))
-    if node.op in LINEAR:
-        composed = linear(node, [value.map for value in args], sources, x.space)
-        if composed is not None:
-            value = Value(composed)
-            if shared and not composed.short:
-                value.models()
-            return value
-    operands = [value.models() for value in args]
-    rows = _rows(node, operands, sources).within(_range(graph, node, operands, sources))
-    return Value(of_models(rows.with_symbols() if shared else rows))
 
 
 def _rows(node: Node, args: Sequence[Models], sources: Sequence[Node]) -> Models:
@@ -177,14 +138,14 @@ def _range(graph: Graph, node: Node, args: Sequence[Models], sources: Sequence[N
         ranges = intervals.intersection(ranges, Interval(-bound, bound))
     elif node.op == "matmul" and (hull := average(graph.nodes, node, known[1])) is not None:
         ranges = intervals.intersection(ranges, hull)
-    outside = _outside(node, known)
-    if outside is not None:
-        ranges = Interval(np.where(outside, -np.inf, ranges.low), np.where(outside, np.inf, ranges.high))
+    gone = outside(node, known)
+    if gone is not None:
+        ranges = Interval(np.where(gone, -np.inf, ranges.low), np.where(gone, np.inf, ranges.high))
     low, high = (np.broadcast_to(end, (cells, *node.shape)).reshape(cells, -1).T for end in (ranges.low, ranges.high))
     return Interval(low, high)
 
 
-def _outside(node: Node, known: Sequence[Interval]) -> Flags | None:
+def outside(node: Node, known: Sequence[Interval]) -> Flags | None:
     """Where an operation that is not defined everywhere may have no value: intervals only say what it does on the
     rest."""
     if node.op == "div":

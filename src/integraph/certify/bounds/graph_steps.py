@@ -1,4 +1,4 @@
-"""A graph as steps of linear bounds: one for each node. What has no rule here is known by its range alone."""
+"""A graph as steps of linear bounds: one for each of its parts. What has no rule here is known by its range alone."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from integraph.bounds.ranges.patterns import MOVES
 from integraph.certify.bounds.graph_models import KINKS
+from integraph.certify.bounds.graph_parts import Part, Parts, Rows
 from integraph.certify.bounds.network_steps import Rule, Steps, curved, kinked
-from integraph.certify.bounds.steps import Operand, Step, Total, entrywise, known, product
+from integraph.certify.bounds.sparse_maps import SparseMap
+from integraph.certify.bounds.steps import Operand, Read, Step, affine, entrywise, known
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import add_up
@@ -19,56 +20,71 @@ from integraph.numbers.models.elementary_functions import Power, Smooth
 from integraph.numbers.models.lines import Lines, kink_lines, lines
 from integraph.numbers.models.smooth_functions import SMOOTH
 from integraph.numbers.roundoff import UP, U
-from integraph.targets.graph import ROUNDED, Graph, Node
-from integraph.targets.graph_evaluation import STRUCTURE
+from integraph.targets.graph import Graph, Node
 
-PAIRS = ("add", "sub", "mul", "div", "min", "max")
-
-
-def graph_rules(graph: Graph) -> list[Rule]:
-    """One for each node."""
-    return [_rule(graph, node) for node in graph.nodes]
+PAIRS = ("mul", "div", "min", "max")
 
 
-def graph_wanted(graph: Graph) -> list[bool]:
-    """Which nodes to bound: outputs, and what goes into a function that is not linear."""
-    curved = [node for node in graph.nodes if _function(node) or node.op in (*KINKS, "leaky_relu", "min", "max", "mul")]
-    numbers = {n for node in curved for n in node.args} | set(graph.outputs)
-    return [n in numbers and graph.nodes[n].op not in ("input", "constant") for n in range(len(graph.nodes))]
+def graph_rules(graph: Graph, parts: Parts) -> list[Rule]:
+    """One for each part."""
+    return [_rule(graph, parts, part) for part in parts.parts]
 
 
-def _rule(graph: Graph, node: Node) -> Rule:
+def graph_wanted(graph: Graph, parts: Parts) -> list[bool]:
+    """Which parts to bound: outputs, and what goes into an operation that has lines or planes, unless it is a function
+    of one operand, whose range is known where that of the operand is."""
+    outputs = {rows.part for rows in parts.outputs}
+    nodes = [graph.nodes[part.number] if part.map is None and part.number >= 0 else None for part in parts.parts]
+    bent = [part for part, node in zip(parts.parts, nodes, strict=True) if node and (_single(node) or node.op in PAIRS)]
+    read = {rows.part for part in bent for rows in part.operands}
+    single = [node is not None and _single(node) for node in nodes]
+    return [n in outputs or (n in read and not single[n]) for n in range(len(nodes))]
+
+
+def _single(node: Node) -> bool:
+    """Whether it is a function of one operand, entry by entry."""
+    return node.op in KINKS or node.op == "leaky_relu" or _function(node) is not None
+
+
+def _rule(graph: Graph, parts: Parts, part: Part) -> Rule:
+    if part.number < 0:
+        return lambda ranges: (known(ranges[-1]),)
+    if part.map is not None:
+        own = part.map
+        return lambda ranges: (_affine(own, ranges),)
+    node, sources = graph.nodes[part.number], [graph.nodes[n] for n in graph.nodes[part.number].args]
+    reads = [
+        Read(rows.part, _index(rows, source, node), parts.parts[rows.part].size)
+        for rows, source in zip(part.operands, sources, strict=True)
+    ]
+
     def rule(ranges: Sequence[Interval]) -> Steps:
-        x, operand = ranges[node.args[0]] if node.args else ranges[-1], node.args[0] if node.args else -1
+        spans = [_known(ranges[read.number], read.index) for read in reads]
         if node.op in KINKS or node.op == "leaky_relu":
             below = np.full((1, 1), KINKS[node.op] if node.op in KINKS else node.data[0])
-            return kinked(operand, below, x, ranges[-1])
+            return kinked(reads[0], below, spans[0], ranges[-1])
         if (f := _function(node)) is not None:
-            return curved(operand, f, x, ranges[-1])
-        return (_step(graph, node, ranges) or known(ranges[-1]),)
+            return curved(reads[0], f, spans[0], ranges[-1])
+        return (_pair(node.op, reads, spans) if node.op in PAIRS else known(ranges[-1]),)
 
     return rule
 
 
-def _step(graph: Graph, node: Node, ranges: Sequence[Interval]) -> Step | None:
-    if node.op in PAIRS:
-        return _pair(graph, node, ranges)
-    if node.op == "matmul":
-        return _product(graph, node, ranges)
-    if node.op == "concat":
-        return _concat(graph, node, ranges)
-    if len(node.args) != 1:
-        return None
-    source, x = graph.nodes[node.args[0]], ranges[node.args[0]]
-    if node.op in MOVES:
-        index = np.ravel(STRUCTURE[node.op](np.arange(source.size).reshape(source.shape), node.data))
-        return _combined([(node.args[0], 1.0, index, x)], len(index), x.low.shape[1])
-    if node.op == "neg":
-        return _combined([(node.args[0], -1.0, None, x)], node.size, x.low.shape[1])
-    if node.op == "sum":
-        owner = np.broadcast_to(np.expand_dims(np.arange(node.size).reshape(node.shape), node.data[0]), source.shape)
-        return Total(node.args[0], np.ravel(owner))
-    return None
+def _affine(own: SparseMap, ranges: Sequence[Interval]) -> Step:
+    """A map of earlier parts; of constants alone, what is known of it."""
+    if not own.terms:
+        return known(ranges[-1])
+    sizes = [ranges[n].size for n, _ in own.terms]
+    off = own.size[:, None] + sum(weights.size @ size for (_, weights), size in zip(own.terms, sizes, strict=True))
+    return affine([(n, weights.matrix) for n, weights in own.terms], own.b, sizes, own.lost * off)
+
+
+def _pair(op: str, reads: Sequence[Read], ranges: Sequence[Interval]) -> Step:
+    """Products and quotients between planes; min and max between lines of the difference."""
+    a, b = ranges
+    slopes, below, above, lost = (_difference if op in ("min", "max") else _planes)(op, a, b)
+    operands = [Operand(read, low.T, high.T) for read, (low, high) in zip(reads, slopes, strict=True)]
+    return entrywise(operands, (a.size.T, b.size.T), below.T, above.T, lost.T)
 
 
 def _function(node: Node) -> Smooth | None:
@@ -78,49 +94,6 @@ def _function(node: Node) -> Smooth | None:
     if node.op == "power" and Fraction(float(node.data[0])) == node.data[0]:
         return Power(float(node.data[0]))
     return SMOOTH.get(node.op)
-
-
-def _combined(parts: Sequence[tuple[int, float, Indices | None, Interval]], entries: int, cells: int) -> Step:
-    """A sum of operands times ±1, each read through an index."""
-    operands, sizes, zero = [], [], np.zeros((cells, entries))
-    for number, factor, index, x in parts:
-        slope = np.full((1, entries), factor)
-        operands.append(Operand(number, slope, slope, index, len(x.low)))
-        sizes.append(x.size.T if index is None else x.size[index].T)
-    return entrywise(operands, sizes, zero, zero)
-
-
-def _concat(graph: Graph, node: Node, ranges: Sequence[Interval]) -> Step:
-    """A move of the operands, one after the other: each entry reads one of them."""
-    sources = [graph.nodes[n] for n in node.args]
-    starts = np.cumsum([0, *(source.size for source in sources)])
-    numbers = [np.arange(a, b).reshape(s.shape) for a, b, s in zip(starts, starts[1:], sources, strict=False)]
-    order = np.ravel(np.concatenate(numbers, node.data[0]))
-    operands, sizes, cells = [], [], ranges[-1].low.shape[1]
-    for n, start, source in zip(node.args, starts, sources, strict=False):
-        own = (start <= order) & (order < start + source.size)
-        index = np.where(own, order - start, 0)
-        slope = own.astype(np.float64)[None]
-        operands.append(Operand(n, slope, slope, index, source.size))
-        sizes.append(ranges[n].size[index].T * slope)
-    zero = np.zeros((cells, node.size))
-    return entrywise(operands, sizes, zero, zero)
-
-
-def _pair(graph: Graph, node: Node, ranges: Sequence[Interval]) -> Step | None:
-    """Sums; products and quotients between planes; min and max between lines of the difference."""
-    placed = [_placed(graph.nodes[n], node) for n in node.args]
-    a, b = (_read(ranges[n], index) for n, index in zip(node.args, placed, strict=True))
-    if node.op in ("add", "sub"):
-        signs = (1.0, 1.0 if node.op == "add" else -1.0)
-        parts = [(n, sign, index, ranges[n]) for n, sign, index in zip(node.args, signs, placed, strict=True)]
-        return _combined(parts, node.size, a.low.shape[1])
-    slopes, below, above, lost = (_difference if node.op in ("min", "max") else _planes)(node.op, a, b)
-    operands = [
-        Operand(n, low.T, high.T, index, len(ranges[n].low))
-        for n, index, (low, high) in zip(node.args, placed, slopes, strict=True)
-    ]
-    return entrywise(operands, (a.size.T, b.size.T), below.T, above.T, lost.T)
 
 
 Planes = tuple[tuple[tuple[Floats, Floats], tuple[Floats, Floats]], Floats, Floats, Floats]
@@ -170,23 +143,13 @@ def _middle(x: Interval) -> tuple[Floats, Floats]:
     return middle, np.maximum(add_up(x.high, -middle), add_up(middle, -x.low))
 
 
-def _product(graph: Graph, node: Node, ranges: Sequence[Interval]) -> Step | None:
-    """A product with a constant matrix, or with some for parts of the other factor."""
-    for place in (0, 1):
-        number, other = node.args[1 - place], graph.nodes[node.args[place]]
-        variable = graph.nodes[number]
-        if other.op == "constant" and other.data != ROUNDED and variable.shape[:-2] == node.shape[:-2]:
-            assert other.value is not None
-            return product(number, np.asarray(other.value, np.float64), place == 0, node.shape, ranges[number].size.T)
-    return None
+def _index(rows: Rows, source: Node, node: Node) -> Indices | None:
+    """Which entries of a part an operation reads, where its operand is a part of that, or broadcast; all without."""
+    if source.shape == node.shape or node.op not in PAIRS:
+        return rows.places
+    spread = np.ravel(np.broadcast_to(np.arange(source.size).reshape(source.shape), node.shape))
+    return spread if rows.places is None else rows.places[spread]
 
 
-def _placed(source: Node, node: Node) -> Indices | None:
-    """Which entries of an operand are read, where it is broadcast."""
-    if source.shape == node.shape:
-        return None
-    return np.ravel(np.broadcast_to(np.arange(source.size).reshape(source.shape), node.shape))
-
-
-def _read(x: Interval, index: Indices | None) -> Interval:
+def _known(x: Interval, index: Indices | None) -> Interval:
     return x if index is None else Interval(x.low[index], x.high[index])

@@ -11,7 +11,6 @@ import scipy  # its submodules load when they are first used
 from integraph.bounds.ranges.patterns import MOVES
 from integraph.certify.bounds.sparse_maps import LEAST, MOST, SparseMap, of_constant, stacked
 from integraph.numbers.arrays import Floats, Indices
-from integraph.numbers.models.models import Space
 from integraph.numbers.roundoff import U
 from integraph.targets.graph import ROUNDED, Node
 from integraph.targets.graph_evaluation import STRUCTURE
@@ -23,11 +22,11 @@ LARGEST = 8_000_000  # entries of one matrix
 LINEAR = frozenset(("constant", "add", "sub", "neg", "mul", "div", "matmul", "sum", "concat", *MOVES))
 
 
-def linear(node: Node, maps: Sequence[SparseMap], sources: Sequence[Node], space: Space) -> SparseMap | None:
+def linear(node: Node, maps: Sequence[SparseMap], sources: Sequence[Node]) -> SparseMap | None:
     """The node as a map of what its operands are maps of; None if it is not affine, or too large."""
     if node.op == "constant":
         assert node.value is not None
-        return of_constant(space, np.ravel(node.value).astype(np.float64), _error(node))
+        return of_constant(np.ravel(node.value).astype(np.float64), _error(node))
     if node.op in MOVES:
         return maps[0].take(np.ravel(STRUCTURE[node.op](_numbers(sources[0].shape), node.data)))
     if node.op == "concat":

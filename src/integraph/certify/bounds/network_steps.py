@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from integraph.certify.bounds.network_models import NAMES
-from integraph.certify.bounds.steps import Operand, Step, entrywise, known, product
+from integraph.certify.bounds.steps import Operand, Read, Step, affine, entrywise, known
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.elementary_functions import Smooth
 from integraph.numbers.models.lines import Lines, families, kink_lines
 from integraph.numbers.models.smooth_functions import SMOOTH
+from integraph.targets.activations import activation
 from integraph.targets.network import Layer, Network
 
 Steps = tuple[Step, ...]  # one, or others with other lines
@@ -37,14 +38,23 @@ def network_wanted(network: Network) -> list[bool]:
     return wanted
 
 
+def network_values(network: Network, points: Floats) -> list[Floats]:
+    """All of these values at points (B, inputs), in float64: (B, size) each."""
+    values = [points]
+    for layer in network.layers:
+        values.append(values[-1] @ layer.A.T + layer.b)
+        if layer.activation != "identity":
+            values.append(activation(layer.activation, layer.slope).value(values[-1]))
+    return values
+
+
 def _arguments(layer: Layer, operand: int) -> Rule:
-    A = np.ascontiguousarray(layer.A.T)
-    return lambda ranges: (product(operand, A, False, (len(layer.A),), ranges[operand].size.T, layer.b),)
+    return lambda ranges: (affine([(operand, layer.A)], layer.b, [ranges[operand].size]),)
 
 
 def _values(layer: Layer) -> Rule:
     def rule(ranges: Sequence[Interval]) -> Steps:
-        (x, y), operand = ranges[-2:], len(ranges) - 2
+        (x, y), operand = ranges[-2:], Read(len(ranges) - 2)
         if layer.activation in ("relu", "leaky_relu"):
             below = np.asarray(layer.slope if layer.activation == "leaky_relu" else 0.0)
             return kinked(operand, np.broadcast_to(below, (len(layer.A),))[:, None], x, y)
@@ -53,16 +63,16 @@ def _values(layer: Layer) -> Rule:
     return rule
 
 
-def curved(operand: int, f: Smooth, x: Interval, y: Interval) -> Steps:
+def curved(operand: Read, f: Smooth, x: Interval, y: Interval) -> Steps:
     """A smooth function of each entry of an operand."""
     return tuple(_of_lines(operand, drawn, x) for drawn in families(f, x, y))
 
 
-def kinked(operand: int, below: Floats, x: Interval, y: Interval) -> Steps:
+def kinked(operand: Read, below: Floats, x: Interval, y: Interval) -> Steps:
     """An operand where it is positive, and `below` times it elsewhere."""
     return (_of_lines(operand, kink_lines(below, x, 0.5 * x.low + 0.5 * x.high, y), x),)
 
 
-def _of_lines(operand: int, drawn: Lines, x: Interval) -> Step:
+def _of_lines(operand: Read, drawn: Lines, x: Interval) -> Step:
     parts = (Operand(operand, drawn.low_slope.T, drawn.high_slope.T),)
     return entrywise(parts, (x.size.T,), drawn.low.T, drawn.high.T)

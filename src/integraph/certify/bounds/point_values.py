@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 
+from integraph.bounds.ranges import propagation
+from integraph.certify.bounds.graph_models import PARTIAL, outside
 from integraph.certify.enclosure.closed_forms import enclose
 from integraph.certify.problem import Unprovable
 from integraph.clock import now
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import above, below, box, matrix, precision
 from integraph.numbers.arrays import Floats
+from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.targets.activations import CUBIC
 from integraph.targets.arb_functions import fixed_power, power, value
@@ -23,6 +26,7 @@ from integraph.targets.network import Network
 
 BITS = 128
 POINTS, WORK = 64, 6_000_000  # points at most, and points times the numbers of the source, about
+BALLS = 1_000_000  # of a graph, beyond which they are computed on intervals
 SECONDS = 3.0  # for all points of a graph or a program
 Ends = tuple[Floats, Floats]
 Real = Callable[[arb], arb]
@@ -51,14 +55,39 @@ def attained(source: Source, lowest: Floats, highest: Floats, inside: Floats) ->
     no value; at one inside it may."""
     proposed = [lowest, highest, inside[None]] if isinstance(source, Graph) else [lowest, highest]
     points, uses = np.unique(np.concatenate(proposed), axis=0, return_counts=True)
-    points = points[np.argsort(-uses, kind="stable")[: int(np.clip(WORK // max(_numbers(source), 1), 1, POINTS))]]
-    low, high = _values(source, points)
+    points = points[np.argsort(-uses, kind="stable")[:POINTS]]
+    work = _numbers(source) * len(points)
+    if isinstance(source, Graph) and work > BALLS:
+        low, high = _interval_values(source, points)
+    else:
+        low, high = _values(source, points[: max(1, WORK * len(points) // max(work, 1))])
     points = points[: len(low)]
     every, least, most = np.arange(low.shape[1]), high.argmin(0), low.argmax(0)
     values = high[least, every], low[most, every]
     lowest, highest = (np.where(np.isfinite(value)[:, None], points[which], np.nan)
                        for value, which in zip(values, (least, most), strict=True))  # fmt: skip
     return lowest, highest, values
+
+
+def _interval_values(graph: Graph, points: Floats) -> Ends:
+    """At points (n, inputs) by intervals of float64, for graphs that are large for balls: ends of (n, outputs)."""
+    low, high = np.full((len(points), graph.sizes), -np.inf), np.full((len(points), graph.sizes), np.inf)
+    for n, x in enumerate(points):
+        known = propagation.ranges(graph, x, x)
+        if all(
+            _has_values(node, [known[k] for k in node.args], own) for node, own in zip(graph.nodes, known, strict=True)
+        ):
+            low[n] = np.concatenate([np.ravel(known[k].low) for k in graph.outputs])
+            high[n] = np.concatenate([np.ravel(known[k].high) for k in graph.outputs])
+    return low, high
+
+
+def _has_values(node: Node, args: list[Interval], own: Interval) -> bool:
+    """Whether an operation has a value for all arguments in these intervals."""
+    if node.op not in PARTIAL:
+        return True
+    gone = outside(node, args)
+    return bool(np.isfinite(own.low).all() and np.isfinite(own.high).all()) and (gone is None or not gone.any())
 
 
 def _numbers(source: Source) -> int:

@@ -1,13 +1,15 @@
-"""Affine maps of values that are known as models: what moves, sums and constant weights make of them.
+"""Affine maps of numbered values: what moves, sums and constant weights make of them.
 
 A convolution is a sum of products of views with matrices, a mean a sum and a factor: each operation alone would copy
-all coefficients. So maps are composed as sparse matrices, and applied once, where something else needs the values.
+all coefficients of models. So maps are composed as sparse matrices, and applied once, where something else needs the
+values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +17,12 @@ import scipy  # its submodules load when they are first used
 
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.intervals import Interval
-from integraph.numbers.models.models import AffineError, Models, Space, joined, of_interval
+from integraph.numbers.models.models import AffineError, Models, Space, of_interval
 from integraph.numbers.roundoff import U
 
 if TYPE_CHECKING:
     Sparse = scipy.sparse.csr_array[Any]
+    Matrix = Floats | Sparse
 
 LEAST, MOST = 1e-250, 1e250  # of weights, so that no product of two underflows
 DENSE = 0.25  # share of entries from which a matrix is dense
@@ -39,46 +42,49 @@ class Weights:
     def __add__(self, other: Weights) -> Weights:
         return Weights(self.A + other.A, self.size + other.size)
 
+    @property
+    def matrix(self) -> Matrix:
+        """As an array if it is not thin."""
+        return self.A.toarray() if self.A.nnz > DENSE * self.A.shape[0] * self.A.shape[1] else self.A
+
     def take(self, rows: Indices) -> Weights:
         return Weights(self.A[rows], self.size[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseMap:
-    """Σ A_n x_n + b, of `terms` (x_n, A_n). What is meant is within `lost` times the sizes of all weights, and within
+    """Σ A_n x_n + b, of `terms` (n, A_n). What is meant is within `lost` times the sizes of all weights, and within
     `lost`·`size` of b."""
 
-    space: Space
-    terms: tuple[tuple[Models, Weights], ...]
+    terms: tuple[tuple[int, Weights], ...]
     b: Floats
     size: Floats
     lost: float
 
     def take(self, rows: Indices) -> SparseMap:
-        terms = tuple((x, weights.take(rows)) for x, weights in self.terms)
-        return SparseMap(self.space, terms, self.b[rows], self.size[rows], self.lost)
+        terms = tuple((n, weights.take(rows)) for n, weights in self.terms)
+        return SparseMap(terms, self.b[rows], self.size[rows], self.lost)
 
     def __neg__(self) -> SparseMap:
-        terms = tuple((x, Weights(-weights.A, weights.size)) for x, weights in self.terms)
-        return SparseMap(self.space, terms, -self.b, self.size, self.lost)
+        terms = tuple((n, Weights(-weights.A, weights.size)) for n, weights in self.terms)
+        return SparseMap(terms, -self.b, self.size, self.lost)
 
     def __add__(self, other: SparseMap) -> SparseMap:
-        terms = {id(x): (x, weights) for x, weights in self.terms}
-        for x, weights in other.terms:
-            own = terms.get(id(x))
-            terms[id(x)] = (x, weights if own is None else own[1] + weights)
+        terms = dict(self.terms)
+        for n, weights in other.terms:
+            terms[n] = terms[n] + weights if n in terms else weights
         lost = max(self.lost, other.lost) + 2 * U
-        return SparseMap(self.space, tuple(terms.values()), self.b + other.b, self.size + other.size, lost)
+        return SparseMap(tuple(terms.items()), self.b + other.b, self.size + other.size, lost)
 
     def times(self, W: Sparse, lost: float) -> SparseMap | None:
         """W times this, for weights with a relative error of `lost`; None where products may underflow."""
         factor = Weights(W, abs(W))
-        terms = tuple((x, factor @ weights) for x, weights in self.terms)
+        terms = tuple((n, factor @ weights) for n, weights in self.terms)
         if not all(_moderate(weights.size.data) for _, weights in terms) or not _moderate(factor.size.data):
             return None
         most = int(np.diff(W.indptr).max(initial=0))
         grown = (self.lost + lost + 2 * (most + 4) * U) * (1 + 1e-6)
-        return SparseMap(self.space, terms, W @ self.b, factor.size @ self.size, grown)
+        return SparseMap(terms, W @ self.b, factor.size @ self.size, grown)
 
     @property
     def short(self) -> bool:
@@ -94,51 +100,59 @@ class SparseMap:
         single = A.nnz == A.shape[0] and (np.diff(A.indptr) == 1).all() and (A.data == 1.0).all()
         return A.indices.astype(np.int64) if single else None
 
-    def models(self) -> Models:
-        """The values."""
-        places = self.places
-        if places is not None:
-            return self.terms[0][0].take(places)
+    def models(self, values: Sequence[Models | None], space: Space) -> Models:
+        """The values as models, from those of all that are numbered."""
         if not self.terms:
-            return _constants(self)
-        x = joined([rows for rows, _ in self.terms]) if len(self.terms) > 1 else self.terms[0][0]
-        A, size = (
-            scipy.sparse.hstack([getattr(weights, name) for _, weights in self.terms], "csr") for name in ("A", "size")
+            return _constants(self, space)
+        if (places := self.places) is not None:
+            return _rows(values, self.terms[0][0]).take(places)
+        b = [self.b, *(np.zeros_like(self.b),) * (len(self.terms) - 1)]
+        off = [self.size, *(np.zeros_like(self.b),) * (len(self.terms) - 1)]
+        return reduce(
+            Models.__add__,
+            (
+                _rows(values, n).affine(weights.matrix, c, off=AffineError(self.lost * weights.size, self.lost * lost))
+                for (n, weights), c, lost in zip(self.terms, b, off, strict=True)
+            ),
         )
-        dense = A.nnz > DENSE * A.shape[0] * A.shape[1]
-        off = AffineError(self.lost * size, self.lost * self.size)
-        return x.affine(A.toarray() if dense else A, self.b, off=off)
 
 
-def _constants(x: SparseMap) -> Models:
-    b = np.repeat(x.b[:, None], x.space.cells, 1)
+def _rows(values: Sequence[Models | None], n: int) -> Models:
+    rows = values[n]
+    assert rows is not None
+    return rows
+
+
+def _constants(x: SparseMap, space: Space) -> Models:
+    b = np.repeat(x.b[:, None], space.cells, 1)
     off = (x.lost * x.size)[:, None]
-    return of_interval(x.space, Interval(b, b) if x.lost == 0 else Interval(b - off, b + off))
+    return of_interval(space, Interval(b, b) if x.lost == 0 else Interval(b - off, b + off))
 
 
 def _moderate(sizes: Floats) -> bool:
     return not len(sizes) or bool(sizes.min() >= LEAST and sizes.max() <= MOST)
 
 
-def of_models(x: Models) -> SparseMap:
-    one = scipy.sparse.eye_array(len(x), format="csr")
-    return SparseMap(x.space, ((x, Weights(one, one)),), np.zeros(len(x)), np.zeros(len(x)), 0.0)
+def of_value(number: int, size: int) -> SparseMap:
+    """A value itself."""
+    one = scipy.sparse.eye_array(size, format="csr")
+    return SparseMap(((number, Weights(one, one)),), np.zeros(size), np.zeros(size), 0.0)
 
 
-def of_constant(space: Space, value: Floats, lost: float) -> SparseMap:
-    return SparseMap(space, (), value, np.abs(value) + (LEAST if lost else 0.0), lost)
+def of_constant(value: Floats, lost: float) -> SparseMap:
+    return SparseMap((), value, np.abs(value) + (LEAST if lost else 0.0), lost)
 
 
 def stacked(parts: Sequence[SparseMap]) -> SparseMap:
     """The rows of all parts, one after the other."""
-    sources = {id(x): x for part in parts for x, _ in part.terms}
+    columns = {n: weights.A.shape[1] for part in parts for n, weights in part.terms}
     terms = []
-    for key, x in sources.items():
-        own = [next((w for y, w in part.terms if id(y) == key), _zero(len(part.b), len(x))) for part in parts]
+    for n, count in columns.items():
+        own = [dict(part.terms).get(n) or _zero(len(part.b), count) for part in parts]
         A, size = (scipy.sparse.vstack([getattr(w, name) for w in own], "csr") for name in ("A", "size"))
-        terms.append((x, Weights(A, size)))
+        terms.append((n, Weights(A, size)))
     b, size = (np.concatenate([getattr(part, name) for part in parts]) for name in ("b", "size"))
-    return SparseMap(parts[0].space, tuple(terms), b, size, max(part.lost for part in parts))
+    return SparseMap(tuple(terms), b, size, max(part.lost for part in parts))
 
 
 def _zero(rows: int, columns: int) -> Weights:

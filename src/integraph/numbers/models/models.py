@@ -175,6 +175,7 @@ class Models:
         rows, cells = self.r.shape
         radius = 0.5 * self.known.high - 0.5 * self.known.low
         own = np.flatnonzero((self.r > SMALL * radius).any(1) & np.isfinite(self.r).all(1))
+        own = np.sort(own[np.argsort(-self.r[own].max(1), kind="stable")[: _room(rows * cells)]])
         g = np.zeros((rows, cells, len(own)))
         g[own, :, np.arange(len(own))] = self.r[own]
         r = self.r.copy()

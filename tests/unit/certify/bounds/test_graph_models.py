@@ -129,11 +129,11 @@ def test_convolutions_and_pooling() -> None:
 def test_affine_parts_are_one_map(monkeypatch: pytest.MonkeyPatch) -> None:
     """A convolution applies one matrix, not one for each place of its window."""
     applied, real = [], SparseMap.models
-    monkeypatch.setattr(SparseMap, "models", lambda self: applied.append(self.places is None) or real(self))
+    monkeypatch.setattr(SparseMap, "models", lambda self, *values: applied.append(self) or real(self, *values))
     b = Builder("convolution")
     y = convolve(b, b.input("x", (1, 1, 9, 9)), np.ones((2, 1, 3, 3)), [Axis(3, 1, 1, 1, 1)] * 2)
     models(b.graph([b.apply("tanh", y)]), np.zeros(81), 0.1)
-    assert sum(applied) == 1
+    assert len(applied) == 1
 
 
 @pytest.mark.parametrize("weight", [0.1, 1e-320, 1e-200, 1e90, 0.0, -3.0])
