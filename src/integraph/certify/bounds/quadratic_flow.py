@@ -26,13 +26,12 @@ WIDEST = 200  # registers: every step follows all of them
 
 
 class QuadraticFlow:
-    """The flow of segment `number`: `moved` are the registers that move, `order` lists these and then all others."""
+    """The flow of these terms: `moved` are the registers that move, `order` lists these and then all others."""
 
-    def __init__(self, program: Program, number: int) -> None:
-        terms = concatenate(list(program.segment_terms(number)))
-        self.duration = program.segments[number].duration
+    def __init__(self, terms: Terms, width: int, duration: float) -> None:
+        self.duration = duration
         self.moved: Indices = np.unique(terms.i)
-        others = np.setdiff1d(np.arange(program.width), self.moved)
+        others = np.setdiff1d(np.arange(width), self.moved)
         self.order = np.concatenate([self.moved, others])
         self.tape = _tape(terms, self.moved, self.order)
         used = np.union1d(terms.j, terms.k)
@@ -67,10 +66,13 @@ class QuadraticFlow:
 
 
 def quadratic_flow(program: Program, number: int) -> QuadraticFlow | None:
-    """None where the segment has too many terms, or the program too many registers."""
+    """None where the segment is linear in what moves, or has too many terms, or the program too many registers."""
     if program.width > WIDEST or count_segment(program.segments[number], program) > MOST:
         return None
-    return QuadraticFlow(program, number)
+    terms = concatenate(list(program.segment_terms(number)))
+    if not (np.isin(terms.j, terms.i) & np.isin(terms.k, terms.i)).any():
+        return None
+    return QuadraticFlow(terms, program.width, program.segments[number].duration)
 
 
 def _tape(terms: Terms, moved: Indices, order: Indices) -> Operations:

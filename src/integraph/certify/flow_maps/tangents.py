@@ -12,6 +12,7 @@ from integraph.certify.loops.tape import (
     INPUT,
     MUL,
     NEG,
+    SCALE,
     SUB,
     Assembler,
     Operations,
@@ -65,7 +66,7 @@ def _tangent(tape: Operations, errors: int) -> Operations:
             slope = _times(made, slopes[a], places[b])
         elif op in (ADD, SUB):
             slope = _sum(made, op, slopes[a], slopes[b])
-        elif a >= 0 and slopes[a] is not None:  # NEG and SCALE
+        elif op in (NEG, SCALE) and slopes[a] is not None:
             slope = made.add(op, slopes[a], number=tape.numbers[number].tolist())
         slopes.append(slope)
     zero = made.constant(0.0)
