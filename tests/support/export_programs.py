@@ -41,7 +41,15 @@ def wide() -> Program:
     return integraph.compile(_network("gelu"), method="wide", box=(-1, 1))
 
 
-PROGRAMS = {"formula": formula, "narrow": narrow, "lean": lean, "wide": wide}
+@cache
+def lifted() -> Program:
+    """A pendulum with a held torque, for two periods: new variables are cleared and computed again in between."""
+    system = integraph.lift("x' = v; v' = -1.1*sin(x) + u", inputs="u")
+    return system.program(1.0, [[0.4, 0.6], [-0.1, 0.1], [-0.2, 0.2]], project=0.5, output="v^2/2 - cos(x)")
+
+
+PROGRAMS = {"formula": formula, "narrow": narrow, "lean": lean, "wide": wide}  # all have closed forms
+EQUATIONS = PROGRAMS | {"lifted": lifted}
 
 
 @cache

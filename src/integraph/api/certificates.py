@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike
 
 from integraph.api.arguments import check_workers, opened, whole
 from integraph.api.bounds import computable
+from integraph.api.flow_maps import flow_map, is_lifted
 from integraph.api.origin import is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
+from integraph.constructions.lifting.flow_map import FlowMap
 from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath, begins_with, check_path
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, read
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     AnyCertificate = Certificate | Proof | PropertyCertificate | PropertyProof | LoopCertificate | LoopResult
 
 POINTS, BEST, ZOOMS = 2000, 8, 6  # of the search in float64
+FLOWS = 1e-10  # that is asked of programs of lifted systems, which promise nothing
 LEAST = 1e-12  # that is asked of exact programs, most of which promise less
 WORK, PART = 50_000_000, 5_000_000  # its points times terms, in all and at a time
 
@@ -66,11 +69,13 @@ def certify(
     """Prove sup |source − program| ≤ eps over the box, for the exact flow of the stored controls.
 
     `source` is what the program was compiled from, with the `variables`, `inputs` and `parameters` that `compile` was
-    given; without one it is the formula that the program names. Without `eps` the program's own promise is to be proved
-    (of an exact program 1e-12, if that is larger), without `box` on the promise's box. With `gap` the bound is
-    tightened further, until it is within a factor 1 + gap of a difference that is really there. `boxes` and `seconds`
-    limit the work: what is not proved by then is `unknown`. `workers` processes share it (one for each core, when it
-    takes longer than a second), or the dask cluster of a `scheduler`.
+    given; without one it is the formula that the program names. Of a program that `lift(…).program` made it is the
+    system, or its equations with their `parameters`: then |x(T) − program| ≤ eps for every start. Without `eps` the
+    program's own promise is to be proved (of an exact program 1e-12, if that is larger; of a lifted system 1e-10),
+    without `box` on the promise's box. With `gap` the bound is tightened further, until it is within a factor 1 + gap
+    of a difference that is really there. `boxes` and `seconds` limit the work: what is not proved by then is
+    `unknown`. `workers` processes share it (one for each core, when it takes longer than a second), or the dask cluster
+    of a `scheduler`.
     """
     from integraph.certify.proof import Work, prove
 
@@ -129,6 +134,8 @@ def check(
                 raise UsageError("a program comes before its source: check(certificate, source)", argument="source")
             return replay_property(parsed, _computed(read(program, options), parsed), run=shared(workers))
         target = _target(source, program, options)
+        if isinstance(target, FlowMap):
+            raise UsageError("the certificate is about a property of a source, and there is none of a lifted program")
         return replay_property(parsed, _computed(target, parsed), program, target, shared(workers))
     return replay(parsed, _program(program), _target(source, program, options), shared(workers))
 
@@ -198,8 +205,10 @@ def _program(given: Any) -> Program:
     return program
 
 
-def _target(source: Any, program: Program, options: ReadOptions) -> Target:
+def _target(source: Any, program: Program, options: ReadOptions) -> Target | FlowMap:
     """What there are proofs of."""
+    if is_lifted(program, source):
+        return flow_map(program, source, options.parameters)
     target = target_of(program, source, options)
     if isinstance(target, Function) and target.rows is not None:
         raise UsageError(
@@ -209,14 +218,16 @@ def _target(source: Any, program: Program, options: ReadOptions) -> Target:
     return target
 
 
-def _fits(program: Program, target: Target) -> None:
+def _fits(program: Program, target: Target | FlowMap) -> None:
     shapes = [f"{program.inputs} → {program.outputs}", f"{target.inputs} → {outputs(target)}"]
     if shapes[0] != shapes[1]:
         raise UsageError(f"the program maps {shapes[0]}, the source {shapes[1]}: give what it was compiled from")
 
 
-def _starts(program: Program, target: Target, box: Box) -> list[tuple[float, ...]]:
+def _starts(program: Program, target: Target | FlowMap, box: Box) -> list[tuple[float, ...]]:
     """Where the difference looks largest in float64; none of it is believed, it only says where to look."""
+    if isinstance(target, FlowMap):
+        return [box.centre]  # float64 sees its own rounding, not that of the controls
     values = target if isinstance(target, Network) else target.values
     called = isinstance(target, Function) and target.expression is None  # there is no proof, and a call may cost much
     if values is None or called or program.bits > DOUBLE:
@@ -254,9 +265,11 @@ def _off(program: Program, values: Callable[[Floats], Floats], x: Floats) -> Flo
     return distances
 
 
-def _default(program: Program, target: Target, promised: float | None) -> float | None:
+def _default(program: Program, target: Target | FlowMap, promised: float | None) -> float | None:
     """What is to be proved where nobody says: the promise; of an exact program no less than arithmetic can show, and of
     a graph that promises nothing whatever can be shown."""
+    if isinstance(target, FlowMap):
+        return FLOWS
     if isinstance(target, Graph) and promised is None:
         return None
     return max(LEAST, promised or 0.0) if is_exact(program) else promised

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from integraph.api.flow_maps import flow_map, is_lifted
+from integraph.constructions.lifting.flow_map import FlowMap
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, kind_of, read
 from integraph.frontends.formula.parser import parse
@@ -26,6 +28,8 @@ def target_of(program: Program, source: Any = None, options: ReadOptions = DEFAU
     was perhaps written in jax.numpy, and is traced again if it can be.
     """
     check_options(source, options)
+    if is_lifted(program, source):
+        return flow_map(program, source, options.parameters).function()
     if source is None:
         remembered = recalled(program)
         if remembered is None:
@@ -81,7 +85,7 @@ def values(target: Target) -> Values | None:
     return target.values
 
 
-def outputs(target: Target) -> int:
+def outputs(target: Target | FlowMap) -> int:
     """How many numbers it gives."""
     return target.sizes if isinstance(target, Graph) else target.outputs
 

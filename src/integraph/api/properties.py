@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from integraph.api.arguments import check_workers, opened, positive
 from integraph.api.bounds import computable
 from integraph.api.certificates import certify
+from integraph.api.flow_maps import is_lifted
 from integraph.api.origin import check_options, outputs, target_of
 from integraph.clock import now
 from integraph.errors import UsageError
@@ -77,6 +78,12 @@ def prove(
         given = "compiled_from" if compiled_from is not None else "closeness"
         raise UsageError("it is for programs, and the source is none: leave it out", argument=given)
     options = ReadOptions(variables, inputs, box=box, parameters=parameters)
+    if program is not None and is_lifted(program, compiled_from):
+        raise UsageError(
+            "properties are proved of networks, formulas and graphs, and of programs compiled from these; of the "
+            "program of a lifted system, bound proves between which numbers every output is",
+            argument="source",
+        )
     target = read(source, options) if program is None else target_of(program, compiled_from, options)
     if program is not None:
         check_options(compiled_from, options)

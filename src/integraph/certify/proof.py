@@ -16,6 +16,7 @@ from integraph.certify.search.branch_and_bound import SearchResult, search
 from integraph.certify.search.sampling import LargestSample, sample_largest
 from integraph.certify.search.stop import Stop
 from integraph.certify.statement import Target, assumptions, digests, problem
+from integraph.constructions.lifting.flow_map import FlowMap
 from integraph.numbers.arb.conversion import FIRST
 from integraph.program import Program
 from integraph.program.notebook import table
@@ -122,7 +123,7 @@ def prove(
 ) -> Proof:
     """Bound the difference, and search for the largest one, at `starts` first. Ctrl-C keeps what has been proved."""
     granted, begun = assumptions(program, target), clock.now()
-    names = target.variables if isinstance(target, Function) else ()
+    names = target.variables if isinstance(target, Function | FlowMap) else ()
 
     def nothing(stopped: Stop, reason: str = "") -> Proof:
         said = reason or stopped.message

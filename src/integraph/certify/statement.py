@@ -10,11 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from integraph.bounds.conditions import conditions, decided
+from integraph.certify.flow_maps.difference import FlowDifference
 from integraph.certify.formula.difference import FormulaDifference
 from integraph.certify.graph.difference import GraphDifference, of_network
 from integraph.certify.network.difference import NetworkDifference
 from integraph.certify.problem import Box, Problem, Unprovable
 from integraph.certify.theorem1.difference import Theorem1Difference
+from integraph.constructions.lifting.flow_map import FlowMap
 from integraph.program import Program
 from integraph.program.engine import DOUBLE
 from integraph.program.origin import EXACT
@@ -22,16 +24,19 @@ from integraph.targets import Function, Network
 from integraph.targets.expression import Expression
 from integraph.targets.graph import Graph
 
-Target = Network | Function | Graph
+Target = Network | Function | Graph | FlowMap
 ARB = "Arb's interval arithmetic is correct"
 VERSION_0_1 = {"the balls of Arb enclose what they should": ARB}  # how certificates of version 0.1 say it
 BUMPS = ("partition", "log_cosh")  # which make a partition of unity
 FLOAT = "float64 rounds as IEEE 754 says, and numpy's and scipy's functions are good to 4 units in the last place"
+LIFTED = "the lifted equations are those of the system: `lift` derives them in fractions, and at points they agree"
 REAL = "the flow is that of the stored controls in real arithmetic; evaluating it in float64 adds rounding of its own"
 
 
 def problem(program: Program, target: Target, box: Box) -> Problem:
     """|target − program| on the box and its parts, as data."""
+    if isinstance(target, FlowMap):
+        return FlowDifference(program, target)
     if isinstance(target, Graph):
         return GraphDifference(program, target)
     if isinstance(target, Network):
@@ -69,8 +74,10 @@ def assumptions(program: Program, target: Target) -> tuple[str, ...]:
         assumptions.append(
             f"the controls of the partition are those of {program.bits} bits, not as float64 stores them"
         )
-    if isinstance(target, Graph) or (isinstance(target, Network) and as_graph(program)):
+    if isinstance(target, Graph | FlowMap) or (isinstance(target, Network) and as_graph(program)):
         assumptions.append(FLOAT)
+    if isinstance(target, FlowMap):
+        assumptions.append(LIFTED)
     if isinstance(target, Network | Graph) and target.notes:
         kind = "network" if isinstance(target, Network) else "graph"
         assumptions += [f"the {kind} as it was read: {note}" for note in target.notes]
@@ -93,12 +100,21 @@ def digests(program: Program, target: Target) -> tuple[str, str]:
         if target.expression is None:
             raise Unprovable(f"{target.name} has no formula")
         return of_program(program), digest(target.expression)
+    if isinstance(target, FlowMap):
+        return of_program(program), _of_flow(target)
     return of_program(program), digest(target)
 
 
 def of_program(program: Program) -> str:
     """The hash of a program, and the precision of its controls in bits."""
     return f"{program.digest}-{program.bits}"
+
+
+def _of_flow(flow: FlowMap) -> str:
+    """SHA-256 over the equations, the time and the read-out; how they are lifted is no part of what is claimed."""
+    output = "" if flow.output is None else digest(flow.output)
+    parts = [digest(flow.system.source.expression), len(flow.system.source.states), str(flow.T), output]
+    return hashlib.sha256(json.dumps(["flow", *parts]).encode()).hexdigest()
 
 
 def digest(target: Network | Expression | Graph) -> str:

@@ -17,6 +17,7 @@ from integraph.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from integraph import Program
+    from integraph.constructions.lifting.flow_map import FlowMap
     from integraph.frontends import Inputs, Target
     from integraph.numbers.intervals import Interval
 
@@ -167,14 +168,17 @@ def beside(
     variables: str | None,
     inputs: str | None,
     parameters: list[str] | None,
-) -> tuple[Target, str]:
+) -> tuple[Target | FlowMap, str]:
     """The source, and where it comes from in words; without one the formula that the program was compiled from."""
+    from integraph.api.flow_maps import flow_map, is_lifted
     from integraph.api.origin import target_of
     from integraph.frontends import ReadOptions
     from integraph.targets import Function
 
     given = None if source is None else source_of(source)
     options = ReadOptions(names_of(variables), inputs_of(inputs), box=box_of(box), parameters=values_of(parameters))
+    if is_lifted(program):
+        return flow_map(program, given, options.parameters), str(source)
     target = target_of(program, given, options)
     if source is None and isinstance(target, Function):
         return target, f"{target.name}, which the program names"

@@ -44,10 +44,10 @@ def rows(text: str, start: str, equation: str, names: list[str]) -> Rows:
     return segments
 
 
-@pytest.mark.parametrize("name", export_programs.PROGRAMS)
+@pytest.mark.parametrize("name", export_programs.EQUATIONS)
 @pytest.mark.parametrize("format", ROWS)
 def test_the_terms_stand_in_the_text_to_the_last_bit(format: str, name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     text = program.export(tmp_path / "wave", format).read_text()
     start, equation, place = ROWS[format]
     names = list(equations(program).names)
@@ -70,9 +70,9 @@ def octave(path: Path, code: str) -> str:
 
 
 @needs_command("octave-cli", "octave")
-@mostly_slow("name", export_programs.PROGRAMS, quick=1)
+@mostly_slow("name", export_programs.EQUATIONS, quick=1)
 def test_octave_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     program.export(tmp_path / "wave.m")
     x = export_programs.inputs(program, 3)
     calls = "".join(f"printf('%.17g\\n', wave({point}));\n" for point in x.tolist())
@@ -91,9 +91,9 @@ def test_octave_says_that_a_solution_ends(x: float, tmp_path: Path) -> None:
 
 
 @needs_command("pdflatex", "texlive-latex-base texlive-latex-recommended")
-@mostly_slow("name", [*export_programs.PROGRAMS, "hostile"], quick=1)
+@mostly_slow("name", [*export_programs.EQUATIONS, "hostile"], quick=1)
 def test_latex_is_typeset_and_fits_the_page(name: str, tmp_path: Path) -> None:
-    program = (export_programs.PROGRAMS | {"hostile": export_programs.hostile})[name]()
+    program = (export_programs.EQUATIONS | {"hostile": export_programs.hostile})[name]()
     program.export(tmp_path / "wave.tex")
     answer = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "wave.tex"], cwd=tmp_path, capture_output=True
@@ -104,11 +104,11 @@ def test_latex_is_typeset_and_fits_the_page(name: str, tmp_path: Path) -> None:
     assert max(wide, default=0.0) <= 10 or name == "hostile", wide
 
 
-@pytest.mark.parametrize("name", export_programs.PROGRAMS)
+@pytest.mark.parametrize("name", export_programs.EQUATIONS)
 def test_latex_holds_the_terms_to_the_last_bit(name: str, tmp_path: Path) -> None:
     from integraph.export.documents.latex import symbol
 
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     text = re.sub(r" \\\\\n&\\quad \{\}", "", program.export(tmp_path / "wave.tex").read_text())
     names = list(equations(program).names)
     lefts = {symbol(one, r"\dot"): place for place, one in enumerate(names)}
@@ -127,7 +127,7 @@ def test_latex_holds_the_terms_to_the_last_bit(name: str, tmp_path: Path) -> Non
 @needs_command("dot", "graphviz")
 @pytest.mark.parametrize("name", ["formula", "narrow", "wide"])
 def test_graphviz_draws_it(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     path = program.export(tmp_path / "wave.dot")
     answer = subprocess.run(["dot", "-Tplain", str(path)], capture_output=True, text=True)
     assert (answer.returncode, answer.stderr) == (0, "")

@@ -14,6 +14,7 @@ from integraph.certify.bounds.climb import climbed
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.network_models import network_models
 from integraph.certify.bounds.program_models import program_models, segment_forms
+from integraph.certify.bounds.quadratic_flow import QuadraticFlow
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -85,7 +86,8 @@ def _largest(source: Source) -> int:
 
 def first_cells(source: Source) -> int:
     """How many cells the first pass may take."""
-    return STEPPED if isinstance(source, Program) and None in segment_forms(source) else FIRST
+    stepped = isinstance(source, Program) and any(isinstance(f, QuadraticFlow | None) for f in segment_forms(source))
+    return STEPPED if stepped else FIRST
 
 
 def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:

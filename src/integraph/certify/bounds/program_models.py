@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from integraph.certify.bounds.gadget_models import LINEAR, closed_models
 from integraph.certify.bounds.linear_segments import LinearSegment, linear_segment
 from integraph.certify.bounds.model_arrays import ModelArray, times
+from integraph.certify.bounds.quadratic_flow import QuadraticFlow, quadratic_flow
 from integraph.certify.enclosure import taylor_step
 from integraph.certify.enclosure.closed_forms import advance
 from integraph.certify.enclosure.systems import systems
@@ -33,7 +34,7 @@ from integraph.numbers.models.models import Models, folded, of_interval, togethe
 from integraph.program import Block, Program, Segment
 
 _ball = np.frompyfunc(conversion.interval, 2, 1)
-SegmentForm = LinearSegment | Literal["closed"] | None  # None: nothing but its terms
+SegmentForm = LinearSegment | QuadraticFlow | Literal["closed"] | None  # None: too many terms for anything but balls
 _FORMS: WeakKeyDictionary[Program, tuple[SegmentForm, ...]] = WeakKeyDictionary()
 
 
@@ -47,6 +48,9 @@ def program_models(program: Program, x: Models) -> Models:
             form = forms[number]
             if form is None:
                 states = _by_taylor_steps(program, number, states)
+                continue
+            if isinstance(form, QuadraticFlow):
+                states = form.ends(states)
                 continue
             if isinstance(form, LinearSegment):
                 states = _written(states, form.moved, form.ends(states))
@@ -68,7 +72,10 @@ def segment_forms(program: Program) -> tuple[SegmentForm, ...]:
 
 
 def _form(program: Program, number: int) -> SegmentForm:
-    return "closed" if has_closed_form(program, number) else linear_segment(program, number)
+    if has_closed_form(program, number):
+        return "closed"
+    linear = linear_segment(program, number)
+    return quadratic_flow(program, number) if linear is None else linear
 
 
 def _at_start(program: Program, x: Models) -> Models:

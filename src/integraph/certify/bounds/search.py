@@ -68,7 +68,7 @@ def search(
                 for ranges in (linear_ranges(source, box), plain_ranges(source, box)):
                     first = first if ranges is None else first.within(ranges)
                 state = beginning(source, first, box)
-                while wide <= BISECTED and state.count < first_cells(source) and state.splittable:
+                while wide <= BISECTED and _few(source, state) and state.splittable:
                     state = advanced(source, state, 0.0, lambda _: max(most // 2, 1), most, partial(map, work))
             if gap is None and seconds is None:
                 ending = Ending.ONE_PASS
@@ -88,6 +88,12 @@ def search(
     except KeyboardInterrupt:
         pass  # what is proved is proved
     return _result(source, box, state, goal, ending, begun)
+
+
+def _few(source: Source, state: State) -> bool:
+    """Whether the first pass goes on: until it has its cells, or as many as any, where nothing is known of some."""
+    known = np.isfinite(state.bounds.low).all() and np.isfinite(state.bounds.high).all()
+    return state.count < (first_cells(source) if known else FIRST)
 
 
 def _parents(open_: int, most: int) -> int:

@@ -21,6 +21,7 @@ from integraph.certify.certificate.tree import leaves
 from integraph.certify.certificate.validity import fault
 from integraph.certify.problem import Box, Problem, Unprovable
 from integraph.certify.statement import Target, assumptions, current_wording, digests, problem
+from integraph.constructions.lifting.flow_map import FlowMap
 from integraph.numbers.arb.conversion import FIRST, MOST
 from integraph.program import Program
 from integraph.program.summary import above, inputs_in
@@ -86,8 +87,9 @@ def check(certificate: Certificate, program: Program, target: Target, run: Run =
 def claim(certificate: Certificate, target: Target) -> str:
     """What is proved, in words."""
     low, high = (np.array(ends) for ends in (certificate.box.low, certificate.box.high))
-    where = inputs_in(low, high, target.variables if isinstance(target, Function) else ())
-    sentence = f"|target − program| ≤ {above(certificate.upper)} for {where}"
+    where = inputs_in(low, high, target.variables if isinstance(target, Function | FlowMap) else ())
+    what = f"x({float(target.T):g})" if isinstance(target, FlowMap) else "target"
+    sentence = f"|{what} − program| ≤ {above(certificate.upper)} for {where}"
     if certificate.eps is None or certificate.status == "proved":
         return sentence
     asked = f"{certificate.eps:.3g} was asked for"

@@ -104,10 +104,13 @@ class ModelRows:
 
 def of_box(low: Floats, high: Floats) -> ModelRows:
     """The identity on a box."""
-    wide = int((high > low).sum())
-    degree = next((k for most, k in DEGREES if wide <= most), 1)
-    x = of_cells(low[None], high[None], degree)
+    x = of_cells(low[None], high[None], degree_of(int((high > low).sum())))
     return ModelRows(x.space.monomials, np.concatenate([x.p[:, 0], x.r], 1))
+
+
+def degree_of(sides: int) -> int:
+    """The degree of polynomials for so many sides of positive width."""
+    return next((k for most, k in DEGREES if sides <= most), 1)
 
 
 @lru_cache(maxsize=64)

@@ -15,12 +15,14 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from integraph.certify.bounds.quadratic_flow import QuadraticFlow, quadratic_flow
 from integraph.certify.controls import exact_segment
 from integraph.certify.enclosure import taylor_step
 from integraph.certify.enclosure.closed_forms import advance
 from integraph.certify.enclosure.systems import System, systems
 from integraph.certify.problem import Unprovable
 from integraph.certify.ranges import logistic, riccati
+from integraph.certify.ranges.gradient_rows import linear_rows
 from integraph.certify.ranges.gradients import GRADIENTS, centre_of, values, variable, without_gradient
 from integraph.certify.ranges.slopes import between, tighten
 from integraph.clock import check_deadline
@@ -81,6 +83,7 @@ class SegmentFlow:
         self.closed = has_closed_form(program, number)
         self.registers = _targets(self.moving)
         self.times = MORE if len(self.registers) <= FEW else TIMES
+        self.flow = None if self.closed else quadratic_flow(program, number)
         self.terms = _terms_of(program, number, self.registers)
 
     def __call__(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
@@ -155,12 +158,30 @@ class SegmentFlow:
         for cell in range(after.shape[1]):
             check_deadline()
             column, like = values(states[:, cell]).tolist(), states[0, cell]
+            if self.flow is not None:
+                end, on_the_way = _on_models(self.flow, states[:, cell])
+                moved = self.flow.moved
+                way.low[moved, cell], way.high[moved, cell] = on_the_way.low, on_the_way.high
+                after[moved, cell] = [without_gradient(ball, like) for ball in end]
+                continue
             for system in systems(self.program, self.number, column):
                 registers = system.registers
                 end, on_the_way = _taylor(system, [column[r] for r in registers], self.segment.duration)
                 way.low[registers, cell], way.high[registers, cell] = on_the_way.low, on_the_way.high
                 after[registers, cell] = [without_gradient(ball, like) for ball in end]
         return after, self._replaced(start, _targets(self.segment.blocks), after), way
+
+
+def _on_models(flow: QuadraticFlow, column: Any) -> tuple[Balls, Interval]:
+    """The end of the registers that move, and bounds on the way, from balls whose gradients are linear models."""
+    rows = linear_rows(column)
+    low, high = np.full(len(flow.moved), np.inf), np.full(len(flow.moved), -np.inf)
+    last = None
+    for last in flow.steps(rows.with_values(rows.values[flow.order])):
+        low, high = np.minimum(low, last.over[:, 0]), np.maximum(high, last.over[:, 1])
+    if last is None or last.end < flow.duration:
+        return [UNKNOWN] * len(low), Interval(np.full(len(low), -np.inf), np.full(len(low), np.inf))
+    return [conversion.interval(*side) for side in last.rows.tight_ranges()[: len(low)].tolist()], Interval(low, high)
 
 
 def _taylor(system: System, y: Balls, duration: float) -> tuple[Balls, Interval]:

@@ -68,6 +68,7 @@ def compare(
     import integraph
     from integraph.api.data_rows import placed
     from integraph.program.engine import DOUBLE
+    from integraph.targets import Function
 
     for name, value in (("samples", samples), ("seed", seed), ("box", box)):
         if table is not None and value is not None:
@@ -76,8 +77,8 @@ def compare(
     target, origin = beside(program, source, box, variables, inputs, parameters)
     count = samples or (SAMPLES if program.bits <= DOUBLE else FEW)
     warnings: tuple[str, ...] = ()
-    rows = getattr(target, "rows", None) is not None  # data
-    if rows:
+    rows = isinstance(target, Function) and target.rows is not None  # data
+    if isinstance(target, Function) and rows:
         for name, given in (("points", table), ("samples", samples), ("seed", seed), ("box", box)):
             if given is not None:
                 raise UsageError(f"--{name} says where to compare, and data have rows of their own: leave it out")

@@ -7,7 +7,9 @@ periods share their registers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +24,11 @@ from integraph.numbers.intervals import Interval
 from integraph.program import Domain, Index, Origin, Program, Registers, Segment, build, segment
 from integraph.program.box import interval
 from integraph.program.composition import CLEARING, placed
-from integraph.program.origin import PROGRAM
+from integraph.program.origin import PROGRAM, Option
 from integraph.program.views import dense
 from integraph.targets.function import Function
 from integraph.targets.graph_conversion import to_graph
-from integraph.text import counted
+from integraph.text import NAME, counted
 
 if TYPE_CHECKING:
     from integraph.constructions.lifting.quadratic_system import QuadraticSystem
@@ -36,6 +38,7 @@ SAMPLES = 16  # starts in the box, besides its corners
 CORNERS = 6  # dimensions of a box whose corners are all tried
 MOMENTS = 65
 PERIODS = 4096
+FEW = 2.0**20  # parts of a span that all but the last are whole numbers of
 MARGIN = 0.25  # of the hull of simulations, on either side: where formulas are compiled
 
 
@@ -72,15 +75,18 @@ def flow_program(
     if system.definitions is not None:
         program = exact(to_graph(system.definitions, "the new variables"), box=hull)
         formulas = _embedded(registers, program, "formulas of new variables")
-    for period in range(periods):
+    for period, span in enumerate(_spans(T, periods)):
         if formulas is not None:
             segments += formulas.segments(count, system.width, clear=period > 0)
-        segments.append(segment("flow", flow_block(system, dense(0, (system.width,))), duration=T / periods))
+        segments.append(segment("flow", flow_block(system, dense(0, (system.width,))), duration=span))
     out = dense(0, (len(source.states),))
     name = f"{source.name}, T = {T:g}"
     domain = Domain(cube.low, cube.high)
-    facts = {"new variables": len(system.new), "projections": periods - 1, "manifold error": float(f"{error:.2g}")}
-    origin = Origin(name, PROGRAM, LIFT, options=facts, box=domain)
+    facts: dict[str, Option] = {
+        "new variables": len(system.new), "projections": periods - 1, "manifold error": float(f"{error:.2g}"), "T": T
+    }  # fmt: skip
+    said = {"inputs": ", ".join(source.inputs), "positive": ", ".join(source.positive), "output": _text(output)}
+    origin = Origin(name, PROGRAM, LIFT, options=facts | {k: v for k, v in said.items() if v}, box=domain)
     program = build(registers, segments, out, source=name, domain=domain, origin=origin)
     if output is None:
         return program
@@ -89,6 +95,19 @@ def flow_program(
     return program.then(exact(to_graph(output.expression, output.name), box=ends)).annotate(
         domain=domain, origin=origin
     )
+
+
+def _spans(T: float, periods: int) -> list[float]:
+    """Spans that are nearly equal and add up to T exactly: all but the last have few digits."""
+    span, exponent = math.frexp(T / periods)
+    short = math.ldexp(round(span * FEW) / FEW, exponent) if periods > 1 else T
+    return [short] * (periods - 1) + [float(Fraction(T) - (periods - 1) * Fraction(short))]
+
+
+def _text(output: Function | None) -> str:
+    """A read-out as a text that says all of it, or none."""
+    formula = None if output is None else output.expression
+    return formula.source if formula is not None and formula.formula and len(formula.source) <= NAME else ""
 
 
 def _check_output(system: QuadraticSystem, output: Function | None) -> None:

@@ -1,4 +1,4 @@
-"""Right-hand sides as functions of Python, traced by jax: f(x, v) of numbers, f(y), f(t, y) or f(y, u) of vectors.
+"""Right-hand sides as functions of Python, called once: f(x, v) of numbers, f(y), f(t, y) or f(y, u) of vectors.
 
 An argument called t or time is time. If the others are names of states and inputs, they are numbers; else the first is
 the vector of the states, and the second that of the inputs. The result are the derivatives, in the order of the states.
@@ -7,14 +7,17 @@ the vector of the states, and the second that of the inputs. The result are the 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import jax as jax_functions
+from integraph.frontends.dynamics.numbers_trace import traced
 from integraph.frontends.formula.vocabulary import taken
 from integraph.frontends.input_names import names, numbered
+from integraph.frontends.jax.recognition import is_jax
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import NUMBER, VARIABLE, Expression, Step
 from integraph.targets.graph_expression import to_expression
@@ -22,6 +25,7 @@ from integraph.text import FORMULA, counted, shortened
 
 TIMES = ("t", "time")
 STATES = 100_000
+Names = tuple[str, ...]
 USAGE = 'name its states, as in lift(f, states="x, v") for f(y) or f(t, y)'
 
 
@@ -41,9 +45,8 @@ def read_callable(
         clock = ""
         own = arguments
     shapes = _shapes(own, named, inputs, title) | ({clock: ((), (clock,))} if clock else {})
-    called = [name for argument in arguments for name in shapes[argument][1]]
     wanted = [shapes[argument][0] for argument in arguments]
-    expression, again = (to_expression(jax_functions.read(f, wanted), called) for _ in range(2))
+    expression, again = (_traced(f, title, wanted, [shapes[argument][1] for argument in arguments]) for _ in range(2))
     if again != expression:
         raise SourceError(
             f"{title} differs from call to call, and an ODE has no random input: make it an argument, and name that in "
@@ -56,6 +59,25 @@ def read_callable(
         expression = _with_clock(expression)
         named = (*named, clock)
     return DynamicalSystem(named, replace(expression, variables=(*named, *inputs)), inputs, positive, title)
+
+
+def _traced(f: Callable[..., Any], title: str, wanted: list[tuple[int, ...]], called: list[Names]) -> Expression:
+    """What the function computes: by jax if it is written in jax, else with symbols in place of numbers."""
+    flat = [name for some in called for name in some]
+    if is_jax(f):
+        return to_expression(jax_functions.read(f, wanted), flat)
+    try:
+        return traced(f, list(zip(wanted, called, strict=True)))
+    except SourceError as reason:
+        raise SourceError(f"{title}: {reason}") from None
+    except Exception as reason:  # whatever the function does with symbols
+        if isinstance(reason, TypeError) and "jax" in sys.modules:  # it may be hidden in an object that the function uses
+            return to_expression(jax_functions.read(f, wanted), flat)
+        said = shortened(" ".join(str(reason).split()), FORMULA)
+        raise SourceError(
+            f"{title} cannot be read: {type(reason).__name__}: {said}. Write it with + − * / ** and functions of "
+            "numpy, math or jax.numpy, without `if` on values"
+        ) from None
 
 
 def _arguments(f: Callable[..., Any]) -> tuple[str, ...]:

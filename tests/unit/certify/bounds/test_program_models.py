@@ -10,7 +10,7 @@ import pytest
 
 import integraph
 from integraph import Registers, build, segment
-from integraph.certify.bounds import program_models
+from integraph.certify.bounds import program_models, quadratic_flow
 from integraph.certify.bounds.bounds import Ending
 from integraph.gadgets import raw
 from integraph.targets.activations import NAMES
@@ -129,12 +129,15 @@ def test_scaled_states_and_time() -> None:
     assert np.allclose(scaled.width, plain.width, rtol=1e-6)
 
 
-def test_raw_blocks_go_by_taylor_steps() -> None:
-    """y' = −y² from y₀ is y₀/(1 + y₀t)."""
+@pytest.mark.slow
+@pytest.mark.parametrize("widest", [200, 0])
+def test_raw_blocks_go_by_taylor_steps(widest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """y' = −y² from y₀ is y₀/(1 + y₀t); on models, and on balls where there are too many registers."""
+    monkeypatch.setattr(quadratic_flow, "WIDEST", widest)
     r = Registers()
     y = r.inputs("y", 1)
     program = build(r, [segment("falls", raw(y, Q=np.full((1, 1, 1), -1.0)), duration=1.0)], y)
-    assert program_models.segment_forms(program) == (None,)
+    assert (program_models.segment_forms(program) == (None,)) == (widest == 0)
     bounds = integraph.bound(program, (0.5, 1.0), gap=0.05)
     assert 1 / 3 - 0.02 <= bounds.low[0] <= 1 / 3
     assert 0.5 <= bounds.high[0] <= 0.52

@@ -15,7 +15,7 @@ from lazy import needs
 from sbml_tools import by_copasi, by_roadrunner, complaints
 from slow import mostly_slow
 
-NAMES = list(export_programs.PROGRAMS)
+NAMES = list(export_programs.EQUATIONS)
 Terms = dict[tuple[str, ...], float]  # a coefficient for each product of names
 
 
@@ -73,7 +73,7 @@ def named(program: Program) -> Terms:
 
 @mostly_slow("name", NAMES, quick=1)
 def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     rates, outputs, values = read(program.export(tmp_path / "wave.sbml"))
     assert rates == named(program)
     for row, terms in enumerate(outputs.values()):
@@ -87,7 +87,7 @@ def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hostile", *NAMES])
 def test_libsbml_has_nothing_to_say(name: str, tmp_path: Path) -> None:
-    program = {"hostile": export_programs.hostile, **export_programs.PROGRAMS}[name]()
+    program = {"hostile": export_programs.hostile, **export_programs.EQUATIONS}[name]()
     assert complaints(program.export(tmp_path / "out1.xml")) == []
 
 
@@ -98,7 +98,7 @@ def names(program: Program) -> tuple[list[str], list[str]]:
 @needs("roadrunner")
 @mostly_slow("name", NAMES, quick=1)
 def test_roadrunner_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     x = export_programs.inputs(program, 5)
     outputs = by_roadrunner(program.export(tmp_path / "wave.sbml"), program, x, *names(program))
     assert np.abs(outputs - program(x)).max() <= 1e-9
@@ -108,7 +108,7 @@ def test_roadrunner_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_copasi_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     x = export_programs.inputs(program, 5)
     outputs = by_copasi(program.export(tmp_path / "wave.sbml"), program, x, *names(program))
     assert np.abs(outputs - program(x)).max() <= 1e-9

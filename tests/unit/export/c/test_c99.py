@@ -70,9 +70,9 @@ def table(text: str, name: str) -> list[float]:
     return numbers
 
 
-@mostly_slow("name", export_programs.PROGRAMS, quick=1)
+@mostly_slow("name", export_programs.EQUATIONS, quick=1)
 def test_gcc_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     x = export_programs.inputs(program, 200)
     status, outputs = run(program, x, tmp_path)
     assert set(status) == {0}
@@ -80,18 +80,18 @@ def test_gcc_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", export_programs.PROGRAMS)
+@pytest.mark.parametrize("name", export_programs.EQUATIONS)
 def test_sanitisers_are_silent(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     x = export_programs.inputs(program, 20)
     status, outputs = run(program, x, tmp_path, *SANITISED)
     assert set(status) == {0}
     assert np.abs(outputs - program(x)).max() <= 1e-13
 
 
-@pytest.mark.parametrize("name", export_programs.PROGRAMS)
+@pytest.mark.parametrize("name", export_programs.EQUATIONS)
 def test_the_tables_are_the_terms(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     text = program.export(tmp_path / "wave.c").read_text("ascii")
     controls = program.controls()
     for letter, own in zip("jk", (controls.j, controls.k), strict=True):

@@ -54,9 +54,9 @@ def simulated(program: Program, fmu: str, x: np.ndarray, kind: str, **options: A
     return np.array(rows)
 
 
-@mostly_slow("name", export_programs.PROGRAMS, quick=1)
+@mostly_slow("name", export_programs.EQUATIONS, quick=1)
 def test_fmpy_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     fmu = compiled(program, tmp_path)
     assert validation.validate_fmu(str(tmp_path / "wave.fmu")) == []
     x = export_programs.inputs(program, 4)
@@ -150,7 +150,7 @@ def test_an_escape_is_an_error(tmp_path: Path) -> None:
     one.freeInstance()
 
 
-@pytest.mark.parametrize("name", [*export_programs.PROGRAMS, "hostile"])
+@pytest.mark.parametrize("name", [*export_programs.EQUATIONS, "hostile"])
 def test_the_archive(name: str, tmp_path: Path) -> None:
     """The terms are those of the C file, which has its own test; texts from outside stay texts."""
     program = getattr(export_programs, name)()

@@ -99,7 +99,7 @@ def test_a_fast_decay_takes_longer_on_the_machine(tmp_path: Path) -> None:
 
 @mostly_slow("name", ["narrow", "lean", "wide"], quick=1)
 def test_what_does_not_fit_is_refused_with_the_counts(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     with pytest.raises(UsageError, match="does not fit on a LUCIDAC") as caught:
         program.export(tmp_path / "wave.lucidac.py")
     says = re.findall(r"segment (\d) of \d needs (\d+) (\w+) of (\d+), (\d+) too many", str(caught.value))

@@ -16,7 +16,7 @@ from integraph.gadgets import affine, product, raw
 from lazy import needs_command
 from slow import mostly_slow
 
-NAMES = list(export_programs.PROGRAMS)
+NAMES = list(export_programs.EQUATIONS)
 
 
 def joined(text: str) -> list[str]:
@@ -40,7 +40,7 @@ def polynomial(text: str) -> dict[tuple[str, ...], float]:
 
 @mostly_slow("name", NAMES, quick=1)
 def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     lines = joined(program.export(tmp_path / "wave.cir").read_text())
     terms = {}
     heights = []
@@ -81,7 +81,7 @@ def simulated(path: Path, program: Program, point: np.ndarray) -> tuple[list[flo
 @needs_command("ngspice", "ngspice")
 @mostly_slow("name", NAMES, quick=1)
 def test_ngspice_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     path = program.export(tmp_path / "wave.cir")
     for point in export_programs.inputs(program, 3):
         outputs, time = simulated(path, program, point)

@@ -59,7 +59,7 @@ def simulated(program: Program, x: np.ndarray, tmp_path: Path, **options: int) -
 @needs_command("iverilog", "iverilog")
 @mostly_slow(("name", "extra", "most"), [("formula", 5, 4e-6), ("narrow", 2, 1e-4), ("wide", 2, 1e-4)], quick=1)
 def test_icarus_gives_what_the_header_says(name: str, extra: int, most: float, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     x = export_programs.inputs(program, 2)
     outputs, over = simulated(program, x, tmp_path, extra=extra)
     stated = re.search(r"same integers: (\S+) \(measured", (tmp_path / "wave.v").read_text())

@@ -35,9 +35,9 @@ def run(seen: Visit, x: np.ndarray) -> tuple[set[str], np.ndarray]:
     return {status for status, _ in results}, np.array([outputs for _, outputs in results], np.float64)
 
 
-@mostly_slow("name", export_programs.PROGRAMS, quick=1)
+@mostly_slow("name", export_programs.EQUATIONS, quick=1)
 def test_chromium_gives_the_same_outputs(name: str, browser: Any, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     x = export_programs.inputs(program, 20)
     with visit(browser, program.export(tmp_path / "wave.html")) as seen:
         status, outputs = run(seen, x)
@@ -46,9 +46,9 @@ def test_chromium_gives_the_same_outputs(name: str, browser: Any, tmp_path: Path
     assert np.abs(outputs - program(x)).max() <= 1e-10
 
 
-@pytest.mark.parametrize("name", export_programs.PROGRAMS)
+@pytest.mark.parametrize("name", export_programs.EQUATIONS)
 def test_the_data_are_the_terms(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     text = program.export(tmp_path / "wave.html").read_text("ascii")
     match = re.search(r'<script type="application/json" id="model">(.*?)</script>', text)
     assert match is not None

@@ -12,7 +12,7 @@ import pytest
 import export_programs
 from integraph import Program
 
-EVERY = pytest.mark.parametrize("name", export_programs.PROGRAMS)
+EVERY = pytest.mark.parametrize("name", export_programs.EQUATIONS)
 
 
 def same(program: Program, terms: list[list[float]]) -> None:
@@ -24,7 +24,7 @@ def same(program: Program, terms: list[list[float]]) -> None:
 
 @EVERY
 def test_json(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     document = json.loads(program.export(tmp_path / "wave.json").read_text())
     same(program, [[n, *term] for n, one in enumerate(document["segments"]) for term in one["terms"]])
     assert [one["duration"] for one in document["segments"]] == [s.duration for s in program.segments]
@@ -38,7 +38,7 @@ def test_json(name: str, tmp_path: Path) -> None:
 
 @EVERY
 def test_csv(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     lines = program.export(tmp_path / "wave.csv").read_text().splitlines()
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     terms = [row for row in rows if row["kind"] == "term"]

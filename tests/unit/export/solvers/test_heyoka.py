@@ -16,9 +16,9 @@ from slow import mostly_slow
 pytestmark = needs("heyoka")
 
 
-@mostly_slow("name", export_programs.PROGRAMS, quick=1)
+@mostly_slow("name", export_programs.EQUATIONS, quick=1)
 def test_heyoka_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     module = runpy.run_path(str(program.export(tmp_path / "wave.py")))
     x = export_programs.inputs(program, 5)
     outputs = np.array([module["run"](point) for point in x.tolist()])

@@ -15,7 +15,7 @@ from lazy import Lazy, needs
 from slow import mostly_slow
 
 rumoca, parser = Lazy("rumoca"), Lazy("pymoca.parser")
-NAMES = list(export_programs.PROGRAMS)
+NAMES = list(export_programs.EQUATIONS)
 BRANCH = re.compile(r"if time < (\d+) then (?:duration__(\d+)\*\((.*?)\)|0) else ")
 
 
@@ -48,7 +48,7 @@ def read(text: str) -> dict[tuple[int, str, tuple[str, ...]], float]:
 
 @mostly_slow("name", NAMES, quick=1)
 def test_the_terms_are_those_of_the_program(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     text = program.export(tmp_path / "wave.mo").read_text()
     names = [program.registers.name(register) for register in range(program.width)]
     c = program.controls()
@@ -83,7 +83,7 @@ def outputs(path: Path) -> list[str]:
 @needs("rumoca")
 @mostly_slow("name", NAMES, quick=1)
 def test_rumoca_gives_the_same_outputs(name: str, tmp_path: Path) -> None:
-    program = export_programs.PROGRAMS[name]()
+    program = export_programs.EQUATIONS[name]()
     x = export_programs.inputs(program, 5)
     path = program.export(tmp_path / "wave.mo")
     inputs = [program.registers.name(n) for n in range(program.inputs)]
