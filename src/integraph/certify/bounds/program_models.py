@@ -1,8 +1,9 @@
 """The flow of a program on polynomial models: every register a row, every block its closed form.
 
 A block whose closed form would be wide on models is computed on balls, cell by cell. A segment with blocks that have no
-closed form, or with rounded controls, is a linear flow if it can be; else free-form blocks take Taylor steps on models,
-and a segment of other blocks takes them on balls. Where a solution may end before its segment does, nothing is known.
+closed form, or with rounded controls, is a linear flow if it can be; else it takes Taylor steps on models, by a tape of
+its terms if they are few, by the factors of its free-form blocks if they are many, and on balls if it has neither.
+Where a solution may end before its segment does, nothing is known.
 """
 
 from __future__ import annotations

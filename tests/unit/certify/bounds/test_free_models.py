@@ -9,8 +9,15 @@ import pytest
 
 import integraph
 from integraph import Program, Registers, build, gadgets, segment
+from integraph.certify.bounds import quadratic_flow
 from integraph.certify.bounds.program_models import segment_forms
 from integraph.gadgets import low_rank, raw
+
+
+@pytest.fixture(autouse=True)
+def _terms_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of few terms would be followed by a tape of them."""
+    monkeypatch.setattr(quadratic_flow, "MOST", 0)
 
 
 def factors(rng: np.random.Generator, m: int, n: int, r: int, size: float) -> dict[str, np.ndarray]:

@@ -132,12 +132,12 @@ def test_scaled_states_and_time() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("widest", [200, 0])
 def test_raw_blocks_go_by_taylor_steps(widest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """y' = −y² from y₀ is y₀/(1 + y₀t); on models, and on balls where there are too many registers."""
+    """y' = −y² from y₀ is y₀/(1 + y₀t); by its terms, and by its factors where there are too many registers."""
     monkeypatch.setattr(quadratic_flow, "WIDEST", widest)
     r = Registers()
     y = r.inputs("y", 1)
     program = build(r, [segment("falls", raw(y, Q=np.full((1, 1, 1), -1.0)), duration=1.0)], y)
-    assert (program_models.segment_forms(program) == (None,)) == (widest == 0)
+    assert (program_models.segment_forms(program) == ("free",)) == (widest == 0)
     bounds = integraph.bound(program, (0.5, 1.0), gap=0.05)
     assert 1 / 3 - 0.02 <= bounds.low[0] <= 1 / 3
     assert 0.5 <= bounds.high[0] <= 0.52
