@@ -122,7 +122,7 @@ GRAPH_COLUMNS = (
 def sources() -> Iterator[tuple[str, Graph, tuple[tuple[int, float], ...]]]:
     """Name, graph, and how many inputs move by how much."""
     whole, image = 16 * 32, 28 * 28
-    yield "transformer 2 × (16 × 32)", to_graph(transformer()), ((12, 0.01), (whole, 3e-4), (whole, 1e-3))
+    yield "transformer 2 × (16 × 32)", to_graph(transformer()), ((whole, 3e-4), (whole, 1e-3))
     try:
         import torch
     except ImportError:

@@ -94,7 +94,7 @@ class SparseMap:
     @property
     def places(self) -> Indices | None:
         """Which rows these are, if they are nothing else but rows of one value."""
-        if len(self.terms) != 1 or self.b.any():
+        if len(self.terms) != 1 or self.b.any() or self.lost:
             return None
         A = self.terms[0][1].A
         single = A.nnz == A.shape[0] and (np.diff(A.indptr) == 1).all() and (A.data == 1.0).all()

@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import integraph
+from bound_cases import announced
 from integraph import Graph, Network
 from integraph.certify.bounds import backward as module
 from integraph.certify.bounds import steps
-from integraph.certify.bounds.backward import Backward, backward
-from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.graph_parts import part_values
 from integraph.certify.bounds.network_models import network_models
 from integraph.certify.bounds.point_values import point_values
-from integraph.numbers.arrays import Floats
 from integraph.numbers.models.models import of_cells
 from law import examples
 from random_graphs import graphs
@@ -34,17 +32,6 @@ def random_network(sizes: tuple[int, ...], name: str, seed: int = 0) -> Network:
             for n, (a, b) in enumerate(layers)
         ]
     )
-
-
-def announced(source: Network | Graph, low: Floats, high: Floats) -> Backward:
-    """After all values of a source on one cell, with linear models."""
-    watch = backward(source)
-    x = of_cells(low[None], high[None], 1)
-    if isinstance(source, Network):
-        network_models(source, x, watch)
-    else:
-        graph_models(source, x, watch)
-    return watch
 
 
 @mostly_slow("name", ["tanh", "relu", "gelu", "leaky_relu", "sigmoid", "softplus", "sin", "gaussian", "silu"], quick=4)

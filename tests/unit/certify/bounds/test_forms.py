@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 import integraph
+from bound_cases import announced
 from integraph import Graph
 from integraph.certify.bounds import backward as backward_bounds
 from integraph.certify.bounds import forms, graph_steps, point_values, steps
-from integraph.certify.bounds.backward import Backward, backward
-from integraph.certify.bounds.graph_models import graph_models
 from integraph.certify.bounds.graph_parts import every_node, graph_parts, part_values
-from integraph.numbers.arrays import Floats
-from integraph.numbers.models.models import of_cells
 from integraph.targets.graph_builder import Builder
 from integraph.targets.windows import Axis, convolve, max_pool, mean_pool
 
@@ -28,12 +25,6 @@ def image_net(kind: str, pool: str, seed: int = 0) -> Graph:
     y = b.apply(kind, convolve(b, y, rng.normal(size=(4, 3, 2, 2)) / 3, [Axis(2)] * 2))
     flat = b.apply("reshape", y, data=((1, 36),))
     return b.graph([b.apply("matmul", flat, b.constant(rng.normal(size=(36, 3)) / 6))])
-
-
-def announced(graph: Graph, low: Floats, high: Floats) -> Backward:
-    watch = backward(graph)
-    graph_models(graph, of_cells(low[None], high[None], 1), watch)
-    return watch
 
 
 @pytest.mark.parametrize("pool", ["max", "mean"])

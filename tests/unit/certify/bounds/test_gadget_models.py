@@ -8,27 +8,14 @@ import itertools
 import numpy as np
 import pytest
 
+from bound_cases import TIMES, contains, scores
 from gadget_cases import CASES, Case
-from gadget_draws import Values
 from integraph.certify.bounds import program_models as program_models_module
 from integraph.certify.bounds.point_values import point_values
 from integraph.certify.bounds.program_models import program_models
 from integraph.gadgets import Gadget, erf, gelu, log_softmax, log_sum_exp, shifted_softmax, softmax
-from integraph.numbers.arrays import Floats
-from integraph.numbers.models.models import Models, of_cells
+from integraph.numbers.models.models import of_cells
 from slow import mostly_slow
-
-TIMES = (1.0, 0.375, -0.5)
-
-
-def contains(y: Models, cell: int, xi: Floats, low: Floats, high: Floats) -> bool:
-    """Whether values between low and high can be those of the rows at ξ."""
-    table = y.space.monomials
-    middle = y.p[:, cell] @ np.prod(xi**table.exponents, 1)
-    errors = y.errors[:, cell] * (1 + 1e-12) + 1e-15 * np.abs(y.p[:, cell]).sum(1)
-    near = (high >= middle - errors) & (low <= middle + errors)
-    known = (high >= y.known.low[:, cell]) & (low <= y.known.high[:, cell])
-    return bool((near & known).all())
 
 
 def check(case: Case, t: float, radius: float, degree: int, seed: int) -> float:
@@ -67,23 +54,6 @@ def test_an_escape_leaves_nothing_known() -> None:
     y = program_models(case.program(1.0), of_cells(*ends, 2))
     assert np.isinf(y.known.high[:, 0]).all()
     assert np.isfinite(y.known.high[:, 1]).all()
-
-
-def scores(gadget: Gadget, left: float, spread: float) -> Case:
-    """Rows of five scores from the usual start, but for what is `left` of an earlier content."""
-
-    def draw(rng: np.random.Generator, t: float, n: int) -> Values:
-        s = rng.normal(0, spread, (2, 5, n)) + (40.0 * rng.normal(size=(2, 1, n)) if "c" in gadget.operands else 0.0)
-        c = -s.mean(1) if "c" in gadget.operands else np.full((2, 1), 0.5)
-        u = (s + c[:, None]) / 5
-        values = {"a": np.full(s.shape, 0.2), "y": np.full(s.shape, -np.log(5)), "l": np.log(5) - c, "u": u, "s": s}
-        values |= {"m": u.sum(1), "c": c}
-        changed = {role: x + left * rng.uniform(-1, 1, np.shape(x)) for role, x in values.items() if role not in "sc"}
-        return {role: (values | changed)[role] for role in gadget.targets + gadget.operands}
-
-    rows = {"a": (2, 5), "y": (2, 5), "u": (2, 5), "s": (2, 5), "m": (2,), "l": (2,), "c": (2,)}
-    tensors = {} if "c" in gadget.operands else {"c": 0.5}
-    return Case(f"{gadget.name} from {left}", gadget, draw, None, tensors, rows)
 
 
 @pytest.mark.parametrize("gadget", [softmax, shifted_softmax, log_softmax, log_sum_exp])

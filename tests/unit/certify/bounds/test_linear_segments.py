@@ -6,38 +6,17 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph import Program, Registers, Segment, build
+from bound_cases import WIDTH, linear_segment
 from integraph.certify.bounds.linear_segments import LinearSegment
 from integraph.certify.bounds.point_values import point_values
 from integraph.certify.bounds.program_models import program_models, segment_forms
-from integraph.gadgets import raw
 from integraph.numbers.models.models import of_cells
-
-REST, SYSTEM, OUTER = 2, 3, 2  # registers that rest, of λ, and that only gain
-WIDTH = REST + SYSTEM + OUTER
-
-
-def random_segment(seed: int, duration: float, read_outer: bool = False) -> Program:
-    """λ' = Aλ + products of what rests; others gain λ, too, and λ times what rests."""
-    rng = np.random.default_rng(seed)
-    rest, system, outer = (slice(a, a + n) for a, n in ((0, REST), (REST, SYSTEM), (REST + SYSTEM, OUTER)))
-    A, Q, b = np.zeros((WIDTH, WIDTH)), np.zeros((WIDTH, WIDTH, WIDTH)), np.zeros(WIDTH)
-    moved = slice(REST, WIDTH)
-    A[moved, : REST + SYSTEM] = rng.normal(size=(SYSTEM + OUTER, REST + SYSTEM))
-    Q[moved, rest, rest] = rng.normal(size=(SYSTEM + OUTER, REST, REST))
-    Q[outer, rest, system] = rng.normal(size=(OUTER, REST, SYSTEM))
-    b[moved] = rng.normal(size=SYSTEM + OUTER)
-    if read_outer:
-        A[REST, REST + SYSTEM] = 1.0
-    r = Registers()
-    y = r.inputs("y", WIDTH)
-    return build(r, [Segment("linear", (raw(y, A=A, Q=Q, b=b),), duration, 1.0)], y)
 
 
 @pytest.mark.parametrize("duration", [1.0, 0.3])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_flow_is_in_the_models(seed: int, duration: float) -> None:
-    program = random_segment(seed, duration)
+    program = linear_segment(seed, duration)
     assert isinstance(segment_forms(program)[0], LinearSegment)
     rng = np.random.default_rng([seed, 1])
     centres = rng.normal(size=(4, WIDTH))
@@ -57,7 +36,7 @@ def test_the_flow_is_in_the_models(seed: int, duration: float) -> None:
 
 
 def test_what_is_read_must_be_linear() -> None:
-    assert segment_forms(random_segment(0, 1.0, read_outer=True)) == ("free",)
+    assert not isinstance(segment_forms(linear_segment(0, 1.0, read_outer=True))[0], LinearSegment)
 
 
 @pytest.mark.slow

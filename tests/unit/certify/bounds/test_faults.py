@@ -1,0 +1,26 @@
+"""Every part of a bound that is left out, halved or taken with another sign is noticed: at corners, in Arb, or in
+rational numbers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from bound_cases import BOUNDS
+from bound_faults import FAULTS
+from bound_formulas import FORMULAS
+from faults import fault
+from slow import mostly_slow
+
+CASES = BOUNDS | FORMULAS
+
+
+@mostly_slow("name", sorted({noticing for *_, noticing in FAULTS.values()}), 4)
+def test_without_a_fault(name: str) -> None:
+    assert CASES[name]()
+
+
+@mostly_slow("name", FAULTS, 8)
+def test_a_fault_is_noticed(name: str) -> None:
+    module, before, after, noticing = FAULTS[name]
+    with fault(import_module(f"integraph.certify.bounds.{module}"), before, after):
+        assert not CASES[noticing]()
