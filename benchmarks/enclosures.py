@@ -1,10 +1,14 @@
-"""Validated solutions: the end box beside the hull of simulated solutions, and warm processor time."""
+"""Validated solutions: the end box beside the hull of simulated solutions, and warm processor time; beside them heyoka,
+which computes without proof, and codac's Lohner contractor, where they are installed."""
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,13 +17,25 @@ from scipy.integrate import solve_ivp
 import integraph
 from certificates import aimed, table
 from integraph.numbers.arrays import Floats
-from integraph.targets.float_arithmetic import values
+from integraph.targets.expression import evaluate
+from integraph.targets.float_arithmetic import FloatArithmetic, values
 
 STARTS, RUNS = 500, 5
+NAMES = {"add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "neg": "neg"}  # of operations, in `operator`
 RATIO = 2.0
 POINT = 1e-9  # of the size of the states, from one start
-BOXES = ("system", "radius", "T", "steps", "time", "end / hull, smallest", "largest")
-POINTS = ("system", "T", "steps", "time", "widest side of the end box", "distance of DOP853 at 1e-13")
+SECONDS = 600.0
+LONG = 1.0  # seconds: what takes longer runs once
+BOXES = ("system", "radius", "T", "cells", "steps", "time", "end / hull, smallest", "largest")
+POINTS = ("system", "T", "steps", "time", "widest side of the end box", "distance of DOP853 at 1e-13", "heyoka")
+SLICES = (
+    "system",
+    "radius",
+    "T",
+    "ours: time",
+    "widest side",
+    *(f"codac, {dt}: {x}" for dt in (0.1, 0.02) for x in ("time", "widest side")),
+)
 
 
 @dataclass(frozen=True)
@@ -46,17 +62,35 @@ CASES = {
     ),
     "stiff, rate 1000": Case("x' = -1000*(x - cos(s)); s' = 1", (0, 0), 1e-6, 1),
 }  # fmt: skip
+WIDE = {
+    "van der Pol": replace(CASES["van der Pol"], radius=0.1),
+    "van der Pol, wider": replace(CASES["van der Pol"], radius=0.4),
+    "Lotka–Volterra": replace(CASES["Lotka–Volterra"], radius=0.5),
+    "FitzHugh–Nagumo": replace(CASES["FitzHugh–Nagumo"], radius=0.1),
+    "Laub–Loomis": replace(CASES["Laub–Loomis"], radius=0.1),
+    "Brusselator": Case("x' = 1 + x^2*y - 2.5*x; y' = 1.5*x - x^2*y", (1, 1), 0.1, 30),
+}
 
 
 def main() -> None:
-    systems = {name: integraph.lift(case.equations, seconds=5.0, progress=False) for name, case in CASES.items()}
-    table("validated solutions from boxes", BOXES, boxes(systems))
-    table("validated solutions from points", POINTS, points(systems))
+    table("validated solutions from boxes", BOXES, boxes(CASES))
+    table("validated solutions from wide boxes", BOXES, boxes(WIDE))
+    table("validated solutions from points", POINTS, points())
+    if find_spec("codac") is not None:
+        table(
+            "beside codac, by the length of its slices",
+            SLICES,
+            [beside_codac("pendulum"), beside_codac("Lotka–Volterra")],
+        )
 
 
-def boxes(systems: dict[str, integraph.QuadraticSystem]) -> Iterator[tuple[object, ...]]:
-    for name, case in CASES.items():
-        system, start = systems[name], np.array(case.start, float)
+def lifted(case: Case) -> integraph.QuadraticSystem:
+    return integraph.lift(case.equations, seconds=5.0, progress=False)
+
+
+def boxes(cases: dict[str, Case]) -> Iterator[tuple[object, ...]]:
+    for name, case in cases.items():
+        system, start = lifted(case), np.array(case.start, float)
         spent, result = measured(system, np.stack([start - case.radius, start + case.radius], 1), case.T)
         share = np.random.default_rng(1).uniform(-1, 1, (STARTS, len(start)))
         share[: STARTS // 2] = np.sign(share[: STARTS // 2])
@@ -64,14 +98,14 @@ def boxes(systems: dict[str, integraph.QuadraticSystem]) -> Iterator[tuple[objec
         wide = hull > 1e-9
         ratios = result.width[-1][wide] / hull[wide]
         yield (
-            name, f"{case.radius:g}", f"{case.T:g}", len(result.over), f"{1e3 * spent:.1f} ms", f"{ratios.min():.4f}",
-            aimed(f"{ratios.max():.4f}", float(ratios.max()), RATIO),
+            name, f"{case.radius:g}", f"{case.T:g}", result.cells, len(result.over), f"{1e3 * spent:.1f} ms",
+            f"{ratios.min():.4f}", aimed(f"{ratios.max():.4f}", float(ratios.max()), RATIO),
         )  # fmt: skip
 
 
-def points(systems: dict[str, integraph.QuadraticSystem]) -> Iterator[tuple[object, ...]]:
+def points() -> Iterator[tuple[object, ...]]:
     for name, case in CASES.items():
-        system, start = systems[name], np.array(case.start, float)
+        system, start = lifted(case), np.array(case.start, float)
         spent, result = measured(system, start, case.T)
         end = simulated(system, start[None], case.T, 1e-13)[0]
         width = float(result.width[-1].max())
@@ -79,17 +113,81 @@ def points(systems: dict[str, integraph.QuadraticSystem]) -> Iterator[tuple[obje
         size = max(1.0, float(np.abs(end).max()))
         yield (
             name, f"{case.T:g}", len(result.over), f"{1e3 * spent:.1f} ms", aimed(f"{width:.1e}", width, POINT * size),
-            f"{off:.1e}",
+            f"{off:.1e}", heyoka(system, start, case.T),
         )  # fmt: skip
 
 
 def measured(system: integraph.QuadraticSystem, x0: Floats, T: float) -> tuple[float, Any]:
-    spent = []
-    for _ in range(RUNS):
+    spent: list[float] = []
+    while len(spent) < RUNS and sum(spent) < LONG:
         begun = time.process_time()
-        result = system.enclose(x0, T, progress=False)
+        result = system.enclose(x0, T, seconds=SECONDS, progress=False)
         spent.append(time.process_time() - begun)
     return min(spent), result
+
+
+def heyoka(system: integraph.QuadraticSystem, start: Floats, T: float) -> str:
+    """The time of its Taylor method at its own tolerance, without proof and without the time to compile."""
+    if find_spec("heyoka") is None:
+        return ""
+    import heyoka as hy
+
+    class Symbols(FloatArithmetic):
+        def number(self, text: str) -> Any:
+            return hy.expression(float(super().number(text)))
+
+        def apply(self, step: Any, args: Any) -> Any:
+            if step.op == "power":
+                return args[0] ** hy.expression(float(Fraction(step.text)))
+            return (
+                getattr(hy, step.op)(*args) if step.op in ("sin", "cos") else getattr(operator, NAMES[step.op])(*args)
+            )
+
+    states = hy.make_vars(*system.source.states)
+    field = evaluate(system.source.expression, Symbols(), list(states))
+    solver = hy.taylor_adaptive(list(zip(states, field, strict=True)), start)
+    spent = []
+    for _ in range(RUNS):
+        solver.time, solver.state[:] = 0.0, start
+        begun = time.process_time()
+        solver.propagate_until(T)
+        spent.append(time.process_time() - begun)
+    return f"{1e6 * min(spent):.0f} µs"
+
+
+def beside_codac(name: str) -> tuple[object, ...]:
+    """The time and the widest side at T by codac's Lohner contractor, on slices of two lengths."""
+    import codac
+
+    case = CASES[name]
+    system, n = lifted(case), len(case.start)
+    spent, result = measured(system, np.add.outer(case.start, [-case.radius, case.radius]), case.T)
+
+    class Symbols(FloatArithmetic):
+        def number(self, text: str) -> Any:
+            return codac.ScalarExpr(float(super().number(text)))
+
+        def apply(self, step: Any, args: Any) -> Any:
+            return codac.sin(*args) if step.op == "sin" else getattr(operator, NAMES[step.op])(*args)
+
+    x = codac.VectorVar(n)
+    field = codac.AnalyticFunction(
+        [x], codac.vec(*evaluate(system.source.expression, Symbols(), [x[i] for i in range(n)]))
+    )
+    row: list[object] = [
+        name,
+        f"{case.radius:g}",
+        f"{case.T:g}",
+        f"{1e3 * spent:.1f} ms",
+        f"{result.width[-1].max():.1e}",
+    ]
+    for dt in (0.1, 0.02):
+        tube = codac.SlicedTube(codac.create_tdomain(codac.Interval(0, case.T), dt, True), codac.IntervalVector(n))
+        tube.set(codac.IntervalVector([[c - case.radius, c + case.radius] for c in case.start]), 0.0)
+        begun = time.process_time()
+        codac.CtcLohner(field).contract(tube, codac.TimePropag.FWD)
+        row += [f"{1e3 * (time.process_time() - begun):.0f} ms", f"{max(tube(case.T)[i].diam() for i in range(n)):.1e}"]
+    return tuple(row)
 
 
 def simulated(system: integraph.QuadraticSystem, starts: Floats, T: float, rtol: float) -> Floats:

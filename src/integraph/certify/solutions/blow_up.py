@@ -1,8 +1,9 @@
 """A time beyond which no solution exists, from the quadratic equations.
 
 Let z = ±y count each variable in the direction in which it grows, and z = a + s with a the least of z over the set. If
-the derivatives of some s have no negative coefficient and contain no other variables, these s stay ≥ 0, and one with
-s' ≥ β + αs + κs² ≥ κ(s + m)², m = min(α/2κ, √(β/κ)), is infinite at 1/(κm) or before. All numbers are fractions.
+the derivatives of some s have no negative coefficient and contain no other variables, these s stay ≥ 0. The least u of
+some of them grows at least like u' = β + αu + κu² ≥ κ(u + m)², m = min(α/2κ, √(β/κ)), with the least sums of
+coefficients of their derivatives, and is infinite at 1/(κm) or before. All numbers are fractions.
 """
 
 from __future__ import annotations
@@ -83,8 +84,11 @@ def time_to_blow_up(system: QuadraticSystem, box: Floats) -> float | None:
     cone = set(range(system.width))
     while out := {i for i in cone if not _monotone(derivatives[i], cone)}:
         cone -= out
-    bounds = [bound for i in cone if (bound := _bound(derivatives[i], i)) is not None]
-    return min(bounds) if bounds else None
+    together = set(cone)
+    while out := {i for i in together if not _sums(derivatives[i], together)[2] > 0}:
+        together -= out
+    bounds = [_bound(derivatives, some) for some in (*({i} for i in cone), together) if some]
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _slopes(system: QuadraticSystem, y: Floats) -> Floats:
@@ -114,8 +118,17 @@ def _monotone(derivative: Derivative, cone: set[int]) -> bool:
     return all(value >= 0 and all(n in cone for n in place if n >= 0) for place, value in derivative.items() if value)
 
 
-def _bound(derivative: Derivative, i: int) -> float | None:
-    constant, linear, square = (float(derivative.get(place, 0)) for place in ((ONE, ONE), (ONE, i), (i, i)))
+def _sums(derivative: Derivative, some: set[int]) -> tuple[Fraction, Fraction, Fraction]:
+    """Its coefficients of 1, of `some`, and of products of two of them."""
+    linear = sum((value for (j, k), value in derivative.items() if j == ONE and k in some), Fraction(0))
+    square = sum((value for (j, k), value in derivative.items() if j in some and k in some), Fraction(0))
+    return derivative.get((ONE, ONE), Fraction(0)), linear, square
+
+
+def _bound(derivatives: list[Derivative], some: set[int]) -> float | None:
+    """When the least of `some` is infinite."""
+    sums = [_sums(derivatives[i], some) for i in some]
+    constant, linear, square = (float(min(column)) for column in zip(*sums, strict=True))
     if not square > 0:
         return None
     m = min(linear / (2.0 * square), math.sqrt(constant / square))
