@@ -15,7 +15,9 @@ from flint import arb
 from integraph.certify.certificate.replay import CertificateFault, Checked
 from integraph.certify.loops.certificate import PROVED, CertifiedStep, LoopCertificate, Path, fault, loop_digest
 from integraph.certify.loops.loop import Loop
-from integraph.certify.loops.replay.controller import formula, inputs_of
+from integraph.certify.loops.replay.controller import inputs_of
+from integraph.certify.loops.replay.disturbance import Noise, noise_of
+from integraph.certify.loops.replay.formulas import formula
 from integraph.certify.loops.replay.intervals import Ends
 from integraph.certify.loops.replay.sets import StateSet, of_box
 from integraph.certify.loops.replay.steps import replay_step
@@ -60,19 +62,22 @@ def replay(loop: Loop, spec: Specification, box: Box, path: Path) -> int:
 def tube(loop: Loop, box: Box, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
     """The states at sampling times, all that is between them shown to the verdict."""
     _need(len(path) <= loop.steps, f"it has {len(path)} periods, the loop {loop.steps}")
-    states = of_box(box)
+    states, noise = of_box(box), noise_of(loop.disturbance)
     n = len(loop.states)
     for number, steps in enumerate(path):
         if verdict is not None and number == 0:
             verdict.see(states.own_rows, 0)
         yield states
         check_deadline()
-        both = states.joined(inputs_of(loop.controller, states.own_rows))
+        rows = inputs_of(loop.controller, states.own_rows)
+        if noise is not None:
+            rows += noise.rows(states.k, len(states.g[0]), wide=loop.discrete)
+        both = states.joined(rows)
         if loop.discrete:
             _need(not steps, "it has steps in discrete time")
             states = both.image(formula(loop.expression, both.rows))
         else:
-            states = _period(loop, both, steps, number, verdict)
+            states = _period(loop, both, noise, steps, number, verdict)
             states = StateSet(states.k, states.p[:n], states.g[:n])
         _need(all(row.finite for row in states.rows), "a function is not defined on all states")
         if verdict is not None:
@@ -81,7 +86,12 @@ def tube(loop: Loop, box: Box, path: Path, verdict: Verdict | None = None) -> It
 
 
 def _period(
-    loop: Loop, both: StateSet, steps: Sequence[CertifiedStep], number: int, verdict: Verdict | None
+    loop: Loop,
+    both: StateSet,
+    noise: Noise | None,
+    steps: Sequence[CertifiedStep],
+    number: int,
+    verdict: Verdict | None,
 ) -> StateSet:
     """Steps that together are one period, exactly."""
     total = sum((Fraction(1, 1 << step.halvings) for step in steps), Fraction(0))
@@ -89,7 +99,7 @@ def _period(
     for step in steps:
         h = arb(loop.period) / (1 << step.halvings)
         sides = [Ends(arb(low), arb(high)) for low, high in zip(step.box.low, step.box.high, strict=True)]
-        replayed = replay_step(loop.expression, both, h, step.order, sides)
+        replayed = replay_step(loop.expression, both, h, step.order, sides, noise)
         if verdict is not None and verdict.between:
             for rows in replayed.between():
                 verdict.see(rows, number, sample=False)
