@@ -55,7 +55,7 @@ types: $(VENV)/.extra-dev  ## mypy, strict for the package
 	@$(BIN)/mypy
 
 clean:  ## remove what make made, .venv included
-	rm -rf $(VENV) $(PEERS) out dist src/integraph/numbers/kernels.zip .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) out dist src/integraph/numbers/kernels .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each extra of pyproject.toml: .venv/.extra-bench means that `.[dev,bench]` is installed.

@@ -1,4 +1,4 @@
-"""Compile the kernels of closed loops ahead, into the archive that the package ships (`numbers/kernel_archive.py`).
+"""Compile the kernels of closed loops ahead, into the folder that the package ships (`numbers/kernel_archive.py`).
 
 A first process runs loops of every kind and compiles what they call, for processors of the last ten years, into a cache
 of its own. A second one loads that: what it loads is what Python calls, without the functions inside, and is written.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,6 @@ import numpy as np
 
 import integraph
 from integraph.numbers import kernel_archive
-from integraph.numbers.kernel_archive import PROCESSOR, entry
 
 PENDULUM: dict[str, Any] = {
     "plant": {"x": "v", "v": "-sin(x) - 0.5*v + u + w"},
@@ -42,41 +42,37 @@ def run() -> None:
             integraph.loop(controller=controller, **PENDULUM | w | change)
 
 
-def collect() -> dict[str, bytes]:
-    """What `run` loads from numba's cache, as it is stored there."""
+def collect(folder: Path) -> None:
+    """Write what `run` loads from numba's cache, as it is stored there."""
     from numba.core.caching import CompileResultCacheImpl
-    from numba.core.serialize import dumps
 
-    compiled: dict[str, bytes] = {}
     rebuild = CompileResultCacheImpl.rebuild
 
-    def recorded(self: Any, target: Any, payload: Any) -> Any:
-        described, signature = payload[1], payload[3]
-        compiled[entry(f"{described.modname}.{described.qualname}", signature.args)] = dumps(payload)
-        return rebuild(self, target, payload)
+    def recorded(self: Any, target: Any, stored: Any) -> Any:
+        described, signature = stored[1], stored[3]
+        kernel_archive.write(folder, f"{described.modname}.{described.qualname}", signature.args, stored)
+        return rebuild(self, target, stored)
 
     CompileResultCacheImpl.rebuild = recorded
     run()
-    return compiled
 
 
-def main(path: Path) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        own = {"NUMBA_CACHE_DIR": folder, "NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": ""}
+def main(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as cache:
+        own = {"NUMBA_CACHE_DIR": cache, "NUMBA_CPU_NAME": kernel_archive.PROCESSOR, "NUMBA_CPU_FEATURES": ""}
         for part in ("run", "collect"):
-            subprocess.run([sys.executable, str(Path(__file__)), part, str(path)], env=os.environ | own, check=True)
-    print(f"{path}: {path.stat().st_size:,} bytes")
+            subprocess.run([sys.executable, str(Path(__file__)), part, str(folder)], env=os.environ | own, check=True)
+    print(f"{folder}: {sum(path.stat().st_size for path in folder.iterdir()):,} bytes")
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["run", _]:
-            kernel_archive.ARCHIVE = Path(os.devnull)
             run()
-        case ["collect", path]:
-            kernel_archive.ARCHIVE = Path(os.devnull)
-            kernel_archive.write(Path(path), collect())
-        case [path]:
-            main(Path(path))
+        case ["collect", folder]:
+            collect(Path(folder))
+        case [folder]:
+            main(Path(folder))
         case _:
-            main(kernel_archive.ARCHIVE)
+            main(kernel_archive.FOLDER)

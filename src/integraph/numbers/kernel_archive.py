@@ -1,77 +1,65 @@
-"""Kernels compiled ahead: an archive inside the package, from which numba loads what it would compile otherwise.
+"""Kernels compiled ahead: a folder inside the package, from which numba loads what it would compile otherwise.
 
-An entry is what numba stores in its own cache: object code for `FEATURES`, which every x86-64 processor of the last ten
-years has, under the name of the function (with the fingerprint of its sources, `jit`) and its signature. The archive
-names the versions that it was made with; others, and functions that have changed since, compile as ever.
-`tools/kernels.py` writes it.
+Its files are those of numba's own cache: object code for `FEATURES`, which nearly every x86-64 processor of ten
+years has, found by the name of the function (with the fingerprint of its sources, `jit`) and its signature. They name
+the versions that they were made with; with others, and of functions that have changed since, numba compiles as ever.
+`tools/kernels.py` writes them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import platform
 import sys
-import zipfile
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
-import numba
-from numba.core.caching import FunctionCache, NullCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
 
-ARCHIVE = Path(__file__).with_name("kernels.zip")
+FOLDER = Path(__file__).with_name("kernels")
 PROCESSOR, FEATURES = "x86-64-v3", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
-VERSIONS = "versions"  # the entry that names them
 
 
 def versions() -> str:
-    """What object code and its description depend on."""
-    parts = numba.__version__, llvmlite.__version__, *sys.version_info[:2], platform.system(), platform.machine()
+    """What object code and its description depend on, besides the version of numba."""
+    parts = llvmlite.__version__, *sys.version_info[:2], platform.system(), platform.machine()
     return " ".join(map(str, parts))
 
 
-def entry(function: str, arguments: Any) -> str:
-    """The name of a compiled function in the archive."""
-    return f"{function}-{hashlib.sha256(str(tuple(arguments)).encode()).hexdigest()[:16]}"
+def write(folder: Path, function: str, arguments: Any, compiled: Any) -> None:
+    """Store what numba's cache holds of a compiled function."""
+    folder.mkdir(exist_ok=True)
+    _file(folder, function).save(_key(arguments), compiled)
 
 
-def write(path: Path, compiled: Mapping[str, bytes]) -> None:
-    """An archive of entries."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in {VERSIONS: versions().encode(), **compiled}.items():
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+def load(function: str, arguments: Any, target: Any) -> Any:
+    """A compiled function, or None."""
+    if not _runs():
+        return None
+    stored = _file(FOLDER, function).load(_key(arguments))
+    return None if stored is None else CompileResult._rebuild(target, *stored)  # type: ignore[no-untyped-call]
+
+
+def _file(folder: Path, function: str) -> Any:
+    return IndexDataCacheFile(str(folder), function, versions())  # type: ignore[no-untyped-call]
+
+
+def _key(arguments: Any) -> tuple[str, ...]:
+    return tuple(map(str, arguments))
 
 
 @cache
-def _archive(path: Path) -> zipfile.ZipFile | None:
-    """The archive, if there is one that fits."""
-    try:
-        archive = zipfile.ZipFile(path)
-        fits = archive.read(VERSIONS).decode() == versions()
-    except (OSError, KeyError, zipfile.BadZipFile):
-        return None
+def _runs() -> bool:
+    """Whether this processor has all features."""
     features = llvm.get_host_cpu_features()
-    return archive if fits and all(features.get(name) for name in FEATURES) else None
-
-
-def load(function: str, arguments: Any, target: Any) -> CompileResult | None:
-    """A compiled function, or None."""
-    archive = _archive(ARCHIVE)
-    name = entry(function, arguments)
-    if archive is None or name not in archive.NameToInfo:
-        return None
-    stored = pickle.loads(archive.read(name))
-    compiled: CompileResult = CompileResult._rebuild(target, *stored)  # type: ignore[no-untyped-call]
-    return compiled
+    return all(features.get(name) for name in FEATURES)
 
 
 class ArchiveCache(NullCache):
-    """Of a function that cannot be stored: the archive alone."""
+    """Of a function that cannot be stored: the folder alone."""
 
     def __init__(self, function: Any) -> None:
         self.function = f"{function.__module__}.{function.__qualname__}"
@@ -82,12 +70,12 @@ class ArchiveCache(NullCache):
 
 
 class KernelCache(FunctionCache):
-    """numba's cache on disk, then the archive."""
+    """numba's cache on disk, then the folder."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        self.archive = ArchiveCache(function)
+        self.ahead = ArchiveCache(function)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         stored = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        return self.archive.load_overload(sig, target_context) if stored is None else stored
+        return self.ahead.load_overload(sig, target_context) if stored is None else stored
