@@ -6,7 +6,7 @@ PEERS := .venv-peers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick test-all test-long fuzz bench bench-peers docs dist lint types clean
+.PHONY: help demo test quick test-all test-long fuzz bench bench-peers docs kernels dist lint types clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,10 @@ bench-peers: $(VENV)/.extra-bench $(PEERS)/.installed  ## bounds of nets beside 
 docs: $(VENV)/.extra-docs  ## the documentation as pages, in out/docs; a broken link fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-dist: $(VENV)/.extra-dev  ## the wheel and the source archive, in dist
+kernels: $(VENV)/.extra-dev  ## compile the kernels of closed loops ahead, for this checkout and the wheel
+	@$(BIN)/python tools/kernels.py
+
+dist: kernels  ## the wheel and the source archive, in dist, with the kernels
 	@$(BIN)/python -m build --no-isolation --outdir dist
 
 lint: $(VENV)/.extra-dev  ## ruff, rules and format
@@ -52,7 +55,7 @@ types: $(VENV)/.extra-dev  ## mypy, strict for the package
 	@$(BIN)/mypy
 
 clean:  ## remove what make made, .venv included
-	rm -rf $(VENV) $(PEERS) out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) out dist src/integraph/numbers/kernels .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each extra of pyproject.toml: .venv/.extra-bench means that `.[dev,bench]` is installed.

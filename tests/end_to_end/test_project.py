@@ -29,6 +29,7 @@ TARGETS = {
     "bench",
     "bench-peers",
     "docs",
+    "kernels",
     "dist",
     "lint",
     "types",

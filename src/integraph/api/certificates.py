@@ -125,7 +125,7 @@ def check(
     check_workers(workers, None)
     parsed = parsed_certificate(certificate)
     if isinstance(parsed, LoopCertificate):
-        return _check_loop(parsed, program)
+        return _check_loop(parsed, program, workers)
     program = opened(program)
     options = ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, PropertyCertificate):
@@ -140,11 +140,12 @@ def check(
     return replay(parsed, _program(program), _target(source, program, options), shared(workers))
 
 
-def _check_loop(certificate: LoopCertificate, subject: Any) -> Checked:
+def _check_loop(certificate: LoopCertificate, subject: Any, workers: int | None) -> Checked:
     from integraph.api.loop_specs import read_spec
     from integraph.certify.loops.loop import Loop
     from integraph.certify.loops.replay.check import check as replay
     from integraph.certify.loops.search import LoopResult
+    from integraph.certify.search.work import shared
 
     closed = subject.loop if isinstance(subject, LoopResult) else subject
     if not isinstance(closed, Loop):
@@ -153,7 +154,8 @@ def _check_loop(certificate: LoopCertificate, subject: Any) -> Checked:
             "or its loop",
             argument="program",
         )
-    return replay(certificate, closed, read_spec(certificate.spec, closed.states, closed.period, closed.steps))
+    asked = read_spec(certificate.spec, closed.states, closed.period, closed.steps)
+    return replay(certificate, closed, asked, shared(workers))
 
 
 def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | PropertyCertificate | LoopCertificate:

@@ -1,4 +1,4 @@
-"""numba's njit with its cache on disk, or without one where no folder can be written.
+"""numba's njit with its cache on disk, or without one where no folder can be written, and with kernels compiled ahead.
 
 numba looks for changes in the file of a function alone, and compiles code and constants of other files into it. So each
 function is cached under a name with a fingerprint of all sources that can be in it.
@@ -11,11 +11,14 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core.types import unliteral
+
+from integraph.numbers.kernel_archive import ArchiveCache, KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -28,14 +31,18 @@ COMPILED = (
 
 
 def cached_njit(**options: Any) -> Callable[[Function], Function]:
-    """`njit(cache=True, …)`; compiles anew in every process if neither the package nor the home can be written."""
+    """`njit(cache=True, …)`, and what was compiled ahead; other kernels compile anew in every process if neither the
+    package nor the home can be written."""
 
     def decorate(function: Function) -> Function:
-        try:
+        with suppress(OSError):  # no source
             function.__qualname__ += f"_{fingerprint(function.__module__)}"
-            return cast(Function, _general(njit(cache=True, **options)(function)))
-        except (RuntimeError, OSError):  # no locator available, no source
-            return cast(Function, _general(njit(**options)(function)))
+        dispatcher = njit(**options)(function)
+        try:
+            dispatcher._cache = KernelCache(function)
+        except (RuntimeError, OSError):  # no locator available
+            dispatcher._cache = ArchiveCache(function)
+        return cast(Function, _general(dispatcher))
 
     return decorate
 

@@ -20,13 +20,11 @@ from integraph.certify.certificate.exact_numbers import number, pair
 from integraph.certify.certificate.tree import Leaf, Split, leaves
 from integraph.certify.loops.controller import Controller, ControllerGroup
 from integraph.certify.problem import Box
-from integraph.certify.statement import digest
-from integraph.errors import UsageError
+from integraph.certify.statement import digest, of_program
 from integraph.files import FilePath
+from integraph.program import Program
 from integraph.program.notebook import table
 from integraph.program.summary import at_point, inputs_in
-from integraph.targets.expression import Expression
-from integraph.targets.network import Network
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
@@ -207,25 +205,21 @@ def _whole(given: Any) -> int:
 
 
 def loop_digest(loop: Loop) -> str:
-    """SHA-256 over plant, controller, period and number of periods."""
-    if loop.disturbance is not None:
-        raise UsageError("there is no certificate of a loop with disturbances: the checker does not know them")
-    acts = loop.controller
+    """SHA-256 over plant, controller, period, number of periods and disturbances."""
+    acts, w = loop.controller, loop.disturbance
+    noise = [] if w is None else [list(w.names), *([pair(x) for x in side.tolist()] for side in (w.low, w.high))]
     parts = acts.parts if isinstance(acts, ControllerGroup) else (acts,)
     head = [
         list(loop.states), list(loop.inputs), digest(loop.expression), [_controller(part) for part in parts],
-        pair(loop.period), loop.steps, loop.discrete,
+        pair(loop.period), loop.steps, loop.discrete, noise,
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(["loop", head]).encode()).hexdigest()
 
 
 def _controller(acts: Controller) -> list[Any]:
-    if not isinstance(acts.source, Expression | Network):
-        raise UsageError(
-            "there is no certificate of a controller that is a graph or a program: give a formula or a net"
-        )
+    source = of_program(acts.source) if isinstance(acts.source, Program) else digest(acts.source)
     ends = () if acts.limits is None else (acts.limits.low, acts.limits.high)
     limits = [[pair(x) for x in side.tolist()] for side in ends]
     readings = None if acts.readings is None else digest(acts.readings)
     scaling = [[pair(x) for x in side.tolist()] for side in (acts.scale, acts.offset)]
-    return [digest(acts.source), scaling, limits, readings]
+    return [source, scaling, limits, readings]

@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from integraph.certify.certificate.replay import CertificateFault
 from integraph.certify.certificate.tree import Split
 from integraph.certify.loops.box_kernels import enclose
 from integraph.certify.loops.certificate import (
@@ -18,13 +19,18 @@ from integraph.certify.loops.certificate import (
     Path,
     loop_digest,
 )
+from integraph.certify.loops.controller import Controller, ControllerGroup
 from integraph.certify.loops.loop import Loop, periods
+from integraph.certify.loops.replay.check import BITS, tube
 from integraph.certify.loops.spec import Specification
 from integraph.certify.loops.steps import FlowStep
-from integraph.certify.problem import Box
+from integraph.certify.problem import Box, Unprovable
+from integraph.errors import UsageError
+from integraph.numbers.arb.conversion import precision
 from integraph.numbers.arrays import Floats
+from integraph.program import Program
 
-SLACK = 0.01  # of a box: the checker's sets are not exactly those of the search
+SLACKS = (0.01, 0.1, 0.4)  # of a box: the checker's sets are not exactly those of the search
 Cell = tuple[Floats, Floats]
 
 
@@ -60,17 +66,38 @@ def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, lis
 
 
 def path(loop: Loop, low: Floats, high: Floats, reached: int) -> Path:
-    """The steps of so many periods from a box."""
-    return tuple(
-        tuple(_step(loop, step) for step in period.flow) for period in islice(periods(loop, low, high), reached)
-    )
+    """The steps of so many periods from a box. The checker knows a program as a network and a distance, and has wider
+    sets: then the boxes are made larger until they hold them."""
+    walked = list(islice(periods(loop, low, high), reached))
+    for slack in SLACKS:
+        steps = tuple(tuple(_step(loop, step, slack) for step in period.flow) for period in walked)
+        if not _approximate(loop.controller) or _holds(loop, _box(low, high), steps):
+            break
+    return steps
 
 
-def _step(loop: Loop, step: FlowStep) -> CertifiedStep:
+def _approximate(controller: Controller | ControllerGroup) -> bool:
+    parts = controller.parts if isinstance(controller, ControllerGroup) else (controller,)
+    return any(isinstance(part.source, Program) for part in parts)
+
+
+def _holds(loop: Loop, box: Box, steps: Path) -> bool:
+    with precision(BITS):
+        try:
+            return all(True for _ in tube(loop, box, steps))
+        except CertificateFault:
+            return False
+        except Unprovable as why:
+            raise UsageError(f"there is no certificate with this controller: {why}") from None
+
+
+def _step(loop: Loop, step: FlowStep, share: float) -> CertifiedStep:
     """A step with a slightly larger box, which sets that are slightly larger do not leave either."""
     plant, start = loop.plant, step.rows.ranges()
-    slack = SLACK * (step.box[:, 1] - step.box[:, 0])
+    slack = share * (step.box[:, 1] - step.box[:, 0])
     wider = np.stack([start[:, 0] - slack, start[:, 1] + slack], 1)
+    if loop.disturbance is not None:
+        wider[-len(loop.disturbance.names) :] = np.stack([loop.disturbance.low, loop.disturbance.high], 1)
     inside, box = enclose(plant.code, plant.numbers, plant.held, plant.outputs, wider, loop.period * step.share)
     kept = (box if inside else step.box)[: len(loop.states)]
     return CertifiedStep(round(-np.log2(step.share)), step.order, _box(kept[:, 0], kept[:, 1]))

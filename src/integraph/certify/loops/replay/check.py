@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
 
-from integraph.certify.certificate.replay import CertificateFault, Checked
+from integraph.certify.certificate.replay import CertificateFault, Checked, Run
 from integraph.certify.loops.certificate import PROVED, CertifiedStep, LoopCertificate, Path, fault, loop_digest
 from integraph.certify.loops.loop import Loop
-from integraph.certify.loops.replay.controller import formula, inputs_of
+from integraph.certify.loops.replay.controller import inputs_of
+from integraph.certify.loops.replay.disturbance import Noise, noise_of
+from integraph.certify.loops.replay.formulas import formula
 from integraph.certify.loops.replay.intervals import Ends
 from integraph.certify.loops.replay.sets import StateSet, of_box
 from integraph.certify.loops.replay.steps import replay_step
@@ -28,8 +31,24 @@ from integraph.numbers.arb.conversion import precision
 BITS = 64
 
 
-def check(certificate: LoopCertificate, loop: Loop, spec: Specification) -> Checked:
-    """Whether it proves what it claims of this loop; `spec` is the specification that it names."""
+@dataclass(frozen=True, slots=True, eq=False)
+class CellWork:
+    """What the tube of a cell says, a function of both: 1, −1 or 0 as `replay` does, and the reason of a 0."""
+
+    loop: Loop
+    spec: Specification
+
+    def __call__(self, cell: tuple[Box, Path]) -> tuple[int, str]:
+        try:
+            with precision(BITS):
+                return replay(self.loop, self.spec, *cell), ""
+        except (CertificateFault, Unprovable, ArithmeticError, MemoryError) as broken:
+            return 0, str(broken) or type(broken).__name__
+
+
+def check(certificate: LoopCertificate, loop: Loop, spec: Specification, run: Run = map) -> Checked:
+    """Whether it proves what it claims of this loop; `spec` is the specification that it names. The cells are jobs,
+    which others may do; the result is the same."""
     begun, cells = time.monotonic(), 0
     if wrong := fault(certificate):
         return Checked(False, "unknown", "nothing that can be understood", wrong, 0, time.monotonic() - begun)
@@ -39,12 +58,13 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification) -> Chec
         _need(certificate.loop == loop_digest(loop), "it is about another loop")
         _need(certificate.states == loop.states, "it names other states")
         wanted = 1 if certificate.status == PROVED else -1
-        for box, path in zip(certificate.parts, certificate.cells, strict=True):
-            cells += 1
-            with precision(BITS):
-                _need(replay(loop, spec, box, path) == wanted, f"cell {cells} is not {certificate.status}")
-    except (CertificateFault, Unprovable, ArithmeticError, MemoryError) as broken:
-        reason = str(broken) or type(broken).__name__
+        jobs = list(zip(certificate.parts, certificate.cells, strict=True))
+        for cells, (sign, why) in enumerate(run(CellWork(loop, spec), jobs), 1):
+            _need(not why, why)
+            _need(sign == wanted, f"cell {cells} is not {certificate.status}")
+        _need(cells == len(jobs), "not every cell was checked")
+    except CertificateFault as broken:
+        reason = str(broken)
     status = "unknown" if reason else certificate.status
     return Checked(not reason, status, certificate.claim(), reason, cells, time.monotonic() - begun)
 
@@ -60,19 +80,22 @@ def replay(loop: Loop, spec: Specification, box: Box, path: Path) -> int:
 def tube(loop: Loop, box: Box, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
     """The states at sampling times, all that is between them shown to the verdict."""
     _need(len(path) <= loop.steps, f"it has {len(path)} periods, the loop {loop.steps}")
-    states = of_box(box)
+    states, noise = of_box(box), noise_of(loop.disturbance)
     n = len(loop.states)
     for number, steps in enumerate(path):
         if verdict is not None and number == 0:
             verdict.see(states.own_rows, 0)
         yield states
         check_deadline()
-        both = states.joined(inputs_of(loop.controller, states.own_rows))
+        rows = inputs_of(loop.controller, states.own_rows)
+        if noise is not None:
+            rows += noise.rows(states.k, len(states.g[0]), wide=loop.discrete)
+        both = states.joined(rows)
         if loop.discrete:
             _need(not steps, "it has steps in discrete time")
             states = both.image(formula(loop.expression, both.rows))
         else:
-            states = _period(loop, both, steps, number, verdict)
+            states = _period(loop, both, noise, steps, number, verdict)
             states = StateSet(states.k, states.p[:n], states.g[:n])
         _need(all(row.finite for row in states.rows), "a function is not defined on all states")
         if verdict is not None:
@@ -81,7 +104,12 @@ def tube(loop: Loop, box: Box, path: Path, verdict: Verdict | None = None) -> It
 
 
 def _period(
-    loop: Loop, both: StateSet, steps: Sequence[CertifiedStep], number: int, verdict: Verdict | None
+    loop: Loop,
+    both: StateSet,
+    noise: Noise | None,
+    steps: Sequence[CertifiedStep],
+    number: int,
+    verdict: Verdict | None,
 ) -> StateSet:
     """Steps that together are one period, exactly."""
     total = sum((Fraction(1, 1 << step.halvings) for step in steps), Fraction(0))
@@ -89,7 +117,7 @@ def _period(
     for step in steps:
         h = arb(loop.period) / (1 << step.halvings)
         sides = [Ends(arb(low), arb(high)) for low, high in zip(step.box.low, step.box.high, strict=True)]
-        replayed = replay_step(loop.expression, both, h, step.order, sides)
+        replayed = replay_step(loop.expression, both, h, step.order, sides, noise)
         if verdict is not None and verdict.between:
             for rows in replayed.between():
                 verdict.see(rows, number, sample=False)

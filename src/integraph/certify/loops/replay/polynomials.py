@@ -48,12 +48,12 @@ def norms(p: Polynomial, k: int) -> list[arb]:
 
 def add_product(out: Polynomial, a: Polynomial, b: Polynomial, k: int) -> None:
     """out += a·b, without what is above degree k."""
-    terms = sorted(b.items(), key=lambda term: term[0] & 255)
+    rooms: list[list[tuple[int, arb]]] = [[] for _ in range(k + 1)]  # the terms of b that have room beside so much of a
+    for term in b.items():
+        for room in rooms[: k + 1 - (term[0] & 255)]:
+            room.append(term)
     for one, x in a.items():
-        room = k - (one & 255)
-        for other, y in terms:
-            if other & 255 > room:
-                break
+        for other, y in rooms[one & 255]:
             monomial = one + other
             out[monomial] = out[monomial] + x * y if monomial in out else x * y
 
@@ -72,19 +72,26 @@ def span(p: Polynomial) -> tuple[arb, arb]:
     low = high = p.get(CONSTANT, ZERO)
     lines: dict[int, list[arb]] = {}
     for monomial, ball in p.items():
-        if monomial == CONSTANT:
-            continue
-        powers = exponents(monomial)
-        if len(powers) == 1 and powers[0][1] <= 2:
-            lines.setdefault(powers[0][0], [ZERO, ZERO])[powers[0][1] - 1] = ball
-        elif all(power % 2 == 0 for _, power in powers):
+        variable, power, even = _kind(monomial)
+        if power:
+            lines.setdefault(variable, [ZERO, ZERO])[power - 1] = ball
+        elif even:
             low, high = low + ball.lower().min(ZERO), high + ball.upper().max(ZERO)
-        else:
+        elif monomial != CONSTANT:
             low, high = low - ball.abs_upper(), high + ball.abs_upper()
     for slope, square in lines.values():
         least, most = _parabola(slope.abs_upper(), square)
         low, high = low + least, high + most
     return low.lower(), high.upper()
+
+
+@lru_cache(maxsize=1 << 16)
+def _kind(monomial: int) -> tuple[int, int, bool]:
+    """The variable and the exponent of ξ and ξ², else 0; and whether another one is never negative."""
+    powers = exponents(monomial)
+    if len(powers) == 1 and powers[0][1] <= 2:
+        return *powers[0], False
+    return 0, 0, bool(powers) and all(power % 2 == 0 for _, power in powers)
 
 
 def _parabola(slope: arb, square: arb) -> tuple[arb, arb]:

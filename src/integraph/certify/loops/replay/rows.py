@@ -85,14 +85,14 @@ def _divided(p: Polynomial, g: list[arb], r: arb, divisor: int) -> tuple[Polynom
 def trimmed(row: Row) -> Row:
     """The row without coefficients that are small beside it."""
     limit = (sum(row.sizes[1:], ZERO) + row.errors) * TRIM
-    r, p = row.r, {}
+    r, small = row.r, []
     for monomial, ball in row.p.items():
-        size = ball.abs_upper()
-        if monomial != CONSTANT and size < limit:
-            r += size
-        else:
-            p[monomial] = ball
-    return row if len(p) == len(row.p) else Row(row.k, p, row.g, r.upper())
+        if abs(ball) < limit and monomial != CONSTANT:
+            r += ball.abs_upper()
+            small.append(monomial)
+    if not small:
+        return row
+    return Row(row.k, {monomial: ball for monomial, ball in row.p.items() if monomial not in small}, row.g, r.upper())
 
 
 def of_ball(ball: arb, k: int, symbols: int) -> Row:

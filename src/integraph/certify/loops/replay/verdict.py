@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
-from integraph.certify.loops.replay.controller import formula
+from integraph.certify.loops.replay.formulas import formula
 from integraph.certify.loops.replay.polynomials import lower_bound, upper_bound
 from integraph.certify.loops.replay.rows import Row
 from integraph.certify.loops.spec import Clause, Specification, When
