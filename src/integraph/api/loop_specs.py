@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from integraph.api.loop_conditions import Conditions
 from integraph.certify.loops.spec import Clause, Specification, When
 from integraph.certify.loops.tape import operations
 from integraph.errors import UsageError
@@ -21,7 +22,7 @@ from integraph.frontends.property.names import Names
 from integraph.frontends.property.sentence import parse
 from integraph.targets.expression import NUMBER, VARIABLE, Expression, Tape
 from integraph.targets.property import Clause as Condition
-from integraph.targets.property import Comparison, Property, Quantity, conjunction, disjunction, fold, negated
+from integraph.targets.property import Property, Quantity, conjunction, disjunction, fold, negated
 
 TIMING = re.compile(r"\s+(at\s+end|at\s+samples|at\s+sampling\s+times|always|by\s+(?P<time>\S+))\s*$")
 AVOID = re.compile(r"\s*avoid\s+")
@@ -34,7 +35,7 @@ def read_spec(text: str, states: Sequence[str], period: float, steps: int) -> Sp
         raise UsageError(USAGE, argument="spec", value=text)
     reader = _Reader(tuple(states), period, steps)
     clauses = tuple(reader.clause(part) for part in text.split(";") if part.strip())
-    expression = reader.tape.expression(list(reader.quantities.values()))
+    expression = reader.tape.expression(list(reader.conditions.quantities))
     return Specification(clauses, expression, operations(expression, ()))
 
 
@@ -44,7 +45,7 @@ class _Reader:
     def __init__(self, states: tuple[str, ...], period: float, steps: int) -> None:
         self.names, self.period, self.steps = Names(len(states), 0, states), period, steps
         self.tape = Tape(states)
-        self.quantities: dict[Quantity, int] = {}
+        self.conditions = Conditions(self.tape)
 
     def clause(self, text: str) -> Clause:
         body, when, samples, last = text.strip(), When.END, False, self.steps
@@ -73,20 +74,18 @@ class _Reader:
         return min(self.steps, math.floor(time / self.period * (1 + 1e-12)))
 
     def _condition(self, asked: Property) -> Condition:
-        """The clause of a property, with numbers of our own quantities."""
-        places = [self._place(quantity) for quantity in asked.quantities]
+        """The clause of a property, over quantities of our own."""
+        steps = [self._step(quantity) for quantity in asked.quantities]
         return fold(
             asked.clause,
-            lambda one: Comparison(places[one.quantity], one.sense, one.threshold),
+            lambda one: self.conditions.compared(steps[one.quantity], one.sense, one.threshold),
             conjunction,
             disjunction,
         )
 
-    def _place(self, quantity: Quantity) -> int:
-        if quantity not in self.quantities:
-            form = quantity.expression
-            self.quantities[quantity] = self._linear(quantity) if form is None else self._formula(form)
-        return list(self.quantities).index(quantity)
+    def _step(self, quantity: Quantity) -> int:
+        form = quantity.expression
+        return self._linear(quantity) if form is None else self._formula(form)
 
     def _formula(self, expression: Expression) -> int:
         places: list[int] = []

@@ -25,7 +25,7 @@ from integraph.certify.problem import Box
 from integraph.numbers.arrays import Floats
 
 SLACK = 0.01  # of a box: the checker's sets are not exactly those of the search
-Cell = tuple[Floats, Floats]
+Cell = tuple[Floats, Floats, int]  # ends, and the degree of its polynomials
 
 
 def certificate(
@@ -35,12 +35,14 @@ def certificate(
     text = "; ".join(clause.text for clause in spec.clauses)
     head = loop_digest(loop), loop.states, text
     if failure is not None:
-        (low, high), reached = failure
-        return LoopCertificate(*head, REFUTED, _box(low, high), (None,), (path(loop, low, high, reached),)).sealed()
+        (low, high, degree), reached = failure
+        taken = path(loop, low, high, degree, reached)
+        return LoopCertificate(*head, REFUTED, _box(low, high), (None,), (degree,), (taken,)).sealed()
     low, high = np.min([cell[0] for cell in cells], 0), np.max([cell[1] for cell in cells], 0)
     tree, order = _divisions(low, high, list(cells))
     paths = tuple(path(loop, *cell, loop.steps) for cell in order)
-    return LoopCertificate(*head, PROVED, _box(low, high), tree, paths).sealed()
+    degrees = tuple(degree for _, _, degree in order)
+    return LoopCertificate(*head, PROVED, _box(low, high), tree, degrees, paths).sealed()
 
 
 def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, list[Cell]]:
@@ -59,10 +61,10 @@ def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, lis
     raise AssertionError("cells come from bisections")
 
 
-def path(loop: Loop, low: Floats, high: Floats, reached: int) -> Path:
+def path(loop: Loop, low: Floats, high: Floats, degree: int, reached: int) -> Path:
     """The steps of so many periods from a box."""
     return tuple(
-        tuple(_step(loop, step) for step in period.flow) for period in islice(periods(loop, low, high), reached)
+        tuple(_step(loop, step) for step in period.flow) for period in islice(periods(loop, low, high, degree), reached)
     )
 
 

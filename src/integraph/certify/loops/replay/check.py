@@ -39,28 +39,28 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification) -> Chec
         _need(certificate.loop == loop_digest(loop), "it is about another loop")
         _need(certificate.states == loop.states, "it names other states")
         wanted = 1 if certificate.status == PROVED else -1
-        for box, path in zip(certificate.parts, certificate.cells, strict=True):
+        for box, degree, path in zip(certificate.parts, certificate.degrees, certificate.cells, strict=True):
             cells += 1
             with precision(BITS):
-                _need(replay(loop, spec, box, path) == wanted, f"cell {cells} is not {certificate.status}")
+                _need(replay(loop, spec, box, degree, path) == wanted, f"cell {cells} is not {certificate.status}")
     except (CertificateFault, Unprovable, ArithmeticError, MemoryError) as broken:
         reason = str(broken) or type(broken).__name__
     status = "unknown" if reason else certificate.status
     return Checked(not reason, status, certificate.claim(), reason, cells, time.monotonic() - begun)
 
 
-def replay(loop: Loop, spec: Specification, box: Box, path: Path) -> int:
+def replay(loop: Loop, spec: Specification, box: Box, degree: int, path: Path) -> int:
     """What the tube of a cell says of the specification: 1 if all starts meet it, −1 if all fail, else 0."""
     verdict = Verdict(spec, loop.steps)
-    for _ in tube(loop, box, path, verdict):
+    for _ in tube(loop, box, degree, path, verdict):
         pass
     return verdict.sign()
 
 
-def tube(loop: Loop, box: Box, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
-    """The states at sampling times, all that is between them shown to the verdict."""
+def tube(loop: Loop, box: Box, degree: int, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
+    """The states at sampling times, all that is between them shown to the verdict; polynomials have this degree."""
     _need(len(path) <= loop.steps, f"it has {len(path)} periods, the loop {loop.steps}")
-    states = of_box(box)
+    states = of_box(box, degree)
     n = len(loop.states)
     for number, steps in enumerate(path):
         if verdict is not None and number == 0:
