@@ -193,6 +193,6 @@ def _distances(spec: Specification, states: Floats) -> Floats:
         if clause.when is When.END:
             own = holds[-1]
         else:
-            own = holds[: clause.last + 1].max(0) if clause.when is When.BY else holds.min(0)
+            own = holds[: clause.last + 1].max(0) if clause.when is When.BY else holds[clause.first :].min(0)
         least = np.fmin(least, own)
     return least
