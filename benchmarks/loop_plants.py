@@ -16,7 +16,7 @@ from integraph.certify.loops.loop import Loop
 from integraph.numbers.arrays import Floats
 from integraph.targets.network import Network, from_layers
 
-SAMPLES, RIDGE = 4000, 1e-3
+SAMPLES = 4000
 NORM = "(p1^2+p2^2+p3^2)"
 
 
@@ -36,6 +36,8 @@ class Benchmark:
     inputs: str = "u"
     discrete: bool = False
     gain: float = 1.0  # of the random weights
+    ridge: float = 1e-3  # of the fit
+    spec: str = ""
 
     @property
     def loop(self) -> Loop:
@@ -54,7 +56,7 @@ class Benchmark:
             z = from_layers([(A, b, self.activation)])(z)
             layers.append((A, b, self.activation))
         features = np.concatenate([z, np.ones((SAMPLES, 1))], 1)
-        normal = features.T @ features + RIDGE * np.eye(features.shape[1])
+        normal = features.T @ features + self.ridge * np.eye(features.shape[1])
         last = np.linalg.solve(normal, features.T @ np.stack(self.law(*(self.reach * x).T), 1))
         layers.append((last[:-1].T, last[-1], None))
         layers[0] = (layers[0][0] / self.reach, *layers[0][1:])
@@ -97,8 +99,9 @@ def quadrotor(share: float) -> Benchmark:
 
     half = [0.4 * share] * 6 + [0.0] * 6
     return Benchmark(
-        QUADROTOR, [-x for x in half], half, 0.1, 50, (64, 64, 64), "sigmoid", law, inputs="u1, u2, u3", gain=0.5
-    )
+        QUADROTOR, [-x for x in half], half, 0.1, 50, (64, 64, 64), "sigmoid", law, inputs="u1, u2, u3", gain=0.5,
+        ridge=1e-5, spec="x3 in [0.94, 1.06] at end",
+    )  # fmt: skip
 
 
 BENCHMARKS = {

@@ -43,13 +43,13 @@ def hull(benchmark: Benchmark, step: int) -> Floats:
     return widths
 
 
-def checked(benchmark: Benchmark, reached: int) -> tuple[float, Floats]:
+def checked(benchmark: Benchmark, degree: int, reached: int) -> tuple[float, Floats]:
     """The processor time of the check of a tube, and its widths at the end."""
     loop, ends = benchmark.loop, (np.array(benchmark.low), np.array(benchmark.high))
-    taken = path(loop, *ends, reached)
+    taken = path(loop, *ends, degree, reached)
     begun = time.process_time()
     with precision(check.BITS):
-        *_, last = check.tube(loop, Box(tuple(benchmark.low), tuple(benchmark.high)), taken)
+        *_, last = check.tube(loop, Box(tuple(benchmark.low), tuple(benchmark.high)), degree, taken)
         spent = time.process_time() - begun
         bounds = [(lower_bound(p, PIECES) - float(e), upper_bound(p, PIECES) + float(e)) for p, e in
                   zip(last.p, last.errors, strict=True)]  # fmt: skip
@@ -70,7 +70,7 @@ def rows() -> Iterator[tuple[object, ...]]:
         ratios = np.ptp(result.samples[-1], axis=1)[wide] / true[wide]
         states, best = len(low), min(spent)
         try:
-            seconds, widths = checked(benchmark, result.reached)
+            seconds, widths = checked(benchmark, result.degree, result.reached)
             wider = float((widths[wide] / np.ptp(result.samples[-1], axis=1)[wide]).max())
             replayed = aimed(f"{seconds:.1f} s", seconds, CHECK), f"{wider:.3f}"
         except CertificateFault as fault:

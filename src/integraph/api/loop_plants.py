@@ -55,14 +55,21 @@ def read_plant(
         raise UsageError('give names and ends, as in {"w": (-0.1, 0.1)}', argument="disturbances", value=disturbances)
     noise = tuple(disturbances or ())
     w = Disturbance(noise, *sides(disturbances or {}, noise, "disturbances")) if noise else None
+    own = tuple(source) if isinstance(source, Mapping) else ()
+    _once(states=own, inputs=held, parameters=tuple(values), disturbances=noise)
     if isinstance(source, DynamicalSystem):
         system = source
         held = _inputs(system, inputs, (*constants, *noise))
     else:
         system = read_system(source, inputs=(*held, *constants, *noise), parameters=fixed)
     form, states = system.expression, system.states
-    own = Step(NUMBER, text="0")
-    extra = tuple(Step(VARIABLE, text=name) if discrete else own for name in constants)
+    used = {step.text for step in form.steps if step.op == VARIABLE}
+    for argument, given in (("parameters", constants), ("disturbances", noise)):
+        for name in given:
+            if name not in used:
+                raise UsageError(f"{name} does not occur in the plant: leave it out", argument=argument, value=name)
+    still = Step(NUMBER, text="0")
+    extra = tuple(Step(VARIABLE, text=name) if discrete else still for name in constants)
     expression = replace(
         form,
         variables=(*states, *constants, *held, *noise),
@@ -71,6 +78,17 @@ def read_plant(
         formula=False,
     )
     return Plant(states, constants, held, expression, low, high, w)
+
+
+def _once(**roles: tuple[str, ...]) -> None:
+    """A name has one role."""
+    known: dict[str, str] = {}
+    for role, several in roles.items():
+        for name in several:
+            if name in known:
+                other = f"twice in {role}" if known[name] == role else f"in {known[name]} and in {role}"
+                raise UsageError(f"{name} is {other}: rename one", argument=role, value=name)
+            known[name] = role
 
 
 def _inputs(system: DynamicalSystem, inputs: str | Sequence[str] | None, others: tuple[str, ...]) -> tuple[str, ...]:
@@ -95,6 +113,7 @@ def sides(box: Any, wanted: tuple[str, ...], argument: str) -> tuple[Floats, Flo
             raise UsageError(f"{name} needs a number or (low, high)", argument=argument, value=box[name])
         pairs.append(np.broadcast_to(ends, (2,)))
     low, high = np.array(pairs).reshape(-1, 2).T.copy()
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
-        raise UsageError("a side is (low, high), finite, low ≤ high", argument=argument, value=box)
+    for name, start, end in zip(wanted, low, high, strict=True):
+        if not -np.inf < start <= end < np.inf:
+            raise UsageError(f"{name} needs (low, high), finite, low ≤ high", argument=argument, value=box[name])
     return low, high

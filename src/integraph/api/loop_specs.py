@@ -1,11 +1,11 @@
 """Specifications of closed loops as text: properties of the states, and when they are to hold.
 
     clause = property [when] | avoid property [at samples]
-    when   = at end | by TIME | always | at samples, or at sampling times
+    when   = at end | by TIME | always | from TIME | at samples, or at sampling times
 
 Clauses have semicolons between them; one without `when` is `at end`. A property is what `frontends.property` reads:
 comparisons of formulas of the states, `formula in [a, b]`, and, or, not, implies. `always` and `avoid` hold at all
-times, with `at samples` at sampling times.
+times, `from` from a sampling time on, with `at samples` at sampling times.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from integraph.api.loop_conditions import Conditions
 from integraph.certify.loops.spec import Clause, Specification, When
 from integraph.certify.loops.tape import operations
 from integraph.errors import UsageError
@@ -21,20 +22,22 @@ from integraph.frontends.property.names import Names
 from integraph.frontends.property.sentence import parse
 from integraph.targets.expression import NUMBER, VARIABLE, Expression, Tape
 from integraph.targets.property import Clause as Condition
-from integraph.targets.property import Comparison, Property, Quantity, conjunction, disjunction, fold, negated
+from integraph.targets.property import Property, Quantity, conjunction, disjunction, fold, negated
 
-TIMING = re.compile(r"\s+(at\s+end|at\s+samples|at\s+sampling\s+times|always|by\s+(?P<time>\S+))\s*$")
+TIMING = re.compile(
+    r"\s+(at\s+end|at\s+samples|at\s+sampling\s+times|always|from\s+(?P<first>\S+)|by\s+(?P<last>\S+))\s*$"
+)
 AVOID = re.compile(r"\s*avoid\s+")
 USAGE = 'write conditions such as "x in [0, 0.2] and v <= 0.3 at end", "x <= 1 always" or "avoid x in [1, 2]"'
 
 
 def read_spec(text: str, states: Sequence[str], period: float, steps: int) -> Specification:
     """The specification of a text over the states."""
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or not text.strip(" ;\n\t"):
         raise UsageError(USAGE, argument="spec", value=text)
     reader = _Reader(tuple(states), period, steps)
     clauses = tuple(reader.clause(part) for part in text.split(";") if part.strip())
-    expression = reader.tape.expression(list(reader.quantities.values()))
+    expression = reader.tape.expression(list(reader.conditions.quantities))
     return Specification(clauses, expression, operations(expression, ()))
 
 
@@ -44,49 +47,54 @@ class _Reader:
     def __init__(self, states: tuple[str, ...], period: float, steps: int) -> None:
         self.names, self.period, self.steps = Names(len(states), 0, states), period, steps
         self.tape = Tape(states)
-        self.quantities: dict[Quantity, int] = {}
+        self.conditions = Conditions(self.tape)
 
     def clause(self, text: str) -> Clause:
-        body, when, samples, last = text.strip(), When.END, False, self.steps
+        body, when, samples, first, last = text.strip(), When.END, False, 0, self.steps
         if timing := TIMING.search(text):
             body, word = text[: timing.start()].strip(), " ".join(timing[1].split())
             samples = word in ("at samples", "at sampling times")
-            when = When.ALWAYS if samples or word == "always" else When.END
-            if timing["time"]:
-                when, last = When.BY, self._last(timing["time"])
+            when = When.ALWAYS if samples or word == "always" or timing["first"] else When.END
+            if timing["first"]:
+                first = self._first(timing["first"])
+            if timing["last"]:
+                when, last = When.BY, self._last(timing["last"])
         avoid = AVOID.match(body)
         if avoid:
             if timing and not samples:
                 raise UsageError(f"{text.strip()}: avoid is at all times, or at samples", argument="spec")
             body, when = body[avoid.end() :], When.ALWAYS
         condition = self._condition(parse(body, self.names))
-        return Clause(text.strip(), when, negated(condition) if avoid else condition, samples, last)
+        return Clause(text.strip(), when, negated(condition) if avoid else condition, samples, last, first)
+
+    def _first(self, text: str) -> int:
+        """The number of this sampling time."""
+        time = _time(text)
+        number = round(time / self.period)
+        if number > self.steps or abs(number * self.period - time) > 1e-9 * self.period:
+            raise UsageError(
+                f"from needs a sampling time, a multiple of {self.period:g} up to {self.steps * self.period:g}",
+                argument="spec", value=text,
+            )  # fmt: skip
+        return number
 
     def _last(self, text: str) -> int:
         """The last sampling time that is not after this time."""
-        try:
-            time = float(text)
-        except ValueError:
-            time = math.nan
-        if not 0 <= time < math.inf:
-            raise UsageError("a time is a number ≥ 0, as in by 3.5", argument="spec", value=text)
-        return min(self.steps, math.floor(time / self.period * (1 + 1e-12)))
+        return min(self.steps, math.floor(_time(text) / self.period * (1 + 1e-12)))
 
     def _condition(self, asked: Property) -> Condition:
-        """The clause of a property, with numbers of our own quantities."""
-        places = [self._place(quantity) for quantity in asked.quantities]
+        """The clause of a property, over quantities of our own."""
+        steps = [self._step(quantity) for quantity in asked.quantities]
         return fold(
             asked.clause,
-            lambda one: Comparison(places[one.quantity], one.sense, one.threshold),
+            lambda one: self.conditions.compared(steps[one.quantity], one.sense, one.threshold),
             conjunction,
             disjunction,
         )
 
-    def _place(self, quantity: Quantity) -> int:
-        if quantity not in self.quantities:
-            form = quantity.expression
-            self.quantities[quantity] = self._linear(quantity) if form is None else self._formula(form)
-        return list(self.quantities).index(quantity)
+    def _step(self, quantity: Quantity) -> int:
+        form = quantity.expression
+        return self._linear(quantity) if form is None else self._formula(form)
 
     def _formula(self, expression: Expression) -> int:
         places: list[int] = []
@@ -104,3 +112,13 @@ class _Reader:
         for term in terms[1:]:
             total = self.tape.add("add", total, term)
         return total
+
+
+def _time(text: str) -> float:
+    try:
+        time = float(text)
+    except ValueError:
+        time = math.nan
+    if not 0 <= time < math.inf:
+        raise UsageError("a time is a number ≥ 0, as in by 3.5", argument="spec", value=text)
+    return time

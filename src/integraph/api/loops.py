@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from integraph.certify.loops.search import LoopResult
 
 CELLS, SECONDS = 256, 60.0
+PERIODS = 100_000  # at most
 
 
 def loop(
@@ -72,7 +73,8 @@ def loop(
 
 
 def simulate(closed: Loop, starts: ArrayLike, *, seed: int | None = None) -> Floats:
-    """The states (steps + 1, B, n) at sampling times from starts (B, n), in float64, without proof.
+    """The states (steps + 1, B, n) at sampling times from starts (B, n), in float64, without proof; NaN from the period
+    on in which a state grows without bound, or a function is not defined.
 
     A start has a number for each of `closed.states`: states of the plant, then constants that are uncertain.
     Disturbances are in the middle of their intervals, or with a `seed` random.
@@ -121,8 +123,8 @@ def _closed(
 
     if isinstance(period, bool) or not 0 < real(period, "period") < math.inf:
         raise UsageError("a sampling period must be finite and > 0", argument="period", value=period)
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise UsageError("a number of periods must be an integer ≥ 1", argument="steps", value=steps)
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= PERIODS:
+        raise UsageError(f"a number of periods must be an integer from 1 to {PERIODS:,}", argument="steps", value=steps)
     own = inputs_of(controller)
     if own is not None and inputs is not None:
         raise UsageError("several controllers name the inputs themselves: leave it out", argument="inputs")

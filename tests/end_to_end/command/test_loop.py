@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import integraph
 from command import call
 
 FILE = """controller = "-x - 2*v"
@@ -42,6 +43,42 @@ def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
     path.write_text(FILE.format(spec="x <="))
     assert call("loop", path).code == 2
     assert call("loop", tmp_path / "none.toml").code != 0
+
+
+REFUSALS = {  # a change of the file, and what the message says
+    ("period = 1", "period = 0"): "period",
+    ("steps = 15", "steps = 0"): "steps",
+    ("x = [0.4, 0.5]", "x = [0.5, 0.4]"): "x needs (low, high)",
+    ("discrete = true", "discrete = true\ndisturbances = {w = [0, 1]}"): "w does not occur",
+    ("discrete = true", "discrete = true\nparameters = {x = 1}"): "rename",
+    ("discrete = true", "discret = true"): "did you mean discrete",
+    ("always", "from 0.5"): "a sampling time",
+}
+
+
+@pytest.mark.parametrize("change", REFUSALS)
+def test_refusals(change: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "bench.toml"
+    path.write_text(FILE.format(spec="x in [-1, 1] always").replace(*change))
+    answer = call("loop", path)
+    assert answer.code == 2
+    assert REFUSALS[change] in answer.err
+
+
+@pytest.mark.slow
+def test_kinks_are_exported_within_eps(tmp_path: Path) -> None:
+    path, target = tmp_path / "bench.toml", tmp_path / "loop.integraph"
+    path.write_text(FILE.format(spec="x in [-1, 1] always").replace("steps = 15", "steps = 2\nlimits = [-0.5, 0.5]"))
+    refused = call("loop", path, "--export", target)
+    assert refused.code == 2
+    assert "eps" in refused.err
+    assert call("loop", path, "--export", target, "--eps", "1e-3").code == 0
+    assert "--export" in call("loop", path, "--eps", "1e-3").err
+    x, v = 0.45, 0.1
+    for _ in range(2):
+        u = min(max(-x - 2 * v, -0.5), 0.5)
+        x, v = x + 0.1 * v, v + 0.1 * u
+    assert integraph.load(target)([[0.45, 0.1]])[0] == pytest.approx([x, v], abs=1e-3)
 
 
 def test_a_proof_answers_what_the_file_asks(tmp_path: Path) -> None:

@@ -112,11 +112,61 @@ def test_states_that_do_not_depend_on_each_other_are_halved_in_turn() -> None:
         ({"spec": "x <= 1 by never"}, "a time is a number"),
         ({"spec": "x <= 1 by inf"}, "a time is a number"),
         ({"limits": (1, 0)}, "limits"),
+        ({"period": float("nan")}, "finite and > 0"),
+        ({"steps": 10**9}, "from 1 to 100,000"),
+        ({"start": {"x": (float("nan"), 1), "v": 0}}, "x needs"),
+        ({"parameters": {"m": (1, 2)}}, "m does not occur"),
+        ({"disturbances": {"w": (0, 1)}}, "w does not occur"),
+        ({"disturbances": {"u": (0, 1)}}, "in inputs and in disturbances"),
+        ({"disturbances": {"x": (0, 1)}}, "in states and in disturbances"),
+        ({"parameters": {"x": 1}}, "in states and in parameters"),
+        ({"spec": " ; ;"}, "write conditions"),
+        ({"spec": "x <= 1 from 0.55"}, "a sampling time"),
+        ({"spec": "x <= 1 from 3"}, "up to 2"),
+        ({"spec": "avoid x > 1 from 1"}, "avoid is at all times"),
     ],
 )
 def test_refusals(change: dict[str, object], message: str) -> None:
     with pytest.raises(IntegraphError, match=message):
         integraph.loop(**{**SETTING, "spec": "x <= 2 always", "progress": False, **change})
+
+
+def test_from_a_time_on() -> None:
+    """What fails before does not matter, what fails later does; and the check sees it as the search does."""
+    setting = {**SETTING, "plant": {"x": "x + 0.5*v", "v": "v + u"}, "controller": "-0.5*x - v", "discrete": True}
+    setting["start"] = {"x": (-1, 1), "v": (-0.1, 0.1)}
+    answers = {"x <= 0.1 from 1": "proved", "x <= 0.1 always": "refuted", "abs(x) <= 1e-6 from 1": "refuted"}
+    for spec, answer in answers.items():
+        result = integraph.loop(**setting, spec=spec, progress=False)
+        assert result.answer.value == answer
+        assert integraph.check(result, result)
+    certificate = integraph.loop(**setting, spec="x <= 0.1 from 1", progress=False).certificate()
+    assert not integraph.check(replace(certificate, spec="x <= 0.1 from 0.5").sealed(), result)
+
+
+POLES = {  # a plant, a start, and the last sampling time, of 8, before its pole or the end of its domain
+    "x^2 + u": (1.0, 3),
+    "-1/x + u": (2.0, 7),
+    "tan(x) + u": (1.5, 0),
+    "-2*sqrt(x) + u": (1.0, 3),
+}
+
+
+@pytest.mark.parametrize("plant", POLES)
+def test_simulation_ends_at_a_pole(plant: str) -> None:
+    start, last = POLES[plant]
+    closed = closed_loop({"x": plant}, "0*x", period=0.25, steps=8)
+    x = integraph.simulate(closed, [[start], [1e-3]])[:, 0, 0]
+    known = np.isfinite(x)
+    assert known.sum() - 1 == last
+    assert not known[last + 1 :].any()
+
+
+def test_simulation_ends_where_a_map_is_not_defined() -> None:
+    closed = closed_loop({"x": "1/x + u"}, "0*x", period=1, steps=4, discrete=True)
+    x = integraph.simulate(closed, [[0.0], [2.0]])[..., 0]
+    assert np.isnan(x[1:, 0]).all()
+    assert x[:, 1].tolist() == [2.0, 0.5, 2.0, 0.5, 2.0]
 
 
 @pytest.mark.slow

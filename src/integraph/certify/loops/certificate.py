@@ -1,8 +1,8 @@
 """The proof of a closed loop as data: how the starts were divided, and of each cell the steps of its tube.
 
-A step is its share of the period, its order, and a box that solutions do not leave; no set of states is in it:
-`replay` computes them again, in Arb. A refutation is the start that fails. Numbers are exact, the text is canonical and
-carries a seal, as those of other certificates.
+A cell has the degree of its polynomials. A step is its share of the period, its order, and a box that solutions do not
+leave; no set of states is in it: `replay` computes them again, in Arb. A refutation is the start that fails. Numbers
+are exact, the text is canonical and carries a seal, as those of other certificates.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from integraph.certify.loops.loop import Loop
 
 FORMAT, VERSION = "integraph loop certificate", 1
-FIELDS = ("format", "version", "loop", "states", "spec", "status", "low", "high", "tree", "cells")
-LONGEST, FINEST, HIGHEST = 10_000, 16, 24  # characters of a specification; halvings of a period; order of a step
+FIELDS = ("format", "version", "loop", "states", "spec", "status", "low", "high", "tree", "degrees", "cells")
+LONGEST, FINEST, HIGHEST, STEEPEST = 10_000, 16, 24, 8  # characters; halvings of a period; order; degree
 PROVED, REFUTED = "proved", "refuted"
 
 Parts = tuple[Split | None, ...]  # in preorder; None is a cell
@@ -60,6 +60,7 @@ class LoopCertificate:
     status: str
     box: Box
     tree: Parts
+    degrees: tuple[int, ...]
     cells: tuple[Path, ...]
     seal: str = ""
 
@@ -140,6 +141,8 @@ def _check(certificate: LoopCertificate) -> None:
     n = len(certificate.states)
     _box(certificate.box, n)
     _need(len(certificate.parts) == len(certificate.cells), "it does not have one tube for each cell")
+    _need(len(certificate.degrees) == len(certificate.cells), "it does not have one degree for each cell")
+    _need(all(1 <= k <= STEEPEST for k in certificate.degrees), f"a degree is not one of 1 to {STEEPEST}")
     if certificate.status == REFUTED:
         _need(len(certificate.cells) == 1, "a refutation has one start")
         _need(certificate.box.low == certificate.box.high, "a refutation has one start, not a box")
@@ -166,6 +169,7 @@ def _text(certificate: LoopCertificate, seal: str) -> str:
     values = (
         FORMAT, VERSION, certificate.loop, list(certificate.states), certificate.spec, certificate.status,
         *_ends(certificate.box), [0 if node is None else [node.axis, pair(node.at)] for node in certificate.tree],
+        list(certificate.degrees),
         [[[_step(step) for step in steps] for steps in path] for path in certificate.cells],
     )  # fmt: skip
     return json.dumps({**dict(zip(FIELDS, values, strict=True)), "seal": seal}, separators=(",", ":"))
@@ -184,9 +188,9 @@ def _decoded(given: dict[str, Any]) -> LoopCertificate:
     _need(all(isinstance(text, str) and text == clean(text) for text in texts), "one of its texts is malformed")
     tree = tuple(None if node == 0 else Split(_whole(node[0]), number(node[1])) for node in given["tree"])
     cells = tuple(tuple(tuple(map(_read_step, steps)) for steps in path) for path in given["cells"])
-    box = _read_box(given["low"], given["high"])
+    box, degrees = _read_box(given["low"], given["high"]), tuple(map(_whole, given["degrees"]))
     return LoopCertificate(
-        given["loop"], tuple(given["states"]), given["spec"], given["status"], box, tree, cells, given["seal"]
+        given["loop"], tuple(given["states"]), given["spec"], given["status"], box, tree, degrees, cells, given["seal"]
     )
 
 

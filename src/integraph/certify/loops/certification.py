@@ -31,7 +31,7 @@ from integraph.numbers.arrays import Floats
 from integraph.program import Program
 
 SLACKS = (0.01, 0.1, 0.4)  # of a box: the checker's sets are not exactly those of the search
-Cell = tuple[Floats, Floats]
+Cell = tuple[Floats, Floats, int]  # ends, and the degree of its polynomials
 
 
 def certificate(
@@ -41,12 +41,14 @@ def certificate(
     text = "; ".join(clause.text for clause in spec.clauses)
     head = loop_digest(loop), loop.states, text
     if failure is not None:
-        (low, high), reached = failure
-        return LoopCertificate(*head, REFUTED, _box(low, high), (None,), (path(loop, low, high, reached),)).sealed()
+        (low, high, degree), reached = failure
+        taken = path(loop, low, high, degree, reached)
+        return LoopCertificate(*head, REFUTED, _box(low, high), (None,), (degree,), (taken,)).sealed()
     low, high = np.min([cell[0] for cell in cells], 0), np.max([cell[1] for cell in cells], 0)
     tree, order = _divisions(low, high, list(cells))
     paths = tuple(path(loop, *cell, loop.steps) for cell in order)
-    return LoopCertificate(*head, PROVED, _box(low, high), tree, paths).sealed()
+    degrees = tuple(degree for _, _, degree in order)
+    return LoopCertificate(*head, PROVED, _box(low, high), tree, degrees, paths).sealed()
 
 
 def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, list[Cell]]:
@@ -65,13 +67,13 @@ def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, lis
     raise AssertionError("cells come from bisections")
 
 
-def path(loop: Loop, low: Floats, high: Floats, reached: int) -> Path:
+def path(loop: Loop, low: Floats, high: Floats, degree: int, reached: int) -> Path:
     """The steps of so many periods from a box. The checker knows a program as a network and a distance, and has wider
     sets: then the boxes are made larger until they hold them."""
-    walked = list(islice(periods(loop, low, high), reached))
+    walked = list(islice(periods(loop, low, high, degree), reached))
     for slack in SLACKS:
         steps = tuple(tuple(_step(loop, step, slack) for step in period.flow) for period in walked)
-        if not _approximate(loop.controller) or _holds(loop, _box(low, high), steps):
+        if not _approximate(loop.controller) or _holds(loop, _box(low, high), degree, steps):
             break
     return steps
 
@@ -81,10 +83,10 @@ def _approximate(controller: Controller | ControllerGroup) -> bool:
     return any(isinstance(part.source, Program) for part in parts)
 
 
-def _holds(loop: Loop, box: Box, steps: Path) -> bool:
+def _holds(loop: Loop, box: Box, degree: int, steps: Path) -> bool:
     with precision(BITS):
         try:
-            return all(True for _ in tube(loop, box, steps))
+            return all(True for _ in tube(loop, box, degree, steps))
         except CertificateFault:
             return False
         except Unprovable as why:

@@ -63,9 +63,9 @@ class Period:
                 yield step.tube(n / PIECES, (n + 1) / PIECES)
 
 
-def periods(loop: Loop, low: Floats, high: Floats) -> Iterator[Period]:
-    """All periods from a box of starts, until one whose end is not known."""
-    x, share = of_box(low, high).fresh(), 1.0
+def periods(loop: Loop, low: Floats, high: Floats, degree: int | None = None) -> Iterator[Period]:
+    """All periods from a box of starts, until one whose end is not known. `degree` is that of the polynomials."""
+    x, share = of_box(low, high, degree).fresh(), 1.0
     for number in range(loop.steps):
         check_deadline()
         u = loop.controller.models(x)

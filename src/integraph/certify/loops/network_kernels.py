@@ -61,7 +61,7 @@ def activate_rows(x: Floats, code: int, slopes: Floats, table: Table) -> None:
         finish(x[i], norms, degrees)
         low, high = row_range(x[i], norms, degrees, d, squares, kinds)
         if code == KINK:
-            kink_of_row(x[i], slopes[i], low, high)
+            kink_of_row(x[i], norms, slopes[i], low, high, degrees, pairs)
             continue
         if not function_of_row(y, TANH, 0.0, x[i], norms, low, high, degrees, pairs, chebyshev):
             y[-1] = np.inf

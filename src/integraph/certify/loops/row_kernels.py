@@ -184,9 +184,11 @@ def _sampled(
 
 
 @cached_njit(error_model="numpy")
-def kink_of_row(row: Floats, below: float, low: float, high: float) -> None:
+def kink_of_row(
+    row: Floats, norms: Floats, below: float, low: float, high: float, degrees: Indices, pairs: Indices
+) -> None:
     """The row, in place, to x where x ≥ 0 and below·x elsewhere, its range being [low, high]: where it has either sign,
-    the chord, moved to the middle of what it misses."""
+    the better of a chord, moved to the middle of what it misses, and a parabola."""
     chord, shift, off = below if high <= 0.0 else 1.0, 0.0, 0.0
     if low < 0.0 < high:
         chord = (high - below * low) / (high - low)
@@ -194,6 +196,8 @@ def kink_of_row(row: Floats, below: float, low: float, high: float) -> None:
         least, most = min(min(start, end), 0.0), max(max(start, end), 0.0)
         shift = 0.5 * least + 0.5 * most
         off = (0.5 * most - 0.5 * least) * UP + 16 * U * (1.0 + abs(below) + abs(chord)) * (abs(low) + high)
+        if _parabola(row, norms, below, max(-low, high), abs(chord) * row[-1] + off, degrees, pairs):
+            return
     if chord == 1.0 and off == 0.0:
         return
     total = abs(shift)
@@ -202,3 +206,32 @@ def kink_of_row(row: Floats, below: float, low: float, high: float) -> None:
         row[i] *= chord
     row[0] += shift
     row[-1] = (abs(chord) * row[-1] + off + 4 * U * (1.0 + abs(chord)) * total) * UP + TINY
+
+
+@cached_njit(error_model="numpy")
+def _parabola(
+    row: Floats, norms: Floats, below: float, reach: float, most: float, degrees: Indices, pairs: Indices
+) -> bool:
+    """The kink as αx + β|x| into the row, |x| ≤ L, if its radius is then less than `most`: |p| is p²/L + L/8 within
+    L/8, and |x| is |p| within all that x has beside p."""
+    k = len(norms) - 2
+    alpha, beta = 0.5 + 0.5 * below, 0.5 - 0.5 * below
+    tail, norm = 0.0, 0.0
+    for i in range(k + 1):
+        norm += norms[i]
+        for j in range(k + 1 - i, k + 1):
+            tail += norms[i] * norms[j]
+    lost = (tail + 2 * (len(degrees) + 100) * U * norm * norm) / reach + reach / 8.0 + norms[-1] + row[-1]
+    radius = abs(alpha) * row[-1] + abs(beta) * lost * UP + 16 * U * (1.0 + abs(below)) * (reach + size(norms))
+    if not radius < most:
+        return False
+    square = np.zeros(len(degrees))
+    for t in range(pairs.shape[1]):
+        square[pairs[2, t]] += row[pairs[0, t]] * row[pairs[1, t]]
+    for m in range(len(row) - 1):
+        row[m] *= alpha
+    for m in range(len(degrees)):
+        row[m] += beta * (square[m] / reach)
+    row[0] += beta * (reach / 8.0)
+    row[-1] = radius * UP + TINY
+    return True

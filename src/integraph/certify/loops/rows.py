@@ -9,16 +9,18 @@ from itertools import count
 import numpy as np
 
 from integraph.certify.loops.flow_kernels import Table, row_ranges
-from integraph.numbers.arrays import Floats
+from integraph.certify.loops.range_kernels import polynomial_ranges
+from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.balls import TINY
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.functions import chebyshev
 from integraph.numbers.models.models import Models, Space, of_cells
 from integraph.numbers.models.monomials import Monomials, monomials
-from integraph.numbers.models.polynomial_ranges import tight_ranges
-from integraph.numbers.roundoff import UP
+from integraph.numbers.multi_index import rank
+from integraph.numbers.roundoff import UP, U
 
 SYMBOLS = 400  # at most; then the smaller half is folded into the radii
-DEGREES = ((3, 4), (6, 3), (16, 2))  # of polynomials, for so many sides of positive width; beyond, 1
+DEGREES = ((3, (4, 6)), (6, (3, 4, 5)), (16, (2, 3)))  # for so many sides of positive width; beyond, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,9 +54,16 @@ class ModelRows:
         return Models(space, p, g, np.arange(self.symbols), self.values[:, -1:], known)
 
     def tight_ranges(self) -> Floats:
-        """The ranges, polynomials divided into parts."""
-        ranges = tight_ranges(self.models())
-        return np.stack([ranges.low[:, 0], ranges.high[:, 0]], 1)
+        """The ranges, those of polynomials by bisection."""
+        m, table = self.monomials.count, self.monomials
+        ends = polynomial_ranges(
+            self.values[:, :m].copy(), table.exponents, lowered(table.d, table.k), table.squares, table.kinds
+        )
+        off = np.abs(self.values[:, m:]).sum(1, keepdims=True) * UP * (-1.0, 1.0)
+        ends = ends + off
+        ends += (4 * U * np.abs(ends) + TINY) * (-1.0, 1.0)
+        plain = self.ranges()
+        return np.stack([np.maximum(ends[:, 0], plain[:, 0]), np.minimum(ends[:, 1], plain[:, 1])], 1)
 
     def radii(self) -> Floats:
         """How far each row can be from its polynomial, up to rounding."""
@@ -102,15 +111,15 @@ class ModelRows:
         return self.with_values(np.concatenate([rows.p[:, 0], g, r[:, None]], 1))
 
 
-def of_box(low: Floats, high: Floats) -> ModelRows:
+def degrees(sides: int) -> tuple[int, ...]:
+    """The degrees of polynomials that are worth a try for so many sides of positive width, the usual one first."""
+    return next((several for most, several in DEGREES if sides <= most), (1,)) if sides else (1,)
+
+
+def of_box(low: Floats, high: Floats, degree: int | None = None) -> ModelRows:
     """The identity on a box."""
-    x = of_cells(low[None], high[None], degree_of(int((high > low).sum())))
+    x = of_cells(low[None], high[None], degrees(int((high > low).sum()))[0] if degree is None else degree)
     return ModelRows(x.space.monomials, np.concatenate([x.p[:, 0], x.r], 1))
-
-
-def degree_of(sides: int) -> int:
-    """The degree of polynomials for so many sides of positive width."""
-    return next((k for most, k in DEGREES if sides <= most), 1)
 
 
 @lru_cache(maxsize=64)
@@ -119,3 +128,13 @@ def kernel_table(d: int, k: int) -> Table:
     table = monomials(d, k)
     pairs = np.stack([table.first, table.second, table.product])
     return d, table.degrees, pairs, table.squares, table.kinds, chebyshev(k)
+
+
+@lru_cache(maxsize=64)
+def lowered(d: int, k: int) -> Indices:
+    """(d, M): the place of each monomial divided by ξ_n, where it has that variable."""
+    exponents = monomials(d, k).exponents
+    places = np.zeros((d, len(exponents)), np.int64)
+    for n in range(d if k > 1 else 0):
+        places[n] = rank(np.maximum(exponents - np.eye(d, dtype=np.int64)[n], 0))
+    return places

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from integraph.certify.loops.certificate import LoopCertificate
 from integraph.certify.loops.certification import certificate
+from integraph.certify.loops.division import halves, refined, volume
 from integraph.certify.loops.loop import Loop, periods
 from integraph.certify.loops.simulation import simulated
 from integraph.certify.loops.spec import Answer, Specification, When
@@ -50,7 +51,7 @@ class LoopResult:
     @property
     def share(self) -> float:
         """How much of the start set is proved."""
-        sizes = [[_volume(cell) for cell in cells] for cells in (self.proved, self.open)]
+        sizes = [[volume(cell) for cell in cells] for cells in (self.proved, self.open)]
         return sum(sizes[0]) / (sum(map(sum, sizes)) or 1.0)
 
     def boxes(self) -> Floats:
@@ -60,6 +61,12 @@ class LoopResult:
         reached = min(cell.reached for cell in cells)
         samples = np.stack([cell.samples[: reached + 1] for cell in cells])
         return np.stack([samples[..., 0].min(0), samples[..., 1].max(0)], -1)
+
+    def refine(self, cells: int) -> LoopResult:
+        """The same proof with the starts in up to so many cells, halved where that makes the last box narrower."""
+        if self.answer is not Answer.PROVED:
+            raise UsageError(f"boxes are refined where the answer is proved, and it is {self.answer.value}")
+        return replace(self, proved=tuple(refined(self.loop, self.spec, self.proved, cells)))
 
     def certificate(self) -> LoopCertificate:
         """The proof, or the refutation, as data that `check` replays."""
@@ -84,13 +91,8 @@ class LoopResult:
         return f"unknown: {known:.1%} of the starts are proved, {counted(len(self.open), 'cell')} open{why}"
 
 
-def _ends(cell: Tube) -> tuple[Floats, Floats]:
-    return cell.low, cell.high
-
-
-def _volume(cell: Tube) -> float:
-    sides = cell.high - cell.low
-    return float(np.prod(sides[sides > 0]))
+def _ends(cell: Tube) -> tuple[Floats, Floats, int]:
+    return cell.low, cell.high, cell.degree
 
 
 def search(
@@ -128,9 +130,8 @@ def search(
                         whole = []
                         more = cells - len(proved) - len(todo)
                         divided = [cell for cell in todo if (cell.high > cell.low).any()][:more]
-                        halves = [half for cell in divided for half in _halves(cell, high - low)]
                         rest = [cell for cell in todo if cell not in divided]
-                        boxes, todo = halves, rest
+                        boxes, todo = [half for cell in divided for half in halves(cell, high - low)], rest
         except DeadlineError:
             pass
         except KeyboardInterrupt:
@@ -170,18 +171,6 @@ def _progress(loop: Loop, proved: Sequence[Tube], todo: Sequence[Tube]) -> str:
     return f"closed loop: {counted(len(proved), 'cell')} proved, {len(todo)} open, all reach t = {reached:.4g}"
 
 
-def _halves(cell: Tube, whole: Floats) -> list[tuple[Floats, Floats]]:
-    """A cell, bisected along the side that the last set of its tube depends on most. Sets whose states do not depend on
-    each other say that of every side: then the one that was halved least."""
-    sides = cell.high - cell.low
-    share = sides / np.where(whole > 0, whole, 1.0)
-    axis = int(np.argmax(np.where(sides > 0, cell.influence * share, -1.0)))
-    middle = 0.5 * cell.low[axis] + 0.5 * cell.high[axis]
-    upper, lower = cell.high.copy(), cell.low.copy()
-    upper[axis] = lower[axis] = middle
-    return [(cell.low, upper), (lower, cell.high)]
-
-
 def _failure(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Tube | None:
     """The tube of a start that fails, if simulation comes across one."""
     starts = low + (high - low) * kronecker(STARTS, len(low))
@@ -204,6 +193,6 @@ def _distances(spec: Specification, states: Floats) -> Floats:
         if clause.when is When.END:
             own = holds[-1]
         else:
-            own = holds[: clause.last + 1].max(0) if clause.when is When.BY else holds.min(0)
+            own = holds[: clause.last + 1].max(0) if clause.when is When.BY else holds[clause.first :].min(0)
         least = np.fmin(least, own)
     return least

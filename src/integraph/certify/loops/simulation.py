@@ -4,6 +4,7 @@ compared with."""
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.certify.loops.disturbance import Disturbance
 from integraph.certify.loops.loop import Loop
@@ -12,18 +13,21 @@ from integraph.numbers.arrays import Floats
 from integraph.targets.float_arithmetic import values
 
 SUBSTEPS = 16  # of Runge and Kutta's method of order 4, in a period
+MOST = 4096  # of them, where results of fewer do not agree
+CLOSE = 1e-6  # how they agree, relative to 1 + |x|
 
 
 def simulated(loop: Loop, starts: Floats, substeps: int = SUBSTEPS, seed: int | None = None) -> Floats:
-    """The states (steps + 1, B, n) at sampling times, from starts (B, n); NaN from where they leave float64.
-    Disturbances are in the middle, or with a seed random, a new one for each period and start."""
+    """The states (steps + 1, B, n) at sampling times, from starts (B, n); NaN from the period on in which a state grows
+    without bound, or a function is not defined. Disturbances are in the middle, or with a seed random, a new one for
+    each period and start."""
     states = [starts]
     rng = None if seed is None else np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         for _ in range(loop.steps):
             check_deadline()
             x = states[-1]
-            held = [loop.controller(x)]
+            held = [_known(loop.controller(x))]
             if loop.disturbance is not None:
                 held.append(_drawn(loop.disturbance, len(x), rng))
             states.append(_advanced(loop, x, np.concatenate(held, 1), substeps))
@@ -36,11 +40,33 @@ def _drawn(w: Disturbance, count: int, rng: np.random.Generator | None) -> Float
 
 
 def _advanced(loop: Loop, x: Floats, u: Floats, substeps: int) -> Floats:
+    """The states a period later, with more steps for starts that need them, NaN where no number of steps is enough: at
+    a pole, or where a function is not defined."""
+    if loop.discrete:
+        return _known(values(loop.expression, np.concatenate([x, u], 1)))
+    coarse, fine = _known(_runge_kutta(loop, x, u, substeps // 2)), _known(_runge_kutta(loop, x, u, substeps))
+    while (bad := ~_agree(coarse, fine)).any() and substeps < MOST:
+        substeps *= 4
+        coarse[bad], fine[bad] = fine[bad], _known(_runge_kutta(loop, x[bad], u[bad], substeps))
+    fine[bad] = np.nan
+    return fine
+
+
+def _agree(coarse: Floats, fine: Floats) -> NDArray[np.bool_]:
+    """Whether rows of states are as good as equal; those that are lost are."""
+    close = np.abs(coarse - fine) <= CLOSE * (1.0 + np.abs(fine))
+    return np.asarray((close | np.isnan(fine) & np.isnan(coarse)).all(1))
+
+
+def _known(x: Floats) -> Floats:
+    """The rows, NaN as a whole where one number is not finite."""
+    return np.where(np.isfinite(x).all(1, keepdims=True), x, np.nan)
+
+
+def _runge_kutta(loop: Loop, x: Floats, u: Floats, substeps: int) -> Floats:
     def f(y: Floats) -> Floats:
         return values(loop.expression, np.concatenate([y, u], 1))
 
-    if loop.discrete:
-        return f(x)
     h = loop.period / substeps
     for _ in range(substeps):
         k1 = f(x)

@@ -39,14 +39,15 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A condition on the quantities of a specification. With `samples`, always means sampling times alone. `last` is
-    the last period of `by`."""
+    """A condition on the quantities of a specification. With `samples`, always means sampling times alone. `first` is
+    the sampling time from which it holds, `last` the last one of `by`."""
 
     text: str
     when: When
     condition: Condition
     samples: bool = False
     last: int = 0
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +132,7 @@ class Judgement:
                 self.answers[place] = answer
             elif clause.when is When.BY and sample and number <= clause.last:
                 self.answers[place] = disjunction([now, answer])
-            elif clause.when is When.ALWAYS and (sample or not clause.samples):
+            elif clause.when is When.ALWAYS and number >= clause.first and (sample or not clause.samples):
                 self.answers[place] = conjunction([now, answer])
 
     def stop(self) -> None:

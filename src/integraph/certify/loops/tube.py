@@ -8,16 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.certify.loops.loop import Loop, periods
+from integraph.certify.loops.rows import degrees
 from integraph.certify.loops.spec import Answer, Judgement, Specification
 from integraph.numbers.arrays import Floats
+
+LOOSE = 0.05  # errors beside polynomials, beyond which a higher degree is tried
+NARROW = 1e-6  # of the widest state: of narrower ones errors do not matter
+GAIN = 0.7  # what it must make of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tube:
     """All trajectories from low ≤ x(0) ≤ high. `samples` (reached + 1, n, 2) are the states at sampling times, the last
     as tightly as polynomials can be bounded; `spans` (reached, n, 2) over each period, where they were asked for and
-    time is continuous. `influence` says how much of the last set is due to each side of the start. `reason` says why
-    it ends before the last step."""
+    time is continuous. `influence` says how much of the last set is due to each side of the start, `loose` how large
+    its errors are beside its polynomials, of a `degree`. `reason` says why it ends before the last step."""
 
     low: Floats
     high: Floats
@@ -26,6 +31,8 @@ class Tube:
     answer: Answer
     influence: Floats
     reason: str = ""
+    degree: int = 1
+    loose: float = 0.0
 
     @property
     def reached(self) -> int:
@@ -48,11 +55,41 @@ def tube(
     watch: Callable[[int], None] | None = None,
 ) -> Tube:
     """The tube from a box, and the answer to a specification for all starts in it; it ends where the answer is known
-    before. `watch` is told the number of every period."""
+    before. Where errors are large, and nothing is decided, it is computed again with polynomials of a higher degree.
+    `watch` is told the number of every period."""
+    first, *higher = degrees(int((high > low).sum()))
+    best = _tube(loop, low, high, spec, spans, watch, first)
+    while higher and best.answer is Answer.UNKNOWN and (best.reached < loop.steps or best.loose > LOOSE):
+        if best.reached < loop.steps:
+            higher = higher[-1:]
+        made = _tube(loop, low, high, spec, spans, watch, higher.pop(0))
+        if made.answer is Answer.UNKNOWN and not _better(made, best):
+            break
+        best = made
+    return best
+
+
+def _better(made: Tube, best: Tube) -> bool:
+    """Whether it reaches further, or as far with a narrower last box and much smaller errors."""
+    if made.reached != best.reached:
+        return made.reached > best.reached
+    narrower = np.ptp(made.samples[-1], axis=1) <= np.ptp(best.samples[-1], axis=1)
+    return bool(narrower.all()) and made.loose < GAIN * best.loose
+
+
+def _tube(
+    loop: Loop,
+    low: Floats,
+    high: Floats,
+    spec: Specification | None,
+    spans: bool,
+    watch: Callable[[int], None] | None,
+    degree: int,
+) -> Tube:
     judgement = None if spec is None else Judgement(spec, loop.steps)
     between = spans or (judgement is not None and judgement.between)
     boxes, over, last, reason = [np.stack([low, high], 1)], [], None, ""
-    for period in periods(loop, low, high):
+    for period in periods(loop, low, high, degree):
         last = period.start
         if watch is not None:
             watch(period.number)
@@ -79,11 +116,15 @@ def tube(
             judgement.stop()
         answer = judgement.answer
     shape = (len(over), len(low), 2)
-    influence = np.zeros(len(low))
+    influence, loose = np.zeros(len(low)), 0.0
     wide = high > low
     if last is not None and wide.any():
         influence[wide] = last.influence()
-    return Tube(low, high, np.stack(boxes), np.array(over).reshape(shape), answer, influence, reason)
+        scale = np.abs(last.values[:, 1 : last.monomials.count]).sum(1) + 1e-300
+        moving = scale > NARROW * scale.max()
+        loose = float((last.radii()[moving] / scale[moving]).max())
+    samples, spanned = np.stack(boxes), np.array(over).reshape(shape)
+    return Tube(low, high, samples, spanned, answer, influence, reason, degree, loose)
 
 
 def _hull(boxes: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from integraph.certify.loops.rows import ModelRows, degree_of
+from integraph.certify.loops.rows import ModelRows, degrees
 from integraph.certify.ranges.gradients import GradientBall, value_of
 from integraph.numbers.arb.conversion import ZERO, above, size
 from integraph.numbers.models.monomials import monomials
@@ -18,7 +18,7 @@ def linear_rows(column: Any) -> ModelRows:
     like = next((ball for ball in column if type(ball) is GradientBall), None)
     halves = [] if like is None else [size(offset) for offset in like.offsets]
     wide = [n for n, half in enumerate(halves) if half > 0]
-    table = monomials(len(wide), degree_of(len(wide)))
+    table = monomials(len(wide), degrees(len(wide))[0])
     values = np.zeros((len(column), table.count + 1))
     for row, ball in zip(values, column, strict=True):
         if type(ball) is GradientBall and _known(ball):

@@ -45,6 +45,12 @@ def loop(
         str | None,
         typer.Option(help="Format of that file: cora, juliareach, flowstar, dreal, … Default: that of the suffix."),
     ] = None,
+    eps: Annotated[
+        float | None,
+        typer.Option(
+            help="With --export: how far smoothed kinks, of relu or of limits, may be off.", show_default=False
+        ),
+    ] = None,
     cells: Annotated[
         int | None, typer.Option(help="Largest number of cells of the start set. Default: that of the file, or 256.")
     ] = None,
@@ -65,7 +71,7 @@ def loop(
 
     integraph loop pendulum.toml --report tube.html -o tube.proof.json
 
-    integraph loop pendulum.toml --export pendulum.m --to cora
+    integraph loop pendulum.toml --export pendulum.m --to cora --eps 1e-3
     """
     import integraph
     from integraph.api.loop_file import read_loop
@@ -73,6 +79,8 @@ def loop(
     page = None if report is None else output(report, PAGE, "--report", [file])
     certificate = None if proof is None else output(proof, LOOP, "-o", [file])
     target = None if export is None else _target(export, to, file)
+    if eps is not None and export is None:
+        raise UsageError("it is the tolerance of the program that --export writes: give --export too", argument="--eps")
     refuse_pipe(file)
     arguments = read_loop(file)
     arguments |= {name: value for name, value in (("cells", cells), ("seconds", seconds)) if value is not None}
@@ -95,7 +103,7 @@ def loop(
     if target is not None:
         path, format = target
         with waiting("compiling"):
-            program = integraph.loop_program(result)
+            program = integraph.loop_program(result, eps=eps)
             program.save(path) if format is None else program.export(path, format)
         data["exported"] = path
         text.append(f"wrote {clean(str(path))}")

@@ -171,7 +171,8 @@ def test_a_controller_without_a_value(last: list[float], discrete: bool) -> None
     loop = closed_loop(plant, net, period=0.5, steps=1, outputs=["1/x", "v"], discrete=discrete)
     steps = () if discrete else (CertifiedStep(0, 3, Box((-3.0, -3.0), (3.0, 3.0))),)
     start = Box((-1.0, 0.5), (1.0, 0.5))
-    false = LoopCertificate(loop_digest(loop), loop.states, "v <= 1 at end", "proved", start, (None,), ((steps,),))
+    head = loop_digest(loop), loop.states, "v <= 1 at end", "proved"
+    false = LoopCertificate(*head, start, (None,), (4,), ((steps,),))
     checked = integraph.check(false.sealed(), loop)
     assert not checked
     assert "not defined" in checked.reason or "may leave" in checked.reason

@@ -68,7 +68,7 @@ def worst_of_one(kernels: Any, seed: int, sizes: tuple[float, float, float], mid
     low, high = kernels.row_range(row, norms, DEGREES, D, SQUARES, KINDS)
     assert kernels.function_of_row(out, TANH, 0.0, row, norms, low, high, DEGREES, PAIRS, CHEBYSHEV)
     kernels.add_scaled(scaled, -2.0, 0.1, row, norms)
-    kernels.kink_of_row(kinked, 0.1, low, high)
+    kernels.kink_of_row(kinked, norms, 0.1, low, high, DEGREES, PAIRS)
     worst = -math.inf
     for xi, eps, s in itertools.product(POINTS, CORNERS, (-1.0, 1.0)):
         x = value(row, xi, eps, s)
@@ -79,10 +79,35 @@ def worst_of_one(kernels: Any, seed: int, sizes: tuple[float, float, float], mid
     return worst
 
 
+BENT = [  # [1, ξ₁, ξ₂, ξ₁², ξ₁ξ₂, ξ₂² | ε₁, ε₂ | r] whose kinks are parabolas, each with an error that matters
+    [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    [0.1, 1.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0],
+    [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1],
+    [0.0, 0.5, 0.5, 0.15, 0.1, -0.1, 0.0, 0.0, 0.0],
+    [0.0, 0.7, 0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 0.0],
+]
+
+
+def worst_kink(kernels: Any) -> float:
+    """x for x ≥ 0, −x/2 below: most of all at 0, at L/2 and at L."""
+    result = -math.inf
+    for row in map(np.array, BENT):
+        norms, bent = norms_of(row), row.copy()
+        low, high = kernels.row_range(row, norms, DEGREES, D, SQUARES, KINDS)
+        kernels.kink_of_row(bent, norms, -0.5, low, high, DEGREES, PAIRS)
+        for xi in itertools.product(np.linspace(-1.0, 1.0, 9), repeat=2):
+            for eps, s in itertools.product(CORNERS, (-1.0, 1.0)):
+                x = value(row, xi, eps, s)
+                result = max(result, outside(bent, xi, eps, max(x, -0.5 * x)))
+    return result
+
+
 def worst(kernels: Any) -> float:
     products = [worst_product(kernels, seed, sizes) for seed in range(3) for sizes in SIZES]
     return max(
-        *products, *(worst_of_one(kernels, n, s, middle) for n in range(2) for s in SIZES for middle in (0.1, 1.0))
+        worst_kink(kernels),
+        *products,
+        *(worst_of_one(kernels, n, s, middle) for n in range(2) for s in SIZES for middle in (0.1, 1.0)),
     )
 
 
@@ -116,8 +141,15 @@ FORMULAS = {  # a text of row_kernels, and what it is without a term
     "+ abs(slope) * row[-1]": "",
     "out[e] = slope * row[e]": "out[e] = 0.0",
     "row[0] += shift": "pass",
-    "(abs(chord) * row[-1] + off": "(abs(chord) * row[-1]",
-    "(abs(chord) * row[-1]": "(0.0",
+    "row[-1] = (abs(chord) * row[-1] + off": "row[-1] = (abs(chord) * row[-1]",
+    "row[-1] = (abs(chord) * row[-1]": "row[-1] = (0.0",
+    "lost = (tail +": "lost = (0.0 +",
+    "+ reach / 8.0 +": "+",
+    "+ norms[-1] + row[-1]\n    radius": "+ row[-1]\n    radius",
+    "norms[-1] + row[-1]\n    radius": "norms[-1]\n    radius",
+    "radius = abs(alpha) * row[-1] +": "radius =",
+    "row[0] += beta * (reach / 8.0)": "pass",
+    "row[m] += beta * (square[m] / reach)": "pass",
 }
 
 

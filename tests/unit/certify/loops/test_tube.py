@@ -10,7 +10,7 @@ import pytest
 
 from integraph.api.loops import closed_loop
 from integraph.certify.loops import box_kernels, flow_kernels, rows, steps
-from integraph.certify.loops.tube import tube
+from integraph.certify.loops.tube import _tube, tube
 from integraph.targets.network import from_layers
 from loop_truth import excess, trajectory
 from slow import mostly_slow
@@ -90,6 +90,20 @@ def test_discrete_time() -> None:
             break
         x = np.stack([x[:, 0] + 0.1 * x[:, 1], x[:, 1] + 0.1 * (-x.sum(1) - np.sin(x[:, 0]))], 1)
     assert (np.ptp(box, axis=1) < 1.1 * np.ptp(x, axis=0)).all()
+
+
+def test_a_loose_tube_gets_a_higher_degree() -> None:
+    """The second polynomial of sin(2 sin(2 …)) is not enough for a wide set; where nothing is asked, errors decide."""
+    loop = closed_loop({"x": "sin(2*x) + u"}, "-0.1*x", period=1, steps=4, discrete=True)
+    low, high = np.array([0.3]), np.array([0.7])
+    result = tube(loop, low, high)
+    low_degree = _tube(loop, low, high, None, False, None, 4)
+    assert (low_degree.degree, result.degree) == (4, 6)
+    assert result.loose < 0.7 * low_degree.loose
+    x = np.linspace(low, high, 2001)
+    for box in result.samples:
+        assert excess(box, x) <= 0
+        x = np.sin(2 * x) - 0.1 * x
 
 
 @pytest.mark.slow

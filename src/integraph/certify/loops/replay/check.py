@@ -38,7 +38,7 @@ class CellWork:
     loop: Loop
     spec: Specification
 
-    def __call__(self, cell: tuple[Box, Path]) -> tuple[int, str]:
+    def __call__(self, cell: tuple[Box, int, Path]) -> tuple[int, str]:
         try:
             with precision(BITS):
                 return replay(self.loop, self.spec, *cell), ""
@@ -58,7 +58,7 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification, run: Ru
         _need(certificate.loop == loop_digest(loop), "it is about another loop")
         _need(certificate.states == loop.states, "it names other states")
         wanted = 1 if certificate.status == PROVED else -1
-        jobs = list(zip(certificate.parts, certificate.cells, strict=True))
+        jobs = list(zip(certificate.parts, certificate.degrees, certificate.cells, strict=True))
         for cells, (sign, why) in enumerate(run(CellWork(loop, spec), jobs), 1):
             _need(not why, why)
             _need(sign == wanted, f"cell {cells} is not {certificate.status}")
@@ -69,18 +69,18 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification, run: Ru
     return Checked(not reason, status, certificate.claim(), reason, cells, time.monotonic() - begun)
 
 
-def replay(loop: Loop, spec: Specification, box: Box, path: Path) -> int:
+def replay(loop: Loop, spec: Specification, box: Box, degree: int, path: Path) -> int:
     """What the tube of a cell says of the specification: 1 if all starts meet it, −1 if all fail, else 0."""
     verdict = Verdict(spec, loop.steps)
-    for _ in tube(loop, box, path, verdict):
+    for _ in tube(loop, box, degree, path, verdict):
         pass
     return verdict.sign()
 
 
-def tube(loop: Loop, box: Box, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
-    """The states at sampling times, all that is between them shown to the verdict."""
+def tube(loop: Loop, box: Box, degree: int, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
+    """The states at sampling times, all that is between them shown to the verdict; polynomials have this degree."""
     _need(len(path) <= loop.steps, f"it has {len(path)} periods, the loop {loop.steps}")
-    states, noise = of_box(box), noise_of(loop.disturbance)
+    states, noise = of_box(box, degree), noise_of(loop.disturbance)
     n = len(loop.states)
     for number, steps in enumerate(path):
         if verdict is not None and number == 0:

@@ -132,4 +132,18 @@ def kink(row: Row, below: arb) -> Row:
     start = below * low
     chord = ((high - start) / (high - low)).mid()
     gap = hull(start - chord * low, high - chord * high, ZERO)
-    return row.scaled(chord, gap.mid(), gap.rad())
+    straight, bent = row.scaled(chord, gap.mid(), gap.rad()), _parabola(row, below, (-low).max(high))
+    return bent if bent.r < straight.r else straight
+
+
+def _parabola(row: Row, below: arb, reach: arb) -> Row:
+    """The kink as αx + β|x|, |x| ≤ L: |p| is p²/L + L/8 within L/8, |x| is |p| within all that x has beside p."""
+    alpha, beta = (1 + below) / 2, (1 - below) / 2
+    square: Polynomial = {}
+    add_product(square, row.p, row.p, row.k)
+    p = {monomial: beta * ball / reach for monomial, ball in square.items()}
+    for monomial, ball in row.p.items():
+        p[monomial] = p.get(monomial, ZERO) + alpha * ball
+    p[CONSTANT] = p.get(CONSTANT, ZERO) + beta * reach / 8
+    lost = tail(row.sizes, row.sizes) / reach + reach / 8 + row.errors
+    return trimmed(Row(row.k, p, [alpha * ball for ball in row.g], (abs(alpha) * row.r + abs(beta) * lost).upper()))

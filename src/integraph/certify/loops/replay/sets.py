@@ -18,7 +18,6 @@ from integraph.certify.problem import Box
 from integraph.numbers.arb.conversion import ZERO, Balls
 
 SYMBOLS = 300  # at most; then the smaller half becomes part of the radii
-DEGREES = ((3, 4), (6, 3), (16, 2))  # of polynomials, for so many sides of positive width; beyond, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +92,9 @@ def _folded(g: list[Balls], lost: Balls) -> tuple[list[Balls], Balls]:
     return [[line[n] for n in kept] for line in g], lost
 
 
-def of_box(box: Box) -> StateSet:
-    """The identity on a box of starts."""
+def of_box(box: Box, k: int) -> StateSet:
+    """The identity on a box of starts, with polynomials of degree k."""
     sides = [(arb(low), arb(high)) for low, high in zip(box.low, box.high, strict=True)]
     wide = [n for n, (low, high) in enumerate(sides) if low < high]
-    k = next((k for most, k in DEGREES if len(wide) <= most), 1)
     p = [identity(*side, wide.index(n) if n in wide else None) for n, side in enumerate(sides)]
     return swept(k, p, [[] for _ in p], [ZERO] * len(p))

@@ -49,7 +49,7 @@ class Verdict:
             return sample and number == self.steps
         if clause.when is When.BY:
             return sample and number <= clause.last
-        return sample or not clause.samples
+        return number >= clause.first and (sample or not clause.samples)
 
     def sign(self) -> int:
         """Of the whole specification: times that were not seen prove nothing, and undo no failure."""

@@ -54,9 +54,9 @@ def loop_of(name: str, kind: str, count: int):
 
 def replayed(loop) -> Floats:
     """The boxes at sampling times."""
-    boxes, taken = [], path(loop, LOW, HIGH, loop.steps)
+    boxes, taken = [], path(loop, LOW, HIGH, 4, loop.steps)
     with precision(64):
-        for states in check.tube(loop, Box(tuple(LOW), tuple(HIGH)), taken):
+        for states in check.tube(loop, Box(tuple(LOW), tuple(HIGH)), 4, taken):
             ends = [(below(lower_bound(p, 20) - e), above(upper_bound(p, 20) + e)) for p, e in pairs(states)]
             boxes.append(ends)
     return np.array(boxes)
@@ -116,7 +116,7 @@ def test_faults_are_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_steps.flow_step, "__defaults__", (coarse,))
     place, name, wrong = FAULTS[fault]
     monkeypatch.setattr(place, name, wrong)
-    net = from_layers([([[1.0, 0.0]], [-0.55], "relu"), ([[-5.0]], [0.0])])  # with a kink among the starts
+    net = from_layers([([[1.0, 0.0], [-1.0, 0.0]], [-0.55, 0.55], "relu"), ([[-50.0, -50.0]], [0.0])])  # −50 |x − 0.55|
     loop = closed_loop(PLANTS["pendulum"][0], net, period=0.2, steps=4)
     with suppress(CertificateFault):
         assert excess_of(loop, "pendulum", 30)[0] > 0
