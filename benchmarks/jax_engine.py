@@ -6,20 +6,18 @@ One thread, float64, B = 1e5. Started alone, it pins itself to one processor bef
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 import integraph
-from integraph import Network, Program
+from integraph import Program
 from measure import CONSOLE, race, show, verdict
-from networks import net
+from random_nets import FORMULA, formula_in_jax, net, net_in_jax
 
 COUNT = 100_000
 NETS = ((2, 32, 32, 1), (8, 64, 64, 64, 1))
-FORMULA = "sin(3*x)*exp(-y)/(1 + x*y)"
 LIMITS = {"narrow": 2.0, "wide": 1.1, "formula": 3.0}
 
 
@@ -37,31 +35,12 @@ def main() -> None:
 
 def _cases() -> Any:
     """(kind, name, program, the source in jax)."""
-    import jax.numpy as jnp
-
     for sizes in NETS:
         network, name = net(sizes, None), "-".join(map(str, sizes))
         for kind, options in (("narrow", {}), ("wide", {"method": "wide"})):
-            yield kind, name, integraph.compile(network, 1e-6, **options), _in_jax(network)
+            yield kind, name, integraph.compile(network, 1e-6, **options), net_in_jax(network)
 
-    def formula(x: Any) -> Any:
-        return jnp.sin(3 * x[:, 0]) * jnp.exp(-x[:, 1]) / (1 + x[:, 0] * x[:, 1])
-
-    yield "formula", FORMULA, integraph.compile(FORMULA), formula
-
-
-def _in_jax(network: Network) -> Callable[[Any], Any]:
-    import jax.numpy as jnp
-
-    layers = [(layer.A, layer.b, layer.activation) for layer in network.layers]
-
-    def run(x: Any) -> Any:
-        for A, b, activation in layers:
-            x = jnp.matmul(x, A.T) + b
-            x = jnp.tanh(x) if activation == "tanh" else x
-        return x
-
-    return run
+    yield "formula", FORMULA, integraph.compile(FORMULA), formula_in_jax()
 
 
 def _against_jax(cases: list[tuple[str, str, Program, Any]]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
