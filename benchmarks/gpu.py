@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,6 +35,7 @@ NETS = (((2, 32, 32, 1), 1_000_000), ((8, 64, 64, 64, 1), 1_000_000), ((64, 512,
 TARGETS = {("wide", "value"): 1.1, ("wide", "gradient"): 1.3, ("narrow", "value"): 1.8, ("narrow", "gradient"): 2.5,
            ("transformer", "value"): 1.15, ("formula", "value"): 2.5}  # fmt: skip
 ROUNDS, SPAN = 7, 0.03  # repetitions, and seconds of calls in one
+Pair = dict[str, partial[Any]]  # of what takes no more arguments
 TRANSFORMER = {"tokens": 16, "width": 32, "heads": 4, "hidden": 128, "layers": 2}
 
 
@@ -46,6 +49,7 @@ class Row:
     ours: float = float("nan")  # seconds of a call
     source: float = float("nan")
     rounds: list[float] = field(default_factory=list)
+    kernels: dict[str, str] = field(default_factory=dict)  # what XLA made of both
     failure: str = ""
 
     @property
@@ -109,8 +113,7 @@ def _rows(scale: float) -> Iterator[Row]:
             if case.weights is None and measure in (_training, _single_precision):
                 continue
             try:
-                for row in measure(case, Row(case.kind, case.of, case.batch, measured), function, params):
-                    yield row
+                yield from measure(case, Row(case.kind, case.of, case.batch, measured), function, params)
             except Exception as reason:  # a row that fails must not lose the others
                 yield _failed(Row(case.kind, case.of, case.batch, measured), reason)
 
@@ -153,20 +156,23 @@ def _width(function: Any) -> int:
 
 def _value(case: Case, row: Row, function: Any, params: Any) -> Iterator[Row]:
     x = _inputs(case, _width(function))
-    pair = {"ours": jax.jit(lambda x: function(params, x)), "source": jax.jit(case.source)}
-    yield _timed(row, pair, x)
-    away = jnp.abs(pair["ours"](x).reshape(len(x), -1) - pair["source"](x).reshape(len(x), -1)).max()
-    yield Row(case.kind, case.of, case.batch, "error of the program", float(away))
+    pair = _compiled({"ours": (lambda x: function(params, x), x), "source": (case.source, x)})
+    yield _timed(row, pair)
+    ours, source = (run().reshape(len(x), -1) for run in pair.values())
+    yield Row(case.kind, case.of, case.batch, "error of the program", float(jnp.abs(ours - source).max()))
 
 
 def _gradient(case: Case, row: Row, function: Any, params: Any) -> Iterator[Row]:
-    pair = {"ours": lambda x: function(params, x), "source": case.source}
-    slopes = {name: jax.jit(jax.grad(lambda x, f=f: f(x).sum())) for name, f in pair.items()}
-    yield _timed(row, slopes, _inputs(case, _width(function)))
+    x = _inputs(case, _width(function))
+    slopes = {
+        "ours": (jax.grad(lambda x: function(params, x).sum()), x),
+        "source": (jax.grad(lambda x: case.source(x).sum()), x),
+    }
+    yield _timed(row, _compiled(slopes))
 
 
 def _training(case: Case, row: Row, function: Any, params: Any) -> Iterator[Row]:
-    """The gradient of a mean square in all weights and biases of the net, and in those of the program that hold them."""
+    """The gradient of a mean square in weights and biases: of the net, and of the program, which has them too."""
     x = _inputs(case, _width(function))
     free = {name: jnp.asarray(value) for name, value in params.items() if name.endswith(("_w", "_b", "readout"))}
     network = net(tuple(int(n) for n in case.of.split("-")), None)
@@ -178,8 +184,7 @@ def _training(case: Case, row: Row, function: Any, params: Any) -> Iterator[Row]
     def source(weights: Any) -> Any:
         return (net_in_jax(network, weights)(x) ** 2).mean()
 
-    slopes = {"ours": jax.jit(jax.grad(ours)), "source": jax.jit(jax.grad(source))}
-    yield _timed(row, {"ours": lambda _: slopes["ours"](free), "source": lambda _: slopes["source"](weights)}, x)
+    yield _timed(row, _compiled({"ours": (jax.grad(ours), free), "source": (jax.grad(source), weights)}))
 
 
 def _single_precision(case: Case, row: Row, function: Any, params: Any) -> Iterator[Row]:
@@ -194,25 +199,30 @@ def _single_precision(case: Case, row: Row, function: Any, params: Any) -> Itera
         yield Row(case.kind, case.of, case.batch, f"error, float32, precision={precision!r}", float(away))
 
 
-def _timed(row: Row, pair: dict[str, Callable[[Any], Any]], x: Any) -> Row:
+def _compiled(pair: dict[str, tuple[Callable[[Any], Any], Any]]) -> Pair:
+    return {name: partial(jax.jit(run).lower(given).compile(), given) for name, (run, given) in pair.items()}
+
+
+def _timed(row: Row, pair: Pair) -> Row:
     """Both take turns. A repetition is a row of calls, of which the last is waited for."""
     calls = {}
     for name, run in pair.items():
-        jax.block_until_ready(run(x))
-        calls[name] = max(1, min(1000, int(SPAN / max(_seconds(run, x, 1), 1e-6))))
+        jax.block_until_ready(run())
+        calls[name] = max(1, min(1000, int(SPAN / max(_seconds(run, 1), 1e-6))))
+        row.kernels[name] = re.sub(r", metadata=\{[^}]*\}", "", run.func.as_text())
     seconds: dict[str, list[float]] = {name: [] for name in pair}
     for _ in range(ROUNDS):
         for name, run in pair.items():
-            seconds[name].append(_seconds(run, x, calls[name]))
+            seconds[name].append(_seconds(run, calls[name]))
     row.rounds = [a / b for a, b in zip(seconds["ours"], seconds["source"], strict=True)]
     row.figure, row.ours, row.source = median(row.rounds), median(seconds["ours"]), median(seconds["source"])
     return row
 
 
-def _seconds(run: Callable[[Any], Any], x: Any, calls: int) -> float:
+def _seconds(run: Callable[[], Any], calls: int) -> float:
     start = time.perf_counter()
     for _ in range(calls):
-        last = run(x)
+        last = run()
     jax.block_until_ready(last)
     return (time.perf_counter() - start) / calls
 

@@ -56,6 +56,7 @@ SMOOTH = {  # analytic at 0, which a quotient is not to those who differentiate 
     "expm1c": "(e^x − 1)/x",
     "log1pc": "ln(1 + x)/x",
     "asinhc": "asinh(x)/x",
+    "tanhc": "tanh(x)/x",
     "gaussian_mean": "∫_0^1 exp(−x²s²) ds",
 }
 REDUCTIONS = {"sum": True, "product": True, "largest": False}  # over the last axis, which goes; carries?
