@@ -68,6 +68,7 @@ OTHERS = {
     "concatenate": "several rows, one after the other",
     "parameter": "the tensor `name`, the same for all inputs",
     "contract": "Σ over the last axis of a product of several arrays, which are broadcast",
+    "held": "the same numbers, whose derivatives count as 0: for languages with derivatives",
     "matmul": "lanes (…, R) times a constant matrix (R, M) or, for lanes (N, L, R), N of them, (N, R, M)",
 }
 

@@ -5,30 +5,66 @@ Their ends are finite wherever operands and starts are, or NaN, and need no guar
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from integraph.flow.closed_forms.linear_forms import LinearForms
 from integraph.flow.closed_forms.recorder import Array, Symbol, constant
+from integraph.gadgets.functions.namespace import Tensors
 from integraph.gadgets.gadget import Closed
+from integraph.gadgets.softmax import Softmax, spread
 
 if TYPE_CHECKING:
     from integraph.flow.closed_forms.functions import SymbolFunctions
+    from integraph.program import Block
 
 DECAYED = 1e-3  # the largest factor of what is left of a register
 SURE = 0.5  # of U ≥ 1 for λ₀ ≥ 0: below it, digits cancel
 
 
-def shortcut(f: SymbolFunctions, name: str, t: float, start: tuple[Array, ...], x: Array) -> Closed | None:
-    """The ends of a gadget with one operand, or None if its own closed form must serve."""
-    if name not in ("tanh", "log_cosh"):
-        return None
-    if not any(isinstance(one, Symbol) or np.any(one) for one in start):
+def shortcut(
+    f: SymbolFunctions, block: Block, t: float, start: tuple[Array, ...], operands: tuple[Array, ...], tensors: Tensors
+) -> Closed | None:
+    """The ends of a block, or None if the gadget's own closed form must serve."""
+    op, unset = block.op, not any(isinstance(one, Symbol) or np.any(one) for one in start)
+    if op.name in ("tanh", "log_cosh") and unset:
+        x = operands[0]
         alpha = f.tanh(t * x)
-        return Closed((alpha, x * alpha) if name == "tanh" else (x * alpha, f.log_cosh(t * x, 0.0)))
-    if name == "tanh" and f.recorder.smooth and all(_decayed(f, one) for one in start):
-        return _tanh_after_decay(f, t, start, x)
-    return None
+        return Closed((alpha, x * alpha) if op.name == "tanh" else (x * alpha, f.log_cosh(t * x, 0.0)))
+    if not f.recorder.smooth:
+        return None
+    if op.name == "tanh" and all(_decayed(f, one) for one in start):
+        return _tanh_after_decay(f, t, start, operands[0])
+    if isinstance(op, Softmax):
+        return _softmax(f, t, start, operands[0], spread(op.shift(operands, tensors)))
+    return _gelu(f, t, start, operands[0]) if op.name == "gelu" else None
+
+
+def _softmax(f: SymbolFunctions, t: float, start: tuple[Array, ...], s: Array, c: Array) -> Closed | None:
+    """From u = (s + c)/n and m = Σu, N is the mean of e^{σt}: no case needs to be distinguished, and no sum cancels."""
+    (a, u, m), forms = start, LinearForms(f.recorder)
+    if isinstance(a, Symbol) or not isinstance(u, Symbol) or not isinstance(s, Symbol):
+        return None
+    n, sigma = s.lanes[-1], s + c
+    if not forms.equal(n * u, sigma) or not forms.equal(m, f.sum(u, -2)):
+        return None
+    exponent = t * s
+    grown = f.exp(exponent - f.recorder.record("held", f.largest(exponent), lanes=s.lanes[:-1])[..., None, :])
+    share = grown / f.sum(grown, -2)[..., None, :]
+    u_end = sigma * share
+    return Closed((n * a * share, u_end, f.sum(u_end, -2)))
+
+
+def _gelu(f: SymbolFunctions, t: float, start: tuple[Array, ...], x: Array) -> Closed | None:
+    """From w = 0 and h = kx, z gains k x √(π/2) erf(xt/√2)."""
+    w, h, z = start
+    k = None if isinstance(w, Symbol) or np.any(w) else LinearForms(f.recorder).quotient(h, x)
+    if k is None:
+        return None
+    gained = x * (k * math.sqrt(math.pi / 2)) * f.erf(t / math.sqrt(2) * x)
+    return Closed((t * x * x, f.fall(h, w, t * x, 1.0), z + gained))
 
 
 def _tanh_after_decay(f: SymbolFunctions, t: float, start: tuple[Array, ...], x: Array) -> Closed:

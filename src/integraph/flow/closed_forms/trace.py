@@ -97,7 +97,7 @@ def _closed(
         )
     start, operands = (tuple(registers.read(ref) for ref in refs) for refs in (block.targets, block.operands))
     arguments = with_affine_form(block, start, operands, tensors)
-    short = shortcut(f, block.op.name, t, start, arguments[1][0]) if operands else None
+    short = shortcut(f, block, t, *arguments)
     if short is not None:
         return short, True
     with np.errstate(all="ignore"):

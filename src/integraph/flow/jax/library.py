@@ -19,4 +19,5 @@ def library(precision: str) -> Library:
         jnp.permute_dims,
         partial(jnp.einsum, precision=precision),
         partial(jnp.matmul, precision=precision),
+        jax.lax.stop_gradient,
     )
