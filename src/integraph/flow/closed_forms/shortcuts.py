@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from integraph.program import Block
 
 DECAYED = 1e-3  # the largest factor of what is left of a register
-SURE = 0.5  # of U ≥ 1 for λ₀ ≥ 0: below it, digits cancel
+SURE = 0.5  # what is ≥ 1 for λ₀ ≥ 0 must not be less, or digits cancel
 
 
 def shortcut(
@@ -68,23 +68,23 @@ def _gelu(f: SymbolFunctions, t: float, start: tuple[Array, ...], x: Array) -> C
 
 
 def _tanh_after_decay(f: SymbolFunctions, t: float, start: tuple[Array, ...], x: Array) -> Closed:
-    """Lemma 1 by the half angle, τ = tanh(v/2), v = xt: one function in place of three. U = (1 + τ²) u/cosh v is
-    1 + τ² + λ₀t tanh(v/2)/(v/2). 1 − τ² is right to an ulp of 1, which is enough for a small α₀."""
+    """Lemma 1 by τ = tanh(v/2), v = xt: α·U = α₀(1 − τ²) + τ(2 + ℓ), U = 1 + τ² + ℓ, ℓ = λ₀t tanh(v/2)/(v/2). 1 − τ²
+    is right to an ulp of 1, which is enough for a small α₀. λ = (x tanh v + λ₀)/(1 + λ₀t tanh(v)/v) shares nothing
+    with α: what shares would be stored for every input, and memory costs more than another tanh."""
     alpha, lam = start
-    half = 0.5 * t * x
+    half, whole = 0.5 * t * x, t * x
     if not isinstance(lam, Symbol) and not np.any(lam):
         tau = f.tanh(half)
         square = tau * tau
-        share = 1.0 / (1.0 + square)
-        return Closed(((alpha * (1.0 - square) + 2.0 * tau) * share, x * (2.0 * tau) * share))
+        return Closed(((alpha * (1.0 - square) + 2.0 * tau) / (1.0 + square), x * f.tanh(whole)))
     mean = f.recorder.push("tanhc", half)
-    tau = f.tanh(half)
+    tau = half * mean  # infinite for an infinite x
     square, lift = tau * tau, t * lam * mean
-    u = 1.0 + square + lift
-    share = f.where(f.less(SURE, u), 1.0 / u, np.nan)
-    alpha_end = (alpha * (1.0 - square) + tau * (2.0 + lift)) * share
-    lam_end = (x * (2.0 * tau) + lam * (1.0 + square)) * share
-    return Closed((alpha_end, lam_end), {"lam": u - SURE})
+    u, w = 1.0 + square + lift, 1.0 + t * lam * f.recorder.push("tanhc", whole)
+    alpha_end = (alpha * (1.0 - square) + tau * (2.0 + lift)) / u
+    lam_end = (x * f.tanh(whole) + lam) / w
+    ends = (f.where(f.less(SURE, one), end, np.nan) for one, end in ((u, alpha_end), (w, lam_end)))
+    return Closed(tuple(ends), {"lam": u - SURE})
 
 
 def _decayed(f: SymbolFunctions, value: Array) -> bool:
