@@ -109,6 +109,7 @@ def _rows(scale: float) -> Iterator[Row]:
             ("gradient", _gradient),
             ("gradient in weights", _training),
             ("error", _single_precision),
+            ("µs/input of engine jax, from numpy to numpy", _engine),
         ):
             if case.weights is None and measure in (_training, _single_precision):
                 continue
@@ -201,6 +202,15 @@ def _single_precision(case: Case, row: Row, function: Any, params: Any) -> Itera
 
 def _compiled(pair: dict[str, tuple[Callable[[Any], Any], Any]]) -> Pair:
     return {name: partial(jax.jit(run).lower(given).compile(), given) for name, (run, given) in pair.items()}
+
+
+def _engine(case: Case, row: Row, function: Any, params: Any) -> Iterator[Row]:
+    """What `program(x)` takes where the engine is due, transfers included."""
+    program, x = function.program, np.random.default_rng(0).uniform(size=(case.batch, _width(function)))
+    program.flow(x, "jax")
+    row.rounds = [1e6 * _seconds(lambda: program.flow(x, "jax").outputs, 1) / case.batch for _ in range(3)]
+    row.figure = median(row.rounds)
+    yield row
 
 
 def _timed(row: Row, pair: Pair) -> Row:

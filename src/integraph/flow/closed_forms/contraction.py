@@ -84,11 +84,11 @@ def _product(recorder: Recorder, w: NDArray[Any], x: Symbol, alone: list[int], c
     matrix = w.transpose([*alone, *rows, last, *columns]).reshape(lead, sizes[last], width)
     if alone:
         moved = recorder.gather(x, places.reshape(lead, lanes, -1))
-        product = recorder.record("matmul", moved, matrix, lanes=(lead, lanes, width))
+        product: Array = recorder.record("matmul", moved, matrix, lanes=(lead, lanes, width))
     else:
         head = (lanes,) if rows else ()
         moved = recorder.gather(x, places.reshape(*head, -1))
-        product = _in_parts(recorder, moved, matrix[0]) if recorder.smooth else None
+        product = _in_parts(recorder, moved, matrix[0])
         if product is None:
             product = recorder.record("matmul", moved, matrix[0], lanes=(*head, width))
     sorted_sizes = [sizes[k] for k in (*alone, *rows, *columns)]
@@ -101,7 +101,7 @@ def _in_parts(recorder: Recorder, x: Symbol, matrix: NDArray[Any]) -> Array:
     own = recorder.operation(x)
     if own.op == "reshape":
         own = recorder.operations[own.arguments[0]]
-    if own.op != "concatenate" or x.lanes[-1] != own.size or len(own.arguments) > PARTS:
+    if not recorder.smooth or own.op != "concatenate" or x.lanes[-1] != own.size or len(own.arguments) > PARTS:
         return None
     value: Array = 0.0
     ends = np.cumsum([recorder.operations[a].size if isinstance(a, int) else a.size for a in own.arguments])

@@ -15,19 +15,19 @@ DIGITS = 1e-12  # to which constants were rounded, and sums of them
 class LinearForms:
     """Values of recorded arrays where all that is not linear has random values."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder, self.random = recorder, np.random.default_rng(0)
+    def __init__(self, recorder: Recorder, seed: int = 0) -> None:
+        self.recorder, self.random = recorder, np.random.default_rng(seed)
         self.values: dict[int, NDArray[np.float64]] = {}
 
-    def equal(self, one: Array, other: Array) -> bool:
-        a, b = self.value(one), self.value(other)
-        return bool(np.abs(a - b).max(initial=0.0) <= DIGITS * max(1.0, np.abs(b).max(initial=0.0)))
+    def equal(self, one: Array, other: Array, scale: Array) -> bool:
+        """To the digits of numbers as large as `scale`."""
+        away = np.abs(self.value(one) - self.value(other)).max(initial=0.0)
+        return bool(away <= DIGITS * np.abs(self.value(scale)).max(initial=0.0))
 
     def quotient(self, one: Array, other: Array) -> float | None:
-        """The number k for which one = k·other, if there is one."""
-        a, b = np.broadcast_arrays(self.value(one), self.value(other))
-        k = float(np.median(a / b))
-        return k if np.abs(a - k * b).max(initial=0.0) <= DIGITS * np.abs(a).max(initial=0.0) else None
+        """The number k for which one = k·other, if there is one: the same at other random values."""
+        k = float(np.median(self.value(one) / self.value(other)))
+        return k if LinearForms(self.recorder, 1).equal(one, k * other, one) else None
 
     def value(self, x: Array) -> NDArray[np.float64]:
         if not isinstance(x, Symbol):
@@ -35,13 +35,15 @@ class LinearForms:
         stack = [x.index]
         while stack:
             number = stack[-1]
+            if number in self.values:
+                stack.pop()
+                continue
             own = self.recorder.operations[number]
             wanted = [a for a in own.arguments if isinstance(a, int)] if _linear(own) else []
             missing = [a for a in wanted if a not in self.values]
             stack += missing
             if not missing:
                 self.values[number] = self._value(own) if _linear(own) else self.random.uniform(1.0, 2.0, own.lanes)
-                stack.pop()
         return self.values[x.index]
 
     def _value(self, own: Operation) -> NDArray[np.float64]:

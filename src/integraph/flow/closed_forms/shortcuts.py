@@ -48,7 +48,7 @@ def _softmax(f: SymbolFunctions, t: float, start: tuple[Array, ...], s: Array, c
     if isinstance(a, Symbol) or not isinstance(u, Symbol) or not isinstance(s, Symbol):
         return None
     n, sigma = s.lanes[-1], s + c
-    if not forms.equal(n * u, sigma) or not forms.equal(m, f.sum(u, -2)):
+    if not forms.equal(n * u, sigma, s) or not forms.equal(m, f.sum(u, -2), u):
         return None
     exponent = t * s
     grown = f.exp(exponent - f.recorder.record("held", f.largest(exponent), lanes=s.lanes[:-1])[..., None, :])

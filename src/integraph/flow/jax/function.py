@@ -17,7 +17,7 @@ from integraph.flow.closed_forms.interpreter import Interpreter
 from integraph.flow.closed_forms.operations import DIFFERENTIABLE
 from integraph.flow.closed_forms.parameters import Parameters
 from integraph.flow.closed_forms.trace import trace
-from integraph.flow.jax.library import library
+from integraph.flow.jax.library import backend, library
 
 if TYPE_CHECKING:
     from integraph.program import Program
@@ -43,6 +43,7 @@ class JaxFunction:
     def __call__(self, params: Mapping[str, Array], x: Array) -> Array:
         own = self.parameters.values
         _check(params, own)
+        backend()
         batch = _batch(x, self.program.inputs)
         free = frozenset(name for name, value in own.items() if params[name] is not value)
         variables = {name: jnp.asarray(params[name], batch.dtype) for name in free}
@@ -73,7 +74,7 @@ def _in_chunks(run: Callable[[Array], Array], batch: Array) -> Array:
     way back computes it again, which costs less than to store it. The last row fills the last chunk."""
     rows, d = batch.shape
     most = CHUNK * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    if not isinstance(rows, int) or rows <= most or jax.default_backend() != "cpu" or jax.device_count() > 1:
+    if not isinstance(rows, int) or rows <= most or backend() != "cpu" or jax.device_count() > 1:
         return run(batch)
     count = -(-rows // most)
     size = -(-rows // count)
