@@ -18,7 +18,7 @@ from integraph.certify.statement import problem
 from integraph.program.box import where
 from integraph.targets import Function
 from measure import CONSOLE
-from networks import net
+from random_nets import net
 
 Rows = Iterator[tuple[object, ...]]
 

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 import integraph
 from integraph import Network
 from measure import CONSOLE, race, show, verdict
-from networks import net
+from random_nets import net
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from exact_formulas import FORMULAS, Formula

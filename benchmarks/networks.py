@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from itertools import pairwise
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import integraph
-from integraph import Network
 from measure import peak_memory, race, show, verdict
+from random_nets import net
 
 EPS = 1e-6
 SPEED = (8, 64, 64, 64, 1)
@@ -23,17 +22,6 @@ METHODS: dict[str, dict[str, str]] = {
 }
 RATES = ((2, 16, 16, 1), (8, 32, 32, 32, 1), (2, 64, 64, 1), (8, 64, 64, 64, 1), (8, *[64] * 4, 1), (64, *[64] * 4, 1))
 LARGE = (784, 512, 512, 10)
-
-
-def net(sizes: tuple[int, ...], scale: float | None, activation: str = "tanh", seed: int = 7) -> Network:
-    """Weights from scale·[−1, 1], or scaled so that a layer keeps its size (Glorot)."""
-    rng = np.random.default_rng(seed)
-    layers = []
-    for number, (n, m) in enumerate(pairwise(sizes), 1):
-        size = np.sqrt(6.0 / (m + n)) if scale is None else scale
-        name = activation if number < len(sizes) - 1 else None
-        layers.append((size * rng.uniform(-1, 1, (m, n)), rng.uniform(-1, 1, m), name))
-    return integraph.network(layers)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import integraph
 from certificates import named, processed, table
 from integraph import Network
-from networks import net
+from random_nets import net
 from ranges import KINDS, sampled
 
 SMOOTH, ALL = ("tanh", "sigmoid"), ("tanh", "sigmoid", "relu")

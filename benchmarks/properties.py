@@ -14,7 +14,7 @@ from integraph import Network
 from integraph.certify.properties import search
 from integraph.certify.properties.search import Parts
 from integraph.numbers.arrays import Floats, Indices
-from networks import net
+from random_nets import net
 
 Rows = Iterator[tuple[object, ...]]
 Rule = Callable[[Parts], tuple[Indices, Floats]]

@@ -20,7 +20,7 @@ from integraph.bounds.ranges.propagation import ranges as graph_ranges
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval, affine
 from integraph.targets.activations import activation, value_range
-from networks import net
+from random_nets import net
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from torch_graphs import lenet

@@ -1,7 +1,8 @@
 """Engines: they run a program, and know neither what it was compiled from nor what is proved of it.
 
 `exact` takes closed forms, `taylor` only the terms, `oracle` scipy's integrator, `precise` closed forms in many bits,
-`jax` closed forms compiled by XLA. A program runs on the first of them that can, in this order, unless one is named.
+`jax` closed forms compiled by XLA. A program runs on the first of them that can, in this order, unless one is named
+or `jax` is due.
 
 Read `exact`, `taylor`, `oracle`, `precise` over `ball_flow`; `chunks` and `diagnosis` serve them all,
 `lost_digits` explains failures that are rounding. `closed_forms` traces the gadgets' closed forms to array operations:
@@ -22,6 +23,6 @@ plug(EXACT, point=EXACT.point)
 plug(TAYLOR)
 plug(ORACLE)
 plug(PRECISE, bits=math.inf)
-plug(JAX, package="jax")
+plug(JAX, package="jax", due=JAX.due)
 
 __all__ = ["EXACT", "JAX", "ORACLE", "PRECISE", "TAYLOR", "to_jax", "to_torch"]

@@ -129,6 +129,7 @@ _ENGINES: dict[str, Engine] = {}
 _BITS: dict[str, float] = {}
 _POINTS: dict[str, Callable[[Program], Point | None] | None] = {}
 _PACKAGES: dict[str, str | None] = {}
+_DUE: dict[str, Callable[[Program, int], bool]] = {}
 
 
 def plug(
@@ -136,11 +137,14 @@ def plug(
     bits: float = DOUBLE,
     point: Callable[[Program], Point | None] | None = None,
     package: str | None = None,
+    due: Callable[[Program, int], bool] | None = None,
 ) -> Engine:
     """Make an engine known by name; `bits` is the highest precision that it works in, `point` gives a program's
-    quick way for one input, and `package` is another package, our extra of the same name, that it needs. Ours come
-    first."""
+    quick way for one input, `package` is another package, our extra of the same name, that it needs, and `due` tells
+    whether so many inputs should run on it although an earlier engine could. Ours come first."""
     load_layer(FLOW)
+    if due is not None:
+        _DUE[engine.name] = due
     _ENGINES[engine.name], _BITS[engine.name], _POINTS[engine.name] = engine, bits, point
     _PACKAGES[engine.name] = package
     return engine
@@ -171,6 +175,11 @@ def first_able(program: Program) -> Engine:
             "only closed forms run in more than float64"
         )
     return engines[0]
+
+
+def quickest(program: Program, first: Engine, count: int) -> Engine:
+    """The engine for outputs of so many inputs: the first that can run the program, unless another is due."""
+    return next((_ENGINES[name] for name, due in _DUE.items() if due(program, count)), first)
 
 
 def engine_named(program: Program, name: str) -> Engine:

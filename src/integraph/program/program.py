@@ -27,6 +27,7 @@ from integraph.program.engine import (
     direct,
     engine_named,
     first_able,
+    quickest,
 )
 from integraph.program.origin import Origin
 from integraph.program.plugins import EXPORT, FLOW, MACHINE, PLOT, REPORT, load_layer
@@ -189,13 +190,16 @@ class Program:
         states: bool = False,
         times: ArrayLike | None = None,
     ) -> Flow:
-        """Run `exact`, `taylor`, `oracle`, `precise` or `jax` (by default the first that can): how each input ended.
+        """Run `exact`, `taylor`, `oracle`, `precise` or `jax` (by default the first that can, or `jax` for long work
+        where it has an accelerator): how each input ended.
 
         `rtol` is relative to each register; below the rounding of float64 it has no effect."""
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
         dynamics.check_options(self, options)
-        chosen = self._engine if engine is None else engine_named(self, engine)
-        return chosen.run(self, batch_of(x, self.inputs), options)
+        chosen, batch = self._engine if engine is None else engine_named(self, engine), batch_of(x, self.inputs)
+        if engine is None and not states and not options.times:
+            chosen = quickest(self, chosen, len(batch))
+        return chosen.run(self, batch, options)
 
     @cached_property
     def _engine(self) -> Engine:

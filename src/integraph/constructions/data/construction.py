@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from integraph.constructions.data.coverage import WHOLE, coverage
 from integraph.constructions.data.least_squares import LeastSquares
@@ -62,6 +61,8 @@ def fitted(
     size = np.abs(kept.y).max(0)
     unit = np.exp2(np.ceil(np.log2(np.where(size > 0, size, 1.0))))  # powers of 2, so that nothing is rounded
     y = kept.y / unit
+    from threadpoolctl import threadpool_limits  # only data need it
+
     with threadpool_limits(1):  # the systems are small, and threads that wait for each other are slow
         trial = select(
             t, y, chosen, order=order, eps=None if eps is None else eps / unit, narrow_enough=_narrow_enough(task)

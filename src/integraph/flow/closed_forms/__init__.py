@@ -4,9 +4,10 @@ The gadgets' own `closed(f, t, …)` run once on symbolic arrays, and what they 
 matrices, registers nobody wrote are 0 and simplify away, what nobody reads is not computed. No language is known here.
 
 Read `operations` (what a writer must know), `recorder` (symbolic arrays), `contraction` (sums of products as matrix
-products), `register_file`, `trace` (from a program to operations), `liveness`; then the functions that closed forms
-use, `functions`, `gauss_functions` and `softmax_functions`, and `expansions` for languages that lack some. For
-languages with derivatives: `parameters`, and the `interpreter` with `slices` and `smooth_functions`.
+products), `register_file`, `trace` (from a program to operations), `shortcuts` over `linear_forms` (closed forms from
+the starts of lemmas), `liveness`; then the functions that closed forms use, `functions`, `gauss_functions` and
+`softmax_functions`, and `expansions` for languages that lack some. For languages with derivatives: `parameters`, and
+the `interpreter` with `slices` and `smooth_functions`.
 """
 
 from integraph.flow.closed_forms.operations import ClosedForms as ClosedForms

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from integraph.flow.closed_forms.recorder import Array, Lanes, Recorder, Symbol, constant
 
+PARTS = 3  # of a row, up to which its product with a matrix is the sum of theirs
+
 
 def total(recorder: Recorder, x: Array) -> Array:
     """Σ over the last axis of the lanes."""
@@ -82,11 +84,32 @@ def _product(recorder: Recorder, w: NDArray[Any], x: Symbol, alone: list[int], c
     matrix = w.transpose([*alone, *rows, last, *columns]).reshape(lead, sizes[last], width)
     if alone:
         moved = recorder.gather(x, places.reshape(lead, lanes, -1))
-        product = recorder.record("matmul", moved, matrix, lanes=(lead, lanes, width))
+        product: Array = recorder.record("matmul", moved, matrix, lanes=(lead, lanes, width))
     else:
         head = (lanes,) if rows else ()
         moved = recorder.gather(x, places.reshape(*head, -1))
-        product = recorder.record("matmul", moved, matrix[0], lanes=(*head, width))
+        product = _in_parts(recorder, moved, matrix[0])
+        if product is None:
+            product = recorder.record("matmul", moved, matrix[0], lanes=(*head, width))
     sorted_sizes = [sizes[k] for k in (*alone, *rows, *columns)]
     back = np.arange(math.prod(sorted_sizes)).reshape(sorted_sizes).transpose(np.argsort(order[:-1]))
     return recorder.gather(product, back)
+
+
+def _in_parts(recorder: Recorder, x: Symbol, matrix: NDArray[Any]) -> Array:
+    """The product of a row that was put together of few parts, as the sum of theirs: nothing is copied. Else None."""
+    own = recorder.operation(x)
+    if own.op == "reshape":
+        own = recorder.operations[own.arguments[0]]
+    if not recorder.smooth or own.op != "concatenate" or x.lanes[-1] != own.size or len(own.arguments) > PARTS:
+        return None
+    value: Array = 0.0
+    ends = np.cumsum([recorder.operations[a].size if isinstance(a, int) else a.size for a in own.arguments])
+    for part, rows in zip(own.arguments, np.split(matrix, ends[:-1]), strict=True):
+        if not isinstance(part, int):
+            value = value + (part @ rows)[:, None]
+        elif len(rows) == 1:
+            value = value + recorder.symbol(part) * rows[0][:, None]
+        else:
+            value = value + recorder.record("matmul", recorder.symbol(part), rows, lanes=rows.shape[1:])
+    return recorder.reshape(value, (*x.lanes[:-1], matrix.shape[1]))

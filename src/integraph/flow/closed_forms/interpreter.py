@@ -34,6 +34,7 @@ class Library:
     permute: Callable[[Array, tuple[int, ...]], Array]
     einsum: Callable[..., Array]
     matmul: Callable[[Array, Array], Array]
+    held: Callable[[Array], Array]  # without its derivatives
 
 
 def elementwise(library: Library) -> dict[str, Callable[..., Array]]:
@@ -113,6 +114,9 @@ class Interpreter:
 
     def _largest(self, own: Operation, x: Array) -> Array:
         return self.library.reductions["largest"](x)
+
+    def _held(self, own: Operation, x: Array) -> Array:
+        return self.library.held(x)
 
     def _reshape(self, own: Operation, x: Array) -> Array:
         return x.reshape((*self._lead(own, x), *own.lanes))

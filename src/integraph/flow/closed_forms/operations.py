@@ -56,6 +56,7 @@ SMOOTH = {  # analytic at 0, which a quotient is not to those who differentiate 
     "expm1c": "(e^x − 1)/x",
     "log1pc": "ln(1 + x)/x",
     "asinhc": "asinh(x)/x",
+    "tanhc": "tanh(x)/x",
     "gaussian_mean": "∫_0^1 exp(−x²s²) ds",
 }
 REDUCTIONS = {"sum": True, "product": True, "largest": False}  # over the last axis, which goes; carries?
@@ -67,6 +68,7 @@ OTHERS = {
     "concatenate": "several rows, one after the other",
     "parameter": "the tensor `name`, the same for all inputs",
     "contract": "Σ over the last axis of a product of several arrays, which are broadcast",
+    "held": "the same numbers, whose derivatives count as 0: for languages with derivatives",
     "matmul": "lanes (…, R) times a constant matrix (R, M) or, for lanes (N, L, R), N of them, (N, R, M)",
 }
 

@@ -140,8 +140,37 @@ class Recorder:
         size = math.prod(value.lanes)
         if places.size == size and (places.reshape(-1) == np.arange(size)).all():
             return self.reshape(value, places.shape)
+        part = self._part(value, places.reshape(-1)) if places.size else None
+        if part is not None:
+            return self.reshape(part, places.shape)
         row = self.reshape(value, (size,))
         return self.record("gather", row, lanes=places.shape, indices=np.array(places, np.int64))
+
+    def _part(self, value: Symbol, places: Indices) -> Array:
+        """Places of a concatenation, or of its multiple, that are all in one part: taken from there. Else None."""
+        own = self.operation(value)
+        if own.op == "reshape":
+            return self._part(self.symbol(own.arguments[0]), places)
+        if own.op == "gather" and own.indices is not None:
+            return self._part(self.symbol(own.arguments[0]), own.indices.reshape(-1)[places])
+        if own.op == "multiply":
+            return self._part_of_multiple(own, places)
+        begin, first, last = 0, int(places.min()), int(places.max())
+        for argument in own.arguments if own.op == "concatenate" else ():
+            row = self.symbol(argument) if isinstance(argument, int) else argument[..., None]
+            end = begin + row.shape[0]
+            if begin <= first and last < end:
+                return self.gather(row, places - begin)
+            begin = end
+        return None
+
+    def _part_of_multiple(self, own: Operation, places: Indices) -> Array:
+        given = [self.symbol(a) if isinstance(a, int) else a[..., None] for a in own.arguments]
+        for one, other in (given, given[::-1]):
+            if math.prod(one.shape) == 1 and isinstance(other, Symbol) and math.prod(other.lanes) > 1:
+                part = self._part(other, places)
+                return None if part is None else part * self.reshape(one, (1,))
+        return None
 
     def _aligned(self, value: Array, axes: int) -> Array:
         if not isinstance(value, Symbol):

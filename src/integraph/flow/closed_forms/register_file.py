@@ -8,6 +8,7 @@ from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol, consta
 from integraph.program import Ref, View
 
 EMPTY = -1  # a register that nobody has written
+PIECES = 8  # of arrays that are put together without an index for every register
 
 
 class RegisterFile:
@@ -39,7 +40,15 @@ class RegisterFile:
         return self._join(registers, owners, kinds)
 
     def _join(self, registers: np.ndarray, owners: np.ndarray, kinds: np.ndarray) -> Array:
-        """From several arrays: what is needed of each, one after the other, then in order."""
+        """From several arrays: their pieces in order or, if these are many, what is needed of each, then in order."""
+        line, place = owners.reshape(-1), self.place[registers.reshape(-1)]
+        new = (np.diff(line) != 0) | ((np.diff(place) != 1) & (line[1:] != EMPTY))
+        runs = np.split(np.arange(len(line)), np.flatnonzero(new) + 1)
+        if len(runs) <= PIECES:
+            pieces = [self._piece(line[run[0]], place[run]) for run in runs]
+            return self.recorder.reshape(
+                self.recorder.record("concatenate", *pieces, lanes=line.shape), registers.shape
+            )
         parts, places, begin = [], np.zeros(registers.shape, np.int64), 0
         for kind in kinds:
             here = owners == kind
@@ -49,6 +58,12 @@ class RegisterFile:
             places[here] = begin + (np.searchsorted(needed, self.place[registers[here]]) if kind != EMPTY else 0)
             begin += len(needed)
         return self.recorder.gather(self.recorder.record("concatenate", *parts, lanes=(begin,)), places)
+
+    def _piece(self, owner: int, places: np.ndarray) -> Array:
+        if owner == EMPTY:
+            return np.zeros(len(places))
+        piece = self.recorder.gather(self.arrays[owner], places)
+        return piece if isinstance(piece, Symbol) else constant(piece)
 
 
 def _narrow(ref: Ref) -> Ref:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from integraph.flow.closed_forms.operations import EVERY, ClosedForms
 from integraph.flow.closed_forms.parameters import READOUT, Parameters, Place
 from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol
 from integraph.flow.closed_forms.register_file import RegisterFile
+from integraph.flow.closed_forms.shortcuts import shortcut
 from integraph.gadgets.gadget import Closed, Gadget, with_affine_form
 from integraph.program.views import Index, dense
 
@@ -44,13 +45,13 @@ def trace(
     registers.write(dense(0, (program.inputs,)), given * scales[: program.inputs, None])
     for number, segment in enumerate(program.segments):
         for place, block in enumerate(segment.blocks):
-            closed = _closed(f, block, segment.tau, registers, tensors.of(block, number, place))
+            closed, short = _closed(f, block, segment.tau, registers, tensors.of(block, number, place))
             alive = [_guard(block, quantity) for quantity in closed.alive.values()]
-            if recorder.smooth:
+            if recorder.smooth and not short:
                 closed = Closed(tuple(_spoilt(f, end, alive) for end in closed.ends))
             for ref, end in zip(block.targets, closed.ends, strict=True):
                 registers.write(ref, end)
-            ends += closed.ends
+            ends += () if short else closed.ends
             positive += [(one, closed.ends) for one in alive if isinstance(one, Symbol)]
     outputs = _outputs(program, scales, registers, tensors)
     covered = spoils(recorder.operations, outputs.index) if recorder.smooth else set()
@@ -86,18 +87,21 @@ class _Tensors:
         return self.recorder.record("concatenate", stored, np.zeros(1), lanes=(len(data) + 1,))
 
 
-def _closed(f: SymbolFunctions, block: Block, t: float, registers: RegisterFile, tensors: dict[str, Array]) -> Closed:
+def _closed(
+    f: SymbolFunctions, block: Block, t: float, registers: RegisterFile, tensors: dict[str, Array]
+) -> tuple[Closed, bool]:
+    """The ends of a block, and whether a shortcut gave them."""
     if not isinstance(block.op, Gadget) or not block.op.exact:
         raise UsageError(
             f"a block of the gadget {block.op.name!r} has no closed form: choose a format of equations, such as json"
         )
     start, operands = (tuple(registers.read(ref) for ref in refs) for refs in (block.targets, block.operands))
-    shortcut = _FROM_ZERO.get(block.op.name)
     arguments = with_affine_form(block, start, operands, tensors)
-    if shortcut is not None and not any(isinstance(one, Symbol) or np.any(one) for one in start):
-        return Closed(shortcut(f, t, arguments[1][0]))
+    short = shortcut(f, block, t, *arguments)
+    if short is not None:
+        return short, True
     with np.errstate(all="ignore"):
-        return block.op.closed(f, t, *arguments)
+        return block.op.closed(f, t, *arguments), False
 
 
 def _guard(block: Block, quantity: Array) -> Array:
@@ -144,18 +148,3 @@ def _outputs(program: Program, scales: np.ndarray, registers: RegisterFile, tens
     if isinstance(value, Symbol):
         return value
     return recorder.record("broadcast", value[..., 0], lanes=(program.outputs,))
-
-
-def _tanh(f: SymbolFunctions, t: float, x: Array) -> tuple[Array, ...]:
-    alpha = f.tanh(t * x)
-    return alpha, x * alpha
-
-
-def _log_cosh(f: SymbolFunctions, t: float, x: Array) -> tuple[Array, ...]:
-    return x * f.tanh(t * x), f.log_cosh(t * x, 0.0)
-
-
-_FROM_ZERO: dict[str, Callable[[SymbolFunctions, float, Array], tuple[Array, ...]]] = {
-    "tanh": _tanh,
-    "log_cosh": _log_cosh,
-}

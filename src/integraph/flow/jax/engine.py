@@ -1,26 +1,29 @@
 """The engine `jax`: closed forms compiled by XLA, in float64, on the device that jax prefers.
 
-Inputs run in chunks, padded to a power of two, so that few shapes are compiled. What the compiled closed forms do not
-carry to the end, the exact engine runs again: it may decide more, and says why an input fails.
+Inputs run in pieces, the last padded to a power of two, so that few shapes are compiled. What the compiled closed
+forms do not carry to the end, the exact engine runs again: it may decide more, and says why an input fails.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from integraph.errors import UsageError
 from integraph.flow.exact.engine import EXACT
 from integraph.numbers.arrays import Floats
-from integraph.program.engine import Flow, Options
+from integraph.program.engine import DOUBLE, Flow, Options
 
 if TYPE_CHECKING:
     from integraph.program import Program
 
-CHUNK = 1024  # inputs at a time on a processor: what stays in its cache
+PIECES = (2**14, 2**12, 2**10)  # inputs at a time on a processor: the function itself splits them further
+DUE = 3 * 10**10  # terms of all inputs so far, some seconds of `exact`: as long as it takes to compile
 DEVICE_NUMBERS = 2**27  # of the registers of a chunk on an accelerator: 1 GB
 
 
@@ -29,8 +32,25 @@ class JaxEngine:
 
     name = "jax"
 
+    def __init__(self) -> None:
+        self._carried: WeakKeyDictionary[Program, int] = WeakKeyDictionary()
+
     def can(self, program: Program) -> bool:
         return EXACT.can(program)
+
+    def due(self, program: Program, count: int) -> bool:
+        """Whether jax, which somebody else has loaded, has an accelerator, and the program has had so much work that
+        compiling it pays: what is lost is never more than what `exact` has taken. Note the work."""
+        jax = sys.modules.get("jax")
+        if jax is None or count < PIECES[-1] or program.bits > DOUBLE or not self.can(program):
+            return False
+        try:
+            if jax.default_backend() == "cpu":  # `exact` is as fast, but for wide nets, and needs no second to compile
+                return False
+        except RuntimeError:  # no device
+            return False
+        self._carried[program] = done = self._carried.get(program, 0) + count * program.terms
+        return done >= DUE
 
     def run(self, program: Program, x: Floats, options: Options) -> Flow:
         if options.states or options.times:
@@ -52,14 +72,19 @@ class JaxEngine:
     def _outputs(self, program: Program, x: Floats) -> Floats:
         import jax
 
+        from integraph.flow.jax.library import backend
+
         with jax.enable_x64(True):
             function = _compiled(program)
-            chunk = _chunk(jax.default_backend(), program.width)
+            sizes = _sizes(backend(), program.width)
             outputs = np.empty((len(x), program.outputs))
             pending: list[tuple[int, int, Any]] = []
-            for first in range(0, len(x), chunk):
-                rows = x[first : first + chunk]
+            first = 0
+            while first < len(x):
+                size = next((size for size in sizes if size <= len(x) - first), sizes[-1])
+                rows = x[first : first + size]
                 pending.append((first, len(rows), function(_padded(rows))))
+                first += size
             for first, count, part in pending:
                 outputs[first : first + count] = np.asarray(part)[:count]
         return outputs
@@ -82,10 +107,11 @@ def _padded(rows: Floats) -> Floats:
     return rows if not more else np.concatenate([rows, np.repeat(rows[-1:], more, 0)])
 
 
-def _chunk(backend: str, width: int) -> int:
-    if backend == "cpu":
-        return CHUNK
-    return int(max(CHUNK, 1 << (DEVICE_NUMBERS // max(width, 1)).bit_length() - 1))
+def _sizes(device: str, width: int) -> tuple[int, ...]:
+    """How many inputs run at a time, the most first."""
+    if device == "cpu":
+        return PIECES
+    return (int(max(PIECES[0], 1 << (DEVICE_NUMBERS // max(width, 1)).bit_length() - 1)),)
 
 
 JAX = JaxEngine()

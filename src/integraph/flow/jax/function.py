@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,15 @@ from integraph.flow.closed_forms.interpreter import Interpreter
 from integraph.flow.closed_forms.operations import DIFFERENTIABLE
 from integraph.flow.closed_forms.parameters import Parameters
 from integraph.flow.closed_forms.trace import trace
-from integraph.flow.jax.library import library
+from integraph.flow.jax.library import backend, library
 
 if TYPE_CHECKING:
     from integraph.program import Program
 
+CHUNK = 1024  # inputs at a time on each processor, whose cache holds all registers then
 Array = Any
 Leaves = dict[str, NDArray[np.float64]]
+Run = Callable[[dict[str, Array], Array], Array]
 
 
 class JaxFunction:
@@ -35,24 +38,28 @@ class JaxFunction:
     def __init__(self, program: Program, precision: str) -> None:
         self.program, self.parameters = program, Parameters(program)
         self.library = library(precision)
-        self._compiled: dict[tuple[str, frozenset[str]], Callable[[dict[str, Array], Array], Array]] = {}
+        self._compiled: dict[tuple[str, frozenset[str]], tuple[Run, bool]] = {}
 
     def __call__(self, params: Mapping[str, Array], x: Array) -> Array:
         own = self.parameters.values
         _check(params, own)
+        backend()
         batch = _batch(x, self.program.inputs)
         free = frozenset(name for name, value in own.items() if params[name] is not value)
         variables = {name: jnp.asarray(params[name], batch.dtype) for name in free}
-        outputs = self._run(batch.dtype.name, free)(variables, batch)
+        run, large = self._run(batch.dtype.name, free)
+        outputs = _in_chunks(partial(run, variables), batch) if large else run(variables, batch)
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
-    def _run(self, kind: str, free: frozenset[str]) -> Callable[[dict[str, Array], Array], Array]:
-        """Compiled, because outside of `jax.jit` every single operation would be compiled alone."""
+    def _run(self, kind: str, free: frozenset[str]) -> tuple[Run, bool]:
+        """Compiled, because outside of `jax.jit` every single operation would be compiled alone; and whether there are
+        matrix products, between which arrays must be stored."""
         if (kind, free) not in self._compiled:
             numbers = np.dtype(kind).type
             made = Interpreter(trace(self.program, DIFFERENTIABLE, numbers, self.parameters, free), self.library)
             constants = {key: one.astype(numbers) if one.dtype == np.float64 else one for key, one in made.constants()}
-            self._compiled[kind, free] = jax.jit(partial(made.run, constants))
+            large = any(own.op in ("matmul", "contract") for own in made.forms.operations)
+            self._compiled[kind, free] = jax.jit(partial(made.run, constants)), large
         return self._compiled[kind, free]
 
 
@@ -60,6 +67,20 @@ def to_jax(program: Program, precision: str) -> tuple[Callable[[Mapping[str, Arr
     """The function, and the parameters that it takes first."""
     function = JaxFunction(program, precision)
     return function, dict(function.parameters.values)
+
+
+def _in_chunks(run: Callable[[Array], Array], batch: Array) -> Array:
+    """A long batch on processors: so many rows at a time that what is computed on the way never leaves the cache. The
+    way back computes it again, which costs less than to store it. The last row fills the last chunk."""
+    rows, d = batch.shape
+    most = CHUNK * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    if not isinstance(rows, int) or rows <= most or backend() != "cpu" or jax.device_count() > 1:
+        return run(batch)
+    count = -(-rows // most)
+    size = -(-rows // count)
+    more = jnp.broadcast_to(batch[-1:], (count * size - rows, d))
+    chunks = jnp.concatenate([batch, more]).reshape(count, size, d)
+    return jax.lax.map(jax.checkpoint(run), chunks).reshape(count * size, -1)[:rows]
 
 
 def _check(params: Mapping[str, Array], own: Leaves) -> None:

@@ -7,7 +7,18 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
+from integraph.errors import UsageError
 from integraph.flow.closed_forms.interpreter import Library
+
+
+def backend() -> str:
+    """The kind of device that jax prefers: "cpu", "gpu" or "tpu"."""
+    try:
+        return str(jax.default_backend())
+    except RuntimeError as reason:
+        raise UsageError(
+            f"jax finds no device of the kind that it was told to use: set JAX_PLATFORMS=cpu, or unset it ({reason})"
+        ) from None
 
 
 def library(precision: str) -> Library:
@@ -19,4 +30,5 @@ def library(precision: str) -> Library:
         jnp.permute_dims,
         partial(jnp.einsum, precision=precision),
         partial(jnp.matmul, precision=precision),
+        jax.lax.stop_gradient,
     )

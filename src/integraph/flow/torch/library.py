@@ -15,4 +15,5 @@ LIBRARY = Library(
     torch.permute,
     torch.einsum,
     torch.matmul,
+    torch.detach,
 )

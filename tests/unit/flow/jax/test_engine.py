@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ jax = Lazy("jax")
 @needs("jax")
 def test_float64_in_chunks_and_no_setting_changes() -> None:
     program = export_programs.formula()
-    x = np.random.default_rng(2).uniform(size=(1500, program.inputs))
+    x = np.random.default_rng(2).uniform(size=(5200, program.inputs))
     before = jax.config.jax_enable_x64
     assert np.abs(program(x, engine="jax") - program(x)).max() <= 1e-14
     assert jax.config.jax_enable_x64 == before
@@ -54,18 +55,83 @@ def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.isfinite(program([0.5, 0.5])).all()
 
 
+@needs("jax")
+def test_jax_is_chosen_for_long_work_on_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The accelerator is a processor that says it is one."""
+    program = export_programs.wide()
+    x = np.random.default_rng(3).uniform(size=(2048, program.inputs))
+    assert program.flow(x).engine == "exact"  # a processor
+    jax.numpy.zeros(1)
+    monkeypatch.setattr("jax.default_backend", lambda: "gpu")
+    assert program.flow(x).engine == "exact"  # not enough work to pay for compiling
+    monkeypatch.setattr("integraph.flow.jax.engine.DUE", 3 * 2048 * program.terms)
+    assert [program.flow(x).engine for _ in range(2)] == ["exact", "jax"]
+    assert np.abs(program(x) - program(x, engine="exact")).max() <= 1e-13
+    assert program.flow(x[:100]).engine == program.flow(x, states=True).engine == "exact"
+    monkeypatch.setattr("jax.default_backend", no_device)
+    assert program.flow(x).engine == "exact"
+    monkeypatch.setitem(sys.modules, "jax", None)
+    assert program.flow(x).engine == "exact"
+
+
+@needs("jax")
+def test_failures_of_a_chosen_engine_are_those_of_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = integraph.compile("x*ln(x)", box=(0.1, 1))
+    x = np.linspace(-0.001, 1.0, 1500)
+    jax.numpy.zeros(1)
+    monkeypatch.setattr("jax.default_backend", lambda: "gpu")
+    monkeypatch.setattr("integraph.flow.jax.engine.DUE", 0)
+    ours, exact = program.flow(x), program.flow(x, "exact")
+    assert (ours.engine, len(exact.failures)) == ("jax", 2)
+    assert ours.failures == exact.failures
+
+
+def no_device() -> str:
+    raise RuntimeError("Unable to initialize backend 'cuda'")
+
+
+@needs("jax")
+def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = export_programs.formula()
+    function, params = program.to_jax()
+    monkeypatch.setattr("jax.default_backend", no_device)
+    for call in (lambda: program([0.5, 0.5], engine="jax"), lambda: function(params, [0.5, 0.5])):
+        with pytest.raises(UsageError, match="JAX_PLATFORMS"):
+            call()
+
+
 CODE = """
 import sys
-sys.modules["numba"] = sys.modules["flint"] = None
+for name in ("numba", "llvmlite", "flint", "rich", "typer", "safetensors", "threadpoolctl", "matplotlib"):
+    sys.modules[name] = None
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import jax
 import integraph
-program = integraph.compile("sin(x)*tanh(y)")
-function, params = program.to_jax()
-assert abs(function(params, [0.5, 0.25])[0] - 0.117418) < 1e-5
+from transformers import to_graph, transformer
+jax.config.update("jax_enable_x64", True)
+rng = np.random.default_rng(0)
+layers = [(rng.normal(size=(4, 2)), rng.normal(size=4), "tanh"), (rng.normal(size=(1, 4)), rng.normal(size=1), None)]
+net = integraph.network(layers)
+model = transformer(tokens=3, width=4, heads=2, hidden=5, layers=1)
+cases = (
+    (integraph.compile(net, 1e-6), net),
+    (integraph.compile(net, method="wide"), net),
+    (integraph.compile("sin(x)*tanh(y)"), lambda x: np.sin(x[:, :1]) * np.tanh(x[:, 1:])),
+    (integraph.compile(to_graph(model), box=(-1, 1)), model.forward),
+)
+for program, source in cases:
+    function, params = program.to_jax()
+    x = rng.uniform(size=(5, program.inputs))
+    assert np.abs(jax.jit(lambda x: function(params, x))(x) - source(x)).max() < 1e-6
+    assert np.isfinite(jax.grad(lambda x: function(params, x).sum())(x)).all()
 """
 
 
 @pytest.mark.slow
 @needs("jax")
-def test_neither_numba_nor_flint_is_needed() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
+def test_a_bare_machine() -> None:
+    """Compiling and `to_jax` need numpy, scipy and jax."""
+    support = str(Path(__file__).parents[3] / "support")
+    done = subprocess.run([sys.executable, "-c", CODE, support], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
