@@ -16,7 +16,7 @@ from integraph.program import Block, Ref, operations
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, -1e-310, 1e-160, 1e60, -3e40])
 ELEMENTWISE = sorted((op for op in operations() if isinstance(op, Elementwise)), key=lambda op: op.name)
-OTHERS = ("affine", "product", "monomial", "drain", "softmax", "partition", "raw")
+OTHERS = ("affine", "product", "monomial", "drain", "softmax", "partition", "raw", "low_rank")
 
 
 class Maker:
@@ -127,6 +127,15 @@ class Maker:
         factors = self.rng.integers(-1, y.size + n, (count, 2))
         return gadgets.raw(y, self.old(width, (n,)), index=np.column_stack([rows, factors]), value=self.values(count))
 
+    def low_rank(self, width: int) -> Block:
+        """Numbers of ordinary size and zeros: a product of three others leaves float64."""
+        y, n, r = self.fresh(self.shape(1)), int(self.rng.integers(0, 4)), int(self.rng.integers(0, 4))
+        m, some = y.size, [name for name in ("A", "b") if self.rng.random() < 0.5]
+        shapes = {"U": (m, r), "V1": (r, m + n), "V2": (r, m + n), "A": (m, m + n), "b": (m,)}
+        tensors = {name: self.rng.normal(size=shapes[name]) for name in ("U", "V1", "V2", *some)}
+        tensors = {name: np.where(self.rng.random(t.shape) < 0.3, 0.0, t) for name, t in tensors.items()}
+        return gadgets.low_rank(y, self.old(width, (n,)), **tensors)
+
     def segment(self, label: str, duration: float) -> Segment:
         width = self.registers.width
         blocks = [self.block(width) for _ in range(self.rng.integers(1, 4))]
@@ -174,6 +183,9 @@ class Moderate(Maker):
         return tensor(0.5 * self.rng.normal(size=shape))
 
     def raw(self, width: int):
+        return self.affine(width)
+
+    def low_rank(self, width: int):
         return self.affine(width)
 
 

@@ -64,6 +64,18 @@ def slow_raw(block: Block) -> Slow:
         yield z[row], z[j], z[k], float(value)
 
 
+def slow_low_rank(block: Block) -> Slow:
+    """Every U_is · V1_sj · V2_sk by itself."""
+    m, z = block.targets[0].size, [int(n) for ref in block.refs() for n in ref.indices()]
+    U, V1, V2 = (block.tensors[name] for name in ("U", "V1", "V2"))
+    for i in range(m):
+        yield z[i], ONE, ONE, float(block.tensors.get("b", np.zeros(m))[i])
+        for j, weight in enumerate(block.tensors.get("A", np.zeros((m, len(z))))[i]):
+            yield z[i], ONE, z[j], float(weight)
+        for s, j, k in np.ndindex(U.shape[1], len(z), len(z)):
+            yield z[i], z[j], z[k], float(U[i, s] * V1[s, j] * V2[s, k])
+
+
 def slow_elementwise(block: Block) -> Slow:
     """Multiplies out number · Π factors, each a sum of (coefficient, register)."""
     op, shape = block.op, block.targets[0].shape
@@ -87,8 +99,9 @@ def slow_elementwise(block: Block) -> Slow:
                 yield int(registers[target][lane]), j, k, value
 
 
-SLOW = {"affine": slow_sums, "product": slow_sums, "monomial": slow_sums, "drain": slow_drain, "raw": slow_raw}
-SLOW |= {"softmax": slow_softmax, "partition": slow_partition} | {op.name: slow_elementwise for op in ELEMENTWISE}
+SLOW = {"affine": slow_sums, "product": slow_sums, "monomial": slow_sums, "drain": slow_drain}
+SLOW |= {"raw": slow_raw, "low_rank": slow_low_rank, "softmax": slow_softmax, "partition": slow_partition}
+SLOW |= {op.name: slow_elementwise for op in ELEMENTWISE}
 
 
 def slow(program: Program) -> dict[tuple[int, int, int, int], list[float]]:

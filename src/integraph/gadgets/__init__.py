@@ -4,7 +4,7 @@ A gadget knows its equations, its closed form from any start, where it is define
 not know who uses it.
 
 Read `gadget` and `functions`, then one gadget, such as `tanh` (Lemma 1), `ln` (Lemma 2) or `monomial` (Lemma 3);
-`contraction` is what gadgets that sum over registers share, `raw` is a free-form block.
+`contraction` is what gadgets that sum over registers share; `raw` and `low_rank` are free-form blocks.
 """
 
 from integraph.gadgets.affine import affine
@@ -24,6 +24,7 @@ from integraph.gadgets.ln import ln
 from integraph.gadgets.log_cosh import log_cosh
 from integraph.gadgets.log_softmax import log_softmax
 from integraph.gadgets.log_sum_exp import log_sum_exp
+from integraph.gadgets.low_rank import low_rank
 from integraph.gadgets.monomial import monomial
 from integraph.gadgets.partition import partition
 from integraph.gadgets.power import power
@@ -64,6 +65,7 @@ __all__ = [
     "log_cosh",
     "log_softmax",
     "log_sum_exp",
+    "low_rank",
     "monomial",
     "partition",
     "power",

@@ -107,7 +107,7 @@ def legend(program: Program) -> list[tuple[str, str]]:
             meanings.setdefault(group.label, []).append(group)
     rows = [(_listed(inputs), f"inputs{_in_properties(program)}")] if inputs else []
     rows += [(_listed(those), label) for label, those in meanings.items()]
-    tensors = {name for s in program.segments for block in s.blocks for name in block.tensors if len(name) == 1}
+    tensors = {name for s in program.segments for block in s.blocks for name in block.tensors if len(name) <= 2}
     return rows + ([(", ".join(sorted(tensors)), "stored numbers, different in each block")] if tensors else [])
 
 

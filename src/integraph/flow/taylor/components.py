@@ -11,7 +11,8 @@ import scipy
 from numpy.typing import NDArray
 
 from integraph.numbers.arrays import Floats, Indices
-from integraph.program import ONE, Program
+from integraph.program import ONE, Program, Segment
+from integraph.program.lowering import stream_segment
 from integraph.program.terms import concatenate
 
 NONE = -1
@@ -66,8 +67,9 @@ class Components:
         return terms[self.kind[self.component[terms.row]] == kind]
 
 
-def split(program: Program, number: int) -> TermSplit:
-    terms = concatenate(list(program.segment_terms(number)))
+def split(program: Program, segment: Segment) -> TermSplit:
+    """The terms of a segment of the program, or of some of its blocks."""
+    terms = concatenate(list(stream_segment(segment, program.width, program.scales)))
     i, j, k = (index.astype(np.int64) for index in (terms.i, terms.j, terms.k))
     moves = np.zeros(program.width + 1, np.bool_)  # the last is the constant 1, which index −1 finds
     moves[i] = True
@@ -79,7 +81,7 @@ def split(program: Program, number: int) -> TermSplit:
     b = np.maximum(position[j], position[k])
     f = np.where(neither, j, ONE)
     g = np.where(both, ONE, np.where(moves[k], j, k))
-    return TermSplit(program.segments[number].duration, registers, position[i], a, b, f, g, terms.value)
+    return TermSplit(segment.duration, registers, position[i], a, b, f, g, terms.value)
 
 
 def components(terms: TermSplit) -> Components:

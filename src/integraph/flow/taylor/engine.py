@@ -19,7 +19,8 @@ import numpy as np
 from integraph.errors import UsageError
 from integraph.flow.chunks import over_chunks
 from integraph.flow.lost_digits import with_precision_hint
-from integraph.flow.taylor.plan import TaylorLanes, TaylorPlan, make
+from integraph.flow.taylor.lanes import TaylorLanes
+from integraph.flow.taylor.plan import TaylorPlan, make
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Failure, Flow, Options, Program, Status
 from integraph.program.dynamics import switches
@@ -125,6 +126,10 @@ class _TaylorRun:
         steps = _kernel()(
             states,
             lanes.registers,
+            lanes.forms,
+            lanes.forms_source,
+            lanes.forms_value,
+            np.ascontiguousarray(lanes.forms_start(states).reshape(-1, count)),
             lanes.products,
             lanes.shared,
             lanes.shared_source,

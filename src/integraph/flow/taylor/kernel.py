@@ -1,8 +1,9 @@
 """Adaptive Taylor integration of many small quadratic ODEs of one structure, LANES at a time.
 
 A lane is one solution: one component of the segment for one input. Its registers obey y_i' = Σ coefficient · source,
-where a source is a register, a product of two, or the constant 1. A lane that is done makes room for the next one:
-those with few steps do not wait for those with many, and no lane depends on its neighbours.
+where a source is a register, a linear form of registers, a product of two of these, or the constant 1. A lane that is
+done makes room for the next one: those with few steps do not wait for those with many, and no lane depends on its
+neighbours.
 
 A step is as long as the radius of convergence allows. Where steps get shorter and shorter while a register grows, the
 solution has a pole: it escapes, or passes so close that every error so far is multiplied. Then the lane is run again
@@ -94,7 +95,11 @@ def _aligned(count: int) -> Floats:
 def integrate(
     states: Floats,  # (W, inputs), advanced in place
     registers: Ints,  # (registers of a component, components)
-    products: Ints,  # (n, 2): pairs of registers
+    forms: Ints,  # rows of linear forms: starts, sources, values; and what is added to each, (n, components · inputs)
+    forms_source: Ints,
+    forms_value: Floats,
+    forms_start: Floats,
+    products: Ints,  # (n, 2): pairs of registers or forms
     shared: Ints,  # rows of terms whose coefficient all lanes share: starts, sources, values
     shared_source: Ints,
     shared_value: Floats,
@@ -112,8 +117,9 @@ def integrate(
 ) -> int:
     """Advance every lane by `span`; returns the number of steps taken by all lanes together."""
     count, inputs = len(registers), states.shape[1]
-    stride = (count + len(products) + 1) * LANES
+    stride = (count + len(forms_start) + len(products) + 1) * LANES
     jets, mine = _aligned((order + 1) * stride), _aligned(len(own_source) * LANES)
+    offsets = _aligned(len(forms_start) * LANES)
     scales, slots = _aligned(count * LANES), _aligned(SLOTS)
     shrinks, component, column = np.zeros(LANES, np.int64), np.full(LANES, IDLE), np.zeros(LANES, np.int64)
     inverse = np.zeros(order + 1)
@@ -155,6 +161,8 @@ def integrate(
                     jets[i * LANES + l] = states[registers[i, component[l]], column[l]]
                 for e in range(len(own_source)):
                     mine[e * LANES + l] = own_value[e, component[l] * inputs + column[l]]
+                for q in range(len(forms_start)):
+                    offsets[q * LANES + l] = forms_start[q, component[l] * inputs + column[l]]
                 slots[TRIAL + l] = slots[LEFT + l] = span
                 slots[LOG_RTOL + l] = tight if again else np.log2(rtol)
                 slots[YOUNG + l], slots[STEPS + l], slots[LONGEST + l], shrinks[l] = 1.0, 0.0, 0.0, 0
@@ -163,7 +171,22 @@ def integrate(
         if busy == 0:
             return total
         total += busy
-        fill_jets(jets, products, shared, shared_source, shared_value, own, own_source, mine, slots, inverse)
+        fill_jets(
+            jets,
+            forms,
+            forms_source,
+            forms_value,
+            offsets,
+            products,
+            shared,
+            shared_source,
+            shared_value,
+            own,
+            own_source,
+            mine,
+            slots,
+            inverse,
+        )
         fill_scales(jets, scales, count, stride, order)
         fill_reach(slots, REACH, jets, scales, count, stride, order - TAIL, order)
         if fresh:  # whole stretches of terms may vanish at a start: look at more of them

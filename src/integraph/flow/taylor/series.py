@@ -1,7 +1,8 @@
 """One Taylor step of LANES solutions at once: terms, radius of convergence, sum.
 
-`jets` holds the terms Y_n = y^(n) hⁿ/n! of all sources (registers, products of two, the constant 1) for a trial step h
-of each lane; scaled like this they neither overflow nor underflow. Flat arrays, lanes innermost.
+`jets` holds the terms Y_n = y^(n) hⁿ/n! of all sources (registers, linear forms of them, products of two of these, the
+constant 1) for a trial step h of each lane; scaled like this they neither overflow nor underflow. Flat arrays, lanes
+innermost.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ TRIAL, LEFT, AHEAD, LONGEST, REACH, EARLY, YOUNG, STEPS, LOG_RTOL, CALM, SLOTS =
 @njit(nogil=True, error_model="numpy")
 def fill_jets(
     jets: Floats,
+    forms: Ints,
+    forms_source: Ints,
+    forms_value: Floats,
+    forms_start: Floats,
     products: Ints,
     shared: Ints,
     shared_source: Ints,
@@ -54,11 +59,16 @@ def fill_jets(
     inverse: Floats,
 ) -> None:
     """All terms up to the order: (n+1) Y_{n+1} = h Σ coefficient · source_n, products by Cauchy's rule."""
-    order, registers = len(inverse) - 1, len(shared) - 1
-    stride = (registers + len(products) + 1) * LANES
+    order, registers, linear = len(inverse) - 1, len(shared) - 1, len(forms) - 1
+    stride = (registers + linear + len(products) + 1) * LANES
     h = load(slots, TRIAL)
     for n in range(order):
         at = n * stride
+        for q in range(linear):
+            total = load(forms_start, q * LANES) if n == 0 else fill(0.0)
+            for e in range(forms[q], forms[q + 1]):
+                total = multiply_add(fill(forms_value[e]), load(jets, at + forms_source[e] * LANES), total)
+            store(jets, at + (registers + q) * LANES, total)
         for q in range(len(products)):
             square = products[q, 0] == products[q, 1]
             up, down = products[q, 0] * LANES, at + products[q, 1] * LANES
@@ -71,7 +81,7 @@ def fill_jets(
                 total = add(total, total)
                 if up == down:
                     total = multiply_add(load(jets, up), load(jets, up), total)
-            store(jets, at + (registers + q) * LANES, total)
+            store(jets, at + (registers + linear + q) * LANES, total)
         factor = multiply(h, fill(inverse[n + 1]))
         for i in range(registers):
             total = fill(0.0)

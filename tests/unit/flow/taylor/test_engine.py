@@ -19,6 +19,7 @@ from integraph.gadgets import (
     decay,
     drain,
     exp,
+    low_rank,
     power,
     product,
     raw,
@@ -133,7 +134,7 @@ def test_divided_differences_keep_every_digit(gap: float) -> None:
     A[0, 1], A[2, 3] = 3.0, -5.0
     b = np.array([2.0, 0.0, 0.0, 0.0])
     p = free(0.9, A=A, b=b)
-    terms = split(p, 0)
+    terms = split(p, p.segments[0])
     assert set(components(terms).kind) == {ComponentKind.DECOUPLED}
     x = np.array([1.5, -0.5, 0.25, 1e-100])
     flow = p.flow(x[None], "taylor").check()
@@ -157,7 +158,7 @@ def test_chains_and_cycles_component_by_component(A: np.ndarray) -> None:
     b[0] = 0.5
     x = 1.0 / np.arange(1, len(A) + 1)
     p = free(0.75, A=A, b=b)
-    assert ComponentKind.COUPLED in components(split(p, 0)).kind
+    assert ComponentKind.COUPLED in components(split(p, p.segments[0])).kind
     flow = p.flow(x[None], "taylor").check()
     assert flow.steps == 0
     assert relative(flow.outputs, reference_linear(A, b, x, mpf(0.75))) < (1e-13 if EXTENDED else 1e-11)
@@ -175,9 +176,10 @@ def test_a_linear_component_too_fast_for_a_matrix() -> None:
     """Squaring e^X 40 times would leave 8 digits: it runs out of steps, the slow rotation beside it is exact."""
     A = np.zeros((4, 4))
     A[0, 1], A[1, 0], A[2, 3], A[3, 2] = 1e6, -1e6, 2.0, -2.0
-    assert sorted(components(split(free(2.0, A=A), 0)).kind) == [ComponentKind.COUPLED, ComponentKind.LANES]
+    p, q = free(2.0, A=A), free(0.5, A=A)
+    assert sorted(components(split(p, p.segments[0])).kind) == [ComponentKind.COUPLED, ComponentKind.LANES]
     assert free(2.0, A=A).flow([[1.0, 0.0, 1.0, 0.0]], "taylor", max_steps=50).status == (Status.STEP_LIMIT,)
-    assert set(components(split(free(0.5, A=A), 0)).kind) == {ComponentKind.COUPLED}
+    assert set(components(split(q, q.segments[0])).kind) == {ComponentKind.COUPLED}
     x = np.array([1.0, 0.0, 1.0, 0.0])
     found = free(0.5, A=A).flow(x[None], "taylor").check().outputs
     exact = [mp.cos(5e5), -mp.sin(5e5), mp.cos(1), -mp.sin(1)]
@@ -193,7 +195,7 @@ def test_a_linear_component_too_large_for_a_matrix() -> None:
     n = 150
     A = np.roll(np.eye(n), 1, 1) - np.roll(np.eye(n), -1, 1)
     p = free(A=A, b=np.ones(n))
-    assert set(components(split(p, 0)).kind) == {ComponentKind.LANES}
+    assert set(components(split(p, p.segments[0])).kind) == {ComponentKind.LANES}
     x = RNG.normal(size=(2, n))
     whole = expm(np.block([[A, np.ones((n, 1))], [np.zeros((1, n + 1))]]))
     assert np.allclose(p.flow(x, "taylor").check().outputs, x @ whole[:n, :n].T + whole[:n, n], rtol=0, atol=1e-12)
@@ -279,6 +281,9 @@ def test_one_compiled_version_serves_all() -> None:
     tanh_program(3).flow(np.zeros((2, 3)), "taylor").check()
     free(Q=np.full((2, 2, 2), 0.1)).flow(np.ones((3, 2)), "taylor", times=(0.5,)).check()
     test_components_of_one_structure_are_one_group()
+    r = Registers()
+    x, y = r.inputs("x", 1), r.new("y", 2)
+    program_of(low_rank(y, x, U=[[1.0], [2.0]], V1=[[0.0, 0.0, 1.0]], V2=[[1.0, 2.0, 0.0]]), r=r).flow([0.1], "taylor")
     assert len(kernel.integrate.signatures) == 1
 
 
