@@ -108,7 +108,9 @@ def by_torch(controls, y, truth):
         return b + y @ A.T + ((y @ V1.T) * (y @ V2.T)) @ U.T
 
     def end(tolerance):
-        return torchdiffeq.odeint(field, start, torch.tensor([0.0, 1.0], dtype=torch.float64), rtol=tolerance, atol=tolerance, method="dopri8")[-1]
+        return torchdiffeq.odeint(
+            field, start, torch.tensor([0.0, 1.0], dtype=torch.float64), rtol=tolerance, atol=tolerance, method="dopri8"
+        )[-1]
 
     for digits in (8, 9, 10, 11, 12, 13):
         error = np.abs(end(10.0**-digits).detach().numpy() - truth).max()

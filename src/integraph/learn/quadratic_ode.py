@@ -11,6 +11,7 @@ Kinds of controls:
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -24,11 +25,12 @@ from integraph.program import Program
 
 Array = Any
 KINDS = ("lossless", "free", "damped")
-ORDER, STEPS = 6, 1  # of the Taylor steps of a segment, where nothing else is asked for
-SMALL = 0.3  # size of the controls at the start: the flow is nearly linear, but nothing is 0
+ORDER, STEPS = 8, 1  # of the Taylor steps of a segment, where nothing else is asked for
+SMALL = 0.1  # size of A and Q at the start, relative to one that matters: the flow is nearly the identity
+OFFSET = 0.3  # size of b, which fills the hidden registers
 
 
-class QuadraticODE(eqx.Module):
+class QuadraticODE(eqx.Module):  # type: ignore[misc]
     """A trainable program. Calling it takes equal Taylor steps, which is quick and differentiable; `solution` is the
     true flow. Parameters are jax arrays, float64 where jax has been told to use it."""
 
@@ -55,7 +57,9 @@ class QuadraticODE(eqx.Module):
             if not isinstance(value, int | np.integer) or value < 1:
                 raise UsageError("needs an integer ≥ 1", argument=name, value=value)
         if not isinstance(width, int | np.integer) or width < inputs:
-            raise UsageError(f"the registers hold the {inputs} inputs: needs {inputs} or more", argument="width", value=width)
+            raise UsageError(
+                f"the registers hold the {inputs} inputs: needs {inputs} or more", argument="width", value=width
+            )
         if kind not in KINDS:
             raise UsageError(f"a kind is one of {', '.join(KINDS)}", argument="kind", value=kind)
         random = np.random.default_rng(seed)
@@ -63,14 +67,12 @@ class QuadraticODE(eqx.Module):
         def normal(*shape: int, size: float) -> Array:
             return jnp.asarray(size * random.standard_normal((depth, *shape)))
 
-        size, flat = SMALL / width**0.5, width**-0.5
+        flat = width**-0.5
         square, rows = (width, width), (rank, width)
-        self.b = normal(width, size=SMALL)
-        self.linear = tuple(normal(*square, size=size) for _ in range(2 if kind == "damped" else 1))
-        if kind == "free":
-            self.quadratic = (normal(width, rank, size=SMALL * rank**-0.5), *(normal(*rows, size=flat) for _ in range(2)))
-        else:
-            self.quadratic = tuple(normal(*rows, size=(SMALL * width**0.5 / rank**0.5) ** (1 / 3) * flat) for _ in range(3))
+        self.b = normal(width, size=OFFSET)
+        self.linear = tuple(normal(*square, size=SMALL * flat) for _ in range(2 if kind == "damped" else 1))
+        small = (width, rank) if kind == "free" else rows  # U or v, by which Q is small
+        self.quadratic = normal(*small, size=SMALL * flat), normal(*rows, size=flat), normal(*rows, size=flat)
         self.C = jnp.asarray(random.standard_normal((outputs, width)) * flat)
         self.inputs, self.kind = int(inputs), kind
 
@@ -112,7 +114,9 @@ class QuadraticODE(eqx.Module):
     def start(self, x: Array) -> Array:
         """y(0) = (x, 0, …) for rows x (B, d)."""
         if x.ndim != 2 or x.shape[1] != self.inputs:
-            raise UsageError(f"x has shape {x.shape}: the model takes ({self.inputs},) or (batch, {self.inputs})", argument="x")
+            raise UsageError(
+                f"x has shape {x.shape}: the model takes ({self.inputs},) or (batch, {self.inputs})", argument="x"
+            )
         return jnp.pad(x, ((0, 0), (0, self.width - self.inputs)))
 
     def __call__(self, x: Array, *, order: int = ORDER, steps: int = STEPS) -> Array:
@@ -139,14 +143,16 @@ class QuadraticODE(eqx.Module):
         from integraph.learn.learned_program import controls
 
         segments, C = controls(given)
+        b, A, *factors = map(jnp.asarray, segments)
+        return cls._of(b, (A,), tuple(factors), jnp.asarray(C), given.inputs, "free")
+
+    def with_inputs(self, inputs: int) -> QuadraticODE:
+        """The same controls, with another number of registers that the input fills."""
+        return self._of(self.b, self.linear, self.quadratic, self.C, inputs, self.kind)
+
+    @classmethod
+    def _of(cls, *values: Any) -> QuadraticODE:
         model: QuadraticODE = object.__new__(cls)
-        for name, value in {
-            "b": jnp.asarray(segments.b),
-            "linear": (jnp.asarray(segments.A),),
-            "quadratic": tuple(map(jnp.asarray, segments[2:])),
-            "C": jnp.asarray(C),
-            "inputs": given.inputs,
-            "kind": "free",
-        }.items():
-            object.__setattr__(model, name, value)
+        for field, value in zip(dataclasses.fields(cls), values, strict=True):
+            object.__setattr__(model, field.name, value)
         return model

@@ -1,10 +1,10 @@
 """The generic engine of jax: y' = b + A y + U((V₁y) ∘ (V₂y)) on each of D segments of length 1, by Taylor steps.
 
-With y = Σ y_k tᵏ the coefficients obey (k + 1) y_{k+1} = A y_k + U Σ_i (V₁y_i) ∘ (V₂y_{k−i}), plus b for k = 0. Segments and
-steps are scanned; the orders of one step are written out, because a scan over them moves the whole series at every
-order: three times slower, where writing them out costs three seconds of compiling. `flow` takes equal steps, and
-reverse mode computes each step again instead of storing its series. `solution` adapts the steps of each row to a
-tolerance, and is not meant to be differentiated.
+With y = Σ y_k tᵏ the coefficients obey (k + 1) y_{k+1} = A y_k + U Σ_i (V₁y_i) ∘ (V₂y_{k−i}), plus b for k = 0.
+Segments and steps are scanned. The orders of one step are written out: a scan would move the whole series at every
+order, three times slower, to save a second or two of compiling. `flow` takes equal steps, and reverse mode computes
+each of them again instead of storing its series. `solution` adapts the steps of each row to a tolerance, and has no
+reverse mode.
 """
 
 from __future__ import annotations
@@ -60,17 +60,18 @@ def flow(controls: Controls, y: Array, *, order: int, steps: int) -> tuple[Array
     series, which says how far the steps are from the true flow. Differentiable in controls and y."""
     h = 1.0 / steps
 
-    @jax.checkpoint
     def step(controls: Controls, y: Array) -> tuple[Array, Array]:
         terms = series(controls, y, h, order)
         return sum(terms[1:], terms[0]), jnp.mean(terms[-1] ** 2, axis=-1)
 
+    again = jax.checkpoint(step)
+
     def segment(carry: tuple[Array, Array], controls: Controls) -> tuple[tuple[Array, Array], None]:
         def one(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-            y, last = step(controls, carry[0])
+            y, last = again(controls, carry[0])
             return (y, carry[1] + last), None
 
-        return jax.lax.scan(one, carry, None, length=steps)
+        return jax.lax.scan(one, carry, None, length=steps)[0], None
 
     (end, last), _ = jax.lax.scan(segment, (y, jnp.zeros(len(y), y.dtype)), controls)
     return end, last / (steps * len(controls.b))
@@ -107,4 +108,6 @@ def _step(terms: Sequence[Array], tolerance: float) -> Array:
     sizes = [jnp.linalg.norm(term, axis=-1) for term in (terms[0], terms[1], terms[-2], terms[-1])]
     scale = tolerance * jnp.maximum(sizes[0], sizes[1])
     ends = [(scale / size) ** (1.0 / power) for size, power in zip(sizes[2:], (ORDER - 1, ORDER), strict=True)]
-    return SAFETY * jnp.minimum(*(jnp.where(size == 0.0, jnp.inf, end) for size, end in zip(sizes[2:], ends, strict=True)))
+    return SAFETY * jnp.minimum(
+        *(jnp.where(size == 0.0, jnp.inf, end) for size, end in zip(sizes[2:], ends, strict=True))
+    )
