@@ -75,17 +75,21 @@ def exact_program(program: Program) -> None:
 
 def exact_segment(program: Program, number: int, strict: bool = False) -> None:
     """The same for one segment; with `strict`, whether or not a closed form takes it. A drain stores its gain."""
-    _exact(program.segments[number], program.segment_terms(number), program.scales, strict)
+    exact_part(program, program.segments[number], strict)
+
+
+def exact_part(program: Program, part: Segment, strict: bool = False) -> None:
+    """The same for some blocks of a segment. Its rows do not depend on each other, so that those of some blocks are
+    those of a segment that has no others."""
+    _exact(part, stream_segment(part, program.width, program.scales, BATCH), program.scales, strict)
 
 
 def exact_gadgets(program: Program) -> None:
-    """The same for the blocks that do more than add; what others add is read as it is stored. The rows of a segment
-    do not depend on each other, so that those of some blocks are those of a segment that has no others."""
+    """The same for the blocks that do more than add; what others add is read as it is stored."""
     for segment in program.segments:
         blocks = tuple(block for block in segment.blocks if not block.op.additive)
         if blocks:
-            part = replace(segment, blocks=blocks)
-            _exact(part, stream_segment(part, program.width, program.scales, BATCH), program.scales, False)
+            exact_part(program, replace(segment, blocks=blocks))
 
 
 def _exact(segment: Segment, stored: Iterator[Terms], scales: Floats | None, strict: bool) -> None:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from integraph.flow.diagnosis import BadInput, Work
 from integraph.gadgets import Gadget
+from integraph.gadgets.free_form import FreeForm
 from integraph.gadgets.functions.arb import BALLS
 from integraph.gadgets.gadget import arguments
 from integraph.numbers.arb.conversion import precision, rounded
+from integraph.numbers.arb.quadratic_flow import QuadraticFlow, StepTooShort
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Block, Failure, Options, Program, Status
 from integraph.program.dynamics import switches
@@ -23,7 +25,8 @@ from integraph.program.views import mark
 
 States = NDArray[Any]  # (W, inputs), of balls
 HALVINGS = 60  # of a segment, for the time of an escape
-RANK = (Status.OVERFLOWED, Status.LOST, Status.ESCAPED)  # an escape is certain, a ball that is not finite is not
+# an escape is certain, and more bits do not make steps longer; a ball that is not finite is not
+RANK = (Status.OVERFLOWED, Status.LOST, Status.STEP_LIMIT, Status.ESCAPED)
 
 
 @dataclass(slots=True)
@@ -73,18 +76,27 @@ class _Run:
             before, bad = states.copy(), dict[int, BadInput]()
             tau = arb(segment.duration) * arb(segment.rate)
             for block in blocks:
-                _examine(block, advance(block, states, tau), states, bad)
+                self._advance(block, states, tau, bad)
             kept = self._drop(number, before, bad)
             before, states = before[:, kept], states[:, kept]
             for index in np.flatnonzero((times > edges[number]) & (times < edges[number + 1])).tolist():
                 moved = before.copy()
                 for block in blocks:
-                    advance(block, moved, (arb(times[index]) - arb(edges[number])) * arb(segment.rate))
+                    self._advance(block, moved, (arb(times[index]) - arb(edges[number])) * arb(segment.rate), {})
                 kept = self._write(moved, scales, self.flow.path[:, index], number)
                 before, states = before[:, kept], states[:, kept]
             states = self._pass(states, scales, times == edges[number + 1], number)
         self._end(states, scales)
         return self.result
+
+    def _advance(self, block: Block, states: States, t: arb, bad: dict[int, BadInput]) -> None:
+        """Run a block in place, and note what is wrong with the inputs."""
+        alive = {}
+        if isinstance(block.op, FreeForm):
+            _integrate(block.op, block, states, t, self.flow.options.max_steps, bad)
+        else:
+            alive = advance(block, states, t)
+        _examine(block, alive, states, bad)
 
     def _drop(self, number: int, before: States, bad: dict[int, BadInput]) -> Indices:
         """Note what went wrong in a segment; returns the columns that are left."""
@@ -92,8 +104,8 @@ class _Run:
         segment, start = program.segments[number], float(switches(program)[number])
         for column, what in sorted(bad.items()):
             name, domain = program.registers.name(what.register), getattr(what.block.op, "domain", "")
-            certain, moment = what.status is Status.ESCAPED, math.nan
-            if certain and len(self.result.failures) < self.timed:
+            certain, moment = what.status in (Status.ESCAPED, Status.STEP_LIMIT), math.nan
+            if what.role and certain and len(self.result.failures) < self.timed:
                 moment = start + _when(what, before[:, column : column + 1], segment.duration, segment.rate)
             failure = Failure(int(self.rows[column]), what.status, number, segment.label, name, moment, domain)
             (self.result.failures if certain else self.result.undecided).append(failure)
@@ -151,6 +163,18 @@ def advance(block: Block, states: States, t: Any) -> dict[str, Any]:
     for ref, end in zip(block.targets, closed.ends, strict=True):
         mark(ref, states, end)
     return dict(closed.alive)
+
+
+def _integrate(op: FreeForm, block: Block, states: States, t: arb, max_steps: int, bad: dict[int, BadInput]) -> None:
+    """Run the Taylor steps of a block in place; t has a sign."""
+    flow = QuadraticFlow(op.field(block).scaled(1.0 if t > 0 else -1.0))
+    y, x = (ref.indices().reshape(-1) for ref in block.refs())
+    for column in range(states.shape[1]):
+        try:
+            states[y, column] = flow.end(states[y, column].tolist(), states[x, column].tolist(), abs(t), max_steps)
+        except StepTooShort as reason:
+            states[y, column] = arb.nan()
+            bad[column] = BadInput(Status.STEP_LIMIT, int(y[reason.register]), block, "")
 
 
 def _examine(block: Block, alive: dict[str, Any], states: States, bad: dict[int, BadInput]) -> None:

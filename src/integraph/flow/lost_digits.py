@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from integraph.flow.precise import PRECISE
+from integraph.flow.precise import PRECISE, closed_forms
 from integraph.numbers.arrays import Floats
 from integraph.program import Failure, Program
 from integraph.program.engine import Status
@@ -28,7 +28,7 @@ def with_precision_hint(program: Program, x: Floats, failures: Sequence[Failure]
     """The same failures; the first of them know whether they are rounding."""
     first = list(failures[:FEW])
     waiting = [n for n, failure in enumerate(first) if failure.status is not Status.STEP_LIMIT]
-    if not waiting or not _small(program) or not PRECISE.can(program):
+    if not waiting or not _small(program) or not closed_forms(program):
         return tuple(failures)
     inputs = np.array([first[n].input for n in waiting], np.int64)
     for n in np.flatnonzero(PRECISE.carries(program, x[inputs])).tolist():

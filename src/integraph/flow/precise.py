@@ -1,5 +1,7 @@
 """The precise engine: closed forms on Arb balls, in as many bits as it takes to decide every float64.
 
+Blocks without a closed form are integrated by Taylor steps on balls, in factors.
+
 For programs that float64 cannot follow, such as Lemma 4 as printed, and a reference for all others. Registers may leave
 the range of float64 on the way; what is asked for must fit. A ball holds its number for certain, so a result is the
 float64 next to the value of the closed form, and an escape is an escape. An input that is not decided yet, because a
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from integraph.flow.exact.plan import make
 from integraph.gadgets import Gadget
+from integraph.gadgets.free_form import FreeForm
 from integraph.numbers.arrays import Floats, Indices
 from integraph.program import Failure, Flow, Options, Program
 
@@ -27,12 +30,12 @@ TIMED = 32  # failures of a chunk whose time is worth finding: each takes many c
 
 
 class PreciseEngine:
-    """Ignores `rtol`, `max_steps` and `threads`: a closed form has no step, and balls run in Python, on one core."""
+    """Ignores `rtol` and `threads`: balls run in Python, on one core. A closed form has no steps for `max_steps`."""
 
     name = "precise"
 
     def can(self, program: Program) -> bool:
-        return all(isinstance(b.op, Gadget) and b.op.exact for s in program.segments for b in s.blocks)
+        return closed_forms(program, FreeForm)
 
     def run(self, program: Program, x: Floats, options: Options) -> Flow:
         return self._run(program, x, options, TIMED)
@@ -59,6 +62,12 @@ class PreciseEngine:
         failures.sort(key=lambda failure: failure.input)
         wanted = final if options.states else None
         return Flow(self.name, outputs, wanted, path if options.times else None, tuple(failures))
+
+
+def closed_forms(program: Program, *besides: type) -> bool:
+    """Whether every block has one, but for those of other kinds."""
+    blocks = [block for segment in program.segments for block in segment.blocks]
+    return all(isinstance(b.op, Gadget) and (b.op.exact or isinstance(b.op, besides)) for b in blocks)
 
 
 def _settle(flow: BallFlow, x: Floats, rows: Indices, timed: int) -> list[Failure]:

@@ -10,25 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from integraph.errors import SpecError, UsageError
-from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
-from integraph.gadgets.gadget import Closed, Gadget
+from integraph.errors import SpecError
+from integraph.gadgets.free_form import FreeForm
 from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.quadratic_field import Matrix, QuadraticField
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import concatenate, terms
 from integraph.program.views import dense
 from integraph.text import counted
 
 
-class LowRank(Gadget):
+class LowRank(FreeForm):
     """`low_rank(y, x, U=U, V1=V1, V2=V2, A=A, b=b)` with y (m,), x (n − m,), U (m, r), V1 and V2 (r, n), A (m, n) and
     b (m,); x, A and b may be left out."""
 
     name = "low_rank"
-    targets = ("y",)
-    operands = ("x",)
     tensors = ("U", "V1", "V2", "A", "b")
-    exact = False
 
     def __call__(self, *refs: Ref, **tensors: Any) -> Block:
         return super().__call__(*(refs if len(refs) != 1 else (refs[0], dense(0, (0,)))), **tensors)
@@ -82,8 +79,13 @@ class LowRank(Gadget):
     def count(self, block: Block) -> int | None:
         return None
 
-    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
-        raise UsageError("a low_rank block has no closed form: use the taylor engine")
+    def field(self, block: Block) -> QuadraticField:
+        U, V1, V2 = (block.tensors[name] for name in ("U", "V1", "V2"))
+        m, n = len(U), V1.shape[1]
+        forms, which = np.unique(np.concatenate([V1, V2]), axis=0, return_inverse=True)  # used twice, it is one form
+        left, right = which.reshape(2, -1)
+        A, b = block.tensors.get("A", np.zeros((m, n))), block.tensors.get("b", np.zeros(m))
+        return QuadraticField(Matrix(U), Matrix(forms), left, right, Matrix(A), b)
 
     def words(self, block: Block) -> str:
         size, rank = counted(block.targets[0].size, "register"), block.tensors["U"].shape[1]

@@ -7,25 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from integraph.errors import SpecError, UsageError
-from integraph.gadgets.functions.namespace import Arrays, Functions, Tensors
-from integraph.gadgets.gadget import Closed, Gadget
-from integraph.numbers.arrays import Indices, numbers
+from integraph.errors import SpecError
+from integraph.gadgets.free_form import FreeForm
+from integraph.numbers.arrays import Floats, Indices, numbers
+from integraph.numbers.quadratic_field import Matrix, QuadraticField
 from integraph.program import ONE, Block, Ref, Terms, register
 from integraph.program.terms import terms
 from integraph.program.views import dense
 from integraph.text import counted
 
 
-class Raw(Gadget):
+class Raw(FreeForm):
     """Stored as sorted triples: `index` (n, 3) holds (row of y, j, k), j and k positions in z, −1 for the 1."""
 
     name = "raw"
-    targets = ("y",)
-    operands = ("x",)
     tensors = ("index", "value")
     integers = ("index",)
-    exact = False
 
     def __call__(self, *refs: Ref, **tensors: Any) -> Block:
         """`raw(y, x, A=A, Q=Q, b=b)` with dense A (m, n) and Q (m, n, n), n = len(y) + len(x), each optional."""
@@ -75,8 +72,20 @@ class Raw(Gadget):
     def count(self, block: Block) -> int | None:
         return None
 
-    def closed(self, f: Functions, t: float, start: Arrays, operands: Arrays, tensors: Tensors) -> Closed:
-        raise UsageError("a raw block has no closed form: use the taylor engine")
+    def field(self, block: Block) -> QuadraticField:
+        index, value = block.tensors["index"], block.tensors["value"]
+        m, n = block.targets[0].size, block.targets[0].size + block.operands[0].size
+        low, high = np.sort(index[:, 1:], 1).T
+        constant, linear = high == ONE, (low == ONE) & (high != ONE)
+        b, pairs = np.zeros(m), low != ONE
+        np.add.at(b, index[constant, 0], value[constant])
+        read, place = np.unique(np.stack([low[pairs], high[pairs]]), return_inverse=True)
+        both, column = np.unique(place.reshape(2, -1), axis=1, return_inverse=True)
+        forms = _matrix(np.arange(len(read)), read, np.ones(len(read)), (len(read), n))
+        U = _matrix(index[pairs, 0], column.reshape(-1), value[pairs], (m, both.shape[1]))
+        return QuadraticField(
+            U, forms, both[0], both[1], _matrix(index[linear, 0], high[linear], value[linear], (m, n)), b
+        )
 
     def words(self, block: Block) -> str:
         size, terms = counted(block.targets[0].size, "register"), counted(len(block.tensors["value"]), "term")
@@ -94,6 +103,11 @@ def _registers(block: Block, index: Indices) -> Indices:
     if x.size:
         registers = np.where(index < y.size, registers, x.at(np.maximum(index - y.size, 0)))
     return np.where(index == ONE, ONE, registers)
+
+
+def _matrix(rows: Indices, columns: Indices, values: Floats, shape: tuple[int, int]) -> Matrix:
+    """From entries by sorted rows; those of one place are not added, which would round."""
+    return Matrix((values, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape)
 
 
 def _triples(m: int, n: int, A: Any = None, Q: Any = None, b: Any = None) -> dict[str, Any]:

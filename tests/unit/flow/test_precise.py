@@ -128,15 +128,16 @@ def test_only_precise_runs_what_needs_more_bits() -> None:
     assert simple().flow([1.0]).engine == "exact"
     r = Registers()
     y = r.inputs("y", 1)
-    raw = replace(build(r, [segment("raw", gadgets.raw(y, y[:0], A=[[1.0]]))], y), bits=60)
+    open_form = type("Open", (type(gadgets.decay),), {"exact": False})()
+    unsolved = replace(build(r, [segment("open", open_form(y, r=1.0))], y), bits=60)
     with pytest.raises(UsageError, match="no engine can run this program: it needs 60 bits and has a block without"):
-        raw([1.0])
+        unsolved([1.0])
     with pytest.raises(UsageError, match="no engine can, or compile"):
-        raw([1.0], engine="taylor")
+        unsolved([1.0], engine="taylor")
     with pytest.raises(
         UsageError, match=r"cannot run this program \(a block has no closed form\): use 'taylor' or 'ora"
     ):
-        replace(raw, bits=53)([1.0], engine="precise")
+        replace(unsolved, bits=53)([1.0], engine="precise")
 
 
 @pytest.mark.parametrize("bits", [52, 0, -1, 10**7, 64.0, True, "64", None])

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 
+from integraph.certify.bounds.program_models import program_models, segment_forms
 from integraph.certify.enclosure.closed_forms import enclose
 from integraph.certify.problem import Unprovable
 from integraph.clock import now
 from integraph.numbers.arb import ranges
 from integraph.numbers.arb.conversion import above, below, box, matrix, precision
 from integraph.numbers.arrays import Floats
+from integraph.numbers.models.models import of_cells
 from integraph.program import Program
 from integraph.targets.activations import CUBIC
 from integraph.targets.arb_functions import fixed_power, power, value
@@ -88,6 +90,9 @@ def _ends(balls: list[arb]) -> Ends:
 
 
 def _program(program: Program, low: Floats, high: Floats) -> Ends:
+    if "free" in segment_forms(program):  # balls would take the terms one by one
+        values = program_models(program, of_cells(low[None], high[None], 0)).known
+        return values.low[:, 0], values.high[:, 0]
     for engine in ("closed", "taylor"):
         try:
             least, most = enclose(program, tuple(low.tolist()), tuple(high.tolist()), engine)

@@ -1,12 +1,13 @@
 """The flow of a program on polynomial models: every register a row, every block its closed form.
 
-A block whose closed form would be wide on models is computed on balls, cell by cell; a segment that has no closed form,
-or rounded controls, as a linear flow if it is one, else by validated Taylor steps. Where a solution may end before its
-segment does, nothing is known.
+A block whose closed form would be wide on models is computed on balls, cell by cell. A segment with blocks that have no
+closed form, or with rounded controls, is a linear flow if it can be; else free-form blocks take Taylor steps on models,
+and a segment of other blocks takes them on balls. Where a solution may end before its segment does, nothing is known.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from integraph.certify.bounds.free_models import free_models
 from integraph.certify.bounds.gadget_models import LINEAR, closed_models
 from integraph.certify.bounds.linear_segments import LinearSegment, linear_segment
 from integraph.certify.bounds.model_arrays import ModelArray, times
@@ -24,6 +26,7 @@ from integraph.certify.problem import Unprovable
 from integraph.certify.ranges.segment_flow import ends, has_closed_form
 from integraph.clock import check_deadline
 from integraph.gadgets import Closed
+from integraph.gadgets.free_form import FreeForm
 from integraph.gadgets.functions.arb import BALLS
 from integraph.numbers.arb import conversion
 from integraph.numbers.arb.conversion import FIRST, precision
@@ -33,7 +36,7 @@ from integraph.numbers.models.models import Models, folded, of_interval, togethe
 from integraph.program import Block, Program, Segment
 
 _ball = np.frompyfunc(conversion.interval, 2, 1)
-SegmentForm = LinearSegment | Literal["closed"] | None  # None: nothing but its terms
+SegmentForm = LinearSegment | Literal["closed", "free"] | None  # None: nothing but its terms
 _FORMS: WeakKeyDictionary[Program, tuple[SegmentForm, ...]] = WeakKeyDictionary()
 
 
@@ -51,10 +54,14 @@ def program_models(program: Program, x: Models) -> Models:
             if isinstance(form, LinearSegment):
                 states = _written(states, form.moved, form.ends(states))
                 continue
-            states = _scaled(states, program.scales)
-            for block in segment.blocks:
-                states = _advance(segment, block, states)
-            states = _scaled(states, None if program.scales is None else 1.0 / program.scales)  # powers of 2
+            free, rest = _parted(segment)
+            for block in free:
+                states = _free(program, segment, block, states)
+            if rest:
+                states = _scaled(states, program.scales)
+                for block in rest:
+                    states = _advance(segment, block, states)
+                states = _scaled(states, None if program.scales is None else 1.0 / program.scales)  # powers of 2
     readout = program.readout
     return states.affine(readout.toarray(), np.zeros(program.outputs), fresh=False)
 
@@ -68,7 +75,30 @@ def segment_forms(program: Program) -> tuple[SegmentForm, ...]:
 
 
 def _form(program: Program, number: int) -> SegmentForm:
-    return "closed" if has_closed_form(program, number) else linear_segment(program, number)
+    segment = program.segments[number]
+    if has_closed_form(program, segment):
+        return "closed"
+    linear = linear_segment(program, number)
+    free, rest = _parted(segment)
+    if linear is not None or not free:
+        return linear
+    return "free" if not rest or has_closed_form(program, replace(segment, blocks=rest)) else None
+
+
+def _parted(segment: Segment) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Free-form blocks, and the others. They do not depend on each other: what a block reads, no other writes."""
+    free = tuple(block for block in segment.blocks if isinstance(block.op, FreeForm))
+    return free, tuple(block for block in segment.blocks if not isinstance(block.op, FreeForm))
+
+
+def _free(program: Program, segment: Segment, block: Block, states: Models) -> Models:
+    """The states after a free-form block, in the units of the program."""
+    assert isinstance(block.op, FreeForm)
+    y, x = (ref.indices().reshape(-1) for ref in block.refs())
+    scales = None if program.scales is None else program.scales[np.concatenate([y, x])]
+    field = block.op.field(block).scaled(segment.rate, scales)
+    ends, alive = free_models(field, states.take(y), states.take(x) if len(x) else None, segment.duration)
+    return _where(_written(states, y, ends), alive)
 
 
 def _at_start(program: Program, x: Models) -> Models:

@@ -13,7 +13,8 @@ import numpy as np
 import scipy
 from flint import arb
 
-from integraph.numbers.arb.conversion import ZERO, Balls
+from integraph.numbers.arb.conversion import ZERO, Balls, largest
+from integraph.numbers.arb.majorant import LEAST, Sizes
 from integraph.program import ONE, Program, Terms
 from integraph.program.terms import concatenate
 
@@ -73,6 +74,16 @@ class System:
             for coefficients, r in zip(result, rate, strict=True):
                 coefficients.append(r / (n + 1))
         return result
+
+
+def sizes(system: System, slope: Balls, jacobian: Entries) -> Sizes:
+    """|F|, |J| and |Q| of the system."""
+    spots = np.array(list(jacobian), np.int64).reshape(-1, 2)
+    listed = [(i, a, b, largest(c)) for (a, b), rows in system.quadratic.items() for i, c in rows]
+    i, a, b = np.array([row[:3] for row in listed], np.int64).reshape(-1, 3).T
+    entries, bent = np.array([largest(c) for c in jacobian.values()]), np.array([row[3] for row in listed])
+    slopes = np.array([max(largest(f), LEAST) for f in slope])
+    return Sizes(slopes, spots[:, 0], spots[:, 1], entries, i, a, b, bent)
 
 
 def systems(program: Program, number: int, states: Balls) -> Iterator[System]:

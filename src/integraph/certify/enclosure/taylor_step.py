@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, ctx
 
-from integraph.certify.enclosure.majorant import balanced, majorant, sizes
-from integraph.certify.enclosure.systems import Entries, System, systems
+from integraph.certify.enclosure.systems import Entries, System, sizes, systems
 from integraph.certify.problem import PrecisionTooLow, Unprovable
 from integraph.certify.readout import read_out
 from integraph.numbers.arb.conversion import ONE, ZERO, Balls, largest, precision, size, symmetric
+from integraph.numbers.arb.majorant import balanced, majorant
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
 

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from integraph.certify.controls import exact_segment
+from integraph.certify.controls import exact_part
 from integraph.certify.enclosure import taylor_step
 from integraph.certify.enclosure.closed_forms import advance
 from integraph.certify.enclosure.systems import System, systems
@@ -32,7 +32,7 @@ from integraph.numbers.arb.conversion import Balls
 from integraph.numbers.arb.ranges import UNKNOWN
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.intervals import Interval
-from integraph.program import Block, Program, Terms
+from integraph.program import Block, Program, Segment, Terms
 from integraph.program.terms import concatenate
 from integraph.program.views import mark
 
@@ -78,7 +78,7 @@ class SegmentFlow:
         self.program, self.number = program, number
         self.segment = program.segments[number]
         self.moving = [block for block in self.segment.blocks if not block.op.additive]
-        self.closed = has_closed_form(program, number)
+        self.closed = has_closed_form(program, self.segment)
         self.registers = _targets(self.moving)
         self.times = MORE if len(self.registers) <= FEW else TIMES
         self.terms = _terms_of(program, number, self.registers)
@@ -189,12 +189,13 @@ def _alive(closed: Closed, cells: int) -> NDArray[np.bool_]:
     return alive
 
 
-def has_closed_form(program: Program, number: int) -> bool:
+def has_closed_form(program: Program, part: Segment) -> bool:
+    """Whether a segment, or some blocks of it, have one for their controls as stored."""
     try:
-        exact_segment(program, number)
+        exact_part(program, part)
     except Unprovable:
         return False
-    return all(isinstance(block.op, Gadget) and block.op.exact for block in program.segments[number].blocks)
+    return all(isinstance(block.op, Gadget) and block.op.exact for block in part.blocks)
 
 
 def _targets(blocks: Sequence[Block]) -> Indices:

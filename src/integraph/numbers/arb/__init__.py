@@ -1,4 +1,6 @@
-"""Balls of Arb, in as many bits as needed: conversions, ranges, matrices, and jets (Taylor coefficients over a box).
+"""Balls of Arb, in as many bits as needed: conversions, ranges, matrices, and jets (Taylor coefficients over a box);
+
+`majorant` bounds the Taylor coefficients of quadratic ODEs, `quadratic_flow` integrates them.
 
 Only this folder, `gadgets/functions` and `certify` import python-flint.
 

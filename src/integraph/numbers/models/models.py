@@ -235,9 +235,10 @@ def _room(rows: int) -> int:
     return max(SYMBOLS, NUMBERS // max(rows, 1))
 
 
-def folded(rows: Models) -> Models:
-    """The rows with as many symbols as there is room for: the smallest become part of the radii."""
-    extra = len(rows.names) - _room(rows.r.size)
+def folded(rows: Models, most: int | None = None) -> Models:
+    """The rows with as many symbols as there is room for, or with so many at most: the smallest become part of the
+    radii."""
+    extra = len(rows.names) - (_room(rows.r.size) if most is None else most)
     if extra <= 0:
         return rows
     weights = np.abs(rows.g).sum((0, 1))

@@ -57,7 +57,7 @@ def test_the_flow_is_in_the_models(seed: int, duration: float) -> None:
 
 
 def test_what_is_read_must_be_linear() -> None:
-    assert segment_forms(random_segment(0, 1.0, read_outer=True)) == (None,)
+    assert segment_forms(random_segment(0, 1.0, read_outer=True)) == ("free",)
 
 
 @pytest.mark.slow

@@ -12,11 +12,11 @@ from arb_values import near
 from integraph import Program, Registers, Segment, build
 from integraph.certify.enclosure import taylor_step
 from integraph.certify.enclosure.closed_forms import enclose
-from integraph.certify.enclosure.majorant import balanced, majorant, sizes
-from integraph.certify.enclosure.systems import systems
+from integraph.certify.enclosure.systems import sizes, systems
 from integraph.certify.problem import Unprovable
 from integraph.gadgets import raw
 from integraph.numbers.arb.conversion import above, box, largest
+from integraph.numbers.arb.majorant import balanced, majorant
 from law import examples
 from mp_taylor import Escape, flow
 from taylor_programs import free, ln_program

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from integraph.certify.enclosure.systems import Entries, System
-from integraph.numbers.arb.conversion import Balls, largest
 from integraph.numbers.arrays import Floats, Indices
 
 UP = 1 + 1e-9  # more than the roundings of a sum of a million terms
@@ -23,9 +22,21 @@ ROUNDS = 8
 CHANGE = 1 / 16  # of the Jacobian during a step, times its length
 
 
+class Speeds(Protocol):
+    """What is known of a system at a state."""
+
+    def rates(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        """Row by row at least |F|/s, |J|s/s and |Q|(s, s)/s."""
+        ...
+
+    def own(self, s: Floats) -> Floats:
+        """The part of the rates that does not fall if a register's own scale is larger."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """|F|, |J| and |Q| of a system at a state, rounded up."""
+    """|F|, |J| and |Q| of a system at a state, rounded up, entry by entry."""
 
     slope: Floats
     row: Indices
@@ -37,50 +48,36 @@ class Sizes:
     quadratic: Floats
 
     def rates(self, s: Floats) -> tuple[Floats, Floats, Floats]:
-        """Row by row: |F|/s, |J|s/s and |Q|(s, s)/s."""
         n = len(s)
         linear = np.bincount(self.row, self.entry * s[self.column], n)
         bent = np.bincount(self.quadratic_row, self.quadratic * s[self.left] * s[self.right], n)
         return self.slope / s * UP, linear / s * UP, bent / s * UP
 
     def own(self, s: Floats) -> Floats:
-        """The part of the rates that does not fall if a register's own scale is larger."""
         n, self_row = len(s), self.row == self.column
         left, right = self.quadratic_row == self.left, self.quadratic_row == self.right
         factor = np.where(left, s[self.right], s[self.left]) * self.quadratic * (left | right)
         linear: Floats = np.bincount(self.row, self.entry * self_row, n).astype(np.float64)
         return linear + np.bincount(self.quadratic_row, factor, n)
 
-    def driven(self, s: Floats) -> Floats:
-        """The others, times the scale."""
-        whole: Floats = np.sum(self.rates(s), 0)
-        return (whole / UP - self.own(s)) * s
 
-
-def sizes(system: System, slope: Balls, jacobian: Entries) -> Sizes:
-    spots = np.array(list(jacobian), np.int64).reshape(-1, 2)
-    listed = [(i, a, b, largest(c)) for (a, b), rows in system.quadratic.items() for i, c in rows]
-    i, a, b = np.array([row[:3] for row in listed], np.int64).reshape(-1, 3).T
-    entries, bent = np.array([largest(c) for c in jacobian.values()]), np.array([row[3] for row in listed])
-    slopes = np.array([max(largest(f), LEAST) for f in slope])
-    return Sizes(slopes, spots[:, 0], spots[:, 1], entries, i, a, b, bent)
-
-
-def balanced(majorant_sizes: Sizes, s: Floats) -> Floats:
+def balanced(speeds: Speeds, s: Floats) -> Floats:
     """Scales in which the fastest register is slower, and of such scales small ones: tails and tubes grow with them."""
     best, least = s, math.inf
     with np.errstate(all="ignore"):
         for _ in range(ROUNDS):
-            parts = majorant_sizes.rates(s)
+            parts = speeds.rates(s)
             middle = math.sqrt(max(parts[0].max(), LEAST) / max(parts[2].max(), LEAST))
             s = s * min(max(middle, 0.1), 10.0)  # where the constant and the quadratic rates agree
-            speed = np.sum(majorant_sizes.rates(s), 0)
+            speed = np.sum(speeds.rates(s), 0)
             if not speed.max() < least:
                 break
             best, least = s, speed.max()
             s = s * np.maximum(speed / least, 0.1)
         for _ in range(ROUNDS):
-            slim = majorant_sizes.driven(best) / (2 * least - majorant_sizes.own(best))
+            own = speeds.own(best)
+            driven = (np.sum(speeds.rates(best), 0) / UP - own) * best  # what falls with a larger scale
+            slim = driven / (2 * least - own)
             best = np.where((slim > 0) & (slim < best), slim, best)
     return best
 
@@ -104,10 +101,10 @@ class Majorant:
         return float(self.size[np.searchsorted(self.time, h)])
 
 
-def majorant(majorant_sizes: Sizes, s: Floats, duration: float, rough: bool) -> Majorant | None:
+def majorant(speeds: Speeds, s: Floats, duration: float, rough: bool) -> Majorant | None:
     """None where a size is not finite. Where coefficients are rough, v must not grow much during a step."""
     with np.errstate(all="ignore"):
-        beta, a, q = (float(np.max(part)) for part in majorant_sizes.rates(s))
+        beta, a, q = (float(np.max(part)) for part in speeds.rates(s))
         v = beta / max(a + math.sqrt(beta * q), 1 / duration) * LADDER
         time = np.cumsum(np.diff(v, prepend=0.0) / (beta + v * (a + q * v))) / UP
     if not (np.isfinite(v).all() and np.isfinite(time).all() and v[0] > 0 and time[0] > 0):
