@@ -23,7 +23,7 @@ from integraph.numbers.arrays import Floats
 from integraph.progress import late_bar
 from integraph.text import counted
 
-HIDDEN, MULTIPLE = 6, 4  # registers beside the inputs, at least; widths are multiples, so that few shapes are compiled
+HIDDEN, MULTIPLE = 6, 8  # registers beside the inputs, at least; widths are multiples, so that few shapes are compiled
 STEPS_A_ROW, FEWEST = 6, 300  # steps at most: so many for each row, but never fewer
 CHECKED = 64  # rows at which the engine `taylor` runs the final program
 AGREEMENT = 1e-9  # of it with the flow of jax, relative

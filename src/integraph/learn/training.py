@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from integraph.learn.objective import FEW, OPTIMISER, SQUARE, Rows, adam_step, errors, padded
+from integraph.learn.objective import FEW, OPTIMISER, SQUARE, Rows, adam_step, errors
 from integraph.learn.quadratic_ode import ORDER, STEPS, QuadraticODE
 from integraph.numbers.arrays import Floats, Indices
 
@@ -90,9 +90,9 @@ class _Run:
     """A training under way."""
 
     def __init__(self, model: QuadraticODE, rows: Rows, held_out: Rows, settings: Settings) -> None:
-        self.settings, self.rows, self.held_out = settings, rows, padded(held_out)
-        self.compiled = {"loss": settings.loss, "order": settings.order, "steps": settings.steps}
-        batch = settings.batch if len(rows.start) > FEW else min(settings.batch, FEW)
+        self.settings, self.rows, self.held_out = settings, rows, held_out
+        self.compiled: dict[str, Any] = {"loss": settings.loss, "order": settings.order, "steps": settings.steps}
+        batch = settings.batch if len(rows.start) > 4 * FEW else min(settings.batch, FEW)
         self.batches = _batches(np.random.default_rng(settings.seed), len(rows.start), batch)
         self.model = self.best_model = model
         self.state = OPTIMISER.init(model)
@@ -140,8 +140,7 @@ class _Run:
         return float(losses[finite == 1.0].mean()) if finite.any() else math.inf
 
     def _look(self, step: int, loss: float) -> Look:
-        by_steps, by_flow, gap, lost = map(float, errors(self.model, *self.held_out, **self.compiled))
-        return Look(step, loss, by_steps, by_flow, gap, int(lost), self.skipped, self.penalty)
+        return Look(step, loss, *errors(self.model, self.held_out, **self.compiled), self.skipped, self.penalty)
 
 
 def _batches(random: np.random.Generator, count: int, batch: int) -> Iterator[Indices]:

@@ -10,6 +10,7 @@ reverse mode.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -55,6 +56,7 @@ def _times(rows: Array, matrix: Array) -> Array:
     return jnp.matmul(rows, matrix, precision="highest")  # accelerators would round to ten bits
 
 
+@partial(jax.jit, static_argnames=("order", "steps"))
 def flow(controls: Controls, y: Array, *, order: int, steps: int) -> tuple[Array, Array]:
     """y(D) (B, W) by `steps` equal steps a segment, and for each row (B,) the mean square of the last terms of its
     series, which says how far the steps are from the true flow. Differentiable in controls and y."""
@@ -77,7 +79,8 @@ def flow(controls: Controls, y: Array, *, order: int, steps: int) -> tuple[Array
     return end, last / (steps * len(controls.b))
 
 
-def solution(controls: Controls, y: Array, *, tolerance: float = 1e-13) -> Array:
+@partial(jax.jit)
+def solution(controls: Controls, y: Array, *, tolerance: Array | float = 1e-13) -> Array:
     """y(D) (B, W) with a local error of `tolerance`, relative to the norm of each row. Every row has its own steps;
     rows that blow up, overflow, or need more than STEPS steps in a segment are NaN."""
 
@@ -103,7 +106,7 @@ def solution(controls: Controls, y: Array, *, tolerance: float = 1e-13) -> Array
     return jax.lax.scan(segment, y, controls)[0]
 
 
-def _step(terms: Sequence[Array], tolerance: float) -> Array:
+def _step(terms: Sequence[Array], tolerance: Array | float) -> Array:
     """Where the last two terms are below the tolerance, relative to the largest of the series' start (B,)."""
     sizes = [jnp.linalg.norm(term, axis=-1) for term in (terms[0], terms[1], terms[-2], terms[-1])]
     scale = tolerance * jnp.maximum(sizes[0], sizes[1])
