@@ -4,7 +4,7 @@
 its estimator. The rest trains quadratic ODEs on rows of inputs and targets, in jax.
 
 Read `quadratic_ode` (the model), `learned_program` (between models and programs), `objective` (what a step computes),
-`training` (the loop around it), `estimators` (as scikit-learn has them), `learning_curves`, `depth_study`,
+`training` (the loop around it), `estimators` (as scikit-learn has them), `learning_curves`, `expressivity`,
 `identification`.
 """
 
@@ -14,7 +14,7 @@ import typing
 from integraph.errors import UsageError
 
 if typing.TYPE_CHECKING:
-    from integraph.learn.depth_study import depth_study as depth_study
+    from integraph.learn.expressivity import depth_study as depth_study
     from integraph.learn.estimators import QuadraticODEClassifier as QuadraticODEClassifier
     from integraph.learn.estimators import QuadraticODERegressor as QuadraticODERegressor
     from integraph.learn.identification.identifier import QuadraticIdentifier as QuadraticIdentifier
@@ -25,7 +25,7 @@ _HOMES = {  # loaded when first used: they need extras
     "QuadraticODE": "quadratic_ode",
     "QuadraticODEClassifier": "estimators",
     "QuadraticODERegressor": "estimators",
-    "depth_study": "depth_study",
+    "depth_study": "expressivity",
 }
 __all__ = [*_HOMES]
 EXTRAS = {"equinox": "learn", "jax": "learn", "optax": "learn", "sklearn": "sklearn"}  # of packages that may be missing
