@@ -14,9 +14,9 @@ import typing
 from integraph.errors import UsageError
 
 if typing.TYPE_CHECKING:
-    from integraph.learn.expressivity import depth_study as depth_study
     from integraph.learn.estimators import QuadraticODEClassifier as QuadraticODEClassifier
     from integraph.learn.estimators import QuadraticODERegressor as QuadraticODERegressor
+    from integraph.learn.expressivity import depth_study as depth_study
     from integraph.learn.identification.identifier import QuadraticIdentifier as QuadraticIdentifier
     from integraph.learn.quadratic_ode import QuadraticODE as QuadraticODE
 
