@@ -29,6 +29,7 @@ REASONS = {  # why a test is skipped
     "onnx": "needs onnx: pip install 'integraph[onnx]'",
     "onnxruntime": "needs onnxruntime: pip install 'integraph[oracles]'",
     "onnxscript": "needs onnxscript, torch's exporter: pip install 'integraph[oracles]'",
+    "optax": "needs optax: pip install 'integraph[learn]'",
     "pandas": "needs pandas: pip install 'integraph[oracles]'",
     "playwright": "needs Playwright: pip install 'integraph[browser]'",
     "polars": "needs polars: pip install 'integraph[oracles]'",

@@ -1,20 +1,45 @@
 """Learning: programs from data.
 
 `identification` finds the quadratic vector field of trajectories; it needs numpy and scipy alone, and scikit-learn for
-its estimator.
+its estimator. The rest trains quadratic ODEs on rows of inputs and targets, in jax.
+
+Read `quadratic_ode` (the model), `learned_program` (between models and programs), `objective` (what a step computes),
+`training` (the loop around it), `estimators` (as scikit-learn has them), `learning_curves`, `expressivity`,
+`identification`.
 """
 
 import importlib
 import typing
 
-if typing.TYPE_CHECKING:
-    from integraph.learn.identification.identifier import QuadraticIdentifier as QuadraticIdentifier
+from integraph.errors import UsageError
 
-_HOMES = {"QuadraticIdentifier": "identification.identifier"}  # loaded when first used: they need extras
+if typing.TYPE_CHECKING:
+    from integraph.learn.estimators import QuadraticODEClassifier as QuadraticODEClassifier
+    from integraph.learn.estimators import QuadraticODERegressor as QuadraticODERegressor
+    from integraph.learn.expressivity import depth_study as depth_study
+    from integraph.learn.identification.identifier import QuadraticIdentifier as QuadraticIdentifier
+    from integraph.learn.quadratic_ode import QuadraticODE as QuadraticODE
+
+_HOMES = {  # loaded when first used: they need extras
+    "QuadraticIdentifier": "identification.identifier",
+    "QuadraticODE": "quadratic_ode",
+    "QuadraticODEClassifier": "estimators",
+    "QuadraticODERegressor": "estimators",
+    "depth_study": "expressivity",
+}
 __all__ = [*_HOMES]
+EXTRAS = {"equinox": "learn", "jax": "learn", "optax": "learn", "sklearn": "sklearn"}  # of packages that may be missing
 
 
 def __getattr__(name: str) -> typing.Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    try:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise UsageError(
+            f"learn.{name} needs the {package} package: pip install 'integraph[{EXTRAS[package]}]'"
+        ) from None

@@ -13,6 +13,7 @@ import integraph
 from command import call
 from integraph.cli.timing import clock, race
 from integraph.plot.subject import COST
+from lazy import needs
 from networks import random_network
 
 WAVE = "sin(3*x)*exp(-y)"
@@ -130,3 +131,22 @@ def test_turns() -> None:
     assert set(best) == {"a", "b"}
     assert all(0 <= time < 1 for time in best.values())
     assert 0 <= clock(lambda: None) < 1
+
+
+@needs("jax")
+@needs("equinox")
+@needs("optax")
+@needs("sklearn")
+@pytest.mark.slow
+def test_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = integraph.learn.depth_study
+
+    def small(f: str) -> object:
+        return study(f, depths=(1, 2), width=3, tolerances=(0.1,), seeds=1, max_steps=50, progress=False)
+
+    monkeypatch.setattr("integraph.learn.depth_study", small, raising=False)
+    found = call("bench", "depth", "--json").data
+    assert [(one["made"], one["depth"]) for one in found["points"][:2]] == [("trained", 1), ("trained", 2)]
+    assert found["points"][2]["made"] == "constructed"
+    assert 0 < found["points"][2]["error"] < 0.1
+    assert "the depth study is always the same" in call("bench", "depth", "--eps", "1e-3").err

@@ -31,6 +31,7 @@ AGREE = 1000  # inputs at which outputs are compared
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 SOURCE = "source"  # in numpy, or whatever its Python function does
 FORMULA = "sin(3*x)*exp(-y)"
+DEPTH = "depth"  # asks for the study of errors against depth
 NUMBERS = 50_000_000  # of the inputs of a batch
 NOTE = f"""Times are the best of several runs. The last column is the largest difference found between outputs, and the
 number of inputs. Runs that would take longer than {LONGEST:g} s are left out."""
@@ -45,7 +46,7 @@ def bench(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A program file, or a source to compile. Default: a formula, a network and a Theorem 1 program.",
+            help="A program file, a source to compile, or the word depth. Default: a formula, a network, Theorem 1.",
             metavar="WHAT",
             show_default=False,
         ),
@@ -63,6 +64,7 @@ def bench(
 
     Runs every engine and, for comparison, the source in numpy, with one input and with many.
     They take turns, and the best time of each counts: trust the ratios more than the times.
+    With the word depth, it measures the errors of trained and of constructed programs against their depth instead.
 
     [bold]Examples[/bold]
 
@@ -75,6 +77,10 @@ def bench(
     if what is None:
         why = "without WHAT, programs are timed that are always the same"
         _refuse(why, eps=eps, box=box, method=method, variables=variables, inputs=inputs, set=_joined(parameters))
+    if what == DEPTH:
+        why = "the depth study is always the same"
+        _refuse(why, eps=eps, box=box, method=method, variables=variables, inputs=inputs, set=_joined(parameters))
+        return _depth()
     subjects = _built_in() if what is None else [_subject(what, eps, box, method, variables, inputs, parameters)]
     data: list[dict[str, Any]] = []
     text: list[Any] = []
@@ -88,6 +94,18 @@ def bench(
     lost = any(math.isnan(row["difference"]) for one in data for row in one["rivals"] if row["at"])
     notes = [NOTE, SOURCE_NOTE] if any(row["name"] == SOURCE for one in data for row in one["rivals"]) else [NOTE]
     return Answer({"programs": data}, [*text, *notes], FAILED if lost else GOOD)
+
+
+def _depth() -> Answer:
+    """Errors against depth, trained and constructed."""
+    from integraph import learn
+
+    study = learn.depth_study(FORMULA)
+    rows = [
+        {"made": one.made, "width": one.width, "depth": one.depth, "parameters": one.parameters, "error": one.error}
+        for one in study.points
+    ]
+    return Answer({"function": study.function, "fixed": study.fixed, "points": rows}, [repr(study)], GOOD)
 
 
 @dataclass(eq=False)

@@ -1,0 +1,129 @@
+"""What training computes: a step of Adam on Taylor steps, errors on held-out rows, outputs of the true flow.
+
+All is compiled for shapes, not for models: rows come in chunks of a few sizes, and inputs are padded to the width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from integraph.flow.jax.taylor import flow, solution
+from integraph.learn.quadratic_ode import QuadraticODE
+from integraph.numbers.arrays import Floats, Indices
+
+Array = Any
+JUDGED, TIGHT = 1e-8, 1e-13  # tolerances of the true flow: on held-out rows, and of predictions
+CLIP = 1.0  # norm of a gradient
+LOST = 10.0  # what a row that blows up counts: as if it were wrong by three standard deviations
+FEW, MANY = 64, 1024  # rows that are computed at once: few shapes are compiled
+SQUARE, CROSS_ENTROPY = "square", "cross_entropy"
+OPTIMISER = optax.chain(optax.clip_by_global_norm(CLIP), optax.scale_by_adam())
+
+
+class Rows(NamedTuple):
+    """Starts y(0) (N, W) and targets (N, outputs)."""
+
+    start: Floats
+    target: Floats
+
+    def taken(self, where: Indices) -> Rows:
+        """Some of them, by number."""
+        return Rows(self.start[where], self.target[where])
+
+
+def row_losses(outputs: Array, target: Array, loss: str) -> Array:
+    """(B,): mean squares, or cross entropies with targets as probabilities."""
+    if loss == SQUARE:
+        return jnp.mean((outputs - target) ** 2, axis=-1)
+    return -jnp.sum(target * jax.nn.log_softmax(outputs), axis=-1)
+
+
+@partial(jax.jit, static_argnames=("loss", "order", "steps"))
+def adam_step(
+    model: QuadraticODE, state: Any, rows: Rows, rates: Floats, *, loss: str, order: int, steps: int
+) -> tuple[QuadraticODE, Any, Array, Array]:
+    """Model and state after a step with rates (learning rate, penalty, alpha), the loss, and whether that and its
+    gradient are finite: where not, nothing changes."""
+
+    def objective(model: QuadraticODE) -> tuple[Array, Array]:
+        end, last = flow(model.controls(), rows.start, order=order, steps=steps)
+        fit = jnp.mean(row_losses(end @ model.C.T, rows.target, loss))
+        size = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(model))
+        return fit + rates[1] * jnp.mean(last) + rates[2] * size, fit
+
+    (_, fit), slopes = jax.value_and_grad(objective, has_aux=True)(model)
+    change, following = OPTIMISER.update(slopes, state)
+    finite = jnp.isfinite(fit) & jnp.isfinite(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+    moved = jax.tree.map(lambda old, more: jnp.where(finite, old - rates[0] * more, old), model, change)
+    return moved, jax.tree.map(partial(jnp.where, finite), following, state), fit, finite
+
+
+class Errors(NamedTuple):
+    """Mean losses by Taylor steps and by the true flow, the root mean square of the difference of their outputs, and
+    the number of rows whose true flow blows up."""
+
+    by_steps: float
+    by_flow: float
+    gap: float
+    blow_ups: int
+
+
+def errors(model: QuadraticODE, rows: Rows, *, loss: str, order: int, steps: int) -> Errors:
+    """On held-out rows."""
+    C, controls = np.asarray(model.C), model.controls()
+    by_steps = _in_chunks(lambda start: flow(controls, start, order=order, steps=steps)[0], rows.start) @ C.T
+    by_flow = _in_chunks(partial(solution, controls, tolerance=JUDGED), rows.start) @ C.T
+    lost = ~np.isfinite(by_flow).all(1)
+    apart = np.mean((by_steps - by_flow) ** 2, axis=1)[np.isfinite(by_steps).all(1) & ~lost]
+    return Errors(
+        _mean_loss(by_steps, rows.target, loss),
+        _mean_loss(by_flow, rows.target, loss),
+        float(np.sqrt(apart.mean())) if len(apart) else 0.0,
+        int(lost.sum()),
+    )
+
+
+def _mean_loss(outputs: Floats, target: Floats, loss: str) -> float:
+    losses = np.asarray(row_losses(outputs, target, loss))
+    return float(np.mean(np.where(np.isfinite(losses), losses, LOST)))
+
+
+def flow_outputs(model: QuadraticODE, x: Floats) -> Floats:
+    """Outputs (B, outputs) of the true flow for x (B, d); rows that blow up are NaN."""
+    C: Floats = np.asarray(model.C)
+    return flow_ends(model, x, TIGHT) @ C.T
+
+
+def flow_ends(model: QuadraticODE, x: Floats, tolerance: float) -> Floats:
+    """States at the end (B, W)."""
+    start = np.pad(x, ((0, 0), (0, model.width - x.shape[1])))
+    return _in_chunks(partial(solution, model.controls(), tolerance=tolerance), start)
+
+
+def _in_chunks(function: Callable[[Floats], Array], rows: Floats) -> Floats:
+    """A function of rows, in chunks of one of two sizes, the last one padded with rows that it has already."""
+    chunk = FEW if len(rows) <= 4 * FEW else MANY
+    parts = [
+        np.asarray(function(rows[np.arange(first, first + chunk) % len(rows)])) for first in range(0, len(rows), chunk)
+    ]
+    return np.concatenate(parts)[: len(rows)]
+
+
+def with_linear_start(model: QuadraticODE, rows: Rows, held_out: Rows) -> QuadraticODE:
+    """The read-out by ridge regression on the states at the end, with the ridge that is best on the held-out rows: the
+    model starts where a linear one ends."""
+    ends, others = (np.nan_to_num(flow_ends(model, one.start, JUDGED)) for one in (rows, held_out))
+    values, vectors = np.linalg.eigh(ends.T @ ends)
+    side = vectors.T @ (ends.T @ rows.target)
+    ridges = len(ends) * 10.0 ** np.arange(-8.0, 3.0)
+    trials = [vectors @ (side / (np.maximum(values, 0.0) + ridge)[:, None]) for ridge in ridges]
+    best = min(trials, key=lambda C: float(np.sum((others @ C - held_out.target) ** 2)))
+    return eqx.tree_at(lambda one: one.C, model, jnp.asarray(best.T))  # type: ignore[no-any-return]
