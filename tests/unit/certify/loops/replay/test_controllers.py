@@ -55,7 +55,7 @@ CONTROLLERS = {
 def replayed(loop) -> Floats:
     """The boxes at sampling times."""
     with precision(check.BITS):
-        tube = check.tube(loop, Box(tuple(LOW), tuple(HIGH)), path(loop, LOW, HIGH, loop.steps))
+        tube = check.tube(loop, Box(tuple(LOW), tuple(HIGH)), 4, path(loop, LOW, HIGH, 4, loop.steps))
         return np.array([[(below(a), above(b)) for a, b in (row.range() for row in states.rows)] for states in tube])
 
 

@@ -32,7 +32,7 @@ W = {"w": (-0.05, 0.1)}
 
 def boxes(loop) -> Floats:
     with precision(check.BITS):
-        sets = check.tube(loop, Box(tuple(LOW), tuple(HIGH)), path(loop, LOW, HIGH, loop.steps))
+        sets = check.tube(loop, Box(tuple(LOW), tuple(HIGH)), 4, path(loop, LOW, HIGH, 4, loop.steps))
         return np.array([[(below(a), above(b)) for a, b in (row.range() for row in one.rows)] for one in sets])
 
 
