@@ -29,6 +29,7 @@ from integraph.errors import UsageError
 from integraph.numbers.arb.conversion import precision
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
+from integraph.targets.graph import Graph
 
 SLACKS = (0.01, 0.1, 0.4)  # of a box: the checker's sets are not exactly those of the search
 Cell = tuple[Floats, Floats, int]  # ends, and the degree of its polynomials
@@ -68,8 +69,8 @@ def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, lis
 
 
 def path(loop: Loop, low: Floats, high: Floats, degree: int, reached: int) -> Path:
-    """The steps of so many periods from a box. The checker knows a program as a network and a distance, and has wider
-    sets: then the boxes are made larger until they hold them."""
+    """The steps of so many periods from a box. The checker knows a program as a network and a distance, and bounds
+    graphs in its own way, so its sets may be wider: then the boxes are made larger until they hold them."""
     walked = list(islice(periods(loop, low, high, degree), reached))
     for slack in SLACKS:
         steps = tuple(tuple(_step(loop, step, slack) for step in period.flow) for period in walked)
@@ -80,7 +81,7 @@ def path(loop: Loop, low: Floats, high: Floats, degree: int, reached: int) -> Pa
 
 def _approximate(controller: Controller | ControllerGroup) -> bool:
     parts = controller.parts if isinstance(controller, ControllerGroup) else (controller,)
-    return any(isinstance(part.source, Program) for part in parts)
+    return any(isinstance(part.source, Program | Graph) for part in parts)
 
 
 def _holds(loop: Loop, box: Box, degree: int, steps: Path) -> bool:
