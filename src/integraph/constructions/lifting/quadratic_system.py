@@ -192,7 +192,7 @@ class QuadraticSystem:
     def enclose(self, x0: ArrayLike | Mapping[str, ArrayLike], T: ArrayLike, **options: Any) -> Any:
         """Proved low and high of every state at a time, or at several, and on every step between, for all solutions
         from x0: an `Enclosure`. `x0` gives each state and input a number or (low, high), in order or by name. Boxes end
-        where solutions cease to exist. Options: `seconds`, `progress`."""
+        where solutions cease to exist. Options: `seconds`, `cells`, `progress`."""
         return load_layer(SOLUTIONS).enclose(self, x0, T, **options)
 
     def program(

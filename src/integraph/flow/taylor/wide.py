@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDE = 100  # registers
 SPARSE = 32  # terms for each register
-LARGEST = 5e6  # registers times bandwidth: about the numbers that factors hold for each shift
+LARGEST = 2e6  # registers times bandwidth: about the numbers that factors hold for each shift
 STIFF = 1500.0  # norm of the Jacobian times the span from which collocation is quicker
 FINEST = 1e-13  # tolerance that Newton's iteration reaches
 SHORTEST = 1e-13  # of the duration: no step is shorter
