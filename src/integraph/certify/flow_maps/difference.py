@@ -59,7 +59,10 @@ class FlowDifference:
         if total != flow.T:
             raise Unprovable(f"the flow of the program takes {float(total):.17g}, not T = {float(flow.T):.17g}")
         if not _lifts(system):
-            raise Unprovable(f"the lifted equations are not those of {source.name}")
+            raise Unprovable(
+                f"the lifted equations are not those of {source.name}, or hold a number such as pi or sqrt(2) rounded: "
+                "make it an input"
+            )
         self.errors = system.width - len(source.inputs)  # of states and new variables
         self._tapes: dict[tuple[object, ...], Operations] = {}
         self._known: dict[Box, tuple[float, float] | Unprovable] = {}

@@ -101,7 +101,8 @@ class QuadraticSystem:
             row, column = (int(n) for n in np.argwhere(~np.isfinite(values))[0])
             raise SourceError(
                 f"{self.new[column]} = {self.formulas[column]} is {values[row, column]} at "
-                f"{point(rows[row], self.source.variables)}: start elsewhere"
+                f"{point(rows[row], self.source.variables)}: start elsewhere",
+                argument="box",
             )
         return np.concatenate([rows, values], 1)
 

@@ -137,11 +137,12 @@ def _advance(
         programs[span] = free_flow(system, span)
     flow = programs[span].flow(state, engine="taylor", times=asked)
     if flow.failures:
-        first = min(flow.failures, key=lambda failure: failure.time)
+        failures = sorted(flow.failures, key=lambda failure: failure.time)
+        first = failures[0]
         raise FlowError(
             f"start {first.input + 1} could not be followed beyond t = {begun + first.time:.6g}: "
             f"{first.status.value}, in {first.register}",
-            tuple(failure.input for failure in flow.failures),
+            tuple(failure.input for failure in failures),
         )
     assert flow.path is not None
     return flow.path

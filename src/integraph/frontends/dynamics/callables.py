@@ -71,7 +71,9 @@ def _traced(f: Callable[..., Any], title: str, wanted: list[tuple[int, ...]], ca
     except SourceError as reason:
         raise SourceError(f"{title}: {reason}") from None
     except Exception as reason:  # whatever the function does with symbols
-        if isinstance(reason, TypeError) and "jax" in sys.modules:  # it may be hidden in an object that the function uses
+        if (
+            isinstance(reason, TypeError) and "jax" in sys.modules
+        ):  # it may be hidden in an object that the function uses
             return to_expression(jax_functions.read(f, wanted), flat)
         said = shortened(" ".join(str(reason).split()), FORMULA)
         raise SourceError(

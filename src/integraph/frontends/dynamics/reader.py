@@ -19,6 +19,7 @@ from integraph.frontends.formula.sympy_tree import is_sympy
 from integraph.frontends.formula.tokens import Line
 from integraph.frontends.input_names import names
 from integraph.targets.dynamical_system import DynamicalSystem
+from integraph.text import FORMULA, shortened
 
 SUFFIXES = (".ode", ".txt")
 READERS = {".xml": read_sbml, ".sbml": read_sbml, ".ant": read_antimony}
@@ -63,7 +64,10 @@ def read_system(
             return READERS[path.suffix](path, held, above, parameters)
         if path.suffix not in SUFFIXES:
             known = (*SUFFIXES, *READERS)
-            raise FileError(f"{path.name}: a file of equations ends with {', '.join(known[:-1])} or {known[-1]}")
+            raise FileError(
+                f"{shortened(path.name, FORMULA) or 'an empty text'} has no equation, x' = …, and a file of equations "
+                f"ends with {', '.join(known[:-1])} or {known[-1]}"
+            )
         lines = [Line(line, number) for number, line in enumerate(text_of(path).splitlines(), 1)]
         return read_equations(lines, held, above, parameters, path.stem)
     if isinstance(source, str):

@@ -164,7 +164,7 @@ def test_certificates(tmp_path: Any) -> None:
 
 def test_sentences() -> None:
     _, program, box = made("pendulum")
-    with pytest.raises(UsageError, match="give the system that lift returned, or its equations"):
+    with pytest.raises(UsageError, match="give its equations after the program"):
         integraph.certify(program)
     with pytest.raises(UsageError, match="bound proves between which numbers"):
         integraph.prove("y0 > 0", program, box)
