@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from integraph.constructions.lifting import printing
 from integraph.constructions.lifting.simulation import Simulation, simulate
 from integraph.errors import SourceError, UsageError
-from integraph.numbers.arrays import Floats, real
+from integraph.numbers.arrays import Floats, numbers, real
 from integraph.program.plugins import FRONTENDS, SOLUTIONS, load_layer
 from integraph.targets import float_arithmetic
 from integraph.targets.dynamical_system import DynamicalSystem
@@ -117,10 +117,10 @@ class QuadraticSystem:
             for name in {*x.keys()} ^ {*variables}:
                 what = "is no state and no input" if name in x else "is missing"
                 raise UsageError(f"{name} {what}: give {_listed(variables)}", argument="x0")
-            columns = np.broadcast_arrays(*(np.asarray(x[name], float).reshape(-1) for name in variables))
+            columns = np.broadcast_arrays(*(numbers(x[name], f"the start of {name}").reshape(-1) for name in variables))
             array = np.stack(columns, 1)
         else:
-            array = np.atleast_2d(np.asarray(x, float))
+            array = np.atleast_2d(numbers(x, "x0"))
         if array.ndim != 2 or array.shape[1] != len(variables) or not len(array):
             raise UsageError(
                 f"a start has {counted(len(variables), 'value')}, {_listed(variables)}; got shape {array.shape}",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import FlowError, UsageError
 from integraph.gadgets.raw import raw
-from integraph.numbers.arrays import Floats, real
+from integraph.numbers.arrays import Floats, numbers, real
 from integraph.program import Block, Program, Ref, Registers, build, segment
 from integraph.program.views import dense
 from integraph.text import counted
@@ -75,8 +75,14 @@ class Simulation:
 
 
 def simulate(system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: float | bool) -> Simulation:
-    moments = np.atleast_1d(np.asarray(times, float))
-    if moments.ndim != 1 or not np.isfinite(moments).all() or (np.diff(moments) < 0).any() or moments[0] < 0:
+    moments = np.atleast_1d(numbers(times, "times"))
+    if (
+        moments.ndim != 1
+        or not len(moments)
+        or not np.isfinite(moments).all()
+        or (np.diff(moments) < 0).any()
+        or moments[0] < 0
+    ):
         raise UsageError("needs finite times ≥ 0, in order", argument="times")
     end = float(moments[-1])
     state = system.start(x0)

@@ -36,8 +36,10 @@ def read_system(
     """The system of a source; one that is read already stays as it is. `states` names those of a function."""
     if isinstance(source, DynamicalSystem):
         return source
-    held = names(inputs) if inputs else ()
-    above = names(positive) if positive else ()
+    held = names(inputs, "inputs") if inputs else ()
+    above = names(positive, "positive") if positive else ()
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise UsageError('give names and values, as in {"g": 9.81}', argument="parameters", value=parameters)
     if callable(source) and not isinstance(source, Mapping) and not is_sympy(source):
         if parameters:
             raise UsageError("a function has its parameters inside: bind them in a lambda", argument="parameters")

@@ -116,6 +116,14 @@ def test_a_wrong_lift_is_seen() -> None:
     assert "are not those of" in proof.reason
 
 
+def test_new_variables_must_be_computed_first() -> None:
+    """Without its first segments the flow starts at 0 in place of sin(x) and cos(x)."""
+    system, program, _ = made("pendulum")
+    proof = integraph.certify(replace(program, segments=program.segments[-1:]), system, progress=False)
+    assert proof.status == "unknown"
+    assert "does not compute the new variables" in proof.reason
+
+
 def test_another_time_is_no_proof() -> None:
     system, program, _ = made("pendulum")
     later = replace(program, segments=(*program.segments[:-1], replace(program.segments[-1], duration=1.0 + 2**-30)))

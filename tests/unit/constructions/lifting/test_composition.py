@@ -72,6 +72,15 @@ def test_dense_output_of_a_sweep() -> None:
         assert np.abs(swept(t)[:, :2] - right).max() < 1e-11
 
 
+def test_numbers_that_are_none(swing: integraph.QuadraticSystem) -> None:
+    for x0, times in (("a", [1.0]), ([1.0, 0.0], "b"), ([1.0, 0.0], []), ({"x": "a", "v": 0}, [1.0])):
+        with pytest.raises(UsageError, match=r"must be numbers|needs finite times"):
+            swing.simulate(x0, times)  # type: ignore[arg-type]
+    for options in ({"inputs": 3}, {"positive": 3}, {"parameters": [1]}):
+        with pytest.raises(UsageError, match=f"{next(iter(options))} = "):
+            integraph.lift("x' = -x", **options)  # type: ignore[arg-type]
+
+
 def test_periods_add_up_to_T(swing: integraph.QuadraticSystem) -> None:
     """Exactly, whatever their number: the proof is about T."""
     for T, project in ((1.0, 0.3), (0.1, 0.03), (np.pi, 0.7), (1e-5, 3e-6)):
