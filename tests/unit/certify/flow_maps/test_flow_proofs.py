@@ -170,6 +170,18 @@ def test_certificates(tmp_path: Any) -> None:
     assert "on leaf 1 the bound is" in integraph.check(less, program, system).reason
 
 
+def test_equations_are_lifted_as_they_were() -> None:
+    """Inputs, positive states and the read-out are those that the program names."""
+    text = "x' = v; v' = -sqrt(x*h)*u; h' = -h/10"
+    system = integraph.lift(text, inputs="u", positive="x, h")
+    box = [[1.0, 1.1], [0.0, 0.1], [0.5, 0.6], [0.2, 0.3]]
+    program = system.program(0.5, box, output="x*h - exp(-v), v", project=0.2)
+    proof = integraph.certify(program, text, progress=False)
+    assert proof.status == "proved"
+    assert proof.upper < 1e-14
+    assert integraph.check(proof, program, system).holds
+
+
 def test_sentences() -> None:
     _, program, box = made("pendulum")
     with pytest.raises(UsageError, match="give its equations after the program"):
