@@ -35,8 +35,8 @@ def flow_map(program: Program, source: Any, parameters: Parameters = None) -> Fl
     if source is None:
         name = shortened(program.source, SHOWN)
         raise UsageError(
-            f"the program stores only the name of its system, {name!r}: give the system that lift returned, or its "
-            "equations, after the program"
+            f"the program stores only the name of its system, {name!r}: give its equations after the program, as text "
+            "or as a file (in Python also what lift returned)"
         )
     if not isinstance(source, QuadraticSystem):
         inputs, positive = (str(facts.get(name, "")) for name in ("inputs", "positive"))

@@ -113,12 +113,17 @@ class Command(Untyped, TyperCommand):
 
 
 def command(
-    app: typer.Typer, panel: str, name: str | None = None, bare: Mapping[str, str] | None = None
+    app: typer.Typer,
+    panel: str,
+    name: str | None = None,
+    bare: Mapping[str, str] | None = None,
+    called: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """A command with `--json` and `--debug`; its answer is printed, its errors are explained. `bare`: see `Command`."""
+    """A command with `--json` and `--debug`; its answer is printed, its errors are explained. `bare`: see `Command`.
+    `called` are arguments of Python that have another name at the prompt."""
 
     def register(function: Callable[..., Answer]) -> Callable[..., Answer]:
-        options = option_names(function)
+        options = option_names(function) | dict(called or {})
 
         @functools.wraps(function)
         def run(**arguments: Any) -> None:

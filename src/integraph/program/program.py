@@ -238,7 +238,10 @@ class Program:
         """First this program, then `other` on its outputs; one segment between them carries the values over. With
         `reuse`, this one is then run backwards, where that loses no digits, and `other` has its registers."""
         if not isinstance(other, Program):
-            raise UsageError(f"then(other) takes a program, got {other!r}")
+            raise UsageError(
+                f"then(other) takes a program, got {type(other).__name__}: compile it, or make one of a lifted system "
+                "with its method program"
+            )
         return composition.then(self, other, reuse)
 
     def repeat(self, rounds: int) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,50 @@ def test_solutions_and_their_end() -> None:
     assert gone.data["enclosure"]["high"] == {"x": "inf"}
     assert gone.data["enclosure"]["time"] < 1 < gone.data["enclosure"]["blow_up"]
     assert "all solutions exist up to t = 0.99" in call("lift", "x' = x^2", "--enclose", "x=1", "--time", "2").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("x' = v; v' = -g*x",), "give it a value as a parameter, or an equation, or name it among the inputs (--set)"),
+        (("  ",), "SOURCE is empty"),
+        (("hello",), "hello has no equation"),
+        ((PENDULUM, "--time", "1"), "add -o NAME.integraph or --enclose"),
+        ((PENDULUM, "--box", "0,1"), "--box is for the program"),
+        ((PENDULUM, "--project", "1"), "--project is for the program"),
+        ((PENDULUM, "-o", "p", "--time", "-1", "--box", "0,1"), "--time -1.0: needs a positive time"),
+        (("x' = 1/x", "-o", "p", "--time", "1", "--box=-1,1"), "is inf at x = 0: start elsewhere (--box)"),
+        (("x' = x^2", "-o", "p", "--time", "2", "--box", "0.5,1"), "from x = 1, "),
+        ((PENDULUM, "--enclose", "x=1", "--time", "1"), "v is missing: give x, v (--enclose)"),
+    ],
+)
+def test_mistakes_are_told_in_words_of_the_command(
+    arguments: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = call("lift", *arguments)
+    assert refused.code == 2
+    assert words in refused.err
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_program_is_proved_checked_bounded_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, options = "x' = v; v' = -g*sin(x)", ("--set", "g=9.81")
+    made = call("lift", text, *options, "-o", "p", "--time", "1", "--box=0.9,1.1;-0.1,0.1")
+    assert made.code == 0
+    (tmp_path / "p.ode").write_text(text.replace("; ", "\n"))
+    proved = call("certify", "p.integraph", "p.ode", *options, "-o", "p.json")
+    assert (proved.code, "status            proved" in proved.out) == (0, True)
+    assert call("certify", "p.integraph", text, "--set", "g=9.82").code == 1
+    checked = call("check", "p.json", "p.integraph", text, *options)
+    assert (checked.code, "|x(1) − program| ≤" in checked.out) == (0, True)
+    assert call("check", "p.json", "p.integraph", text, "--set", "g=9.8").code == 1
+    unnamed = call("certify", "p.integraph")
+    assert (unnamed.code, "give its equations after the program" in unnamed.err) == (2, True)
+    refused = call("prove", "p.integraph", "y0 > 0", text, *options)
+    assert (refused.code, "bound proves between which numbers" in refused.err) == (2, True)
+    assert call("bound", "p.integraph").code == 0
+    assert call("compare", "p.integraph", text, *options, "--samples", "5").code == 0
+    assert call("report", "p.integraph", text, *options, "-o", "p.html").code == 0

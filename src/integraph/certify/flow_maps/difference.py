@@ -14,7 +14,7 @@ import scipy
 from flint import arb
 
 from integraph.certify.flow_maps.error_equations import error_equations
-from integraph.certify.flow_maps.stages import FlowStage, FormulaSegments, Stage, stages
+from integraph.certify.flow_maps.stages import FlowStage, FormulaSegments, FormulaStage, Stage, stages
 from integraph.certify.flow_maps.tangents import moved
 from integraph.certify.loops.flow_kernels import row_values
 from integraph.certify.loops.rows import ModelRows, of_box
@@ -58,8 +58,13 @@ class FlowDifference:
         total = sum((Fraction(stage.duration) for stage in self.stages if isinstance(stage, FlowStage)), Fraction(0))
         if total != flow.T:
             raise Unprovable(f"the flow of the program takes {float(total):.17g}, not T = {float(flow.T):.17g}")
-        if not _lifts(system):
-            raise Unprovable(f"the lifted equations are not those of {source.name}")
+        if system.definitions is not None and not (self.stages and isinstance(self.stages[0], FormulaStage)):
+            raise Unprovable("the program does not compute the new variables before its flow")
+        if not _lifts(system, program):
+            raise Unprovable(
+                f"the lifted equations are not those of {source.name}, or hold a number such as pi or sqrt(2) rounded: "
+                "make it an input"
+            )
         self.errors = system.width - len(source.inputs)  # of states and new variables
         self._tapes: dict[tuple[object, ...], Operations] = {}
         self._known: dict[Box, tuple[float, float] | Unprovable] = {}
@@ -189,12 +194,14 @@ def _selection(registers: range, width: int) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((np.ones(count), (np.arange(count), np.array(registers))), shape=(count, width))
 
 
-def _lifts(system: QuadraticSystem) -> bool:
-    """Whether φ'(x)·f(x) may be what the terms give at (x, φ(x)), at points: a lift that is wrong is seen there."""
+def _lifts(system: QuadraticSystem, program: Program) -> bool:
+    """Whether φ'(x)·f(x) is what the terms give at (x, φ(x)), at points of the program's box: a lift that
+    is wrong is seen there. False, too, where no point has values."""
     source, formulas = system.source, system.definitions
-    rng = np.random.default_rng(0)
+    box, compared = program.box, False
+    low, high = (0.25, 1.5) if box is None else (box.low, box.high)
     with precision(BITS):
-        for point in rng.uniform(0.25, 1.5, (POINTS, len(source.variables))).tolist():
+        for point in np.random.default_rng(0).uniform(low, high, (POINTS, len(source.variables))).tolist():
             x = [arb(value) for value in point]
             rates = [row[0] for row in taylor(source.expression, x, 0)]
             new = [] if formulas is None else taylor(formulas, x, 1)
@@ -203,9 +210,11 @@ def _lifts(system: QuadraticSystem) -> bool:
             for i, j, k, value in system.terms:
                 term = arb(value.numerator) / value.denominator
                 gaps[i] -= term * math.prod((z[n] for n in (j, k) if n >= 0), start=arb(1))
-            if not all(gap.contains(0) or not gap.is_finite() for gap in gaps):
-                return False
-    return True
+            if all(gap.is_finite() for gap in gaps):
+                compared = True
+                if not all(gap.contains(0) for gap in gaps):
+                    return False
+    return compared
 
 
 def _along(slopes: list[arb], rates: list[arb]) -> arb:

@@ -48,7 +48,8 @@ def certify(
 ) -> Answer:
     """Prove an error bound: how far a program can be from its source anywhere in a box.
 
-    For a program that was compiled exactly the default bound is 1e-12, or its promise if that is larger.
+    For a program that was compiled exactly the default bound is 1e-12, or its promise if that is larger;
+    for that of a lifted system it is 1e-10, and SOURCE is its equations.
     Exits with 0 if the bound is proved, and with 1 if it is refuted, undecided, or --gap is not reached.
     Ctrl-C ends the search and keeps what is proved.
 

@@ -18,7 +18,7 @@ from integraph.text import clean
 
 
 def register(app: typer.Typer) -> None:
-    command(app, "Make")(lift)
+    command(app, "Make", called={"T": "--time", "x0": "--enclose"})(lift)
 
 
 def lift(
@@ -66,11 +66,19 @@ def lift(
     """
     import integraph
 
+    if not source.strip():
+        raise UsageError("SOURCE is empty: give equations, as \"x' = v; v' = -sin(x)\", or a file of them")
     to = None if save is None else output(save, PROGRAM, "-o", [Path(source)])
     if to is not None and (time is None or box is None):
         raise UsageError(
             "-o writes the program of x(0) → x(T): give T and the box of starts, as in --time 5 --box=-1,1"
         )
+    if to is None:
+        for option, value in (("--box", box), ("--project", project)):
+            if value is not None:
+                raise UsageError(f"{option} is for the program x(0) → x(T): add -o NAME.integraph, or leave it out")
+        if time is not None and enclose is None:
+            raise UsageError("--time is for a program or an enclosure: add -o NAME.integraph or --enclose START")
     starts = None if enclose is None else starts_of(enclose)
     if starts is not None and time is None:
         raise UsageError("--enclose proves where solutions are at T: give it, as in --time 10")

@@ -72,6 +72,7 @@ def prove(
     integraph prove net.integraph "y0 > x0 - 1" net.onnx
     """
     import integraph
+    from integraph.api.flow_maps import is_lifted
     from integraph.frontends.property.sentence import is_property
 
     if is_property(source) and not is_property(property):
@@ -83,7 +84,7 @@ def prove(
     target = None
     if is_program(Path(source)):
         subject = loaded(Path(source))
-        target = beside(subject, origin, box, variables, inputs, parameters)[0]
+        target = None if is_lifted(subject) else beside(subject, origin, box, variables, inputs, parameters)[0]
     else:
         subject = read_source(source, None, box, variables, inputs, parameters)
     made = integraph.prove(

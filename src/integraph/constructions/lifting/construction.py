@@ -74,8 +74,9 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
                 raise
     if best.variant is None:
         raise SourceError(
-            f"no quadratic form of {system.name} in {seconds:g} seconds: allow more with seconds=, or define parts of "
-            "the right-hand sides as states of their own"
+            f"no quadratic form of {system.name} in {seconds:g} seconds: allow more, or define parts of the right-hand "
+            "sides as states of their own",
+            argument="seconds",
         )
     minimal = bool(attempts) and all(one.decided for one in attempts)
     variant, among = best.variant, _among(attempts)

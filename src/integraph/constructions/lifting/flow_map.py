@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import scipy
@@ -15,7 +16,12 @@ from integraph.targets import float_arithmetic
 from integraph.targets.expression import Expression
 from integraph.targets.function import Function
 
-TOLERANCE = 1e-12  # of scipy's solver
+TOLERANCE = 1e-12  # of scipy's solvers
+STIFF = 100_000  # calls, after which a solver for stiff systems is quicker
+
+
+class StiffnessError(Exception):
+    """The explicit solver takes too long."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,13 +56,23 @@ class FlowMap:
         """By scipy, from the original equations: nothing here is lifted."""
         source, count = self.system.source, len(self.system.source.states)
 
+        calls = 0
+
         def slope(_: float, flat: Floats) -> Floats:
+            nonlocal calls
+            calls += 1
+            if calls == STIFF:
+                raise StiffnessError
             rows = np.concatenate([flat.reshape(len(x), count), x[:, count:]], 1)
             with np.errstate(all="ignore"):
                 return np.ravel(float_arithmetic.values(source.expression, rows))
 
         T, start = float(self.T), np.ravel(x[:, :count])
-        solved = scipy.integrate.solve_ivp(slope, (0.0, T), start, "DOP853", [T], rtol=TOLERANCE, atol=TOLERANCE)
+        solve = partial(scipy.integrate.solve_ivp, slope, (0.0, T), start, t_eval=[T], rtol=TOLERANCE, atol=TOLERANCE)
+        try:
+            solved = solve(method="DOP853")
+        except StiffnessError:
+            solved = solve(method="Radau")
         if not solved.success:
             raise SourceError(f"{self.name}: scipy's solver stops before T: {solved.message}")
         ends = solved.y[:, -1].reshape(len(x), count)

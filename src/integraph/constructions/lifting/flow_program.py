@@ -26,7 +26,7 @@ from integraph.program.box import interval
 from integraph.program.composition import CLEARING, placed
 from integraph.program.origin import PROGRAM, Option
 from integraph.program.views import dense
-from integraph.targets.function import Function
+from integraph.targets.function import Function, point
 from integraph.targets.graph_conversion import to_graph
 from integraph.text import NAME, counted
 
@@ -176,7 +176,8 @@ def _hull(system: QuadraticSystem, starts: Floats, T: float) -> Floats:
     try:
         seen = simulate(system, starts, np.linspace(0.0, T, MOMENTS), True)
     except FlowError as error:
-        raise SourceError(f"from the box, {error}: choose a shorter T or another box") from None
+        where = point(starts[error.indices[0]], system.source.variables) if error.indices else "the box"
+        raise SourceError(f"from {where}, {error}: choose a shorter T or another box", argument="box") from None
     low, high = seen.states.min((0, 1)), seen.states.max((0, 1))
     size = MARGIN * np.maximum(high - low, 1e-3 * np.maximum(np.abs(low), np.abs(high)))
     margin = np.where((low > 0) & (low - size <= 0), low / 2, size)  # what is positive stays so
@@ -202,7 +203,8 @@ def _periods(system: QuadraticSystem, starts: Floats, T: float, project: float |
     if not np.isfinite(error):
         raise SourceError(
             f"new variables drift too far from their formulas to be followed for T = {T:g} with "
-            f"{counted(periods - 1, 'projection')}: choose a shorter time between projections (project=)"
+            f"{counted(periods - 1, 'projection')}: choose a shorter time between projections",
+            argument="project",
         )
     return periods, error
 
@@ -215,10 +217,11 @@ def _manifold_error(system: QuadraticSystem, starts: Floats, T: float, periods: 
 
 
 def _starts(cube: Interval) -> Floats:
-    """Corners of the box, or some of them, and points inside."""
+    """Corners of the box, or some of them, points inside, and the one that is nearest to 0."""
     d = len(cube.low)
     generator = np.random.default_rng(1)
     unit = generator.random((SAMPLES, d))
     corners = np.indices((2,) * d).reshape(d, -1).T if d <= CORNERS else generator.integers(0, 2, (2**CORNERS, d))
-    starts: Floats = cube.low + (cube.high - cube.low) * np.concatenate([unit, corners])
+    near = np.clip(0.0, cube.low, cube.high)[None]  # where formulas divide by 0, if they do
+    starts: Floats = np.concatenate([cube.low + (cube.high - cube.low) * np.concatenate([unit, corners]), near])
     return starts

@@ -56,7 +56,8 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
     if best is None:
         raise SourceError(
             f"no quadratic form of {system.name} within {seconds:g} seconds and {MOST} new variables for each state: "
-            "define parts of the right-hand sides as states of their own, or allow more with seconds="
+            "define parts of the right-hand sides as states of their own, or allow more",
+            argument="seconds",
         )
     return equations(system, Selection(ring, best.derivation, best.chosen, free), "first", not best.chosen, AMONG)
 

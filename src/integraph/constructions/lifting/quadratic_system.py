@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from integraph.constructions.lifting import printing
 from integraph.constructions.lifting.simulation import Simulation, simulate
 from integraph.errors import SourceError, UsageError
-from integraph.numbers.arrays import Floats, Indices, real
+from integraph.numbers.arrays import Floats, Indices, numbers, real
 from integraph.program.engine import RTOL
 from integraph.program.plugins import FRONTENDS, SOLUTIONS, load_layer
 from integraph.targets import float_arithmetic
@@ -106,7 +106,8 @@ class QuadraticSystem:
             row, column = (int(n) for n in np.argwhere(~np.isfinite(values))[0])
             raise SourceError(
                 f"{self.new[column]} = {self.formulas[column]} is {values[row, column]} at "
-                f"{point(rows[row], self.source.variables)}: start elsewhere"
+                f"{point(rows[row], self.source.variables)}: start elsewhere",
+                argument="box",
             )
         return np.concatenate([rows, values], 1)
 
@@ -143,10 +144,10 @@ class QuadraticSystem:
             for name in {*x.keys()} ^ {*variables}:
                 what = "is no state and no input" if name in x else "is missing"
                 raise UsageError(f"{name} {what}: give {_listed(variables)}", argument="x0")
-            columns = np.broadcast_arrays(*(np.asarray(x[name], float).reshape(-1) for name in variables))
+            columns = np.broadcast_arrays(*(numbers(x[name], f"the start of {name}").reshape(-1) for name in variables))
             array = np.stack(columns, 1)
         else:
-            array = np.atleast_2d(np.asarray(x, float))
+            array = np.atleast_2d(numbers(x, "x0"))
         if array.ndim != 2 or array.shape[1] != len(variables) or not len(array):
             raise UsageError(
                 f"a start has {counted(len(variables), 'value')}, {_listed(variables)}; got shape {array.shape}",

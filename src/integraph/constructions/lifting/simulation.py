@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from integraph.errors import FlowError, UsageError
 from integraph.gadgets.raw import raw
-from integraph.numbers.arrays import Floats, real
+from integraph.numbers.arrays import Floats, numbers, real
 from integraph.program import Block, Program, Ref, Registers, build, segment
 from integraph.program.engine import RTOL
 from integraph.program.views import dense
@@ -80,8 +80,14 @@ class Simulation:
 def simulate(
     system: QuadraticSystem, x0: ArrayLike, times: ArrayLike, project: float | bool, rtol: float = RTOL
 ) -> Simulation:
-    moments = np.atleast_1d(np.asarray(times, float))
-    if moments.ndim != 1 or not np.isfinite(moments).all() or (np.diff(moments) < 0).any() or moments[0] < 0:
+    moments = np.atleast_1d(numbers(times, "times"))
+    if (
+        moments.ndim != 1
+        or not len(moments)
+        or not np.isfinite(moments).all()
+        or (np.diff(moments) < 0).any()
+        or moments[0] < 0
+    ):
         raise UsageError("needs finite times ≥ 0, in order", argument="times")
     end = float(moments[-1])
     state = system.start(x0)
@@ -141,11 +147,12 @@ def _advance(system: QuadraticSystem, state: Floats, begun: float, span: float, 
         system.flows[span] = free_flow(system, span)
     flow = system.flows[span].flow(state, engine="taylor", times=asked, rtol=rtol)
     if flow.failures:
-        first = min(flow.failures, key=lambda failure: failure.time)
+        failures = sorted(flow.failures, key=lambda failure: failure.time)
+        first = failures[0]
         raise FlowError(
             f"start {first.input + 1} could not be followed beyond t = {begun + first.time:.6g}: "
             f"{first.status.value}, in {first.register}",
-            tuple(failure.input for failure in flow.failures),
+            tuple(failure.input for failure in failures),
         )
     assert flow.path is not None
     return flow.path

@@ -97,7 +97,7 @@ def _states(states: str | Sequence[str] | int) -> tuple[str, ...]:
             raise UsageError(f"needs 1 to {STATES:,} states", argument="states", value=states)
         return numbered(states)
     assert not isinstance(states, int)
-    return names(states)
+    return names(states, "states")
 
 
 def _shapes(

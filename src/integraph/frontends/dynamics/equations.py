@@ -89,8 +89,10 @@ def read_equations(
         one, token = unknown[0]
         near = nearest(token.name, defined)
         hint = f"did you mean {near}? " if near else ""
-        fix = f"{hint}Give it a value, as in parameters={{{token.name!r}: 1.0}}, an equation, or name it in inputs="
-        raise one.line.mistake(token.start, token.end, f"unknown name {token.name!r}", fix)
+        fix = f"{hint}give it a value as a parameter, or an equation, or name it among the inputs"
+        mistake = one.line.mistake(token.start, token.end, f"unknown name {token.name!r}", fix)
+        mistake.argument = "parameters"
+        raise mistake
     known = {*states, *inputs, *(one.name for one in equations), *(parameters or {})}
     if TIME in words and TIME not in known:
         clock = Line("t' = 1")

@@ -19,6 +19,7 @@ from integraph.frontends.formula.sympy_tree import is_sympy
 from integraph.frontends.formula.tokens import Line
 from integraph.frontends.input_names import names
 from integraph.targets.dynamical_system import DynamicalSystem
+from integraph.text import FORMULA, shortened
 
 SUFFIXES = (".ode", ".txt")
 READERS = {".xml": read_sbml, ".sbml": read_sbml, ".ant": read_antimony}
@@ -35,8 +36,10 @@ def read_system(
     """The system of a source; one that is read already stays as it is. `states` names those of a function."""
     if isinstance(source, DynamicalSystem):
         return source
-    held = names(inputs) if inputs else ()
-    above = names(positive) if positive else ()
+    held = names(inputs, "inputs") if inputs else ()
+    above = names(positive, "positive") if positive else ()
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise UsageError('give names and values, as in {"g": 9.81}', argument="parameters", value=parameters)
     if callable(source) and not isinstance(source, Mapping) and not is_sympy(source):
         if parameters:
             raise UsageError("a function has its parameters inside: bind them in a lambda", argument="parameters")
@@ -63,7 +66,10 @@ def read_system(
             return READERS[path.suffix](path, held, above, parameters)
         if path.suffix not in SUFFIXES:
             known = (*SUFFIXES, *READERS)
-            raise FileError(f"{path.name}: a file of equations ends with {', '.join(known[:-1])} or {known[-1]}")
+            raise FileError(
+                f"{shortened(path.name, FORMULA) or 'an empty text'} has no equation, x' = …, and a file of equations "
+                f"ends with {', '.join(known[:-1])} or {known[-1]}"
+            )
         lines = [Line(line, number) for number, line in enumerate(text_of(path).splitlines(), 1)]
         return read_equations(lines, held, above, parameters, path.stem)
     if isinstance(source, str):

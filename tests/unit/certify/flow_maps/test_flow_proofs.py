@@ -116,6 +116,14 @@ def test_a_wrong_lift_is_seen() -> None:
     assert "are not those of" in proof.reason
 
 
+def test_new_variables_must_be_computed_first() -> None:
+    """Without its first segments the flow starts at 0 in place of sin(x) and cos(x)."""
+    system, program, _ = made("pendulum")
+    proof = integraph.certify(replace(program, segments=program.segments[-1:]), system, progress=False)
+    assert proof.status == "unknown"
+    assert "does not compute the new variables" in proof.reason
+
+
 def test_another_time_is_no_proof() -> None:
     system, program, _ = made("pendulum")
     later = replace(program, segments=(*program.segments[:-1], replace(program.segments[-1], duration=1.0 + 2**-30)))
@@ -162,9 +170,21 @@ def test_certificates(tmp_path: Any) -> None:
     assert "on leaf 1 the bound is" in integraph.check(less, program, system).reason
 
 
+def test_equations_are_lifted_as_they_were() -> None:
+    """Inputs, positive states and the read-out are those that the program names."""
+    text = "x' = v; v' = -sqrt(x*h)*u; h' = -h/10"
+    system = integraph.lift(text, inputs="u", positive="x, h")
+    box = [[1.0, 1.1], [0.0, 0.1], [0.5, 0.6], [0.2, 0.3]]
+    program = system.program(0.5, box, output="x*h - exp(-v), v", project=0.2)
+    proof = integraph.certify(program, text, progress=False)
+    assert proof.status == "proved"
+    assert proof.upper < 1e-14
+    assert integraph.check(proof, program, system).holds
+
+
 def test_sentences() -> None:
     _, program, box = made("pendulum")
-    with pytest.raises(UsageError, match="give the system that lift returned, or its equations"):
+    with pytest.raises(UsageError, match="give its equations after the program"):
         integraph.certify(program)
     with pytest.raises(UsageError, match="bound proves between which numbers"):
         integraph.prove("y0 > 0", program, box)

@@ -46,6 +46,7 @@ VECTORS: list[tuple[Callable[[Any], Any], int]] = [
     (lambda y: [2 ** y[0], y[1] ** y[0], np.pi * y[2] / 3], 3),
     (lambda y: 30 * (np.roll(y, 1) - 2 * y + np.roll(y, -1)) + y - y**3, 40),
     (lambda y: np.arctan(y) - np.arcsinh(y) + np.hypot(y, 2.0) + np.cbrt(1 + y) - np.exp(-y) * np.log(y), 2),
+    (lambda y: 1 - 2 / (3 - y) + (y - 4) / 5 - +y - np.reciprocal(1 + y), 2),
     (in_place, 2),
     (kepler, 4),
 ]
