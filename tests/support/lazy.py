@@ -27,6 +27,7 @@ REASONS = {  # why a test is skipped
     "libsbml": "needs libSBML: pip install 'integraph[exports]'",
     "lucipy": "needs lucipy: pip install 'integraph[exports]'",
     "onnx": "needs onnx: pip install 'integraph[onnx]'",
+    "optax": "needs optax: pip install 'integraph[learn]'",
     "onnxruntime": "needs onnxruntime: pip install 'integraph[oracles]'",
     "onnxscript": "needs onnxscript, torch's exporter: pip install 'integraph[oracles]'",
     "pandas": "needs pandas: pip install 'integraph[oracles]'",
