@@ -27,6 +27,7 @@ OPTIONAL = {  # what a block of py may import
     *("jax", "torch", "onnx", "onnxruntime", "onnxscript", "sklearn", "keras", "h5py"),
     *("basico", "fmpy", "lucipy", "roadrunner", "rumoca"),
 }
+CALLED = {"onnx.export": ("onnx", "onnxscript"), "learn.fine_tune": ("jax", "optax")}  # extras by what calls them
 TOOLS = {  # programs that a page may call, and where
     "gcc": r"^gcc ",
     "cmake": r"\bbuild_platform_binary\(",
@@ -55,8 +56,7 @@ def test_code_that_needs_an_extra_runs(page: Path, tmp_path: Path) -> None:
     for block in blocks(page.read_text()):
         if block.kind == "py":
             used = OPTIONAL & set(re.findall(r"^(?:import|from) (\w+)", block.code, re.MULTILINE))
-            if "onnx.export" in block.code:
-                used |= {"onnx", "onnxscript"}
+            used |= {name for call, names in CALLED.items() if call in block.code for name in names}
             assert used, "a block of py needs no extra: call it python"
             for name in sorted(used):
                 framework(name)

@@ -1,11 +1,11 @@
 """Learning: programs from data.
 
 `identification` finds the quadratic vector field of trajectories; it needs numpy and scipy alone, and scikit-learn for
-its estimator. The rest trains quadratic ODEs on rows of inputs and targets, in jax.
+its estimator. `fine_tuning` trains compiled nets, in jax; the rest trains quadratic ODEs on rows of inputs and targets.
 
 Read `quadratic_ode` (the model), `learned_program` (between models and programs), `objective` (what a step computes),
 `training` (the loop around it), `estimators` (as scikit-learn has them), `learning_curves`, `expressivity`,
-`identification`.
+`fine_tuning`, `identification`.
 """
 
 import importlib
@@ -17,15 +17,19 @@ if typing.TYPE_CHECKING:
     from integraph.learn.estimators import QuadraticODEClassifier as QuadraticODEClassifier
     from integraph.learn.estimators import QuadraticODERegressor as QuadraticODERegressor
     from integraph.learn.expressivity import depth_study as depth_study
+    from integraph.learn.fine_tuning.fine_tune import FineTuning as FineTuning
+    from integraph.learn.fine_tuning.fine_tune import fine_tune as fine_tune
     from integraph.learn.identification.identifier import QuadraticIdentifier as QuadraticIdentifier
     from integraph.learn.quadratic_ode import QuadraticODE as QuadraticODE
 
 _HOMES = {  # loaded when first used: they need extras
+    "FineTuning": "fine_tuning.fine_tune",
     "QuadraticIdentifier": "identification.identifier",
     "QuadraticODE": "quadratic_ode",
     "QuadraticODEClassifier": "estimators",
     "QuadraticODERegressor": "estimators",
     "depth_study": "expressivity",
+    "fine_tune": "fine_tuning.fine_tune",
 }
 __all__ = [*_HOMES]
 EXTRAS = {"equinox": "learn", "jax": "learn", "optax": "learn", "sklearn": "sklearn"}  # of packages that may be missing

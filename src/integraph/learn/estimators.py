@@ -41,7 +41,7 @@ class Scaling(NamedTuple):
 class _QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
     """After `fit`: `program_`, `model_` (a `QuadraticODE` of scaled inputs), `history_`, `ending_` (a sentence), and
     `errors_`: held-out errors by Taylor steps and by the true flow, how far these are apart, and how far the program,
-    run by the engine `taylor` at 1e-12, is from the flow of jax."""
+    run by the engine `taylor` at 1e-12, is from the flow of jax. Tables of few rows get fewer than `max_steps`."""
 
     loss = ""
 
@@ -82,7 +82,8 @@ class _QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
         self._check()
         random = check_random_state(self.random_state)
         seeds = random.randint(2**31 - 1, size=3)
-        width = self.width or MULTIPLE * -(-(X.shape[1] + HIDDEN) // MULTIPLE)
+        width = MULTIPLE * -(-(X.shape[1] + HIDDEN) // MULTIPLE) if self.width is None else self.width
+        rank = width if self.rank is None else self.rank
         held = min(max(1, round(self.validation_fraction * len(X))), len(X) - 1)
         stratified = (
             groups is not None and np.bincount(groups).min() >= 2 and len(np.unique(groups)) <= min(held, len(X) - held)
@@ -90,8 +91,6 @@ class _QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
         fitted, out = train_test_split(
             np.arange(len(X)), test_size=held, random_state=int(seeds[0]), stratify=groups if stratified else None
         )
-        start = np.pad((X - scaling.centre) / scaling.spread, ((0, 0), (0, max(width - X.shape[1], 0))))
-        rows, held_out = Rows(start[fitted], targets[fitted]), Rows(start[out], targets[out])
         settings = Settings(
             self.loss, penalty=self.penalty, alpha=self.alpha, learning_rate=self.learning_rate,
             batch=self.batch_size, most=min(self.max_steps, max(FEWEST, STEPS_A_ROW * len(fitted))),
@@ -99,8 +98,10 @@ class _QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         with self._on_device(), late_bar(self.progress, "training") as show:
             model = QuadraticODE(
-                X.shape[1], targets.shape[1], width, self.depth, self.rank or width, kind=self.kind, seed=int(seeds[2])
+                X.shape[1], targets.shape[1], width, self.depth, rank, kind=self.kind, seed=int(seeds[2])
             )
+            start = np.pad((X - scaling.centre) / scaling.spread, ((0, 0), (0, width - X.shape[1])))
+            rows, held_out = (Rows(start, targets).taken(where) for where in (fitted, out))
             result = train(with_linear_start(model, rows, held_out), rows, held_out, settings, show)
         self._keep(result, scaling, X[out])
         return self
@@ -137,10 +138,8 @@ class _QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
         self.history_, self.ending_, self._scaling = result.history, result.ending, scaling
         self.n_steps_ = result.history[-1].step
         self.program_ = scaled_program(self.model_, *scaling)
-        by_jax, by_taylor = (
-            self._jax_outputs(X[:CHECKED]),
-            self.program_.flow(X[:CHECKED], "taylor", rtol=1e-12).outputs,
-        )
+        by_taylor = self.program_.flow(X[:CHECKED], "taylor", rtol=1e-12).outputs
+        by_jax = self._jax_outputs(X[:CHECKED])
         apart = float(np.max(np.abs(by_jax - by_taylor), initial=0.0, where=np.isfinite(by_taylor)))
         if not apart <= AGREEMENT * np.max(np.abs(by_taylor), initial=1.0, where=np.isfinite(by_taylor)):
             self.ending_ += f"; the engine taylor differs from jax by {apart:.2g}: the flow is badly conditioned"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from integraph.api.compiler import compile
+from integraph.api import compiler
 from integraph.errors import IntegraphError, UsageError
 from integraph.frontends import function
 from integraph.learn.estimators import QuadraticODERegressor
@@ -136,7 +136,7 @@ def _constructed(f: str, tolerances: Sequence[float], test: Floats, truth: Float
     points = []
     for eps in tolerances:
         try:
-            program = compile(f, eps, method="lean")
+            program = compiler.compile(f, eps, method="lean")
         except IntegraphError:  # no plan reaches it
             continue
         points.append(Point("constructed", program.width, program.depth, 0, _rms(program(test), truth)))

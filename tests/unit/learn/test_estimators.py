@@ -94,6 +94,7 @@ def test_a_constant_target_is_learned_exactly() -> None:
     ("change", "said"),
     [
         ({"width": 1}, "width = 1: the registers hold the 2 inputs"),
+        ({"rank": 0}, "rank = 0: needs an integer ≥ 1"),
         ({"depth": 0}, "depth = 0: needs an integer ≥ 1"),
         ({"kind": "loose"}, "kind = 'loose'"),
         ({"device": "abacus"}, "device = 'abacus': jax finds no such device, but cpu"),
