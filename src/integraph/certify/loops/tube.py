@@ -123,7 +123,7 @@ def _tube(
         scale = p[:, 1:].sum(1, keepdims=True) + 1e-300
         influence[wide] = (p / scale).sum(0) @ last.monomials.exponents
         moving = scale[:, 0] > NARROW * scale.max()
-        loose = float((np.abs(last.values[moving, p.shape[1] :]).sum(1) / scale[moving, 0]).max())
+        loose = float((last.errors() / scale[:, 0])[moving].max())
     return Tube(
         low, high, np.stack(boxes), np.array(over).reshape(shape), answer, influence, reason, degree, loose
     )  # fmt: skip
