@@ -1,7 +1,8 @@
 """Plants, start sets and controllers of closed-loop benchmarks, as the ARCH-COMP friendly competition states them.
 
 The controllers are ours: nets of the usual sizes with random hidden layers (seeded), whose last layer is fitted to a
-stabilising law. TORA's controller has no output scaling here: u = N(x).
+stabilising law. TORA's controller has no output scaling here: u = N(x). CartPole's law is the linear-quadratic
+regulator of the plant at rest, docking's brakes to a speed in proportion to the distance.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ class Benchmark:
     hidden: tuple[int, ...]
     activation: str
     law: Callable[..., Sequence[Floats]]
-    reach: float = 1.5
+    reach: float | tuple[float, ...] = 1.5
     inputs: str = "u"
     discrete: bool = False
     gain: float = 1.0  # of the random weights
     ridge: float = 1e-3  # of the fit
+    pinned: bool = False  # the net has the law's value at 0 exactly, so that 0 stays an equilibrium
     spec: str = ""
 
     @property
@@ -57,9 +59,13 @@ class Benchmark:
             layers.append((A, b, self.activation))
         features = np.concatenate([z, np.ones((SAMPLES, 1))], 1)
         normal = features.T @ features + self.ridge * np.eye(features.shape[1])
-        last = np.linalg.solve(normal, features.T @ np.stack(self.law(*(self.reach * x).T), 1))
+        last = np.linalg.solve(normal, features.T @ np.stack(self.law(*(np.array(self.reach) * x).T), 1))
         layers.append((last[:-1].T, last[-1], None))
-        layers[0] = (layers[0][0] / self.reach, *layers[0][1:])
+        layers[0] = (layers[0][0] / np.array(self.reach), *layers[0][1:])
+        if self.pinned:
+            zero = np.zeros((1, len(self.plant)))
+            miss = np.stack(self.law(*zero.T), 1) - from_layers(layers)(zero)
+            layers[-1] = (layers[-1][0], layers[-1][1] + miss[0], None)
         return from_layers(layers)
 
 
@@ -88,6 +94,12 @@ QUADROTOR = {
     "x11": "0.92592593*x10*x12 + 18.518519*u3",
     "x12": "0",
 }
+CARTPOLE = {
+    "x1": "x2", "x2": "2*u", "x3": "x4", "x4": "(0.08*0.41*(9.8*sin(x3) - 2*u*cos(x3)) - 0.0021*x4)/0.0105"
+}  # fmt: skip
+DOCKING = {
+    "x": "vx", "y": "vy", "vx": "3*0.001027^2*x + 2*0.001027*vy + fx/12", "vy": "-2*0.001027*vx + fy/12"
+}  # fmt: skip
 
 
 def quadrotor(share: float) -> Benchmark:
@@ -145,6 +157,17 @@ BENCHMARKS = {
         ATTITUDE, (-0.45, -0.55, 0.65, -0.75, 0.85, -0.65), (-0.44, -0.54, 0.66, -0.74, 0.86, -0.64), 0.1, 30,
         (64, 64, 64), "sigmoid", lambda a, b, c, p, q, s: [-2 * a - p, -1.5 * b - 0.8 * q, -c - 0.5 * s], 1.0,
         inputs="u0, u1, u2",
+    ),
+    "CartPole": Benchmark(
+        CARTPOLE, (-0.1, -0.05, -0.1, -0.05), (0.1, 0.05, 0.1, 0.05), 0.02, 500, (64, 64), "tanh",
+        lambda a, b, c, d: [2.678 * a + 2.843 * b + 18.38 * c + 3.337 * d], 1.0, gain=0.3, ridge=0.1, pinned=True,
+        spec="abs(x1) <= 0.001 and abs(x3) <= 0.001 and abs(x4) <= 0.001 from 8",
+    ),
+    "docking": Benchmark(
+        DOCKING, (70.0, 70.0, -0.28, -0.28), (106.0, 106.0, 0.28, 0.28), 1.0, 40, (256, 256), "tanh",
+        lambda x, y, vx, vy: [-0.6 * (vx + 0.001 * x), -0.6 * (vy + 0.001 * y)], (120.0, 120.0, 0.5, 0.5),
+        inputs="fx, fy", gain=0.5, ridge=1e-2,
+        spec="sqrt(vx^2 + vy^2) <= 0.2 + 2*0.001027*sqrt(x^2 + y^2) always",
     ),
     "quadrotor, 25 %": quadrotor(0.25),
     "quadrotor, full": quadrotor(1.0),

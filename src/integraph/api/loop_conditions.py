@@ -70,22 +70,26 @@ class Conditions:
 
     def _root_compared(self, a: int, c: Fraction, rest: Linear, sense: str) -> Result:
         """c·√a + rest ≥ 0 for a ≥ 0."""
-        r = self._sum(*rest)
-        square, zero = self._sum({a: c * c, self._square(rest): Fraction(-1)}, Fraction(0)), Fraction(0)
-        if c > 0:  # rest ≥ 0, or c²a ≥ rest²
-            return _or([self._compared(r, sense, zero), self._compared(square, sense, zero)])
-        return _and([self._compared(r, sense, zero), self._compared(square, REVERSAL[sense], zero)])
+        zero = Fraction(0)
+        own = self._compared(self._sum(*rest), sense, zero)
+        against = sense if c > 0 else REVERSAL[sense]  # c²a ≥ rest², or ≤
+        squares = [
+            self._compared(self._sum({a: c * c, square: Fraction(-1)}, zero), against, zero)
+            for square in self._squares(rest)
+        ]
+        return _or([own, *squares]) if c > 0 else _and([own, _or(squares)])
 
-    def _square(self, form: Linear) -> int:
-        """Its square, that of a constant and one root multiplied out."""
+    def _squares(self, form: Linear) -> list[int]:
+        """Its square; that of a constant and one root multiplied out too, which has no root that may be 0 inside."""
         terms, constant = form
+        whole = self._sum(terms, constant)
+        squares = [self.tape.add("mul", whole, whole)]
         if len(terms) == 1:
             ((root, c),) = terms.items()
             if self._root(root):
                 a = self.tape.steps[root].args[0]
-                return self._sum({a: c * c, root: 2 * c * constant}, constant * constant)
-        whole = self._sum(terms, constant)
-        return self.tape.add("mul", whole, whole)
+                squares.append(self._sum({a: c * c, root: 2 * c * constant}, constant * constant))
+        return squares
 
     def _divided(self, step: int, kink: int, sense: str, t: Fraction) -> Result:
         """By cases of a kink inside."""

@@ -1,6 +1,6 @@
 """Closed loops in files: TOML with the arguments of `loop` as keys.
 
-    controller = "net.onnx"        a formula, or a file beside this one; or a table of them, by inputs
+    controller = "net.onnx"        a formula, or a file beside this one (./net without a suffix); or a table of them
     period = 0.2
     steps = 35
     spec = "x^2 + v^2 <= 4 always"
@@ -111,4 +111,7 @@ def other_question(certificate: LoopCertificate, path: FilePath, closed: Loop) -
 def _beside(controller: Any, folder: Path) -> Any:
     if isinstance(controller, dict):
         return {key: _beside(value, folder) for key, value in controller.items()}
-    return folder / controller if isinstance(controller, str) and is_file(controller) else controller
+    if not isinstance(controller, str):
+        return controller
+    path = folder / controller
+    return path if is_file(controller) or (controller.startswith("./") and path.is_file()) else controller

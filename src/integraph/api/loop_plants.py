@@ -55,8 +55,8 @@ def read_plant(
         raise UsageError('give names and ends, as in {"w": (-0.1, 0.1)}', argument="disturbances", value=disturbances)
     noise = tuple(disturbances or ())
     w = Disturbance(noise, *sides(disturbances or {}, noise, "disturbances")) if noise else None
-    own = tuple(source) if isinstance(source, Mapping) else ()
-    _once(states=own, inputs=held, parameters=tuple(values), disturbances=noise)
+    named = tuple(source) if isinstance(source, Mapping) else ()
+    _once(states=named, inputs=held, parameters=tuple(values), disturbances=noise)
     if isinstance(source, DynamicalSystem):
         system = source
         held = _inputs(system, inputs, (*constants, *noise))

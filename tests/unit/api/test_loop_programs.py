@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from math import sin
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from integraph.targets.graph_conversion import inlined, to_graph
 from integraph.targets.network import from_layers
+from lazy import needs_command
 from loop_truth import trajectory
 
 RNG = np.random.default_rng(1)
@@ -75,3 +77,59 @@ def test_graphs_inside_of_graphs() -> None:
     inner = to_graph(integraph.function("a*b, a - 3, 7", variables="a b").expression, "inner")
     outer: Graph = build.graph([inlined(build, inner, build.apply("mul", x, build.constant([2.0, 3.0])))])
     assert outer.values([[1.0, 4.0]])[0] == pytest.approx([24.0, -1.0, 7.0])
+
+
+ENGINES = ("exact", "taylor", "oracle", "precise")
+
+
+@pytest.mark.slow
+def test_every_engine_agrees_with_the_simulation() -> None:
+    """In discrete time all engines run it; a lifted plant has no closed form, and the others say so."""
+    setting = {**SETTING, "steps": 3}
+    discrete = integraph.loop({"x": "x + 0.2*v", "v": "v + 0.2*(u - x^2)"}, NET, discrete=True, **setting)
+    smooth = integraph.loop({"x": "v", "v": "-sin(x) - 0.5*v + u"}, NET, **setting)
+    starts = np.random.default_rng(0).uniform((0.8, 0.5), (0.9, 0.6), (3, 2))
+    for result, able in ((discrete, ENGINES), (smooth, ("taylor", "oracle"))):
+        program, wanted = integraph.loop_program(result), integraph.simulate(result.loop, starts)[-1]
+        for engine in ENGINES:
+            if engine in able:
+                assert np.abs(program(starts, engine=engine) - wanted).max() < 2e-10
+            else:
+                with pytest.raises(UsageError, match="taylor"):
+                    program(starts, engine=engine)
+
+
+STUBS = {  # what CORA's functions are here: sets are their middle, and reach integrates it
+    "interval": "function x = interval(low, high)\n  x = (low + high)/2;\nend\n",
+    "polyZonotope": "function x = polyZonotope(x)\nend\n",
+    "zonotope": "function x = zonotope(x)\nend\n",
+    "nonlinearSys": "function s = nonlinearSys(f, n, m)\n  s = f;\nend\n",
+    "reach": """function R = reach(f, params, options)
+  y = params.R0;  h = options.timeStep;
+  for n = 1:round(params.tFinal/h)
+    a = f(y, 0);  b = f(y + h/2*a, 0);  c = f(y + h/2*b, 0);  d = f(y + h*c, 0);
+    y = y + h/6*(a + 2*b + 2*c + d);
+  end
+  R.timePoint.set = {y};
+end
+""",
+}
+
+
+@pytest.mark.slow
+@needs_command("octave-cli", "octave")
+def test_the_file_for_cora_runs_in_octave(tmp_path: Path) -> None:
+    """Its syntax, its loop over segments and its equations, with functions that stand for CORA's."""
+    result = integraph.loop({"x": "v", "v": "-sin(x) - 0.5*v + u"}, NET, **SETTING)
+    program = integraph.loop_program(result, 1)
+    program.export(tmp_path / "closed.m", "cora")
+    for name, text in STUBS.items():
+        (tmp_path / f"{name}.m").write_text(text)
+    name = (tmp_path / "closed.m").read_text().split("reached = ")[1].split("(")[0]
+    (tmp_path / "closed.m").rename(tmp_path / f"{name}.m")
+    script = f"r = {name}(); printf('%.15g ', r{{end}}.timePoint.set{{end}});"
+    done = subprocess.run(["octave-cli", "--quiet", "--eval", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    registers = np.array(done.stdout.split(), float)
+    wanted = integraph.simulate(result.loop, [[0.85, 0.55]])[1, 0]
+    assert np.abs(program.readout @ registers - wanted).max() < 1e-7

@@ -17,6 +17,7 @@ from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
 from integraph.targets.expression import Expression
 
+HOPELESS = 100.0  # errors beside the widest polynomials of a state: the next sets would be wider still
 PIECES = 4  # of a step, for what holds between sampling times
 
 
@@ -66,6 +67,7 @@ class Period:
 def periods(loop: Loop, low: Floats, high: Floats, degree: int | None = None) -> Iterator[Period]:
     """All periods from a box of starts, until one whose end is not known. `degree` is that of the polynomials."""
     x, share = of_box(low, high, degree).fresh(), 1.0
+    widest = x.polynomial_radii()
     for number in range(loop.steps):
         check_deadline()
         u = loop.controller.models(x)
@@ -79,6 +81,12 @@ def periods(loop: Loop, low: Floats, high: Floats, degree: int | None = None) ->
         if period.flow:
             share = min(1.0, 2.0 * period.flow[-1].share)
         x = period.end
+        widest = np.maximum(widest, x.polynomial_radii())
+        if (x.errors() > HOPELESS * widest)[widest > 0].any():
+            yield Period(
+                number + 1, x, None, reason=f"errors outgrow the set of states at t = {(number + 1) * loop.period:.4g}"
+            )
+            return
 
 
 def _discrete(loop: Loop, number: int, x: ModelRows, u: ModelRows) -> Period:

@@ -53,6 +53,14 @@ class ModelRows:
         p, g = self.values[:, None, :m], self.values[:, None, m:-1]
         return Models(space, p, g, np.arange(self.symbols), self.values[:, -1:], known)
 
+    def polynomial_radii(self) -> Floats:
+        """How far each polynomial may be from its constant."""
+        return np.asarray(np.abs(self.values[:, 1 : self.monomials.count]).sum(1))
+
+    def errors(self) -> Floats:
+        """How far each row may be from its polynomial, without rounding."""
+        return np.asarray(np.abs(self.values[:, self.monomials.count :]).sum(1))
+
     def tight_ranges(self) -> Floats:
         """The ranges, those of polynomials by bisection."""
         m, table = self.monomials.count, self.monomials
@@ -64,11 +72,6 @@ class ModelRows:
         ends += (4 * U * np.abs(ends) + TINY) * (-1.0, 1.0)
         plain = self.ranges()
         return np.stack([np.maximum(ends[:, 0], plain[:, 0]), np.minimum(ends[:, 1], plain[:, 1])], 1)
-
-    def radii(self) -> Floats:
-        """How far each row can be from its polynomial, up to rounding."""
-        size: Floats = np.abs(self.values[:, self.monomials.count :]).sum(1)
-        return size
 
     def influence(self) -> Floats:
         """How much of the polynomials is due to each of their variables."""

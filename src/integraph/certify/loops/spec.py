@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.certify.loops.flow_kernels import row_values
 from integraph.certify.loops.rows import ModelRows
-from integraph.certify.loops.tape import Operations
+from integraph.certify.loops.tape import Operations, operations
 from integraph.numbers.arrays import Floats
-from integraph.targets.expression import Expression
+from integraph.targets.expression import Expression, pruned
 from integraph.targets.float_arithmetic import values
 from integraph.targets.property import NEGATION, Comparison, fold
 from integraph.targets.property import Clause as Condition
@@ -60,13 +61,25 @@ class Specification:
 
     def verdicts(self, rows: ModelRows) -> list[Answer]:
         """What is known of the condition of every clause on a set of states."""
-        tape = self.tape
-        failed, out = row_values(tape.code, tape.numbers, tape.held, tape.outputs, rows.values, rows.table)
-        if failed >= 0 or not np.isfinite(out).all():
-            return [Answer.UNKNOWN] * len(self.clauses)
-        quantities = rows.with_values(out)
-        answers = self._conditions(quantities.ranges())
-        return self._conditions(quantities.tight_ranges()) if Answer.UNKNOWN in answers else answers
+        quantities, known = self._quantities(rows)
+        answers = self._conditions(_where(known, quantities.ranges()))
+        if Answer.UNKNOWN in answers and known.any():
+            answers = self._conditions(_where(known, quantities.tight_ranges()))
+        return answers
+
+    def _quantities(self, rows: ModelRows) -> tuple[ModelRows, NDArray[np.bool_]]:
+        """The quantities as rows, and which of them are defined on all of the set."""
+        count = len(self.expression.outputs)
+        out, known = _evaluated(self.tape, rows)
+        if not known.all():
+            parts = [_evaluated(self.own_tape(n), rows) for n in range(count)]
+            out, known = (np.concatenate(several) for several in zip(*parts, strict=True))
+        return rows.with_values(np.where(known[:, None], out, 0.0)), known
+
+    def own_tape(self, number: int) -> Operations:
+        """The tape of one quantity."""
+        form = self.expression
+        return operations(pruned(replace(form, outputs=(form.outputs[number],))), ())
 
     def _conditions(self, ends: Floats) -> list[Answer]:
         return [
@@ -87,6 +100,17 @@ class Specification:
             )
             for clause in self.clauses
         ]
+
+
+def _evaluated(tape: Operations, rows: ModelRows) -> tuple[Floats, NDArray[np.bool_]]:
+    """The outputs of a tape as rows, and which of them are known."""
+    failed, out = row_values(tape.code, tape.numbers, tape.held, tape.outputs, rows.values, rows.table)
+    return out, np.asarray(np.isfinite(out).all(1) & (failed < 0))
+
+
+def _where(known: NDArray[np.bool_], ends: Floats) -> Floats:
+    """The ends, infinite where nothing is known."""
+    return np.where(known[:, None], ends, (-np.inf, np.inf))
 
 
 def compared(one: Comparison, low: float, high: float) -> Answer:

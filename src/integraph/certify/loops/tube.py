@@ -122,7 +122,7 @@ def _tube(
         influence[wide] = last.influence()
         scale = np.abs(last.values[:, 1 : last.monomials.count]).sum(1) + 1e-300
         moving = scale > NARROW * scale.max()
-        loose = float((last.radii()[moving] / scale[moving]).max())
+        loose = float((last.errors()[moving] / scale[moving]).max())
     samples, spanned = np.stack(boxes), np.array(over).reshape(shape)
     return Tube(low, high, samples, spanned, answer, influence, reason, degree, loose)
 

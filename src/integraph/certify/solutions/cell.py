@@ -53,7 +53,7 @@ class Cell:
             first, last = (int(np.searchsorted(self.times, advance.end, side)) for side in ("left", "right"))
             if first < last:
                 self.ends[first:last] = rows.tight_ranges()[:n]
-                self.radii[first:last] = rows.radii()[:n]
+                self.radii[first:last] = rows.errors()[:n]
             self.last = rows
             yield advance.end
         if self.time < self.times[-1]:
