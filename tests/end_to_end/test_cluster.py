@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import integraph
@@ -58,6 +59,22 @@ def test_the_same_proof_as_in_one_process(scheduler: str) -> None:
     shared = integraph.prove(text, source, scheduler=scheduler)
     assert alone.status == "proved"
     assert alone.certificate == shared.certificate
+
+
+@pytest.mark.slow
+def test_the_same_closed_loop_as_in_one_process(scheduler: str) -> None:
+    """Proved cells, and open ones, which no division helps: (x − v)² ≥ 0 where x = v."""
+    setting = {
+        "plant": {"x": "v", "v": "u - x^3"}, "controller": "-2*v", "period": 0.2, "steps": 20, "cells": 40,
+        "start": {"x": (-2.5, 2.5), "v": (-2, 2)}, "progress": False,
+    }  # fmt: skip
+    for spec in ("x in [-1.7, 1.7] at end", "x^2 - 2*x*v + v^2 >= 0 at end"):
+        alone = integraph.loop(**setting, spec=spec, workers=1)  # type: ignore[arg-type]
+        shared = integraph.loop(**setting, spec=spec, scheduler=scheduler)  # type: ignore[arg-type]
+        assert alone.answer is shared.answer
+        for mine, theirs in ((alone.proved, shared.proved), (alone.open, shared.open)):
+            assert np.array_equal([(a.low, a.high) for a in mine], [(b.low, b.high) for b in theirs])
+        assert (alone.boxes() == shared.boxes()).all()
 
 
 @pytest.mark.slow
