@@ -43,7 +43,18 @@ ADDRESSES = (
     "pypi" + ".org",
     "python" + "hosted",
 )
-LEFT_OUT = {".git", ".venv", "out", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "dist"}
+LEFT_OUT = {
+    ".git",
+    ".venv",
+    ".venv-peers",
+    "out",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    "dist",
+}
 
 
 def files() -> list[Path]:

@@ -50,11 +50,11 @@ class Interval:
 
 def affine(A: Floats, b: Floats, x: Interval) -> Interval:
     """The range of A x + b."""
-    middle, radius = 0.5 * x.low + 0.5 * x.high, 0.5 * x.high - 0.5 * x.low
+    middle, radius = halved(x)
     size = np.abs(A)
     centre = A @ middle + b
     spread = size @ radius
-    lost = (A.shape[1] + 8) * U * (size @ (np.abs(middle) + radius) + np.abs(b))
+    lost = (A.shape[1] + 8) * U * (size @ (np.abs(middle) + radius) + np.abs(b)) + TINY
     return Interval(centre - (spread + lost), centre + (spread + lost))
 
 
@@ -208,4 +208,10 @@ def _middle(x: Interval) -> tuple[Floats, Floats]:
     """Middle and radius, to a few ulp of the size; of a constant the middle is exact."""
     if x.low is x.high:
         return x.low, np.zeros(())
-    return 0.5 * x.low + 0.5 * x.high, 0.5 * x.high - 0.5 * x.low
+    return halved(x)
+
+
+def halved(x: Interval) -> tuple[Floats, Floats]:
+    """Middle and radius, to a few ulp of the size: half of the smallest number is 0, so the radius is no half."""
+    middle = 0.5 * x.low + 0.5 * x.high
+    return middle, np.maximum(x.high - middle, middle - x.low)

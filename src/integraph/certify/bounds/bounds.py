@@ -40,7 +40,7 @@ class Bounds:
     """low ≤ output ≤ high for every x of the box, rigorously, each of shape (outputs,).
 
     At row n of `lowest` output n is at most `attained_low[n]`, at row n of `highest` at least `attained_high[n]`, both
-    proved with Arb: the true range reaches at least from one to the other. (outputs, inputs) each. Where the output is
+    proved: the true range reaches at least from one to the other. (outputs, inputs) each. Where the output is
     not known to have a value at any point that was tried, the rows are NaN, and the values ∞ and −∞.
     """
 

@@ -128,12 +128,15 @@ def offset_kernel(
                 continue
             first = sign * values[row, k] - slope * x[row, k]
             last = sign * values[row, k + 1] - slope * x[row, k + 1]
-            if low >= 0:
+            flattest = ranges[0][row, k] - slope if sign > 0 else -ranges[1][row, k] - slope
+            sizes = abs(low) * h * h + (abs(leave) + abs(arrive)) * h + abs(first) + abs(last)
+            if not (np.isfinite(sizes) and low <= high and flattest <= np.inf):
+                least = -np.inf  # a NaN, or ∞ − ∞, would be lost in what follows
+            elif low >= 0:
                 share = arrive / (arrive - leave)  # of the left tangent
                 at = share * first + (1 - share) * (last - arrive * h)
                 least = min(least, at - abs(share * leave + (1 - share) * arrive) * h)
             else:
-                flattest = ranges[0][row, k] - slope if sign > 0 else -ranges[1][row, k] - slope
                 falling = first + min(0.0, ROUNDED * flattest * h)
                 half, bend = 0.5 * h, 0.125 * low * h * h
                 left = min(0.0, leave * half + bend + ROUNDING * (bend - abs(leave) * half))

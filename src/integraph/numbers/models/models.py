@@ -129,10 +129,9 @@ class Models:
         """A x + b for A (m, rows), b (m,). Where radii matter they become symbols, which the new rows share. `off` says
         how far A and b may be from what is meant."""
         n, cells = self.r.shape
-        radius = 0.5 * self.known.high - 0.5 * self.known.low
+        middle, radius = intervals.halved(self.known)
         own = self._symbol_rows(A, radius) if fresh else np.zeros(n, np.bool_)
         sizes = row_norms(self.p) + row_norms(self.g) + self.r
-        middle = 0.5 * self.known.low + 0.5 * self.known.high
         gamma = (n + 100) * U
         sums = abs(A) @ np.concatenate([sizes, np.where(own[:, None], 0.0, self.r), radius, np.abs(middle)], 1)
         size, rest, spread, far = np.split(sums, 4, 1)
@@ -191,7 +190,7 @@ def of_cells(low: Floats, high: Floats, degree: int) -> Models:
     """The identity on cells low ≤ x ≤ high, (cells, inputs); ξ has an entry for each input of positive width."""
     wide = np.flatnonzero((high > low).any(0))
     table = monomials(len(wide), degree)
-    middle = 0.5 * low + 0.5 * high
+    middle = np.where(low == high, low, 0.5 * low + 0.5 * high)  # half of an odd subnormal number is rounded
     radius = np.maximum(add_up(high, -middle), add_up(middle, -low))
     p = np.zeros((low.shape[1], len(low), table.count))
     p[..., 0] = middle.T

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
 
 import integraph
+from integraph import Graph
+from integraph.certify.bounds.graph_models import graph_models
+from integraph.numbers.intervals import Interval
+from integraph.numbers.models.lines import families
+from integraph.numbers.models.models import of_cells
+from integraph.numbers.models.smooth_functions import SMOOTH
+from integraph.targets.graph_builder import Builder
 
 
 @pytest.mark.parametrize(
@@ -45,3 +54,44 @@ def test_the_largest_box_of_all(inputs: int) -> None:
     assert formula.low[0] <= -1.7e308
     assert formula.high[0] >= 1.7e308
     assert np.isinf(formula.width).all()
+
+
+def product_of(*factors: float) -> Graph:
+    """Of the input, one factor after the other."""
+    b = Builder("product")
+    y = b.input("x", (14,))
+    for factor in factors:
+        y = b.apply("mul", y, b.constant(np.full(14, factor)))
+    return b.graph([y])
+
+
+@pytest.mark.parametrize(
+    ("x", "factors"),
+    [
+        (1.9e-150, (1.6e-308, -1e171)),  # half of the smallest number is 0
+        (1.1809516828309e-310, (-1.149e150,)),  # half of an odd subnormal number is rounded
+        (5e-324, (1e200, 1e100)),
+    ],
+)
+def test_subnormal_numbers_keep_their_errors(x: float, factors: tuple[float, ...]) -> None:
+    at = np.full(14, x)
+    right = Fraction(x)
+    for factor in factors:
+        right *= Fraction(factor)
+    bounds = integraph.bound(product_of(*factors), np.stack([at, at], 1))
+    assert Fraction(float(bounds.low[0])) <= right <= Fraction(float(bounds.high[0]))
+    models = graph_models(product_of(*factors), of_cells(at[None], at[None], 1)).known
+    assert Fraction(float(models.low[0, 0])) <= right <= Fraction(float(models.high[0, 0]))
+
+
+@pytest.mark.parametrize("name", ["gaussian", "gelu", "gelu_tanh", "exp", "silu", "tanh", "softplus"])
+def test_lines_over_ranges_on_which_derivatives_overflow(name: str) -> None:
+    ends = np.array([[-1.4e299, -1e155, -1e308, -5.0]]), np.array([[7.6e286, 1e155, 1e308, 1e200]])
+    x = Interval(*ends)
+    y = Interval(np.full((1, 4), -np.inf), np.full((1, 4), np.inf))
+    for drawn in families(SMOOTH[name], x, y):
+        for at in (-0.9, 0.0, 0.5):
+            value = float(SMOOTH[name].value(np.array([at]))[0])
+            with np.errstate(all="ignore"):
+                assert (drawn.low_slope * at + drawn.low <= value + 1e-12).all()
+                assert (drawn.high_slope * at + drawn.high >= value - 1e-12).all()
