@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import Legendre
 
+from integraph.flow.taylor.kernel import NEAR
 from integraph.flow.taylor.sparse_field import COLUMNS, SparseField, shifted, slopes
 from integraph.flow.taylor.sparse_lu import SHIFTS, Floats, factor, solve
-from integraph.flow.taylor.wide_series import LARGE, NEAR
+from integraph.flow.taylor.wide_series import LARGE
 from integraph.numbers.jit import cached_njit
 
 STAGES = 7

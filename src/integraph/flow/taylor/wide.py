@@ -23,7 +23,6 @@ SPARSE = 32  # terms for each register
 LARGEST = 2e6  # registers times bandwidth: about the numbers that factors hold for each shift
 STIFF = 1500.0  # norm of the Jacobian times the span from which collocation is quicker
 FINEST = 1e-13  # tolerance that Newton's iteration reaches
-SHORTEST = 1e-13  # of the duration: no step is shorter
 
 
 class WideSystem:
@@ -69,6 +68,7 @@ class WideSystem:
     ) -> tuple[Floats, int] | None:
         """y after `span`, and the number of steps; None if it must be computed otherwise."""
         from integraph.flow.taylor.collocation import Collocation
+        from integraph.flow.taylor.kernel import SHORTEST
 
         assert self.sparse is not None
         solution = Collocation(self.sparse, value, y, rtol)
@@ -82,6 +82,7 @@ class WideSystem:
         self, value: Floats, y: Floats, order: int, rtol: float, span: float, duration: float, max_steps: int
     ) -> tuple[Floats, int] | None:
         """The same by Taylor steps."""
+        from integraph.flow.taylor.kernel import SHORTEST
         from integraph.flow.taylor.wide_series import integrate_wide
 
         field, end = self.field, np.empty_like(y)

@@ -11,14 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from integraph.flow.taylor.sparse_lu import Floats, Ints
+from integraph.flow.taylor.kernel import NEAR, TAIL
+from integraph.flow.taylor.series import GROWTH, SAFETY, SMALLEST, Floats, Ints
 from integraph.numbers.jit import cached_njit
 
-SAFETY = 0.95
-GROWTH = 4.0  # a step may be so much longer than its trial: as in `series`
-SMALLEST = 1e-307
-TAIL = 2  # orders before the last that bound the step too
-NEAR, LARGE = 3e-2, 3.0  # a step so much shorter than the longest, a register so much larger: a pole may be near
+LARGE = 3.0  # times the largest register at the start: where steps are short, too, a pole may be near
 
 
 class WideField(NamedTuple):

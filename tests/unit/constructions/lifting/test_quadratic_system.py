@@ -184,6 +184,12 @@ def test_blow_up_is_said_with_its_time() -> None:
         system.program(1.0, [[0.9, 1.0]])
 
 
+@pytest.mark.parametrize("rtol", [0.0, 2.0, "few"])
+def test_wrong_tolerances(rtol: object) -> None:
+    with pytest.raises(UsageError, match="rtol"):
+        integraph.lift("x' = -x").simulate([1.0], [1.0], rtol=rtol)
+
+
 def test_a_stiff_decay_is_followed() -> None:
     system = integraph.lift("x' = -200*(x - cos(x)^3)")
     x = system.simulate([1.0], [0.5]).states[0, -1, 0]
