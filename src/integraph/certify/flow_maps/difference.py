@@ -103,7 +103,7 @@ class FlowDifference:
         for number, stage in enumerate(self.stages):
             check_deadline()
             if isinstance(stage, FlowStage):
-                rows = self._flown(number, stage, rows)
+                rows = self._flown(stage, rows)
                 continue
             registers[: self.flow.system.width] = self._lifted(rows, started=number > 0)
             segments = FormulaSegments(stage, registers, self.variables)
@@ -113,7 +113,7 @@ class FlowDifference:
             registers = segments.ends()
         return self._outputs(rows, None)
 
-    def _flown(self, number: int, stage: FlowStage, rows: ModelRows) -> ModelRows:
+    def _flown(self, stage: FlowStage, rows: ModelRows) -> ModelRows:
         """The rows after a flow, in steps that are powers of 2 of its duration."""
         key = tuple(stage.terms.items())
         if key not in self._tapes:

@@ -10,6 +10,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import integraph
@@ -18,6 +20,7 @@ from integraph.api.flow_maps import flow_map
 from integraph.certify.flow_maps.difference import FlowDifference
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 from integraph.errors import UsageError
+from law import examples
 from mp_taylor import flow as mp_flow
 
 pytestmark = pytest.mark.slow  # kernels take long to compile
@@ -72,6 +75,28 @@ def test_what_mpmath_computes_is_between(name: str, project: float | bool) -> No
         ((low, high),) = difference.at(tuple(point.tolist()), 64)
         assert low * (1 - 1e-6) - 1e-25 <= apart <= high * (1 + 1e-6) + 1e-25
         assert apart <= proof.upper * (1 + 1e-6) + 1e-25
+
+
+@examples(20)
+@given(st.lists(st.integers(-99, 99), min_size=5, max_size=5), st.sampled_from([True, 0.4]))
+def test_random_systems(digits: list[int], project: float | bool) -> None:
+    """Cubic systems with two decimals in each coefficient: mpmath's difference at a corner is below the bound."""
+    assume(any(digits))  # else nothing moves, and there is no flow
+    a, b, c, d, e = (f"({n}/100)" for n in digits)
+    text = f"x' = {a}*x + {b}*y^3 + {c}; y' = {d}*x*y + {e}*x^2*y"
+    system = integraph.lift(text)
+    box = np.add.outer(np.array([0.3, -0.2]), [-0.1, 0.1])
+    program = system.program(1.0, box, project=project)
+    proof = integraph.certify(program, system, 1e-12, progress=False)
+    assert proof.status == "proved"
+
+    def field(x: mpf, y: mpf) -> list[mpf]:
+        a, b, c, d, e = (mpf(n) / 100 for n in digits)
+        return [a * x + b * y**3 + c, d * x * y + e * x**2 * y]
+
+    right = truth(field, box[:, 1].tolist(), 2)
+    left = mp_flow(program, [*box[:, 1], *[0.0] * (program.width - 2)])
+    assert float(max(abs(p - q) for p, q in zip(left, right, strict=False))) <= proof.upper * (1 + 1e-6) + 1e-28
 
 
 def altered(program: Program, label: str, tensor: str, change: Callable[[np.ndarray], np.ndarray]) -> Program:
