@@ -62,7 +62,7 @@ def test_an_altered_byte(result, tmp_path) -> None:
 
 def shrunk(step: CertifiedStep) -> CertifiedStep:
     low, high = np.array(step.box.low), np.array(step.box.high)
-    inner = Box(tuple((low + 0.1 * (high - low)).tolist()), tuple((high - 0.1 * (high - low)).tolist()))
+    inner = Box(tuple((low + 0.3 * (high - low)).tolist()), tuple((high - 0.3 * (high - low)).tolist()))
     return replace(step, box=inner)
 
 
