@@ -31,7 +31,7 @@ from integraph.numbers.arrays import Floats
 from integraph.program import Program
 from integraph.targets.graph import Graph
 
-SLACKS = (0.01, 0.1, 0.4)  # of a box: the checker's sets are not exactly those of the search
+SLACKS = (0.1, 0.4)  # of a box: the checker's sets are not exactly those of the search
 Cell = tuple[Floats, Floats, int]  # ends, and the degree of its polynomials
 
 
@@ -94,16 +94,20 @@ def _holds(loop: Loop, box: Box, degree: int, steps: Path) -> bool:
             raise UsageError(f"there is no certificate with this controller: {why}") from None
 
 
-def _step(loop: Loop, step: FlowStep, share: float) -> CertifiedStep:
-    """A step with a slightly larger box, which sets that are slightly larger do not leave either."""
-    plant, start = loop.plant, step.rows.ranges()
-    slack = share * (step.box[:, 1] - step.box[:, 0])
-    wider = np.stack([start[:, 0] - slack, start[:, 1] + slack], 1)
-    if loop.disturbance is not None:
-        wider[-len(loop.disturbance.names) :] = np.stack([loop.disturbance.low, loop.disturbance.high], 1)
-    inside, box = enclose(plant.code, plant.numbers, plant.held, plant.outputs, wider, loop.period * step.share)
-    kept = (box if inside else step.box)[: len(loop.states)]
-    return CertifiedStep(round(-np.log2(step.share)), step.order, _box(kept[:, 0], kept[:, 1]))
+def _step(loop: Loop, step: FlowStep, most: float) -> CertifiedStep:
+    """A step with a larger box, which sets that are larger do not leave either: by as much as there is a box for."""
+    plant, start, w = loop.plant, step.rows.ranges(), loop.disturbance
+    box, sides = step.box, step.box[:, 1] - step.box[:, 0]
+    for share in (most, 0.25 * most, 0.05 * most):
+        wider = np.stack([start[:, 0] - share * sides, start[:, 1] + share * sides], 1)
+        if w is not None:
+            wider[-len(w.names) :] = np.stack([w.low, w.high], 1)
+        inside, larger = enclose(plant.code, plant.numbers, plant.held, plant.outputs, wider, loop.period * step.share)
+        if inside:
+            box = larger
+            break
+    low, high = box[: len(loop.states)].T
+    return CertifiedStep(round(-np.log2(step.share)), step.order, _box(low, high))
 
 
 def _box(low: Floats, high: Floats) -> Box:

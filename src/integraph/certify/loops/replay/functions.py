@@ -13,7 +13,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, arb_mat, arb_poly, ctx
+from flint import arb, arb_mat, ctx
 
 from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, tail
 from integraph.certify.loops.replay.rows import Row, of_ball, trimmed
@@ -54,27 +54,16 @@ def apply(name: str | Fraction, row: Row) -> Row:
 
 
 def _composition(q: Balls, u: Polynomial, k: int) -> tuple[Polynomial, arb]:
-    """q(u) as Σ s_m v^m, v being u without its constant, and what was left out: |v(ξ)| is at most |u(ξ)| + |u_0|, and
-    |u(ξ)| ≤ 1."""
-    shift = u.get(CONSTANT, ZERO)
-    s = list(arb_poly(q)(arb_poly([shift, 1])).coeffs())
-    s += [ZERO] * (len(q) - len(s))
-    v = {monomial: ball for monomial, ball in u.items() if monomial != CONSTANT}
-    own = norms(v, k)
-    reach = sum(own, ZERO).min(1 + abs(shift)).upper()
-    out: Polynomial = {CONSTANT: s[0]}
-    power, missing, lost = v, ZERO, ZERO
-    for m, ball in enumerate(s[1:], 1):
-        if m > 1:
-            missing = (missing * reach + tail(norms(power, k), own)).upper()
-            higher: Polynomial = {}
-            add_product(higher, power, v, k)
-            power = higher
-        for monomial, each in power.items():
-            term = ball * each
-            out[monomial] = out[monomial] + term if monomial in out else term
-        lost += abs(ball) * missing
-    return out, lost
+    """q(u) by Horner's rule, and what was left out: |u(ξ)| ≤ 1, so that it does not grow."""
+    own, lost = norms(u, k), ZERO
+    p: Polynomial = {CONSTANT: q[-1]}
+    for ball in q[-2::-1]:
+        lost += tail(norms(p, k), own)
+        out: Polynomial = {}
+        add_product(out, p, u, k)
+        out[CONSTANT] = out.get(CONSTANT, ZERO) + ball
+        p = out
+    return p, lost
 
 
 @lru_cache

@@ -63,7 +63,7 @@ def test_disturbed_trajectories_stay_inside(discrete: bool) -> None:
         for sign in (-1.0, 1.0):
             assert excess(tubes, bang_bang(start, sign, discrete)) <= 0
     widths = np.ptp(tube(loop, LOW, HIGH).samples[-1], axis=1)
-    assert (np.ptp(tubes[-1], axis=1) <= 1.01 * widths).all()
+    assert (np.ptp(tubes[-1], axis=1) <= 1.03 * widths).all()
 
 
 def test_drive_of_a_linear_plant() -> None:

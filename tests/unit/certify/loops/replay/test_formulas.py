@@ -220,7 +220,7 @@ FAULTS: list[tuple[ModuleType, str, str]] = [
     (functions, "turn * row.errors + abs(slope) * row.r", "abs(slope) * row.r"),
     (functions, "+ abs(slope) * row.r", ""),
     (functions, "[slope * ball for ball in row.g]", "[0 * ball for ball in row.g]"),
-    (functions, "missing * reach + tail", "tail"),
+    (functions, "lost += tail(norms(p, k), own)", "pass"),
     (functions, "+ symmetric((off * h).upper())", ""),
     (functions, "row.scaled(chord, gap.mid(), gap.rad())", "row.scaled(chord, gap.mid())"),
     (functions, "row.scaled(chord, gap.mid(), gap.rad())", "row.scaled(chord, ZERO, gap.rad())"),
