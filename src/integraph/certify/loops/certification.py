@@ -24,7 +24,8 @@ from integraph.certify.loops.steps import FlowStep
 from integraph.certify.problem import Box
 from integraph.numbers.arrays import Floats
 
-SLACK = 0.01  # of a box: the checker's sets are not exactly those of the search
+SLACK = 0.01  # of a box: the checker's sets are not exactly those of the search,
+LOOSE = 0.3  # and where they are errors for the most part, even less
 Cell = tuple[Floats, Floats, int]  # ends, and the degree of its polynomials
 
 
@@ -71,7 +72,9 @@ def path(loop: Loop, low: Floats, high: Floats, degree: int, reached: int) -> Pa
 def _step(loop: Loop, step: FlowStep) -> CertifiedStep:
     """A step with a slightly larger box, which sets that are slightly larger do not leave either."""
     plant, start = loop.plant, step.rows.ranges()
-    slack = SLACK * (step.box[:, 1] - step.box[:, 0])
+    errors = step.rows.errors()
+    share = SLACK + LOOSE * errors / (errors + step.rows.polynomial_radii() + 1e-300)
+    slack = share * (step.box[:, 1] - step.box[:, 0])
     wider = np.stack([start[:, 0] - slack, start[:, 1] + slack], 1)
     inside, box = enclose(plant.code, plant.numbers, plant.held, plant.outputs, wider, loop.period * step.share)
     kept = (box if inside else step.box)[: len(loop.states)]
