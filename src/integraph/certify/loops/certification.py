@@ -31,7 +31,8 @@ from integraph.numbers.arrays import Floats
 from integraph.program import Program
 from integraph.targets.graph import Graph
 
-SLACKS = (0.1, 0.4)  # of a box: the checker's sets are not exactly those of the search
+SLACKS = (0.1, 0.4)  # of a box: the checker's sets are not exactly those of the search,
+LOOSE = 3.0  # times more where they are errors for the most part
 Cell = tuple[Floats, Floats, int]  # ends, and the degree of its polynomials
 
 
@@ -97,7 +98,9 @@ def _holds(loop: Loop, box: Box, degree: int, steps: Path) -> bool:
 def _step(loop: Loop, step: FlowStep, most: float) -> CertifiedStep:
     """A step with a larger box, which sets that are larger do not leave either: by as much as there is a box for."""
     plant, start, w = loop.plant, step.rows.ranges(), loop.disturbance
-    box, sides = step.box, step.box[:, 1] - step.box[:, 0]
+    errors = step.rows.errors()
+    loose = 1 + LOOSE * errors / (errors + step.rows.polynomial_radii() + 1e-300)
+    box, sides = step.box, loose * (step.box[:, 1] - step.box[:, 0])
     for share in (most, 0.25 * most, 0.05 * most):
         wider = np.stack([start[:, 0] - share * sides, start[:, 1] + share * sides], 1)
         if w is not None:
