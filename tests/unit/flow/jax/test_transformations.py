@@ -66,9 +66,12 @@ def test_a_net_differentiated_three_ways(options: dict[str, str], activation: st
     for x in (np.zeros(2), np.array([0.3, -0.7])):
         reverse, forward = jax.grad(value)(x), jax.jacfwd(value)(x)
         steps = 1e-4 * np.eye(2)
-        central = [
-            (8 * (program(x + h) - program(x - h)) - program(x + 2 * h) + program(x - 2 * h))[0] / 12e-4 for h in steps
-        ]
+        central = np.array(
+            [
+                (8 * (program(x + h) - program(x - h)) - program(x + 2 * h) + program(x - 2 * h))[0] / 12e-4
+                for h in steps
+            ]
+        )
         assert np.abs(reverse - forward).max() <= 1e-12
         assert np.abs(reverse - central).max() <= 1e-10
         hessian = jax.hessian(value)(x)
