@@ -68,15 +68,11 @@ def to_jax(program: Program, precision: str) -> tuple[Callable[[Mapping[str, Arr
 
 
 def _scheduled(run: Callable[[Array], Array], batch: Array, ops: set[str]) -> Array:
-    """The outputs of a batch, with as little as possible stored on the way, since memory is what takes time.
-
-    Between matrix products arrays must be stored. On processors a long batch runs in chunks whose arrays stay in the
-    cache; the last row fills the last chunk. The way back computes them again: on processors all of them, elsewhere,
-    where a narrow net would store a dozen arrays a layer, all but the products."""
+    """The outputs of a batch. Between matrix products arrays must be stored, and memory is what takes time: on
+    processors a long batch runs in chunks whose arrays stay in the cache; the last row fills the last chunk. The way
+    back computes them again, which costs less than to store them."""
     rows, d = batch.shape
     most = CHUNK * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    if backend() != "cpu" and "tanhc" in ops:
-        return jax.checkpoint(run, policy=jax.checkpoint_policies.dots_saveable)(batch)
     whole = not isinstance(rows, int) or rows <= most or backend() != "cpu" or jax.device_count() > 1
     if whole or not ops & {"matmul", "contract"}:
         return run(batch)

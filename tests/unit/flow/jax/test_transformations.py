@@ -56,7 +56,7 @@ def test_long_batches_run_in_chunks(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"method": "wide"}], ids=["narrow", "wide"])
-@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "gelu", "silu", "softplus"])
+@pytest.mark.parametrize("activation", ["tanh", "gelu"])
 def test_a_net_differentiated_three_ways(options: dict[str, str], activation: str) -> None:
     """Reverse and forward mode agree, and with differences of the exact engine; also at x = 0."""
     network = random_network((2, 5, 5, 1), activation=activation)
