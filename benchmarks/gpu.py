@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -49,7 +48,6 @@ class Row:
     ours: float = float("nan")  # seconds of a call
     source: float = float("nan")
     rounds: list[float] = field(default_factory=list)
-    kernels: dict[str, str] = field(default_factory=dict)  # what XLA made of both
     failure: str = ""
 
     @property
@@ -219,7 +217,6 @@ def _timed(row: Row, pair: Pair) -> Row:
     for name, run in pair.items():
         jax.block_until_ready(run())
         calls[name] = max(1, min(1000, int(SPAN / max(_seconds(run, 1), 1e-6))))
-        row.kernels[name] = re.sub(r", metadata=\{[^}]*\}", "", run.func.as_text())
     seconds: dict[str, list[float]] = {name: [] for name in pair}
     for _ in range(ROUNDS):
         for name, run in pair.items():

@@ -1,6 +1,7 @@
 """Programs as functions of jax: against the same net, formula or transformer in jax, and `jax` against `exact`.
 
-One thread, float64, B = 1e5 (1e3 for the transformer), processor time. Started alone, it pins itself to one processor before jax counts them.
+One thread, float64, B = 1e5 (1e3 for the transformer), processor time. Started alone, it pins itself to one processor
+before jax counts them.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _against_jax(cases: list[Any]) -> tuple[tuple[str, ...], list[tuple[object, 
         x = jax.numpy.asarray(np.random.default_rng(0).uniform(size=(count, program.inputs)))
         pair = {"ours": lambda x, f=function, p=params: f(p, x), "source": source}
         values = {key: jax.jit(f) for key, f in pair.items()}
-        slopes = {key: jax.jit(jax.grad(lambda x, f=f: f(x).sum())) for key, f in pair.items()}
+        slopes = {key: jax.jit(jax.grad(lambda x, f=f: (f(x) ** 2).sum())) for key, f in pair.items()}
         value, slope = (
             race({key: lambda f=f, x=x: jax.block_until_ready(f(x)) for key, f in one.items()}, 2.0, 5, process_time)
             for one in (values, slopes)

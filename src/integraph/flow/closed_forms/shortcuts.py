@@ -81,10 +81,9 @@ def _tanh_after_decay(f: SymbolFunctions, t: float, start: tuple[Array, ...], x:
     tau = half * mean  # infinite for an infinite x
     square, lift = tau * tau, t * lam * mean
     u, w = 1.0 + square + lift, 1.0 + t * lam * f.recorder.push("tanhc", whole)
-    alpha_end = (alpha * (1.0 - square) + tau * (2.0 + lift)) / u
-    lam_end = (x * f.tanh(whole) + lam) / w
-    ends = (f.where(f.less(SURE, one), end, np.nan) for one, end in ((u, alpha_end), (w, lam_end)))
-    return Closed(tuple(ends), {"lam": u - SURE})
+    share, rest = (f.where(f.less(SURE, one), 1.0 / one, np.nan) for one in (u, w))
+    alpha_end = (alpha * (1.0 - square) + tau * (2.0 + lift)) * share
+    return Closed((alpha_end, (x * f.tanh(whole) + lam) * rest), {"lam": u - SURE})
 
 
 def _decayed(f: SymbolFunctions, value: Array) -> bool:

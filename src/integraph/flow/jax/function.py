@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from integraph.errors import UsageError
 from integraph.flow.closed_forms.interpreter import Interpreter
-from integraph.flow.closed_forms.operations import DIFFERENTIABLE
+from integraph.flow.closed_forms.operations import DIFFERENTIABLE, ClosedForms
 from integraph.flow.closed_forms.parameters import Parameters
 from integraph.flow.closed_forms.trace import trace
 from integraph.flow.jax.library import backend, library
@@ -38,7 +38,7 @@ class JaxFunction:
     def __init__(self, program: Program, precision: str) -> None:
         self.program, self.parameters = program, Parameters(program)
         self.library = library(precision)
-        self._compiled: dict[tuple[str, frozenset[str]], tuple[Run, bool]] = {}
+        self._compiled: dict[tuple[str, frozenset[str]], tuple[Run, ClosedForms]] = {}
 
     def __call__(self, params: Mapping[str, Array], x: Array) -> Array:
         own = self.parameters.values
@@ -47,19 +47,17 @@ class JaxFunction:
         batch = _batch(x, self.program.inputs)
         free = frozenset(name for name, value in own.items() if params[name] is not value)
         variables = {name: jnp.asarray(params[name], batch.dtype) for name in free}
-        run, large = self._run(batch.dtype.name, free)
-        outputs = _in_chunks(partial(run, variables), batch) if large else run(variables, batch)
+        run, made = self._run(batch.dtype.name, free)
+        outputs = _scheduled(partial(run, variables), batch, {own.op for own in made.operations})
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
-    def _run(self, kind: str, free: frozenset[str]) -> tuple[Run, bool]:
-        """Compiled, because outside of `jax.jit` every single operation would be compiled alone; and whether there are
-        matrix products, between which arrays must be stored."""
+    def _run(self, kind: str, free: frozenset[str]) -> tuple[Run, ClosedForms]:
+        """Compiled, because outside of `jax.jit` every single operation would be compiled alone."""
         if (kind, free) not in self._compiled:
             numbers = np.dtype(kind).type
             made = Interpreter(trace(self.program, DIFFERENTIABLE, numbers, self.parameters, free), self.library)
             constants = {key: one.astype(numbers) if one.dtype == np.float64 else one for key, one in made.constants()}
-            large = any(own.op in ("matmul", "contract") for own in made.forms.operations)
-            self._compiled[kind, free] = jax.jit(partial(made.run, constants)), large
+            self._compiled[kind, free] = jax.jit(partial(made.run, constants)), made.forms
         return self._compiled[kind, free]
 
 
@@ -69,12 +67,14 @@ def to_jax(program: Program, precision: str) -> tuple[Callable[[Mapping[str, Arr
     return function, dict(function.parameters.values)
 
 
-def _in_chunks(run: Callable[[Array], Array], batch: Array) -> Array:
-    """A long batch on processors: so many rows at a time that what is computed on the way never leaves the cache. The
-    way back computes it again, which costs less than to store it. The last row fills the last chunk."""
+def _scheduled(run: Callable[[Array], Array], batch: Array, ops: set[str]) -> Array:
+    """The outputs of a batch. Between matrix products arrays must be stored, and memory is what takes time: on
+    processors a long batch runs in chunks whose arrays stay in the cache; the last row fills the last chunk. The way
+    back computes them again, which costs less than to store them."""
     rows, d = batch.shape
     most = CHUNK * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    if not isinstance(rows, int) or rows <= most or backend() != "cpu" or jax.device_count() > 1:
+    whole = not isinstance(rows, int) or rows <= most or backend() != "cpu" or jax.device_count() > 1
+    if whole or not ops & {"matmul", "contract"}:
         return run(batch)
     count = -(-rows // most)
     size = -(-rows // count)
