@@ -7,7 +7,7 @@ Theorem 1 makes for a sequence of ε. Errors are root mean squares of the true f
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,14 +58,26 @@ class DepthStudy:
         return "\n".join(lines)
 
     def picture(self) -> Picture:
+        """Errors against depth, and against the size W·D."""
+        panels = (
+            Panel("by depth", "depth D", "RMS error", self._marks(lambda one: one.depth), log_y=True),
+            Panel(
+                "by size", "width W × depth D", "RMS error", self._marks(lambda one: one.width * one.depth), log_y=True
+            ),
+        )
+        title = f"Depth is expressivity: {self.function}, trained with {self.fixed}"
+        return alone("depth", title, "Errors of the true flow at test points.", *panels)
+
+    def _marks(self, size: Callable[[Point], int]) -> tuple[Curve, ...]:
+        """Trained programs joined by a line; constructed ones are points: one depth has many of them."""
         marks = []
         for colour, made in enumerate(("trained", "constructed")):
             points = [one for one in self.points if one.made == made]
-            depth, error = (np.array([float(getattr(one, axis)) for one in points]) for axis in ("depth", "error"))
-            text = tuple(f"W = {one.width}" for one in points)
-            marks += [Curve(depth, error, made, colour), Curve(depth, error, f"{made}: programs", colour, POINTS, text)]
-        panel = Panel(f"{self.function}, {self.fixed}", "depth D", "RMS error", tuple(marks), log_x=True, log_y=True)
-        return alone("depth", "Depth is expressivity", "Error of the true flow at test points against depth.", panel)
+            x, error = np.array([float(size(one)) for one in points]), np.array([one.error for one in points])
+            text = tuple(f"W = {one.width}, D = {one.depth}" for one in points)
+            marks += [Curve(x, error, "trained, in order of depth", colour)] if made == "trained" else []
+            marks.append(Curve(x, error, made, colour, POINTS, text))
+        return tuple(marks)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Both curves as a figure, and as a file if there is a path."""
