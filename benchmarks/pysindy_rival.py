@@ -29,12 +29,26 @@ def main() -> None:
             function_library=pysindy.PolynomialLibrary(degree=2), spatiotemporal_grid=times, K=count
         )
 
+    if sys.argv[2:] == ["seeds"]:  # the error of every run, by the number of domains
+        threshold = THRESHOLDS[1]
+        print(json.dumps({n: errors(runs, dt, truth, lambda n=n: weak(n), threshold) for n in DOMAINS}))
+        return
     plain = [fits(runs, dt, truth, lambda: pysindy.PolynomialLibrary(degree=2), each) for each in THRESHOLDS]
     weak_form = [fits(runs, dt, truth, lambda n=n: weak(n), each) for n in DOMAINS for each in THRESHOLDS]
     print(json.dumps([min(plain), min(weak_form)]))
 
 
+def errors(runs, dt, truth, library, threshold):
+    return [each[0] for each in results_of(runs, dt, truth, library, threshold)]
+
+
 def fits(runs, dt, truth, library, threshold):
+    results = results_of(runs, dt, truth, library, threshold)
+    error, _, seconds = np.median(results, axis=0)
+    return float(error), int(sum(right for _, right, _ in results)), float(seconds)
+
+
+def results_of(runs, dt, truth, library, threshold):
     results = []
     for states in runs:
         np.random.seed(0)  # noqa: NPY002  # the weak form draws its domains from it
@@ -44,9 +58,8 @@ def fits(runs, dt, truth, library, threshold):
         seconds = time.process_time() - begun
         theta = np.asarray(model.coefficients())
         right = ((theta != 0) == (truth != 0)).all()
-        results.append((np.abs(theta - truth).max(), right, seconds))
-    error, _, seconds = np.median(results, axis=0)
-    return float(error), int(sum(right for _, right, _ in results)), float(seconds)
+        results.append((float(np.abs(theta - truth).max()), right, seconds))
+    return results
 
 
 if __name__ == "__main__":
