@@ -190,8 +190,7 @@ class Program:
         states: bool = False,
         times: ArrayLike | None = None,
     ) -> Flow:
-        """Run `exact`, `taylor`, `oracle`, `precise` or `jax` (by default the first that can, or `jax` for long work
-        where it has an accelerator): how each input ended.
+        """Run an engine, by default the first that can, or `jax` for long work on an accelerator: how each input ended.
 
         `rtol` is relative to each register; below the rounding of float64 it has no effect."""
         options = Options(rtol, max_steps, threads, states, () if times is None else dynamics.moments(times))
@@ -238,10 +237,8 @@ class Program:
         """First this program, then `other` on its outputs; one segment between them carries the values over. With
         `reuse`, this one is then run backwards, where that loses no digits, and `other` has its registers."""
         if not isinstance(other, Program):
-            raise UsageError(
-                f"then(other) takes a program, got {type(other).__name__}: compile it, or make one of a lifted system "
-                "with its method program"
-            )
+            kind = type(other).__name__
+            raise UsageError(f"then(other) takes a program, got {kind}: compile it, or lift it and call `program`")
         return composition.then(self, other, reuse)
 
     def repeat(self, rounds: int) -> Program:

@@ -11,9 +11,10 @@ from integraph.errors import UsageError
 from lazy import Lazy, needs
 
 depth = Lazy("integraph.learn.expressivity")
-pytestmark = [pytest.mark.slow, needs("jax"), needs("equinox"), needs("optax"), needs("sklearn")]
+pytestmark = [needs("jax"), needs("equinox"), needs("optax"), needs("sklearn")]
 
 
+@pytest.mark.slow
 def test_trained_and_constructed_side_by_side(tmp_path: Path) -> None:
     study = integraph.learn.depth_study(
         "sin(3*x)*exp(-y)", depths=(1, 2), width=4, tolerances=(0.1, 0.01), seeds=1, max_steps=300, progress=False
@@ -26,6 +27,7 @@ def test_trained_and_constructed_side_by_side(tmp_path: Path) -> None:
     assert (tmp_path / "depth.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deep", [1, 2, 4, 8])
 def test_widths_of_one_number_of_parameters(deep: int) -> None:
     wide = depth._width(1000, deep, 2, 1)
