@@ -20,11 +20,17 @@ def complaints(path: Path) -> list[str]:
 
 @same_encoding()
 def by_roadrunner(
-    path: Path, program: Program, x: np.ndarray, inputs: list[str], outputs: list[str], derived: bool = False
+    path: Path,
+    program: Program,
+    x: np.ndarray,
+    inputs: list[str],
+    outputs: list[str],
+    derived: bool = False,
+    absolute: float = 1e-14,
 ) -> np.ndarray:
-    """`derived`: initial concentrations follow from the inputs."""
+    """`derived`: initial concentrations follow from the inputs; the absolute tolerance."""
     runner = roadrunner.RoadRunner(str(path))
-    runner.integrator.absolute_tolerance, runner.integrator.relative_tolerance = 1e-14, 1e-12
+    runner.integrator.absolute_tolerance, runner.integrator.relative_tolerance = absolute, 1e-12
     runner.integrator.setValue("maximum_num_steps", 200_000)
     rows = []
     for point in x.tolist():

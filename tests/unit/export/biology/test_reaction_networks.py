@@ -133,6 +133,17 @@ def test_roadrunner_and_copasi_give_the_same_outputs(name: str, suffix: str, tmp
     assert np.abs(by_copasi(path, program, x, *names(program)) - program(x)).max() <= 1e-9
 
 
+@needs("roadrunner")
+@needs("basico")
+@pytest.mark.slow
+def test_a_lifted_system_whose_species_are_cleared(tmp_path: Path) -> None:
+    """They fall to e⁻¹⁰⁰ of their size, so CVODE needs an absolute tolerance far below that of the results."""
+    program = export_programs.lifted()
+    x, path = export_programs.inputs(program, 2), program.export(tmp_path / "pendulum.crn.xml")
+    assert np.abs(by_roadrunner(path, program, x, *names(program), True, 1e-30) - program(x)).max() <= 1e-9
+    assert np.abs(by_copasi(path, program, x, *names(program)) - program(x)).max() <= 1e-9
+
+
 @needs("antimony")
 def test_antimony_keeps_15_digits_as_the_header_says(tmp_path: Path) -> None:
     path = export_programs.formula().export(tmp_path / "wave.ant", annihilation=1 / 3e5)
