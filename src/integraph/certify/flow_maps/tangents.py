@@ -6,18 +6,8 @@ import numpy as np
 
 from integraph.certify.loops.flow_kernels import row_values
 from integraph.certify.loops.rows import ModelRows
-from integraph.certify.loops.tape import (
-    ADD,
-    FUNCTION,
-    INPUT,
-    MUL,
-    NEG,
-    SCALE,
-    SUB,
-    Assembler,
-    Operations,
-    operations,
-)  # fmt: skip
+from integraph.certify.loops.slopes import slopes
+from integraph.certify.loops.tape import FUNCTION, INPUT, Assembler, Operations, operations
 from integraph.numbers.arrays import Floats
 from integraph.numbers.roundoff import UP
 from integraph.targets.expression import Expression
@@ -55,30 +45,7 @@ def _tangent(tape: Operations, errors: int) -> Operations:
     for place in places:
         if made.code[place][0] == FUNCTION:
             made.code[place][2] = places[made.code[place][2]]
-    slopes: list[int | None] = []
-    for number, (op, a, b, _) in enumerate(tape.code.tolist()):
-        slope: int | None = None
-        if op == INPUT and a < errors:
-            slope = inputs[tape.inputs + a]
-        elif op == MUL:
-            slope = _sum(made, ADD, _times(made, slopes[a], places[b]), _times(made, slopes[b], places[a]))
-        elif op == FUNCTION:
-            slope = _times(made, slopes[a], places[b])
-        elif op in (ADD, SUB):
-            slope = _sum(made, op, slopes[a], slopes[b])
-        elif op in (NEG, SCALE) and slopes[a] is not None:
-            slope = made.add(op, slopes[a], number=tape.numbers[number].tolist())
-        slopes.append(slope)
+    along = slopes(made, tape, places, lambda a: inputs[tape.inputs + a] if a < errors else None)
     zero = made.constant(0.0)
-    outputs = [zero if (slope := slopes[n]) is None else slope for n in tape.outputs]
+    outputs = [zero if (slope := along[n]) is None else slope for n in tape.outputs]
     return made.operations(outputs, [False] * len(inputs))
-
-
-def _times(made: Assembler, slope: int | None, by: int) -> int | None:
-    return None if slope is None else made.mul(slope, by)
-
-
-def _sum(made: Assembler, op: int, a: int | None, b: int | None) -> int | None:
-    if a is None or b is None:
-        return a if b is None else (made.add(NEG, b) if op == SUB else b)
-    return made.add(op, a, b)

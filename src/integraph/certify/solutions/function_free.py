@@ -12,18 +12,8 @@ from fractions import Fraction
 from flint import arb
 
 from integraph.certify.loops.interval_kernels import ATAN, COS, ERF, EXP, LN, POWER, RECIPROCAL, SIN, TAN, TANH
-from integraph.certify.loops.tape import (
-    ADD,
-    CONSTANT,
-    FUNCTION,
-    INPUT,
-    MUL,
-    NEG,
-    SCALE,
-    SUB,
-    Assembler,
-    Operations,
-)  # fmt: skip
+from integraph.certify.loops.slopes import slopes
+from integraph.certify.loops.tape import ADD, CONSTANT, FUNCTION, INPUT, NEG, SCALE, SUB, Assembler, Operations
 from integraph.numbers.arb.conversion import above, below, precision
 from integraph.numbers.arrays import Floats
 
@@ -48,22 +38,7 @@ def function_free(tape: Operations) -> Operations:
         else:
             one, other = (places[arg] if arg >= 0 else arg for arg in (a, b))
             places.append(made.add(op, one, other, number=tape.numbers[number].tolist()))
-    rates: list[int | None] = []
-    for number, (op, a, b, _) in enumerate(tape.code.tolist()):
-        rate: int | None = None
-        if not tape.held[number]:
-            if op == INPUT:
-                rate = places[tape.outputs[a]]
-            elif op == MUL:
-                rate = _sum(made, ADD, _product(made, rates[a], places[b]), _product(made, rates[b], places[a]))
-            elif op == FUNCTION:
-                rate = _product(made, rates[a], places[b])
-            elif op in (ADD, SUB):
-                rate = _sum(made, op, rates[a], rates[b])
-            else:  # NEG and SCALE
-                inner = rates[a]
-                rate = None if inner is None else made.add(op, inner, number=tape.numbers[number].tolist())
-        rates.append(rate)
+    rates = slopes(made, tape, places, lambda a: places[tape.outputs[a]] if a < n else None)
     zero = made.constant(Fraction(0))
     outputs = [places[s] for s in tape.outputs]
     for number in changing:
@@ -77,16 +52,6 @@ def functions(tape: Operations) -> tuple[list[int], list[int]]:
     """The numbers of functions that change in time, and of those that do not."""
     every = [s for s, op in enumerate(tape.code[:, 0].tolist()) if op == FUNCTION]
     return [s for s in every if not tape.held[s]], [s for s in every if tape.held[s]]
-
-
-def _product(made: Assembler, rate: int | None, by: int) -> int | None:
-    return None if rate is None else made.mul(rate, by)
-
-
-def _sum(made: Assembler, op: int, a: int | None, b: int | None) -> int | None:
-    if a is None or b is None:
-        return a if b is None else (made.add(NEG, b) if op == SUB else b)
-    return made.add(op, a, b)
 
 
 def point_values(tape: Operations, point: Floats) -> list[tuple[float, float]]:
