@@ -43,7 +43,7 @@ def test_systems_and_formulas_in_turn(swing: integraph.QuadraticSystem) -> None:
     assert np.abs(first.then(mixed)([0.5, 0.0]) - [np.tanh(x) + v, x * v]).max() < 1e-11
     right = solved(pendulum(), [np.tanh(0.5), 0.0], 1.0)
     assert np.abs(mixed.then(first)([0.5, 0.0]) - right).max() < 1e-11
-    with pytest.raises(UsageError, match="got QuadraticSystem: compile it, or make one of a lifted system"):
+    with pytest.raises(UsageError, match="got QuadraticSystem: compile it, or lift it and call `program`"):
         first.then(swing)  # type: ignore[arg-type]
 
 
