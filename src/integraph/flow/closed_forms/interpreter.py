@@ -35,6 +35,7 @@ class Library:
     einsum: Callable[..., Array]
     matmul: Callable[[Array, Array], Array]
     held: Callable[[Array], Array]  # without its derivatives
+    decayed_tanh: Callable[..., tuple[Array, Array]] | None = None  # where it pays; with λ₀ = None for 0
 
 
 def elementwise(library: Library) -> dict[str, Callable[..., Array]]:
@@ -117,6 +118,16 @@ class Interpreter:
 
     def _held(self, own: Operation, x: Array) -> Array:
         return self.library.held(x)
+
+    def _decayed_tanh(self, own: Operation, v: Array, alpha: Array, lam: Array | None = None) -> tuple[Array, Array]:
+        assert self.library.decayed_tanh is not None
+        return self.library.decayed_tanh(v, alpha, lam)
+
+    def _alpha(self, own: Operation, pair: tuple[Array, Array]) -> Array:
+        return pair[0]
+
+    def _lam(self, own: Operation, pair: tuple[Array, Array]) -> Array:
+        return pair[1]
 
     def _reshape(self, own: Operation, x: Array) -> Array:
         return x.reshape((*self._lead(own, x), *own.lanes))

@@ -9,7 +9,8 @@ import numpy as np
 
 from integraph.flow.closed_forms.operations import ELEMENTWISE, REDUCTIONS, SMOOTH, ClosedForms, Operation
 
-CHOICES = {"where", "less", "equal", "both", "either", "power", "hypot"}  # a NaN among the arguments may get lost
+# a NaN among the arguments may get lost
+CHOICES = {"where", "less", "equal", "both", "either", "power", "hypot", "lam"}
 FIRST = {"maximum", "minimum"}  # written as choices that keep a NaN of the first argument
 
 
@@ -75,4 +76,4 @@ def _carries(own: Operation, position: int, size: int) -> bool:
         return False
     if own.op in ("matmul", "contract"):  # a weight 0 does not hide what it multiplies: 0·∞ is NaN
         return True
-    return REDUCTIONS.get(own.op, True)
+    return REDUCTIONS.get(own.op, own.op != "lam")

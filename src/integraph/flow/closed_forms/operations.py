@@ -68,6 +68,9 @@ OTHERS = {
     "concatenate": "several rows, one after the other",
     "parameter": "the tensor `name`, the same for all inputs",
     "contract": "Σ over the last axis of a product of several arrays, which are broadcast",
+    "decayed_tanh": "α(1) and λ(1) of a tanh from small α₀ and λ₀, and λ₀ may be left out: for languages that have it",
+    "alpha": "the first array of these two",
+    "lam": "the second",
     "held": "the same numbers, whose derivatives count as 0: for languages with derivatives",
     "matmul": "lanes (…, R) times a constant matrix (R, M) or, for lanes (N, L, R), N of them, (N, R, M)",
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from integraph.flow.closed_forms.linear_forms import LinearForms
-from integraph.flow.closed_forms.recorder import Array, Symbol, constant
+from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol, constant
 from integraph.gadgets.functions.namespace import Tensors
 from integraph.gadgets.gadget import Closed
 from integraph.gadgets.softmax import Softmax, spread
@@ -73,6 +73,8 @@ def _tanh_after_decay(f: SymbolFunctions, t: float, start: tuple[Array, ...], x:
     with α: what shares would be stored for every input, and memory costs more than another tanh."""
     alpha, lam = start
     half, whole = 0.5 * t * x, t * x
+    if "decayed_tanh" in f.recorder.native and isinstance(whole, Symbol):
+        return _decayed_pair(f.recorder, whole, alpha, t * lam, t)
     if not isinstance(lam, Symbol) and not np.any(lam):
         tau = f.tanh(half)
         square = tau * tau
@@ -84,6 +86,16 @@ def _tanh_after_decay(f: SymbolFunctions, t: float, start: tuple[Array, ...], x:
     share, rest = (f.where(f.less(SURE, one), 1.0 / one, np.nan) for one in (u, w))
     alpha_end = (alpha * (1.0 - square) + tau * (2.0 + lift)) * share
     return Closed((alpha_end, (x * f.tanh(whole) + lam) * rest), {"lam": u - SURE})
+
+
+def _decayed_pair(recorder: Recorder, v: Symbol, alpha: Array, lam: Array, t: float) -> Closed:
+    """The same where a language has both ends as one function."""
+    given = (alpha, lam) if isinstance(lam, Symbol) or np.any(lam) else (alpha,)
+    wide = [recorder.broadcast(one, v.lanes) for one in given]
+    rests = [one if isinstance(one, Symbol) else constant(one) for one in wide]
+    pair = recorder.record("decayed_tanh", v, *rests, lanes=v.lanes)
+    ends = [recorder.record(end, pair, lanes=v.lanes) for end in ("alpha", "lam")]
+    return Closed((ends[0], ends[1] / t))
 
 
 def _decayed(f: SymbolFunctions, value: Array) -> bool:

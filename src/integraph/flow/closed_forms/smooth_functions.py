@@ -33,29 +33,29 @@ def smooth_functions(table: Table) -> dict[str, Callable[..., Array]]:
         return where(inside, near(where(inside, x, 0.0)), above / where(inside, 1.0, x))
 
     def expm1c(x: Array) -> Array:
-        return chosen(x, 0.5, lambda y: _series(EXPM1C, y), exp(x) - 1.0)
+        return chosen(x, 0.5, lambda y: series(EXPM1C, y), exp(x) - 1.0)
 
     def log1pc(x: Array) -> Array:
         return chosen(x, 0.25, _log_series, log1p(x))
 
     def asinhc(x: Array) -> Array:
-        return chosen(x, 0.25, lambda y: _series(ASINHC, y * y), asinh(x))
+        return chosen(x, 0.25, lambda y: series(ASINHC, y * y), asinh(x))
 
     def tanhc(x: Array) -> Array:
-        return chosen(x, 0.25, lambda y: _series(TANHC, y * y), tanh(x))
+        return chosen(x, 0.25, lambda y: series(TANHC, y * y), tanh(x))
 
     def gaussian_mean(x: Array) -> Array:
-        return chosen(x, 0.5, lambda y: _series(GAUSSIAN_MEAN, y * y), HALF_ROOT_PI * erf(x))
+        return chosen(x, 0.5, lambda y: series(GAUSSIAN_MEAN, y * y), HALF_ROOT_PI * erf(x))
 
     return {"expm1c": expm1c, "log1pc": log1pc, "asinhc": asinhc, "tanhc": tanhc, "gaussian_mean": gaussian_mean}
 
 
 def _log_series(x: Array) -> Array:
     share = x / (2.0 + x)
-    return _series(LOG1PC, share * share) / (2.0 + x)
+    return series(LOG1PC, share * share) / (2.0 + x)
 
 
-def _series(coefficients: Sequence[float], x: Array) -> Array:
+def series(coefficients: Sequence[float], x: Array) -> Array:
     """Horner's rule."""
     value: Array = coefficients[-1]
     for c in coefficients[-2::-1]:

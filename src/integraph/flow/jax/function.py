@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from integraph.program import Program
 
 CHUNK = 1024  # inputs at a time on each processor, whose cache holds all registers then
+NATIVE = DIFFERENTIABLE | {"decayed_tanh"}
 Array = Any
 Leaves = dict[str, NDArray[np.float64]]
 Run = Callable[[dict[str, Array], Array], Array]
@@ -55,7 +56,7 @@ class JaxFunction:
         """Compiled, because outside of `jax.jit` every single operation would be compiled alone."""
         if (kind, free) not in self._compiled:
             numbers = np.dtype(kind).type
-            made = Interpreter(trace(self.program, DIFFERENTIABLE, numbers, self.parameters, free), self.library)
+            made = Interpreter(trace(self.program, NATIVE, numbers, self.parameters, free), self.library)
             constants = {key: one.astype(numbers) if one.dtype == np.float64 else one for key, one in made.constants()}
             self._compiled[kind, free] = jax.jit(partial(made.run, constants)), made.forms
         return self._compiled[kind, free]

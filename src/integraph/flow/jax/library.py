@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from integraph.errors import UsageError
 from integraph.flow.closed_forms.interpreter import Library
+from integraph.flow.jax.decayed_tanh import decayed_tanh
 
 
 def backend() -> str:
@@ -31,4 +32,5 @@ def library(precision: str) -> Library:
         partial(jnp.einsum, precision=precision),
         partial(jnp.matmul, precision=precision),
         jax.lax.stop_gradient,
+        decayed_tanh,
     )
