@@ -61,7 +61,7 @@ def test_ranges_of_registers(name: str) -> None:
 
 
 def test_a_box_that_needs_cells() -> None:
-    """Radius 0.05 of Kepler is too wide for one cell, and for the first ones: the pass goes on until all are bounded."""
+    """Radius 0.05 of Kepler is too wide for one cell and for the first: the pass goes on until all are bounded."""
     text, start, _ = MODELS["Kepler"]
     system = integraph.lift(text)
     box = np.add.outer(np.array(start), [-0.05, 0.05])
