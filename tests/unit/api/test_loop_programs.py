@@ -44,6 +44,20 @@ def test_a_pendulum_under_a_network(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("steps", [35, 500])
+def test_many_periods_share_registers(steps: int, tmp_path: Path) -> None:
+    setting = {**SETTING, "period": 0.1, "steps": steps, "start": {"x": (0.8, 0.801), "v": 0.5}}
+    result = integraph.loop({"x": "v", "v": "-sin(x) + u"}, "-0.05*v", **setting)
+    program = integraph.loop_program(result)
+    assert program.width == integraph.loop_program(result, 1).width
+    program.save(tmp_path / "loop.integraph")
+    start = np.array([0.8005, 0.5])
+    truth = trajectory(result.loop, lambda y, u: [y[1], u[0] - sin(y[0])], start)[0][-1]
+    assert np.abs(truth).max() > 0.1
+    assert np.abs(integraph.load(tmp_path / "loop.integraph")(start[None], engine="taylor") - truth).max() < 1e-10
+
+
+@pytest.mark.slow
 def test_constants_and_limits() -> None:
     result = integraph.loop(
         {"x": "v", "v": "u - k*x"}, {"u": "-2*v"}, parameters={"k": (0.9, 1)}, limits=(-0.8, 0.8), scale=1.5, **SETTING
