@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+
 from integraph.api.loop_specs import read_spec
 from integraph.api.loops import closed_loop
 from integraph.certify.loops.replay import sets
