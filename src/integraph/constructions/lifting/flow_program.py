@@ -38,6 +38,8 @@ SAMPLES = 16  # starts in the box, besides its corners
 CORNERS = 6  # dimensions of a box whose corners are all tried
 MOMENTS = 65
 PERIODS = 4096
+GADGETS = 1e-13  # relative error of formulas that gadgets compute on the Taylor engine
+SMALL, WORTH = 1e-11, 4.0  # below such an error, periods are halved only where that makes it so many times smaller
 FEW = 2.0**20  # parts of a span that all but the last are whole numbers of
 MARGIN = 0.25  # of the hull of simulations, on either side: where formulas are compiled
 
@@ -198,8 +200,10 @@ def _periods(system: QuadraticSystem, starts: Floats, T: float, project: float |
             )
     error = _manifold_error(system, starts, T, periods)
     while project is True and error > TOLERANCE and periods < PERIODS:
-        periods *= 2
-        error = _manifold_error(system, starts, T, periods)
+        finer = _manifold_error(system, starts, T, 2 * periods)
+        if error < SMALL and finer > error / WORTH:
+            break
+        periods, error = 2 * periods, finer
     if not np.isfinite(error):
         raise SourceError(
             f"new variables drift too far from their formulas to be followed for T = {T:g} with "
@@ -211,7 +215,7 @@ def _periods(system: QuadraticSystem, starts: Floats, T: float, project: float |
 
 def _manifold_error(system: QuadraticSystem, starts: Floats, T: float, periods: int) -> float:
     try:
-        return simulate(system, starts, [T], T / periods).manifold_error
+        return simulate(system, starts, [T], T / periods, noise=GADGETS).manifold_error
     except FlowError:
         return np.inf
 

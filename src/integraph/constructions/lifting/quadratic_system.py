@@ -97,11 +97,7 @@ class QuadraticSystem:
         rows = self.rows(x)
         if self.definitions is None:
             return rows
-        if self._factors is not None:  # thousands of new variables at once
-            (a, b), coefficient = self._factors
-            values = coefficient * rows[:, a] * rows[:, b]
-        else:
-            values = float_arithmetic.values(self.definitions, rows)
+        values = self.formulas_at(rows)
         if not np.isfinite(values).all():
             row, column = (int(n) for n in np.argwhere(~np.isfinite(values))[0])
             raise SourceError(
@@ -110,6 +106,14 @@ class QuadraticSystem:
                 argument="box",
             )
         return np.concatenate([rows, values], 1)
+
+    def formulas_at(self, rows: Floats) -> Floats:
+        """The formulas of the new variables at states and inputs, NaN or infinite where they have no value."""
+        assert self.definitions is not None
+        if self._factors is None:
+            return np.asarray(float_arithmetic.values(self.definitions, rows))
+        (a, b), coefficient = self._factors  # thousands of new variables at once
+        return np.asarray(coefficient * rows[:, a] * rows[:, b])
 
     @cached_property
     def _factors(self) -> tuple[Indices, Floats] | None:
