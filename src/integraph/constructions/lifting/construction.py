@@ -67,9 +67,11 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
             known = f"{counted(best.size, 'new variable')}, fewer?" if best.variant else "no result yet"
             show((now() - begun) / seconds, f"lifting: {known} trying {size}")
 
+        ended = False
         try:
             _search(system, best, attempts, begun + seconds, tick)
-        except KeyboardInterrupt:
+            ended = True
+        except KeyboardInterrupt:  # variants may not have been tried
             if best.variant is None:
                 raise
     if best.variant is None:
@@ -78,7 +80,7 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
             "sides as states of their own",
             argument="seconds",
         )
-    minimal = bool(attempts) and all(one.decided for one in attempts)
+    minimal = ended and all(one.decided for one in attempts)
     variant, among = best.variant, _among(attempts)
     ways = [(_selection(variant, new), order) for new in best.sets for order in ORDERS]
     return min((equations(system, selection, order, minimal, among) for selection, order in ways), key=growth)

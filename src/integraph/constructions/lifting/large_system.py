@@ -51,6 +51,10 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
                         break
             except CircularRulesError:
                 continue
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                break
             if not choice.waiting and len(choice.chosen) <= most:
                 best, most = choice, len(choice.chosen) - 1
     if best is None:

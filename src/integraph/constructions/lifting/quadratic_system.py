@@ -45,7 +45,7 @@ class Term(NamedTuple):
 class QuadraticSystem:
     """The states and inputs of `source`, then new variables, each with its formula. `minimal` says whether fewer new
     variables were excluded among `among`. `products` are the new variables that are products of two others, as the
-    terms of these products."""
+    terms of these products, and `rate` is that of `relax`."""
 
     source: DynamicalSystem
     new: tuple[str, ...]
@@ -55,6 +55,7 @@ class QuadraticSystem:
     minimal: bool
     among: str
     products: tuple[Term, ...] = ()
+    rate: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -177,7 +178,8 @@ class QuadraticSystem:
         drawn = {term.i for term in self.products}
         for i, j, k, value in (*self.products, *(Term(i, -1, i, Fraction(-1)) for i in drawn)):
             total[i, j, k] = total.get((i, j, k), Fraction(0)) + Fraction(speed) * value
-        return replace(self, terms=tuple(Term(*key, value) for key, value in sorted(total.items()) if value))
+        terms = tuple(Term(*key, value) for key, value in sorted(total.items()) if value)
+        return replace(self, terms=terms, rate=self.rate + speed)
 
     def simulate(
         self,

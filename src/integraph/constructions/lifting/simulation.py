@@ -20,9 +20,10 @@ from numpy.typing import ArrayLike
 from integraph.errors import FlowError, UsageError
 from integraph.gadgets.raw import raw
 from integraph.numbers.arrays import Floats, numbers, real
-from integraph.program import Block, Program, Ref, Registers, build, segment
+from integraph.program import Block, Failure, Program, Ref, Registers, Status, build, segment
 from integraph.program.engine import RTOL
 from integraph.program.views import dense
+from integraph.targets.expression import is_entire
 from integraph.text import counted
 
 if TYPE_CHECKING:
@@ -173,13 +174,27 @@ def _advance(system: QuadraticSystem, state: Floats, begun: float, span: float, 
     if flow.failures:
         failures = sorted(flow.failures, key=lambda failure: failure.time)
         first = failures[0]
+        who = "the solution" if len(state) == 1 else f"the solution from start {first.input + 1}"
         raise FlowError(
-            f"start {first.input + 1} could not be followed beyond t = {begun + first.time:.6g}: "
-            f"{first.status.value}, in {first.register}",
+            f"{who} could not be followed beyond t = {begun + first.time:.6g}: {_reason(system, first)}",
             tuple(failure.input for failure in failures),
         )
     assert flow.path is not None
     return flow.path
+
+
+def _reason(system: QuadraticSystem, failure: Failure) -> str:
+    """What ended the solution, or only a new variable whose formula has no value there."""
+    if failure.register not in system.new or system.definitions is None or failure.status is Status.STEP_LIMIT:
+        return f"{failure.status.value}, in {failure.register}"
+    number = system.new.index(failure.register)
+    variable = f"{failure.register} = {system.formulas[number]}"
+    if is_entire(system.definitions, number):
+        return f"{failure.status.value}, in {variable}"
+    return (
+        f"{variable} has no value there, or is too large; the solution itself may go on (enclose, or a solver of the "
+        "original equations, says so)"
+    )
 
 
 def free_flow(system: QuadraticSystem, span: float) -> Program:
