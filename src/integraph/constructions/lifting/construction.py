@@ -14,6 +14,7 @@ from integraph.constructions.lifting.formulas import monomial_text
 from integraph.constructions.lifting.large_system import lift_large
 from integraph.constructions.lifting.polynomials import Monomial
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+from integraph.constructions.lifting.rates import unit_variables
 from integraph.constructions.lifting.search import Search, SearchTimeError
 from integraph.constructions.lifting.variants import Variant, variants
 from integraph.errors import SourceError, UsageError
@@ -23,7 +24,7 @@ from integraph.text import counted
 
 SECONDS = 30.0
 LARGE = 30  # states: beyond, new variables are chosen monomial by monomial
-MOST = 80  # new variables
+MOST = 120  # new variables
 FIRST = 10_000  # nodes of a first exhaustive search of each variant, so that a busy machine gives the same result
 BEAM = 0.5  # the share of what is left that first searches, and then beams, may take
 WIDTHS = (1, 4, 24)  # of beams: something soon, then something better
@@ -101,6 +102,7 @@ def _search(
             attempts.append(_Attempt(variant, Search(variant.problem, tick)))
             return
         attempts.append(_Attempt(variant, Search(variant.problem, tick)))
+        best.offer(variant, _units(variant))
         _decide(attempts[-1], best, half, FIRST)
     waiting = [one for one in attempts if not one.decided]
     rounds = [(width, one) for width in WIDTHS for one in waiting]
@@ -116,6 +118,16 @@ def _search(
             continue
     for place, one in enumerate(waiting):
         _decide(one, best, now() + (until - now()) / (len(waiting) - place))
+
+
+def _units(variant: Variant) -> list[list[int]]:
+    """The variables that units need, if these are all."""
+    problem = variant.problem
+    packed = list(map(problem.pack, unit_variables(variant.ring, variant.forced)))
+    try:
+        return [packed] if packed and not problem.extended(problem.root(), packed).missing else []
+    except CircularRulesError:
+        return []
 
 
 def _decide(one: _Attempt, best: _Best, until: float, nodes: int | None = None) -> None:
