@@ -33,7 +33,7 @@ CHECKED = 64  # rows at which the engine `taylor` runs the final program
 AGREEMENT = 1e-9  # of it with the flow of jax, relative
 
 
-class _QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
+class QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
     """`width`, `depth`, `rank`, `kind` and `steps` are those of `QuadraticODE`; without `width` there are six registers
     or more beside the inputs, and without `rank` as many products as registers. Training is Adam with `learning_rate`
     (without one 0.03·(8/width)^¾) on `batch_size` rows a step, `max_steps` at most, fewer for tables of few rows. It
@@ -193,7 +193,7 @@ class _QuadraticODEEstimator(BaseEstimator):  # type: ignore[misc]
         return draw(picture)
 
 
-class QuadraticODERegressor(RegressorMixin, _QuadraticODEEstimator):  # type: ignore[misc]
+class QuadraticODERegressor(RegressorMixin, QuadraticODEEstimator):  # type: ignore[misc]
     """Regression by a quadratic ODE, with one output or several. `predict` gives what `program_` gives."""
 
     loss, usual_alpha = SQUARE, 1e-5
@@ -219,7 +219,7 @@ class QuadraticODERegressor(RegressorMixin, _QuadraticODEEstimator):  # type: ig
         return tags
 
 
-class QuadraticODEClassifier(ClassifierMixin, _QuadraticODEEstimator):  # type: ignore[misc]
+class QuadraticODEClassifier(ClassifierMixin, QuadraticODEEstimator):  # type: ignore[misc]
     """Classification by a quadratic ODE: `program_` gives one score for each class, and the largest wins."""
 
     loss, usual_alpha = CROSS_ENTROPY, 1e-3

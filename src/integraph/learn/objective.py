@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from scipy.special import log_softmax
 
 from integraph.flow.jax.taylor import Controls, flow, solution
 from integraph.learn.quadratic_ode import QuadraticODE
@@ -39,10 +40,12 @@ class Rows(NamedTuple):
 
 
 def row_losses(outputs: Array, target: Array, loss: str) -> Array:
-    """(B,): mean squares, or cross entropies with targets as probabilities."""
+    """(B,): mean squares, or cross entropies with targets as probabilities. Arrays of numpy stay there: jax would compile
+    for each number of rows."""
     if loss == SQUARE:
-        return jnp.mean((outputs - target) ** 2, axis=-1)
-    return -jnp.sum(target * jax.nn.log_softmax(outputs), axis=-1)
+        return ((outputs - target) ** 2).mean(-1)
+    logarithms = jax.nn.log_softmax if isinstance(outputs, jax.Array) else partial(log_softmax, axis=-1)
+    return -(target * logarithms(outputs)).sum(-1)
 
 
 @partial(jax.jit, static_argnames="loss")
@@ -81,7 +84,9 @@ def errors(model: QuadraticODE, rows: Rows, *, loss: str) -> Errors:
     by_steps = _in_chunks(partial(_flow_end, controls, model.order, model.steps), rows.start) @ C.T
     by_flow = _in_chunks(partial(solution, controls, tolerance=JUDGED), rows.start) @ C.T
     lost = ~np.isfinite(by_flow).all(1)
-    apart = np.mean((by_steps - by_flow) ** 2, axis=1)[np.isfinite(by_steps).all(1) & ~lost]
+    both = np.isfinite(by_steps).all(1) & ~lost
+    with np.errstate(over="ignore"):
+        apart = np.mean((by_steps[both] - by_flow[both]) ** 2, axis=1)
     return Errors(
         _mean_loss(by_steps, rows.target, loss),
         _mean_loss(by_flow, rows.target, loss),
@@ -95,7 +100,8 @@ def _flow_end(controls: Controls, order: int, steps: int, start: Floats) -> Arra
 
 
 def _mean_loss(outputs: Floats, target: Floats, loss: str) -> float:
-    losses = np.asarray(row_losses(outputs, target, loss))
+    with np.errstate(all="ignore"):
+        losses = np.asarray(row_losses(outputs, target, loss))
     return float(np.mean(np.where(np.isfinite(losses), losses, LOST)))
 
 
