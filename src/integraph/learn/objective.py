@@ -40,8 +40,8 @@ class Rows(NamedTuple):
 
 
 def row_losses(outputs: Array, target: Array, loss: str) -> Array:
-    """(B,): mean squares, or cross entropies with targets as probabilities. Arrays of numpy stay there: jax would compile
-    for each number of rows."""
+    """(B,): mean squares, or cross entropies with targets as probabilities. Arrays of numpy stay there: jax would
+    compile for each number of rows."""
     if loss == SQUARE:
         return ((outputs - target) ** 2).mean(-1)
     logarithms = jax.nn.log_softmax if isinstance(outputs, jax.Array) else partial(log_softmax, axis=-1)
