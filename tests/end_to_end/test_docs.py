@@ -316,8 +316,12 @@ def differs(name: str, written: str) -> bool:
     return any(a[:2] != b[:2] or a[2] not in (b[2], ...) for a, b in zip(shown, true, strict=True))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name.startswith("learn.") else name for name in CALLS]
+)
 def test_api_signature(name: str) -> None:
+    for extra in ("jax", "equinox", "optax", "sklearn") if name.startswith("learn.") else ():
+        framework(extra)
     hidden = {"tensor": "array, dtype=..."}  # int64 tensors are for files only
     assert not differs(name, hidden.get(name, CALLS[name])), f"{name}{inspect.signature(real(name))}"
 
