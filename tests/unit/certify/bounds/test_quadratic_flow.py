@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import integraph
+from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.cells import first_cells
 from integraph.certify.bounds.program_models import program_models
 from integraph.numbers.models.models import of_cells
@@ -39,6 +40,10 @@ def test_bounds_are_those_of_solutions(name: str, project: float | bool) -> None
     assert (values.max(0) <= bounds.high).all()
     assert (bounds.low <= bounds.attained_low).all()
     assert (bounds.attained_high <= bounds.high).all()
+    outputs = np.arange(len(box))
+    assert bounds.attained_low == pytest.approx(program(bounds.lowest)[outputs, outputs], abs=1e-8)
+    assert bounds.attained_high == pytest.approx(program(bounds.highest)[outputs, outputs], abs=1e-8)
+    assert gap is None or bounds.ending is Ending.GAP
     enclosed = system.enclose(box, 2.0)
     assert (bounds.width <= 1.1 * enclosed.width[-1]).all()
 
