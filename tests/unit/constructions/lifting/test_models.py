@@ -111,6 +111,23 @@ def test_sympy_finds_random_lifts_true(sides: tuple[str, str]) -> None:
 
 
 @needs("sympy")
+@pytest.mark.parametrize(
+    "side", ["exp(x + 2) - x", "exp(x/8 + 1) - x", "exp(-8/x + 1) - x", "exp(x + 1) + exp(2*x + 2)", "exp(1000 - x)"]
+)
+def test_shifts_of_exponents_are_exact(side: str) -> None:
+    model = Model(f"x' = {side}", 3, ())
+    assert all(map(is_zero, residuals(model, lifted(model))))
+
+
+def test_several_shifts_of_an_exponent_are_written_by_one_variable() -> None:
+    """The number between them is rounded, unless it is none of float64."""
+    near, far = (integraph.lift(f"x' = exp(x + {c}) + exp(x)", progress=False) for c in (1, 1000))
+    assert near.formulas == ("exp(x + 1)",)
+    assert float(near.terms[0].value) == pytest.approx(1 + np.exp(-1), rel=1e-15)
+    assert set(far.formulas) == {"exp(x + 1000)", "exp(x)"}
+
+
+@needs("sympy")
 def test_sympy_finds_a_wrong_coefficient() -> None:
     system = lifted(ELEMENTARY["pendulum"])
     wrong = [not is_zero(r) for r in residuals(Model("x' = v; v' = -1.001*sin(x)", 2, ()), system)]
