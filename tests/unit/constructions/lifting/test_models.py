@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -172,6 +173,17 @@ def test_programs_agree_with_scipy(name: str) -> None:
     program = system.program(model.time, np.stack([start - radius, start + radius], 1))
     expected = true_end(model, system)[: program.outputs]
     assert np.max(np.abs(program(start) - expected) / np.maximum(np.abs(expected), 1)) < 1e-10
+
+
+@pytest.mark.slow
+def test_hill_is_followed_for_longer() -> None:
+    """To T = 15, where drift without projection is amplified most."""
+    model = replace(ELEMENTARY["Hill-2"], time=15.0)
+    system = lifted(model)
+    expected, start = true_end(model, system), np.array(model.start)
+    assert np.abs(system.simulate(start, [15.0]).states[0, -1] - expected).max() < 1e-10
+    program = system.program(15.0, np.stack([start - 0.01, start + 0.01], 1))
+    assert np.abs(program(start) - expected).max() < 1e-10
 
 
 @pytest.mark.slow
