@@ -37,15 +37,21 @@ Cell = tuple[Floats, Floats, int]  # ends, and the degree of its polynomials
 
 
 def certificate(
-    loop: Loop, spec: Specification, cells: Sequence[Cell], failure: tuple[Cell, int] | None
+    loop: Loop,
+    spec: Specification,
+    cells: Sequence[Cell],
+    failure: tuple[Cell, int] | None,
+    disturbance: Floats | None = None,
 ) -> LoopCertificate:
-    """Of the cells that are proved; or of a start that fails, in so many periods."""
+    """Of the cells that are proved; or of a start that fails, in so many periods, with a constant disturbance if one is
+    given."""
     text = "; ".join(clause.text for clause in spec.clauses)
     head = loop_digest(loop), loop.states, text
     if failure is not None:
         (low, high, degree), reached = failure
-        taken = path(loop, low, high, degree, reached)
-        return LoopCertificate(*head, REFUTED, _box(low, high), (None,), (degree,), (taken,)).sealed()
+        taken = path(loop if disturbance is None else loop.held(disturbance), low, high, degree, reached)
+        constants = () if disturbance is None else tuple(disturbance.tolist())
+        return LoopCertificate(*head, REFUTED, _box(low, high), (None,), (degree,), (taken,), constants).sealed()
     low, high = np.min([cell[0] for cell in cells], 0), np.max([cell[1] for cell in cells], 0)
     tree, order = _divisions(low, high, list(cells))
     paths = tuple(path(loop, *cell, loop.steps) for cell in order)

@@ -59,6 +59,8 @@ def test_a_batch_sweeps_an_input() -> None:
         assert np.allclose(swept.states[row, -1, :2], pendulum((0.4, 0.1), g, 3.0), atol=1e-11)
     assert np.array_equal(swept["x"][:, 0], [0.4] * 3)
     assert np.allclose(swept(2.0)[1, :2], pendulum((0.4, 0.1), 2.0, 2.0), atol=1e-11)
+    several = swept([1.5, 2.0])
+    assert np.array_equal(several, np.stack([swept(1.5), swept(2.0)], 1))
 
 
 def nagumo(T: float) -> np.ndarray:
