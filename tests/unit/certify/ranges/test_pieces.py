@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def test_the_tip_of_a_tent() -> None:
     bounds, asked = way(program, state, 0)
     assert_within(state, bounds)
     assert bounds.high[1, 0] < state(np.array([TIP]))[1, 0] + 0.02
-    assert asked == list(zip(MORE, MORE[1:], strict=False))
+    assert asked == list(pairwise(MORE))
 
 
 def test_pieces_have_no_gap() -> None:
@@ -77,12 +78,12 @@ def test_pieces_have_no_gap() -> None:
     assert_within(state, bounds)
     assert (bounds.high - bounds.low < few.high - few.low).all()
     assert (bounds.high - bounds.low < 2.1).all()
-    halves = [
-        piece for piece in asked if not any(piece[0] <= a and b <= piece[1] and (a, b) != piece for a, b in asked)
-    ]
-    ends = sorted(halves)
-    assert [ends[0][0], *(last for _, last in ends)] == [*(first for first, _ in ends), 1.0]
-    assert ends[0][0] == 0.0
+    ends = sorted(piece for piece in asked if not any(_halved(piece, other) for other in asked))
+    assert [0.0, *(last for _, last in ends)] == [*(first for first, _ in ends), 1.0]
+
+
+def _halved(piece: tuple[float, float], half: tuple[float, float]) -> bool:
+    return half != piece and piece[0] <= half[0] and half[1] <= piece[1]
 
 
 def test_what_reads_itself_alone_is_monotone() -> None:

@@ -8,7 +8,7 @@ import pytest
 from range_programs import BOX, PROGRAMS, net
 from sampled_registers import holds, points, ratios
 
-SAMPLES, TIMES = 2000, 50
+SAMPLES, TIMES = 1000, 50
 
 
 @pytest.mark.slow
