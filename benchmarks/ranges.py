@@ -268,7 +268,7 @@ POINTS = 4000  # and corners
 
 
 def registers() -> Rows:
-    """The ranges of registers of nets, formulas and programs of Theorem 1, against samples at 9 times of each segment."""
+    """The ranges of registers of nets, formulas and programs of Theorem 1, against samples at 9 times of each."""
     for name, compiled in PROGRAMS.items():
         program = compiled()
         ranges, seconds = processed(lambda given: given.ranges(progress=False), program)
