@@ -15,6 +15,7 @@ from integraph.constructions.graph.construction import exact
 from integraph.constructions.lifting.construction import lift
 from integraph.errors import UsageError
 from integraph.program import Domain, Program
+from integraph.program.composition import in_place
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import Expression
 from integraph.targets.graph import Graph
@@ -53,7 +54,7 @@ def loop_program(result: LoopResult, periods: int | None = None, *, eps: float |
     program = _sampled(loop, reach, eps).then(_plant(loop, reach, _inputs(loop, boxes)))
     cells = result.proved + result.open or (result.failure,)
     low, high = (f([getattr(cell, end) for cell in cells], 0) for end, f in (("low", np.min), ("high", np.max)))
-    return program.repeat(periods or loop.steps).annotate(domain=Domain(low, high))
+    return in_place(program).repeat(periods or loop.steps).annotate(domain=Domain(low, high))
 
 
 def _sampled(loop: Loop, reach: Floats, eps: float | None) -> Program:
