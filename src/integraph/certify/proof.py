@@ -38,8 +38,8 @@ class Proof:
 
     lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is the bound of
     the construction, `proven` is upper, `seen` is the largest difference found, by samples and a local search, or None
-    where no point could be evaluated. Without a certificate nothing is proved, and `reason` says why. `stopped` is how the search ended, and
-    `stopped.message` says it in a sentence.
+    where no point could be evaluated. Without a certificate nothing is proved, and `reason` says why. `stopped` is how
+    the search ended, and `stopped.message` says it in a sentence.
     """
 
     status: str
