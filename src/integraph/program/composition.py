@@ -114,9 +114,7 @@ def in_place(program: Program) -> Program:
     segments = (*program.segments, Segment("clear the inputs", (clear,)), Segment("write the outputs", (write,)))
     readout = scipy.sparse.eye_array(d, program.width, format="csr")
     origin = Origin(program.source, PROGRAM, COMPOSITION)
-    return type(program)(
-        program.registers, segments, readout, source=program.source, bits=program.bits, origin=origin
-    )
+    return type(program)(program.registers, segments, readout, source=program.source, bits=program.bits, origin=origin)
 
 
 def _again(program: Program, rounds: int) -> Program:

@@ -16,7 +16,7 @@ from integraph.certify.loops.loop import Loop, periods
 from integraph.certify.loops.refutation import Refutation, refutation
 from integraph.certify.loops.spec import Answer, Specification
 from integraph.certify.loops.tube import Tube, tube, unfinished
-from integraph.certify.search.work import team
+from integraph.certify.search.work import shared, team
 from integraph.clock import DeadlineError, deadline, now
 from integraph.errors import UsageError
 from integraph.files import FilePath
@@ -74,16 +74,18 @@ class LoopResult:
             raise UsageError(f"boxes are refined where the answer is proved, and it is {self.answer.value}")
         return replace(self, proved=tuple(refined(self.loop, self.spec, self.proved, cells)))
 
-    def certificate(self) -> LoopCertificate:
-        """The proof, or the refutation, as data that `check` replays."""
+    def certificate(self, workers: int | None = None) -> LoopCertificate:
+        """The proof, or the refutation, as data that `check` replays. The checker chooses the boxes, which takes as
+        long as a check; `workers` processes share the cells."""
         if self.answer is Answer.UNKNOWN:
             raise UsageError("an answer that is unknown has no certificate: nothing is proved of all starts")
         failure = None if self.failure is None else (_ends(self.failure), self.failure.reached)
-        return certificate(self.loop, self.spec, [_ends(cell) for cell in self.proved], failure, self.constants)
+        cells = [_ends(cell) for cell in self.proved]
+        return certificate(self.loop, self.spec, cells, failure, self.constants, shared(workers))
 
-    def save(self, path: FilePath) -> None:
+    def save(self, path: FilePath, workers: int | None = None) -> None:
         """Write the certificate."""
-        self.certificate().save(path)
+        self.certificate(workers).save(path)
 
     def __repr__(self) -> str:
         if self.start is not None:

@@ -89,7 +89,8 @@ def loop(
     data, text, warnings = loop_facts(result), [repr(result), *_open_cells(result)], []
     if certificate is not None and result.answer.value != "unknown":
         try:
-            result.save(certificate)
+            with waiting("certifying"):
+                result.save(certificate, workers)
             data["written"] = certificate
             text.append(f"wrote {clean(str(certificate))}")
         except UsageError as reason:

@@ -116,10 +116,9 @@ FAULTS = {  # what is wrong in the checker: module, name, replacement
 def test_faults_are_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a part of the proof a trajectory leaves the tube."""
     loop = closed_loop(PLANTS["pendulum"][0], "-50*x", period=0.2, steps=4)
-    with monkeypatch.context() as patch:  # long steps of low order, where a remainder matters
-        patch.setattr(search_steps.flow_step, "__defaults__", (search_steps.Tolerance(12, 0.3, 0.3, 1e-13),))
-        taken = steps_of(loop)
-    assert excess_of(loop, "pendulum", 4, taken)[0] <= 0
+    coarse = search_steps.Tolerance(12, 0.3, 0.3, 1e-13)  # long steps of low order, where a remainder matters
+    monkeypatch.setattr(search_steps.flow_step, "__defaults__", (coarse,))
+    assert excess_of(loop, "pendulum", 4, steps_of(loop))[0] <= 0
     place, name, wrong = FAULTS[fault]
     monkeypatch.setattr(place, name, wrong)
-    assert excess_of(loop, "pendulum", 4, taken)[0] > 0
+    assert excess_of(loop, "pendulum", 4, steps_of(loop))[0] > 0
