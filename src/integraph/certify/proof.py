@@ -102,7 +102,9 @@ class Proof:
         if self.status != "proved" or self.eps is None or self.promised is None or self.upper <= self.promised:
             return ""
         asked = f"the error is at most {above(self.eps)}, which was asked for"
-        return f"{asked}; the smaller number that is promised, {above(self.promised, self._digits)}, is not proved by this"
+        return (
+            f"{asked}; the smaller number that is promised, {above(self.promised, self._digits)}, is not proved by this"
+        )
 
     def _asked(self) -> str:
         parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]
