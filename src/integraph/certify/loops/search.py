@@ -26,7 +26,7 @@ from integraph.progress import late_bar
 from integraph.text import counted
 
 STARTS = 200  # simulated to look for one that fails
-SUBSTEPS = 4  # of a period, when they are
+SUBSTEPS, CLOSE = 2, 1e-6  # of a period, when they are, and how accurately
 SUSPECTS = 5  # starts, the worst ones, that are simulated rigorously
 
 
@@ -178,7 +178,7 @@ def _failure(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Tube
     starts = low + (high - low) * kronecker(STARTS, len(low))
     corners = low + (high - low) * (np.arange(2 ** min(len(low), 6))[:, None] >> np.arange(len(low)) & 1)
     starts = np.clip(np.concatenate([corners, starts]), low, high)
-    distances = _distances(spec, simulated(loop, starts, SUBSTEPS))
+    distances = _distances(spec, simulated(loop, starts, SUBSTEPS, close=CLOSE))
     for place in np.argsort(distances)[:SUSPECTS]:
         if not distances[place] < 0:
             break
