@@ -22,7 +22,7 @@ import scipy
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Indices
 from integraph.program.block import Block, operation
-from integraph.program.origin import COMPOSITION, PROGRAM, Origin
+from integraph.program.origin import COMPOSITION, LIFT, PROGRAM, Origin
 from integraph.program.segment import Segment
 from integraph.program.views import Index, Ref, View, dense
 from integraph.text import counted
@@ -124,8 +124,9 @@ def _again(program: Program, rounds: int) -> Program:
     between = (clear,) if work.size else ()
     segments = program.segments + (*between, *program.segments) * (rounds - 1)
     name = f"{program.source}, {rounds} times"
-    origin = Origin(name, PROGRAM, COMPOSITION)
-    return type(program)(program.registers, segments, program.readout, source=name, bits=program.bits, origin=origin)
+    origin = Origin(name, PROGRAM, COMPOSITION) if program.origin is None else program.origin.repeated(rounds)
+    result = type(program)(program.registers, segments, program.readout, source=name, bits=program.bits, origin=origin)
+    return result.annotate(domain=program.domain) if origin.method == LIFT else result
 
 
 def restorable(program: Program) -> bool:

@@ -39,10 +39,10 @@ def series(controls: Controls, y: Array, h: Array | float, order: int) -> list[A
     linear = jnp.concatenate([V1, V2, A]).T  # one product for all three
     coefficients, left, right = [y], [], []
     for k in range(order):
-        products = _times(coefficients[k], linear)
+        products = times(coefficients[k], linear)
         left.append(products[:, :rank])
         right.append(products[:, rank : 2 * rank])
-        slope = products[:, 2 * rank :] + _times(_cauchy(left, right), U.T)
+        slope = products[:, 2 * rank :] + times(_cauchy(left, right), U.T)
         coefficients.append(h / (k + 1) * (slope + b if k == 0 else slope))
     return coefficients
 
@@ -52,8 +52,9 @@ def _cauchy(left: Sequence[Array], right: Sequence[Array]) -> Array:
     return sum(p * q for p, q in zip(left, reversed(right), strict=True))
 
 
-def _times(rows: Array, matrix: Array) -> Array:
-    return jnp.matmul(rows, matrix, precision="highest")  # accelerators would round to ten bits
+def times(rows: Array, matrix: Array) -> Array:
+    """Their product in full precision: accelerators would round to ten bits."""
+    return jnp.matmul(rows, matrix, precision="highest")
 
 
 @partial(jax.jit, static_argnames=("order", "steps"))
@@ -92,7 +93,7 @@ def solution(controls: Controls, y: Array, *, tolerance: Array | float = 1e-13) 
         def advance(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             count, t, y = state
             terms = series(controls, y, 1.0, ORDER)
-            h = jnp.minimum(_step(terms, tolerance), 1.0 - t)
+            h = jnp.minimum(jax.lax.stop_gradient(_step(terms, tolerance)), 1.0 - t)  # a choice, not a function
             end = terms[-1]
             for term in reversed(terms[:-1]):
                 end = term + h[:, None] * end

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from integraph.certify.certificate.replay import CertificateFault, Checked, Run
@@ -59,8 +60,9 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification, run: Ru
         _need(certificate.loop == loop_digest(loop), "it is about another loop")
         _need(certificate.states == loop.states, "it names other states")
         wanted = 1 if certificate.status == PROVED else -1
+        tested = _held(loop, certificate.disturbance)
         jobs = list(zip(certificate.parts, certificate.degrees, certificate.cells, strict=True))
-        for cells, (sign, why) in enumerate(run(CellWork(loop, spec), jobs), 1):
+        for cells, (sign, why) in enumerate(run(CellWork(tested, spec), jobs), 1):
             _need(not why, why)
             _need(sign == wanted, f"cell {cells} is not {certificate.status}")
         _need(cells == len(jobs), "not every cell was checked")
@@ -68,6 +70,20 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification, run: Ru
         reason = str(broken)
     status = "unknown" if reason else certificate.status
     return Checked(not reason, status, certificate.claim(), reason, cells, time.monotonic() - begun)
+
+
+def _held(loop: Loop, values: tuple[float, ...]) -> Loop:
+    """The loop with the constant disturbances of a refutation, which must be among its own."""
+    if not values:
+        return loop
+    w = loop.disturbance
+    _need(w is not None and len(values) == len(w.names), "it has disturbances that the loop does not have")
+    assert w is not None
+    _need(
+        all(low <= value <= high for low, value, high in zip(w.low, values, w.high, strict=True)),
+        "its disturbance is not one of the loop",
+    )
+    return loop.held(np.array(values))
 
 
 def replay(loop: Loop, spec: Specification, box: Box, degree: int, path: Path) -> int:
