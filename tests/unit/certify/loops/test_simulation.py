@@ -15,6 +15,7 @@ TORA = {"x": "v", "v": "-x + 0.1*sin(a)", "a": "w", "w": "u"}
 SETTING = {"period": 1.0, "steps": 10}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "controller", "field"),
     [
