@@ -82,13 +82,13 @@ def certificate(
 ) -> LoopCertificate:
     """Of the cells that are proved; or of a start that fails, in so many periods, with a constant disturbance if one is
     given. Cells are jobs, which others may do."""
-    held = loop if disturbance is None else loop.held(disturbance)
-    work = PathWork(held, spec, PROVED if failure is None else REFUTED)
+    asked = loop if disturbance is None else loop.held(disturbance)
+    work = PathWork(asked, spec, PROVED if failure is None else REFUTED)
     head = loop_digest(loop), loop.states, work.text, work.status
     if failure is not None:
         (low, high, degree), _ = failure
-        taken = _paths(work, [failure], run)
         constants = () if disturbance is None else tuple(disturbance.tolist())
+        taken = _paths(work, [failure], run)
         return LoopCertificate(*head, _box(low, high), (None,), (degree,), taken, constants).sealed()
     low, high = np.min([cell[0] for cell in cells], 0), np.max([cell[1] for cell in cells], 0)
     tree, order = _divisions(low, high, list(cells))

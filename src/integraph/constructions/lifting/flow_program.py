@@ -38,7 +38,7 @@ CORNERS = 6  # dimensions of a box whose corners are all tried
 MOMENTS = 65
 PERIODS = 4096
 GADGETS = 1e-13  # relative error of formulas that gadgets compute on the Taylor engine
-SMALL, WORTH = 1e-11, 4.0  # below such an error, periods are halved only where that makes it so many times smaller
+SMALL, WORTH = 1e-11, 3.0  # below such an error, periods are halved only where that makes it so many times smaller
 FEW = 2.0**20  # parts of a span that all but the last are whole numbers of
 MARGIN = 0.25  # of the hull of simulations, on either side: where formulas are compiled
 

@@ -63,8 +63,10 @@ class Simulation:
             raise UsageError(f"{name} is none of {', '.join(self.system.names)}", argument="name")
         return self.path[:, :, self.system.names.index(name)]
 
-    def __call__(self, t: float) -> Floats:
-        """All variables (B, width) at any time between the first and the last."""
+    def __call__(self, t: ArrayLike) -> Floats:
+        """All variables (B, width) at any time between 0 and the last, or (B, times, width) at several."""
+        if np.ndim(t) == 1:
+            return np.stack([self(each) for each in numbers(t, "t")], 1)
         time = real(t, "t")
         if not 0.0 <= time <= self.times[-1]:
             raise UsageError(f"this solution is known from 0 to {self.times[-1]:g}", argument="t", value=t)
