@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from integraph.api.arguments import whole
 from integraph.constructions.graph.construction import exact
 from integraph.constructions.lifting.construction import lift
 from integraph.errors import UsageError
+from integraph.numbers.arrays import whole
 from integraph.program import Domain, Program
 from integraph.program.composition import in_place
 from integraph.targets.dynamical_system import DynamicalSystem
@@ -39,6 +39,13 @@ def loop_program(result: LoopResult, periods: int | None = None, *, eps: float |
     within `eps`. Save it, run it, or write it for another tool:
     `integraph.loop_program(result).export("loop.cora.m")`.
     """
+    from integraph.certify.loops.search import LoopResult
+
+    if not isinstance(result, LoopResult):
+        raise UsageError(
+            f"give what integraph.loop gave, whose tube says how far states go, not a {type(result).__name__}",
+            argument="result",
+        )
     loop = result.loop
     if loop.disturbance is not None:
         raise UsageError(

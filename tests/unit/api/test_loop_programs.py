@@ -107,7 +107,7 @@ def test_every_engine_agrees_with_the_simulation() -> None:
         program, wanted = integraph.loop_program(result), integraph.simulate(result.loop, starts)[-1]
         for engine in ENGINES:
             if engine in able:
-                assert np.abs(program(starts, engine=engine) - wanted).max() < 2e-10
+                assert np.abs(program(starts, engine=engine) - wanted).max() < 1e-12
             else:
                 with pytest.raises(UsageError, match="taylor"):
                     program(starts, engine=engine)

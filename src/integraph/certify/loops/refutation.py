@@ -8,15 +8,15 @@ from itertools import product
 import numpy as np
 
 from integraph.certify.loops.loop import Loop
-from integraph.certify.loops.simulation import simulated
+from integraph.certify.loops.simulation import ROUGH, simulated
 from integraph.certify.loops.spec import Answer, Specification, When
 from integraph.certify.loops.tube import Tube, tube
 from integraph.numbers.arrays import Floats
 from integraph.numbers.low_discrepancy import kronecker
 
 STARTS = 200  # simulated to look for one that fails
+FEW = 20  # simulated to see whether there is anything to prove
 CORNERS = 6  # sides of the start set, and disturbances, of which all combinations of ends are tried
-SUBSTEPS = 4  # of a period, when they are
 SUSPECTS = 5  # starts, the worst ones, that are simulated rigorously
 
 
@@ -30,11 +30,8 @@ class Refutation:
 
 def refutation(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Refutation | None:
     """A start that fails, if simulation comes across one: disturbances stay in their middle, or at their ends."""
-    starts = low + (high - low) * kronecker(STARTS, len(low))
-    corners = low + (high - low) * (np.arange(2 ** min(len(low), CORNERS))[:, None] >> np.arange(len(low)) & 1)
-    starts = np.clip(np.concatenate([corners, starts]), low, high)
-    variants = _variants(loop)
-    distances = np.concatenate([_distances(spec, simulated(variant, starts, SUBSTEPS)) for variant in variants])
+    starts, variants = _starts(low, high, STARTS), _variants(loop)
+    distances = np.concatenate([_distances(spec, simulated(variant, starts, ROUGH)) for variant in variants])
     for place in np.argsort(distances)[:SUSPECTS]:
         if not distances[place] < 0:
             break
@@ -43,6 +40,22 @@ def refutation(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Re
         if point.answer is Answer.REFUTED:
             return Refutation(point, None if variant.disturbance is None else variant.disturbance.low)
     return None
+
+
+def hopeless(loop: Loop, spec: Specification, low: Floats, high: Floats) -> bool:
+    """Whether no start can meet it, as far as simulation shows: a clause is about the last period, and every trajectory
+    ends before."""
+    if all(clause.when is When.BY for clause in spec.clauses):
+        return False
+    return bool(np.isnan(simulated(loop, _starts(low, high, FEW), ROUGH)[-1]).any(1).all())
+
+
+def _starts(low: Floats, high: Floats, count: int) -> Floats:
+    """Corners, and so many starts inside."""
+    inside = low + (high - low) * kronecker(count, len(low))
+    corners = low + (high - low) * (np.arange(2 ** min(len(low), CORNERS))[:, None] >> np.arange(len(low)) & 1)
+    starts: Floats = np.clip(np.concatenate([corners, inside]), low, high)
+    return starts
 
 
 def _variants(loop: Loop) -> list[Loop]:

@@ -13,14 +13,14 @@ from integraph.certify.loops.certificate import LoopCertificate
 from integraph.certify.loops.certification import certificate
 from integraph.certify.loops.division import halves, refined, volume
 from integraph.certify.loops.loop import Loop, periods
-from integraph.certify.loops.refutation import Refutation, refutation
+from integraph.certify.loops.refutation import Refutation, hopeless, refutation
 from integraph.certify.loops.spec import Answer, Specification
 from integraph.certify.loops.tube import Tube, tube, unfinished
 from integraph.certify.search.work import shared, team
 from integraph.clock import DeadlineError, deadline, now
 from integraph.errors import UsageError
 from integraph.files import FilePath
-from integraph.numbers.arrays import Floats
+from integraph.numbers.arrays import Floats, whole
 from integraph.progress import late_bar
 from integraph.text import counted
 
@@ -70,6 +70,7 @@ class LoopResult:
 
     def refine(self, cells: int) -> LoopResult:
         """The same proof with the starts in up to so many cells, halved where that makes the last box narrower."""
+        whole("cells", cells, 1)
         if self.answer is not Answer.PROVED:
             raise UsageError(f"boxes are refined where the answer is proved, and it is {self.answer.value}")
         return replace(self, proved=tuple(refined(self.loop, self.spec, self.proved, cells)))
@@ -77,6 +78,8 @@ class LoopResult:
     def certificate(self, workers: int | None = None) -> LoopCertificate:
         """The proof, or the refutation, as data that `check` replays. The checker chooses the boxes, which takes as
         long as a check; `workers` processes share the cells."""
+        if workers is not None:
+            whole("workers", workers, 1)
         if self.answer is Answer.UNKNOWN:
             raise UsageError("an answer that is unknown has no certificate: nothing is proved of all starts")
         failure = None if self.failure is None else (_ends(self.failure), self.failure.reached)
@@ -134,6 +137,8 @@ def search(
                 if first is None or first.answer is Answer.UNKNOWN:
                     failure = sought()
                 whole = [first] if first and not failure else []
+                if whole and whole[0].reached < loop.steps and hopeless(loop, spec, low, high):
+                    cells = 1  # the halves would be as open
                 while boxes and failure is None:
                     for part in whole or crew.run(boxes):
                         (proved if part.answer is Answer.PROVED else todo).append(part)
