@@ -125,7 +125,7 @@ def test_without_a_certificate(tmp_path: Path) -> None:
     result = call("loop", path, "-o", proof, "--json")
     assert (result.code, result.data["status"]) == (0, "proved")
     assert not proof.exists()
-    assert "no certificate with this controller" in " ".join(result.data["warnings"])
+    assert "the checker cannot follow the controller" in " ".join(result.data["warnings"])
 
 
 @pytest.mark.slow
