@@ -42,14 +42,14 @@ def test_a_loop_is_proved(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_check_follows_cartpole() -> None:
-    """Its first 25 periods: what is proved is checked, and the check's tube is as narrow as that of the search."""
-    arguments = read_loop(ROOT / "examples" / "loops" / "cartpole.toml") | {"steps": 25}
+    """Its first ten periods: what is proved is checked, and the check's tube is as narrow as that of the search."""
+    arguments = read_loop(ROOT / "examples" / "loops" / "cartpole.toml") | {"steps": 10}
     arguments["spec"] = "abs(x1) <= 0.3 and abs(x3) <= 0.25 at end"
     result = integraph.loop(**arguments, cells=1, progress=False)
     assert result.answer.value == "proved", result
     assert integraph.check(result, result)
     (cell,) = result.proved
-    taken = path(result.loop, cell.low, cell.high, cell.degree, 25)
+    taken = path(result.loop, cell.low, cell.high, cell.degree, 10)
     with precision(BITS):
         *_, last = tube(result.loop, Box(tuple(cell.low), tuple(cell.high)), cell.degree, taken)
         widths = [float(high - low) for low, high in (row.range() for row in last.own_rows)]

@@ -52,7 +52,7 @@ def bound(
     check_workers(workers, scheduler)
     source = opened(source)
     if isinstance(source, Program):
-        _double(source)
+        in_double(source)
         bounds = search(source, where(source, box), gap, seconds, progress, workers, scheduler)
         return replace(bounds, names=input_names(source))
     target = read(source, ReadOptions(variables, inputs, box=box, parameters=parameters))
@@ -61,7 +61,8 @@ def bound(
     return replace(bounds, names=target.variables if isinstance(target, Function) else ())
 
 
-def _double(program: Program) -> None:
+def in_double(program: Program) -> None:
+    """A UsageError for a program whose controls are not what it means."""
     if program.bits > DOUBLE:
         raise UsageError(
             f"the flow needs {program.bits} bits, but its controls are stored in 53, so no bound of it can be proved: "

@@ -12,6 +12,7 @@ from integraph.constructions.lifting.flow_map import FlowMap
 from integraph.errors import SourceError, UsageError
 from integraph.frontends import DEFAULTS, ReadOptions, SourceKind, Target, kind_of, read
 from integraph.frontends.formula.parser import parse
+from integraph.gadgets.free_form import FreeForm
 from integraph.numbers.arrays import Floats
 from integraph.program import Program
 from integraph.program.origin import DATA, EXACT, FORMULA, UNKNOWN
@@ -76,6 +77,12 @@ def check_options(source: Any, options: ReadOptions) -> None:
 def is_exact(program: Program) -> bool:
     """Whether a program was compiled exactly, as a graph."""
     return program.origin is not None and program.origin.method == EXACT
+
+
+def is_learned(program: Program) -> bool:
+    """Whether a program was not compiled from anything: it has blocks of any controls, and names no source."""
+    blocks = (block for segment in program.segments for block in segment.blocks)
+    return program.origin is None and any(isinstance(block.op, FreeForm) for block in blocks)
 
 
 def values(target: Target) -> Values | None:

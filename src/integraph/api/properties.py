@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.api.arguments import check_workers, opened, positive
-from integraph.api.bounds import computable
+from integraph.api.bounds import computable, in_double
 from integraph.api.certificates import certify
 from integraph.api.flow_maps import is_lifted
-from integraph.api.origin import check_options, outputs, target_of
+from integraph.api.origin import check_options, is_learned, outputs, target_of
 from integraph.clock import now
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.files import VNNLIB
 from integraph.frontends.property import vnnlib
-from integraph.frontends.property.names import names_of
+from integraph.frontends.property.names import Names, names_of
 from integraph.frontends.property.sentence import is_property, parse
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -61,9 +61,10 @@ def prove(
 
     `source` is a network, a formula or a graph, given as to `compile`, or a program. Of a program the property is
     proved of what it was `compiled_from` (left out where that was a formula), with all outputs off by as much as the
-    program may be: by the proof `closeness`, or by one that `certify` makes now. The search takes so many `seconds`
-    at most, and Ctrl-C keeps what is proved: the result lists the boxes that are open. `workers` processes share the
-    work (one for each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
+    program may be: by the proof `closeness`, or by one that `certify` makes now. A program that was learned has no
+    source: the property is proved of its own flow, without a certificate. The search takes so many `seconds` at most,
+    and Ctrl-C keeps what is proved: the result lists the boxes that are open. `workers` processes share the work (one
+    for each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
     """
     from integraph.certify.properties.proof import prove as search
 
@@ -84,14 +85,15 @@ def prove(
             "program of a lifted system, bound proves between which numbers every output is",
             argument="source",
         )
-    target = read(source, options) if program is None else target_of(program, compiled_from, options)
     if program is not None:
         check_options(compiled_from, options)
-    names = _names(target)
-    cases, text = _cases(property, target, _box(program, target, box), box is not None)
-    whole = Interval(*(_ends(cases, high) for high in (False, True)))
-    if any(math.isinf(b - a) for a, b in zip(whole.low.tolist(), whole.high.tolist(), strict=True)):
-        raise UsageError("a side of the box is longer than float64 holds: take a smaller box", argument="box")
+    own = program is not None and compiled_from is None and is_learned(program)
+    if program is not None and own:
+        return _of_program(property, program, box, closeness, seconds, progress, workers, scheduler)
+    target = read(source, options) if program is None else target_of(program, compiled_from, options)
+    names = names_of(target.inputs, outputs(target), () if isinstance(target, Network) else target.variables)
+    cases, text = _cases(property, target, names, _box(program, target, box), box is not None)
+    whole = _only_finite(cases)
     computed = computable(target, whole, "prove")
     near = None
     if program is not None:
@@ -109,22 +111,41 @@ def prove(
             )
         near = _closeness(program, whole, closeness)
     left = max(seconds - (now() - begun), LAST * seconds)
-    return search(computed, cases, text, near, left, progress, names, workers, scheduler)
+    return search(computed, cases, text, near, left, progress, names.called, workers, scheduler)
+
+
+def _of_program(
+    property: Any,
+    program: Program,
+    box: ArrayLike | None,
+    closeness: Proof | Certificate | None,
+    seconds: float,
+    progress: bool,
+    workers: int | None,
+    scheduler: str | None,
+) -> PropertyProof:
+    """The proof of a property of the flow of a program that has no source."""
+    from integraph.certify.properties.proof import prove as search
+
+    if closeness is not None:
+        raise UsageError("the program has no source that it could be close to: leave it out", argument="closeness")
+    in_double(program)
+    names = names_of(program.inputs, program.outputs, ())
+    cases, text = _cases(property, program, names, where(program, box), box is not None)
+    _only_linear(cases)
+    _only_finite(cases)
+    return search(program, cases, text, None, seconds, progress, names.called, workers, scheduler)
 
 
 def _box(program: Program | None, target: Target, box: ArrayLike | None) -> Interval:
     return interval(domain(target, box), target.inputs) if program is None else where(program, box)
 
 
-def _names(target: Target) -> tuple[str, ...]:
-    """What the inputs are called in a property."""
-    variables = () if isinstance(target, Network) else target.variables
-    return names_of(target.inputs, outputs(target), variables).called
-
-
-def _cases(property: Any, target: Target, box: Interval, given: bool) -> tuple[tuple[Case, ...], str]:
+def _cases(
+    property: Any, target: Target | Program, names: Names, box: Interval, given: bool
+) -> tuple[tuple[Case, ...], str]:
     """What is to be proved, and as which text it is shown."""
-    count = outputs(target)
+    count = target.outputs if isinstance(target, Program) else outputs(target)
     if isinstance(property, os.PathLike) or str(property).strip().lower().endswith(VNNLIB):
         path = Path(str(property).strip() if isinstance(property, str) else os.fspath(property))
         if given:
@@ -138,8 +159,7 @@ def _cases(property: Any, target: Target, box: Interval, given: bool) -> tuple[t
                 argument="property",
             )
         return cases, f"no input is unsafe by {path.name}"
-    variables = () if isinstance(target, Network) else target.variables
-    text = parse(property, names_of(target.inputs, count, variables))
+    text = parse(property, names)
     if not any(quantity.outputs or quantity.expression is not None for quantity in text.quantities):
         raise UsageError("it says nothing of the outputs y0, y1, …", argument="property", value=property)
     return (Case(tuple(box.low.tolist()), tuple(box.high.tolist()), text),), " ".join(str(property).split())
@@ -150,6 +170,14 @@ def _ends(cases: tuple[Case, ...], high: bool) -> Floats:
     ends: Floats = np.array([case.high if high else case.low for case in cases])
     furthest: Floats = ends.max(0) if high else ends.min(0)
     return furthest
+
+
+def _only_finite(cases: tuple[Case, ...]) -> Interval:
+    """The box around all cases."""
+    whole = Interval(*(_ends(cases, high) for high in (False, True)))
+    if any(math.isinf(b - a) for a, b in zip(whole.low.tolist(), whole.high.tolist(), strict=True)):
+        raise UsageError("a side of the box is longer than float64 holds: take a smaller box", argument="box")
+    return whole
 
 
 def _only_linear(cases: tuple[Case, ...]) -> None:

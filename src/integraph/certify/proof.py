@@ -38,8 +38,8 @@ class Proof:
 
     lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is the bound of
     the construction, `proven` is upper, `seen` is the largest difference found, by samples and a local search, or None
-    where no point could be evaluated. Without a certificate nothing is proved, and `reason` says why. `stopped` is how the search ended, and
-    `stopped.message` says it in a sentence.
+    where no point could be evaluated. Without a certificate nothing is proved, and `reason` says why. `stopped` is how
+    the search ended, and `stopped.message` says it in a sentence.
     """
 
     status: str
@@ -102,7 +102,9 @@ class Proof:
         if self.status != "proved" or self.eps is None or self.promised is None or self.upper <= self.promised:
             return ""
         asked = f"the error is at most {above(self.eps)}, which was asked for"
-        return f"{asked}; the smaller number that is promised, {above(self.promised, self._digits)}, is not proved by this"
+        return (
+            f"{asked}; the smaller number that is promised, {above(self.promised, self._digits)}, is not proved by this"
+        )
 
     def _asked(self) -> str:
         parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from integraph.errors import UsageError
-from integraph.flow.exact.engine import EXACT
+from integraph.flow.precise import closed_forms
+from integraph.gadgets.free_form import FreeForm
 from integraph.program.engine import DOUBLE
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def _check(program: Program, framework: str) -> None:
         raise UsageError(
             f"to_{framework}() needs the {framework} package: pip install 'integraph[{framework}]' ({reason})"
         ) from None
-    if not EXACT.can(program):
+    if not closed_forms(program, FreeForm):
         raise UsageError(
-            f"to_{framework}() follows closed forms, and a raw block has no closed form: the engine taylor runs it"
+            f"to_{framework}() knows gadgets, and a block of the program is not one of them: the engine taylor runs it"
         )
     if program.bits > DOUBLE:
         raise UsageError(

@@ -75,17 +75,16 @@ class Raw(FreeForm):
     def field(self, block: Block) -> QuadraticField:
         index, value = block.tensors["index"], block.tensors["value"]
         m, n = block.targets[0].size, block.targets[0].size + block.operands[0].size
-        low, high = np.sort(index[:, 1:], 1).T
-        constant, linear = high == ONE, (low == ONE) & (high != ONE)
-        b, pairs = np.zeros(m), low != ONE
+        bent, pairs, column = products(index)
+        high = index[:, 1:].max(1)
+        constant, linear = high == ONE, ~bent & (high != ONE)
+        b = np.zeros(m)
         np.add.at(b, index[constant, 0], value[constant])
-        read, place = np.unique(np.stack([low[pairs], high[pairs]]), return_inverse=True)
-        both, column = np.unique(place.reshape(2, -1), axis=1, return_inverse=True)
+        read, place = np.unique(pairs, return_inverse=True)
+        left, right = place.reshape(2, -1)
         forms = _matrix(np.arange(len(read)), read, np.ones(len(read)), (len(read), n))
-        U = _matrix(index[pairs, 0], column.reshape(-1), value[pairs], (m, both.shape[1]))
-        return QuadraticField(
-            U, forms, both[0], both[1], _matrix(index[linear, 0], high[linear], value[linear], (m, n)), b
-        )
+        U = _matrix(index[bent, 0], column, value[bent], (m, len(left)))
+        return QuadraticField(U, forms, left, right, _matrix(index[linear, 0], high[linear], value[linear], (m, n)), b)
 
     def words(self, block: Block) -> str:
         size, terms = counted(block.targets[0].size, "register"), counted(len(block.tensors["value"]), "term")
@@ -94,6 +93,14 @@ class Raw(FreeForm):
     def derivatives(self, block: Block) -> list[tuple[str, str]]:
         z = "(y, x)" if block.operands[0].size else "y"
         return [("y", f"b + A·{z} + Q({z}, {z})")]
+
+
+def products(index: Indices) -> tuple[Indices, Indices, Indices]:
+    """Which triples have two factors, their distinct pairs (2, R), and which of these each has."""
+    low, high = np.sort(index[:, 1:], 1).T
+    bent = low != ONE
+    pairs, column = np.unique(np.stack([low[bent], high[bent]]), axis=1, return_inverse=True)
+    return bent, pairs, column.reshape(-1)
 
 
 def _registers(block: Block, index: Indices) -> Indices:

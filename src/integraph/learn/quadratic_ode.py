@@ -21,7 +21,6 @@ import numpy as np
 
 from integraph.errors import UsageError
 from integraph.flow.jax.batch import batch_of
-from integraph.flow.jax.forward_mode import forward_only
 from integraph.flow.jax.taylor import Controls, flow, solution, times
 from integraph.program import Program
 
@@ -30,8 +29,6 @@ KINDS = ("lossless", "free", "damped")
 ORDER, STEPS = 8, 1  # of the Taylor steps of a segment, where nothing else is asked for
 SMALL = 0.1  # size of A and Q at the start, relative to one that matters: the flow is nearly the identity
 OFFSET = 0.3  # size of b, which fills the hidden registers
-NO_REVERSE = """model.solution has no gradient by reverse mode, because every row chooses its own number of steps:
-differentiate model(x, steps=…), or use forward mode, jax.jvp or jax.jacfwd"""
 
 
 class QuadraticODE(eqx.Module):  # type: ignore[misc]
@@ -142,10 +139,9 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
     def solution(self, x: Array, *, tolerance: float = 1e-13) -> Array:
-        """The same by the true flow, with a local error of `tolerance`; NaN where a row blows up. It has no gradient by
-        reverse mode, because every row chooses its own number of steps."""
-        end = solution(self.controls(), self.start(x), tolerance=tolerance)
-        outputs = forward_only(self.read_out(end), NO_REVERSE)
+        """The same by the true flow, with a local error of `tolerance`; NaN where a row blows up. It can be differentiated,
+        too, which takes longer: every row chooses its own steps."""
+        outputs = self.read_out(solution(self.controls(), self.start(x), tolerance=tolerance))
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
     def program(self) -> Program:

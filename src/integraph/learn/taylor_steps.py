@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from integraph.errors import UsageError
-from integraph.flow.jax.taylor import Controls, series, solution
+from integraph.flow.jax.taylor import Controls, solution, terms_of
 from integraph.program import Program
 
 ORDERS = (8, 16)
@@ -61,7 +61,7 @@ def _ends(controls: Controls, y: Any, steps: Any, *, order: int) -> Any:
 
     def segment(y: Any, controls: Controls) -> tuple[Any, None]:
         def step(_: Any, y: Any) -> Any:
-            terms = series(controls, y, 1.0 / steps, order)
+            terms = terms_of(controls, y, 1.0 / steps, order)
             return sum(terms[1:], terms[0])
 
         return jax.lax.fori_loop(0, steps, step, y), None

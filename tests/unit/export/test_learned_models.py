@@ -8,34 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from integraph import Program, Registers, build, load, segment
+from free_programs import two_segments
+from integraph import load
 from integraph.errors import UsageError
 from integraph.export.formats import FORMATS
-from integraph.gadgets import low_rank, raw
-from integraph.program import Domain
 from lazy import needs_command
 
-CLOSED = ("c-closed", "onnx", "jax")  # formats of closed forms
-
-
-def model(block: str) -> Program:
-    """Two inputs that stand still, two registers, two segments of rank 2."""
-    rng, r = np.random.default_rng(4), Registers()
-    x, y = r.inputs("x", 2), r.new("y", 2)
-    parts = []
-    for number in range(2):
-        U, V1, V2, A, b = (0.5 * rng.normal(size=shape) for shape in ((2, 2), (2, 4), (2, 4), (2, 4), (2,)))
-        Q = np.einsum("is,sj,sk->ijk", U, V1, V2)
-        made = low_rank(y, x, U=U, V1=V1, V2=V2, A=A, b=b) if block == "low_rank" else raw(y, x, A=A, b=b, Q=Q)
-        parts.append(segment(f"s{number}", made))
-    return build(r, parts, y).annotate(domain=Domain(-0.5 * np.ones(2), 0.5 * np.ones(2)))
+CLOSED = ("c-closed", "onnx")  # formats of closed forms alone
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", ["low_rank", "raw"])
 def test_every_format_of_equations(block: str, tmp_path: Path) -> None:
-    """Closed forms are refused in a sentence, and a LUCIDAC is too small for it."""
-    program = model(block)
+    """Formats of closed forms refuse it in a sentence, and a LUCIDAC is too small for it."""
+    program = two_segments(block)
     for form in FORMATS:
         path = tmp_path / f"model{form.suffixes[0]}"
         if form.name in CLOSED:
@@ -54,7 +40,7 @@ def test_every_format_of_equations(block: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("block", ["low_rank", "raw"])
 def test_saved_loaded_and_compiled_by_gcc(block: str, tmp_path: Path) -> None:
     """`taylor`, `oracle`, the loaded file and C agree to 1e-10."""
-    program = model(block)
+    program = two_segments(block)
     program.save(tmp_path / "model.safetensors")
     loaded, x = load(tmp_path / "model.safetensors"), np.array([0.3, -0.4])
     wanted = program(x, engine="taylor")
@@ -69,7 +55,7 @@ def test_saved_loaded_and_compiled_by_gcc(block: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("block", ["low_rank", "raw"])
 def test_what_programs_say_of_themselves(block: str) -> None:
-    program = model(block)
+    program = two_segments(block)
     assert program.describe().count("y' = b + A·(y, x) + ") == 2
     assert "W           4 registers" in program.summary()
     assert program.stiffness([0.1, 0.2]) > 0
@@ -80,7 +66,7 @@ def test_what_programs_say_of_themselves(block: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", ["low_rank", "raw"])
 def test_ranges_of_registers_hold_trajectories(block: str) -> None:
-    program = model(block)
+    program = two_segments(block)
     ranges = program.ranges((-0.5, 0.5))
     points = np.random.default_rng(0).uniform(-0.5, 0.5, (40, 2))
     for point in points:

@@ -149,18 +149,24 @@ def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
     x = of_cells(low, high, degree)
     wide = np.flatnonzero((high > low).any(0))
     watch = backward(source) if not isinstance(source, Program) and len(wide) > DEGREES[-1][0] else None
-    y = _models(source, x, watch)
+    cells = cells_of(_models(source, x, watch), low, high)
+    if watch is None or isinstance(source, Program):
+        return cells
+    dips, peaks = climbed(source, watch, low, high, cells.dips, cells.peaks)
+    return replace(cells, dips=dips, peaks=peaks)
+
+
+def cells_of(y: Models, low: Floats, high: Floats) -> Cells:
+    """What models of the outputs over cells say."""
+    wide = np.flatnonzero((high > low).any(0))
     ranges: Interval = tight_ranges(y)
     table = y.space.monomials
     influence, slopes = np.zeros(low.shape), np.zeros((*y.r.shape, low.shape[1]))
-    size = np.abs(y.p).sum(0) if degree else np.zeros((len(low), 1))
-    influence[:, wide] = size @ table.exponents
-    if degree:
+    if table.count > 1:
+        influence[:, wide] = np.abs(y.p).sum(0) @ table.exponents
         slopes[..., wide] = y.p[..., 1 : 1 + len(wide)]
     lows, highs = low[None], high[None]
     peaks, dips = (np.where(up, highs, lows).transpose(1, 0, 2) for up in (slopes >= 0, slopes < 0))
-    if watch is not None and not isinstance(source, Program):
-        dips, peaks = climbed(source, watch, low, high, dips, peaks)
     return Cells(low, high, ranges.low.T, ranges.high.T, influence, peaks, dips)
 
 

@@ -198,7 +198,7 @@ def _after(step: FreeStep, y: Models, x: Models | None, rest: Interval, h: float
 
 def _powers(order: int, m: int, h: float) -> tuple[Floats, AffineError]:
     """The map from the Taylor coefficients of m rows to their sums at h."""
-    A = np.kron([h**n for n in range(order + 1)], np.eye(m))
+    A: Floats = np.kron(np.array([h**n for n in range(order + 1)]), np.eye(m))
     return A, AffineError(np.abs(A) * (2 * order * U), np.zeros(m))
 
 

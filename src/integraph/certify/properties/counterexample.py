@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integraph.certify.properties.margins import Margins
+from integraph.certify.properties.program_margins import ProgramMargins
 from integraph.certify.properties.truth import Decision
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats
@@ -24,7 +25,7 @@ TRIED = 4  # points of a batch that are handed to the checker
 class Suspects:
     """Where to look for a counterexample on a box; `refuted` proves that a point is one."""
 
-    margins: Margins
+    margins: Margins | ProgramMargins
     decision: Decision
     low: Floats
     high: Floats

@@ -15,6 +15,7 @@ from integraph.certify.certificate.certificate import Certificate
 from integraph.certify.problem import Box
 from integraph.certify.properties.certificate import DividedCase, PropertyCertificate
 from integraph.certify.properties.margins import margins
+from integraph.certify.properties.program_margins import Bounds, program_margins
 from integraph.certify.properties.replay import leaf
 from integraph.certify.properties.search import Ending, PartWork, Search, SearchResult, Show
 from integraph.certify.properties.statement import assumptions
@@ -42,8 +43,8 @@ class PropertyProof:
 
     Refuted: it fails at `point`, where the outputs are between `low` and `high`, proved by Arb. Unknown: it is open on
     the `remaining` boxes, (boxes, 2, inputs), and proved on the share `proved` of the volume. `delta` is what the
-    outputs of a program may be off its source by. `ending` is how the search ended; there is a
-    certificate if it was decided.
+    outputs of a program may be off its source by. `ending` is how the search ended; there is a certificate if it was
+    decided, but not of a program without a source: no checker knows its flow.
     """
 
     status: str
@@ -105,6 +106,8 @@ class PropertyProof:
                     for low, high in self.remaining[: SHOWN if len(first.low) <= SHOWN else 0]
                 ),
             ]
+        if self.status != "unknown" and self.certificate is None:
+            rows.append(("certificate", "none: its checker knows networks and graphs, not flows of programs"))
         work = f"{counted(self.cells, 'box')}, {self.seconds:.2g} s"
         return [*rows, ("work", work), *(("assumed", text) for text in self.assumed)]
 
@@ -130,7 +133,7 @@ class Closeness:
 
 
 def prove(
-    source: Network | Graph,
+    source: Network | Graph | Program,
     cases: Sequence[Case],
     text: str,
     closeness: Closeness | None,
@@ -156,7 +159,7 @@ def prove(
     granted = assumptions(source, None if closeness is None else closeness.program)
     boxes = tuple(Box(case.low, case.high) for case in cases)
     certificate = None
-    if last.ending in (Ending.PROVED, Ending.REFUTED):
+    if last.ending in (Ending.PROVED, Ending.REFUTED) and not isinstance(source, Program):
         trees = [one.tree if last.ending is Ending.PROVED else () for one in results]
         trees += [()] * (len(cases) - len(results))
         point = None if last.point is None else tuple(last.point.tolist())
@@ -194,7 +197,7 @@ class Replay:
 
 
 def _searched(
-    source: Network | Graph,
+    source: Network | Graph | Program,
     case: Case,
     degree: int,
     delta: float,
@@ -203,17 +206,21 @@ def _searched(
     scheduler: str | None,
 ) -> SearchResult:
     low, high = np.array(case.low), np.array(case.high)
-    quantities = margins(source, case.property, delta)
-    checker = Replay(source, case.property, degree, delta)
-    work = PartWork(quantities, quantities.degree(int((high > low).sum())), checker)
+    chosen, wide = decision(case.property.clause), int((high > low).sum())
+    if isinstance(source, Program):
+        bounds = program_margins(source, case.property)
+        work = PartWork(bounds, bounds.degree(wide), Bounds(bounds, chosen))
+    else:
+        quantities = margins(source, case.property, delta)
+        work = PartWork(quantities, quantities.degree(wide), Replay(source, case.property, degree, delta))
     with (
         closing(team(work, workers, scheduler)) as helpers,
         threadpool_limits(1),  # as in other processes, or sums would be rounded otherwise
     ):
-        return Search(work, decision(case.property.clause), low, high, helpers.run).run(show)
+        return Search(work, chosen, low, high, helpers.run).run(show)
 
 
-def _outputs(source: Network | Graph, point: Floats, delta: float) -> tuple[Floats, Floats]:
+def _outputs(source: Network | Graph | Program, point: Floats, delta: float) -> tuple[Floats, Floats]:
     """Ends between which the outputs are at a point."""
     low, high = point_values(source, point)
     if not delta:

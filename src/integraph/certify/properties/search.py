@@ -20,6 +20,7 @@ from integraph.certify.certificate.tree import Split
 from integraph.certify.properties.counterexample import Suspects
 from integraph.certify.properties.divisions import Divisions
 from integraph.certify.properties.margins import Margins
+from integraph.certify.properties.program_margins import ProgramMargins
 from integraph.certify.properties.truth import Decision, Truths
 from integraph.clock import DeadlineError, check_deadline
 from integraph.numbers.arrays import Floats, Indices
@@ -54,7 +55,7 @@ class Checker(Protocol):
 class PartWork:
     """The work of a search, a function of a job."""
 
-    margins: Margins
+    margins: Margins | ProgramMargins
     degree: int
     checker: Checker
 
@@ -129,8 +130,7 @@ class Search:
         try:
             point = self.suspects.first()
             if point is None:
-                whole, self.open = self.open, self.open.take(slice(0))
-                point = self._bounded(whole, show)
+                point = self._first(show)
             while point is None and (len(self.open) or len(self.settled)):
                 if not len(self.open):
                     self._check(show)
@@ -143,6 +143,16 @@ class Search:
         except KeyboardInterrupt:
             return self._result(Ending.INTERRUPTED)
         return self._result(Ending.PROVED if point is None else Ending.REFUTED, point)
+
+    def _first(self, show: Show) -> Floats | None:
+        """The whole box; a counterexample if there is one."""
+        whole = self.open
+        try:
+            self.open = whole.take(slice(0))
+            return self._bounded(whole, show)
+        except BaseException:  # it stays open
+            self.open = whole
+            raise
 
     def _end(self) -> Ending | None:
         if self.open.low.size + self.settled.low.size > MOST:

@@ -73,6 +73,7 @@ def prove(
     """
     import integraph
     from integraph.api.flow_maps import is_lifted
+    from integraph.api.origin import is_learned
     from integraph.frontends.property.sentence import is_property
 
     if is_property(source) and not is_property(property):
@@ -84,14 +85,16 @@ def prove(
     target = None
     if is_program(Path(source)):
         subject = loaded(Path(source))
-        target = None if is_lifted(subject) else beside(subject, origin, box, variables, inputs, parameters)[0]
+        alone = is_lifted(subject) or (origin is None and is_learned(subject))
+        target = None if alone else beside(subject, origin, box, variables, inputs, parameters)[0]
     else:
         subject = read_source(source, None, box, variables, inputs, parameters)
     made = integraph.prove(
         property, subject, box_of(box), compiled_from=target, seconds=seconds, workers=workers, scheduler=scheduler
     )
+    nothing = "nothing is decided" if made.status == "unknown" else "there is no certificate of a learned program"
     data, text = property_facts(made), [f"{VERDICTS[made.status]}", repr(made)]
-    warnings = save_proof(made.certificate, where, "nothing is decided", data, text)
+    warnings = save_proof(made.certificate, where, nothing, data, text)
     interrupted = made.ending.name == "INTERRUPTED"
     return Answer(data, text, INTERRUPTED if interrupted else CODES[made.status], tuple(warnings))
 

@@ -7,7 +7,7 @@ Read `operations` (what a writer must know), `recorder` (symbolic arrays), `cont
 products), `register_file`, `trace` (from a program to operations), `shortcuts` over `linear_forms` (closed forms from
 the starts of lemmas), `liveness`; then the functions that closed forms use, `functions`, `gauss_functions` and
 `softmax_functions`, and `expansions` for languages that lack some. For languages with derivatives: `parameters`, and
-the `interpreter` with `slices` and `smooth_functions`.
+the `interpreter` with `slices` and `smooth_functions`, and blocks without closed forms: `free_forms`, `taylor_steps`.
 """
 
 from integraph.flow.closed_forms.operations import ClosedForms as ClosedForms

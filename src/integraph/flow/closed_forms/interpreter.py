@@ -17,6 +17,7 @@ from integraph.flow.closed_forms.liveness import spoils
 from integraph.flow.closed_forms.operations import ELEMENTWISE, ClosedForms, Operation
 from integraph.flow.closed_forms.slices import Slices, slices
 from integraph.flow.closed_forms.smooth_functions import smooth_functions
+from integraph.flow.closed_forms.taylor_steps import Controls, Field, field
 
 Array = Any
 Key = tuple[int, int]  # an operation, and which of its arguments; INDEX for the indices of a gather
@@ -35,6 +36,7 @@ class Library:
     einsum: Callable[..., Array]
     matmul: Callable[[Array, Array], Array]
     held: Callable[[Array], Array]  # without its derivatives
+    unit_flow: Callable[[Library, Field, Array], Array]  # by the steps of `taylor_steps`
     decayed_tanh: Callable[..., tuple[Array, Array]] | None = None  # where it pays; with λ₀ = None for 0
 
 
@@ -138,6 +140,13 @@ class Interpreter:
 
     def _matmul(self, own: Operation, x: Array, matrix: Array) -> Array:
         return self.library.matmul(x, matrix)
+
+    def _free_flow(self, own: Operation, y: Array, x: Array, *controls: Array) -> Array:
+        xp, lead = self.library.module, tuple(y.shape[:-1]) or tuple(x.shape[:-1])
+        start = xp.broadcast_to(y, (*lead, y.shape[-1])).reshape(-1, y.shape[-1])
+        frozen = x.reshape(-1, x.shape[-1]) if x.shape[-1] else None
+        end = self.library.unit_flow(self.library, field(self.library, Controls(*controls), frozen), start)
+        return end.reshape(*lead, *own.lanes)
 
     def _concatenate(self, own: Operation, *rows: Array) -> Array:
         lead: tuple[int, ...] = ()

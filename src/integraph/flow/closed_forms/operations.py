@@ -71,13 +71,16 @@ OTHERS = {
     "decayed_tanh": "α(1) and λ(1) of a tanh from small α₀ and λ₀, and λ₀ may be left out: for languages that have it",
     "alpha": "the first array of these two",
     "lam": "the second",
+    "free_flow": "y after unit time by the controls of a block without a closed form, from y, x, b, A, U, V₁ and V₂",
     "held": "the same numbers, whose derivatives count as 0: for languages with derivatives",
     "matmul": "lanes (…, R) times a constant matrix (R, M) or, for lanes (N, L, R), N of them, (N, R, M)",
 }
 
 
 EVERY = frozenset(ELEMENTWISE)
-DIFFERENTIABLE = EVERY | frozenset(SMOOTH) | {"contract"}  # the native operations of a language with derivatives
+DIFFERENTIABLE = (
+    EVERY | frozenset(SMOOTH) | {"contract", "free_flow"}
+)  # the native operations of a language with derivatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from integraph.errors import UsageError
 from integraph.flow.closed_forms.contraction import contract
 from integraph.flow.closed_forms.expansions import expansions
+from integraph.flow.closed_forms.free_forms import free_form
 from integraph.flow.closed_forms.functions import SymbolFunctions
 from integraph.flow.closed_forms.liveness import prune, spoils
 from integraph.flow.closed_forms.operations import EVERY, ClosedForms
@@ -17,6 +18,7 @@ from integraph.flow.closed_forms.parameters import READOUT, Parameters, Place
 from integraph.flow.closed_forms.recorder import Array, Recorder, Symbol
 from integraph.flow.closed_forms.register_file import RegisterFile
 from integraph.flow.closed_forms.shortcuts import shortcut
+from integraph.gadgets.free_form import FreeForm
 from integraph.gadgets.gadget import Closed, Gadget, with_affine_form
 from integraph.program.views import Index, dense
 
@@ -91,11 +93,14 @@ def _closed(
     f: SymbolFunctions, block: Block, t: float, registers: RegisterFile, tensors: dict[str, Array]
 ) -> tuple[Closed, bool]:
     """The ends of a block, and whether a shortcut gave them."""
-    if not isinstance(block.op, Gadget) or not block.op.exact:
+    free = isinstance(block.op, FreeForm) and "free_flow" in f.recorder.native
+    if not isinstance(block.op, Gadget) or not (free or block.op.exact):
         raise UsageError(
             f"a block of the gadget {block.op.name!r} has no closed form: choose a format of equations, such as json"
         )
     start, operands = (tuple(registers.read(ref) for ref in refs) for refs in (block.targets, block.operands))
+    if free:
+        return free_form(f.recorder, block, t, start[0], operands[0], tensors), False
     arguments = with_affine_form(block, start, operands, tensors)
     short = shortcut(f, block, t, *arguments)
     if short is not None:

@@ -3,5 +3,5 @@
 Nothing here is imported before somebody asks for jax.
 
 Read `library` (jax behind the interpreter of closed forms), `function` (from a program to a function and its
-parameters), `engine`, `taylor` (controls that have no closed form).
+parameters), `engine`, `unit_flow` (blocks without a closed form), `taylor` (the controls of models in training).
 """

@@ -1,7 +1,8 @@
-"""The engine `jax`: closed forms compiled by XLA, in float64, on the device that jax prefers.
+"""The engine `jax`: programs compiled by XLA, in float64, on the device that jax prefers.
 
-Inputs run in pieces, the last padded to a power of two, so that few shapes are compiled. What the compiled closed
-forms do not carry to the end, the exact engine runs again: it may decide more, and says why an input fails.
+Inputs run in pieces, the last padded to a power of two, so that few shapes are compiled. What the compiled function
+does not carry to the end, `exact` runs again, or `taylor` where a block has no closed form: it may decide more, and
+says why an input fails.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import numpy as np
 
 from integraph.errors import UsageError
 from integraph.flow.exact.engine import EXACT
+from integraph.flow.precise import closed_forms
+from integraph.flow.taylor.engine import TAYLOR
+from integraph.gadgets.free_form import FreeForm
 from integraph.numbers.arrays import Floats
 from integraph.program.engine import DOUBLE, Flow, Options
 
@@ -28,7 +32,8 @@ DEVICE_NUMBERS = 2**27  # of the registers of a chunk on an accelerator: 1 GB
 
 
 class JaxEngine:
-    """Ignores `rtol`, `max_steps` and `threads`: a closed form has no step, and jax has threads of its own."""
+    """Ignores `rtol`, `max_steps` and `threads`: a closed form has no step, blocks without one take steps that lose no
+    digit, and jax has threads of its own."""
 
     name = "jax"
 
@@ -36,13 +41,13 @@ class JaxEngine:
         self._carried: WeakKeyDictionary[Program, int] = WeakKeyDictionary()
 
     def can(self, program: Program) -> bool:
-        return EXACT.can(program)
+        return closed_forms(program, FreeForm)
 
     def due(self, program: Program, count: int) -> bool:
         """Whether jax, which somebody else has loaded, has an accelerator, and the program has had so much work that
         compiling it pays: what is lost is never more than what `exact` has taken. Note the work."""
         jax = sys.modules.get("jax")
-        if jax is None or count < PIECES[-1] or program.bits > DOUBLE or not self.can(program):
+        if jax is None or count < PIECES[-1] or program.bits > DOUBLE or not EXACT.can(program):
             return False
         try:
             if jax.default_backend() == "cpu":  # `exact` is as fast, but for wide nets, and needs no second to compile
@@ -64,7 +69,7 @@ class JaxEngine:
         failed = np.flatnonzero(~np.isfinite(outputs).all(1))
         if not len(failed):
             return Flow(self.name, outputs, None, None, ())
-        again = EXACT.run(program, x[failed], options)
+        again = (EXACT if EXACT.can(program) else TAYLOR).run(program, x[failed], options)
         outputs[failed] = again.outputs
         failures = tuple(replace(failure, input=int(failed[failure.input])) for failure in again.failures)
         return Flow(self.name, outputs, None, None, failures)

@@ -76,7 +76,7 @@ def _scheduled(run: Callable[[Array], Array], batch: Array, ops: set[str]) -> Ar
     rows, d = batch.shape
     most = CHUNK * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     whole = not isinstance(rows, int) or rows <= most or backend() != "cpu" or jax.device_count() > 1
-    if whole or not ops & {"matmul", "contract"}:
+    if whole or not ops & {"matmul", "contract", "free_flow"}:
         return run(batch)
     count = -(-rows // most)
     size = -(-rows // count)

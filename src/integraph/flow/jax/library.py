@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from integraph.errors import UsageError
 from integraph.flow.closed_forms.interpreter import Library
 from integraph.flow.jax.decayed_tanh import decayed_tanh
+from integraph.flow.jax.unit_flow import unit_flow
 
 
 def backend() -> str:
@@ -32,5 +33,6 @@ def library(precision: str) -> Library:
         partial(jnp.einsum, precision=precision),
         partial(jnp.matmul, precision=precision),
         jax.lax.stop_gradient,
+        unit_flow,
         decayed_tanh,
     )

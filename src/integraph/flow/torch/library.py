@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import torch
 
 from integraph.flow.closed_forms.interpreter import Library
+from integraph.flow.closed_forms.taylor_steps import Field, advance
+
+STEPS = 4096
+
+
+def unit_flow(library: Library, field: Field, y: Any) -> Any:
+    """y(1) (B, W) from y(0) = y. Rows that blow up, overflow, or need more steps are NaN."""
+    t = torch.zeros_like(y[:, 0])
+    for _ in range(STEPS):
+        if not bool((t < 1.0).any()):
+            break
+        t, y = advance(library, field, t, y)
+    return torch.where((t < 1.0)[:, None], float("nan"), y)
+
 
 LIBRARY = Library(
     torch,
@@ -16,4 +31,5 @@ LIBRARY = Library(
     torch.einsum,
     torch.matmul,
     torch.detach,
+    unit_flow,
 )

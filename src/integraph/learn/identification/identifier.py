@@ -16,7 +16,8 @@ from integraph.numbers.arrays import Floats
 
 
 class QuadraticIdentifier(BaseEstimator):  # type: ignore[misc]
-    """After `fit`: `system_`, `coefficients_` (states, features), `standard_errors_`, `feature_names_`, `noise_`."""
+    """After `fit`: `system_`, `coefficients_` (states, features), `standard_errors_`, `feature_names_`, `noise_`,
+    `window_`."""
 
     def __init__(self, dt: Any = 1.0, *, functions: str | Sequence[str] = (), errors: float = ERRORS) -> None:
         self.dt = dt
@@ -31,6 +32,7 @@ class QuadraticIdentifier(BaseEstimator):  # type: ignore[misc]
         self.standard_errors_ = result.standard_errors
         self.feature_names_ = result.features
         self.noise_ = result.noise
+        self.window_ = result.window
         self.n_features_in_ = len(result.coefficients)
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from integraph.frontends.dynamics import read_system
 from integraph.frontends.input_names import names, numbered
 from integraph.learn.identification.estimation import best_fit
 from integraph.learn.identification.features import Features
+from integraph.learn.identification.roughness import doubt
 from integraph.learn.identification.shooting import linearised
 from integraph.learn.identification.trajectories import Trajectory, trajectories
 from integraph.numbers.arrays import Floats, real
@@ -100,13 +102,16 @@ def identification(
     spread = np.zeros_like(fit.theta)
     spread[fit.mask] = np.linalg.norm(np.linalg.pinv(np.linalg.qr(matrix, mode="r")), axis=1)
     theta = np.where(fit.mask, fit.theta, 0.0)
+    noise = 1.0 / fit.weights
+    if sentence := doubt(known, called, noise):
+        warnings.warn(sentence, UserWarning, stacklevel=3)
     name = f"a system identified from {counted(sum(map(len, known)), 'sample')}"
     return Identification(
         _system(theta, features, called, forced, name),
         features.names,
         theta,
         spread,
-        1.0 / fit.weights,
+        noise,
         fit.windows.times.shape[1] - 1,
     )
 
@@ -117,6 +122,16 @@ def _names(given: str | Sequence[str], count: int, argument: str, letter: str) -
     called = names(given)
     if len(called) != count:
         raise UsageError(f"the data have {count}, not {len(called)}", argument=argument, value=given)
+    for name in called:
+        try:
+            read_system({name: "0"})
+        except (SourceError, UsageError):
+            raise UsageError(
+                f"equations cannot have the name {name!r}: take a letter, then letters, digits and _, and no word that "
+                "means something else",
+                argument=argument,
+                value=given,
+            ) from None
     return called
 
 

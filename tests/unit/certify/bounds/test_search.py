@@ -250,17 +250,6 @@ def test_interruption_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> N
     assert bounds.high[0] >= sampled.max()
 
 
-def test_values_that_are_not_proved_are_no_goal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(_: Any, lowest: Any, highest: Any, __: Any) -> Any:
-        return lowest, highest, (np.full(len(lowest), np.inf), np.full(len(lowest), -np.inf))
-
-    monkeypatch.setattr(search, "attained", nothing)
-    bounds = integraph.bound("sin(x)", (0, 1), gap=0.5)
-    assert bounds.ending is Ending.SEEN
-    assert "attained [none, none], gap inf" in str(bounds)
-    assert "these are not proved" in str(bounds)
-
-
 def test_too_many_cells_end_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "MOST", 100)
     bounds = integraph.bound(random_network((3, 16, 16, 1), "tanh"), (-1, 1), gap=1e-9)

@@ -37,11 +37,9 @@ def test_failures_are_explained() -> None:
 
 
 @needs("jax")
-def test_states_and_raw_blocks_are_refused() -> None:
+def test_states_are_refused() -> None:
     with pytest.raises(UsageError, match="engine='exact'"):
         export_programs.formula().flow([0.5, 0.5], "jax", states=True)
-    with pytest.raises(UsageError, match="no closed form"):
-        export_programs.escaping()([0.1], engine="jax")
 
 
 def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import export_programs
+from free_programs import two_segments
 from integraph.errors import UsageError
 from lazy import Lazy, needs, needs_command
 from slow import mostly_slow
@@ -48,6 +49,27 @@ def test_a_step_of_descent_is_that_of_jax(name: str) -> None:
     for key, value in params.items():
         moved = value - 1e-3 * np.asarray(gradient[key])
         assert np.abs(module.controls[key].detach().numpy() - moved).max() <= 1e-13 * max(1.0, np.abs(moved).max())
+
+
+@pytest.mark.slow
+@needs("jax")
+@pytest.mark.parametrize("block", ["low_rank", "raw"])
+def test_blocks_without_closed_forms(block: str) -> None:
+    """Values against the engine `taylor`, gradients against jax, NaN where a solution ends."""
+    program = two_segments(block)
+    module, x = program.to_torch(), np.random.default_rng(1).uniform(-0.5, 0.5, (5, 2))
+    outputs = module(torch.tensor(x))
+    assert np.abs(outputs.detach().numpy() - program(x, engine="taylor")).max() <= 1e-13
+    (outputs**2).sum().backward()
+    function, params = program.to_jax()
+    with jax.enable_x64(True):
+        variables = {key: jax.numpy.asarray(value) for key, value in params.items()}
+        gradient = jax.grad(lambda params: (function(params, x) ** 2).sum())(variables)
+    for key in params:
+        assert np.abs(module.controls[key].grad.numpy() - gradient[key]).max() <= 1e-12
+    ends = export_programs.escaping().to_torch()(torch.tensor([[0.5], [2.0]], dtype=torch.float64))
+    assert abs(float(ends[0, 0]) - 1.0) <= 1e-14
+    assert bool(ends[1].isnan())
 
 
 @pytest.mark.slow

@@ -12,7 +12,9 @@ from tests.support.lazy import Lazy, needs
 import integraph
 from integraph.errors import IntegraphError, SourceError, UsageError
 from integraph.learn.identification.identify import Identification, identification
+from integraph.learn.identification.roughness import roughness
 from integraph.learn.identification.tangents import SLOPES, tangents
+from integraph.learn.identification.trajectories import trajectories
 
 sklearn_base = Lazy("sklearn.base")
 
@@ -114,7 +116,8 @@ def test_functions_of_states_are_lifted():
 @pytest.mark.slow
 def test_what_is_no_quadratic_system_shows_in_noise_and_window():
     states = simulated(lambda t, y: [y[1], (1 - y[0] ** 2) * y[1] - y[0]], [2, 0], np.linspace(0, 20, 401))
-    result = identification(states, 0.05)
+    with pytest.warns(UserWarning, match=r"does not follow the data: it is off by .* in x2, .* functions='x1\^2'"):
+        result = identification(states, 0.05)
     assert result.window <= 8
     assert result.noise.max() > 1e-2
     assert identification(states, 0.05, functions="x1^2").noise.max() < 1e-10
@@ -160,6 +163,9 @@ def test_nothing_moves():
         (np.ones(9), {"inputs": np.ones(5)}, "a row for each of the 9 samples"),
         (np.ones((9, 2)), {"states": "x"}, "the data have 2, not 1"),
         (np.ones(9), {"errors": -1}, "0 or more"),
+        (np.ones((9, 2)), {"states": "x, 2y"}, "cannot have the name '2y'"),
+        (np.ones((9, 2)), {"states": "x, sin"}, "cannot have the name 'sin'"),
+        (np.ones(9), {"inputs": np.ones(9), "input_names": "u+1"}, "cannot have the name"),
         ([np.ones((9, 2)), np.ones((9, 3))], {}, "2 and 3 states"),
         (-np.ones(9), {"functions": "ln(x)"}, "ln"),
         (np.ones(9), {"functions": "abs(x)"}, "kink"),
@@ -183,6 +189,28 @@ def test_slopes_are_those_of_finite_differences(name):
         assert np.allclose(rise, slopes[:, :, n], rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.slow
+def test_a_state_that_was_not_measured_is_missed():
+    states = simulated(lambda t, y: [y[1], -y[0]], [1, 0], np.arange(0, 6, 0.1))
+    noisy = states + 0.01 * np.random.default_rng(0).normal(size=states.shape)
+    with pytest.warns(UserWarning, match="in x, whose samples are smooth"):
+        integraph.identify(noisy[:, 0], 0.1)
+    identification(noisy, 0.1)  # without a word
+
+
+def test_the_noise_of_samples_is_seen_without_a_model():
+    random = np.random.default_rng(0)
+    times = np.cumsum(random.uniform(0.02, 0.08, 2000))
+    smooth = np.stack([np.sin(times), 0.01 * times**2], 1)
+    sizes = np.array([1e-2, 1e-3])
+    runs = trajectories(
+        [*np.array_split(smooth + sizes * random.normal(size=smooth.shape), 2)], [*np.array_split(times, 2)]
+    )
+    assert np.abs(roughness(runs) / sizes - 1).max() < 0.08
+    assert roughness(trajectories(smooth[:15], times[:15])) is None
+    assert (roughness(trajectories(smooth, times)) < 1e-5).all()
+
+
 @needs("sklearn")
 def test_the_estimator_is_one_of_scikit_learn():
     from integraph.learn import QuadraticIdentifier
@@ -190,5 +218,6 @@ def test_the_estimator_is_one_of_scikit_learn():
     states = simulated(lotka_volterra, [4, 2], np.arange(0, 10.1, 0.25))
     model = sklearn_base.clone(QuadraticIdentifier(dt=0.25)).fit(states)
     assert np.abs(model.predict(states) - states[1:]).max() < 1e-10
+    assert model.window_ == len(states) - 1
     assert model.score(states) > 1 - 1e-10
     assert np.abs(model.simulate([4, 2], [10.0])[0, 0] - states[-1]).max() < 1e-9
