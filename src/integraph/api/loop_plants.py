@@ -116,7 +116,7 @@ def sides(box: Any, wanted: tuple[str, ...], argument: str) -> tuple[Floats, Flo
     for name, start, end in zip(wanted, low, high, strict=True):
         if not (start <= end and float(end) - float(start) < np.inf):
             raise UsageError(
-                f"{name} needs (low, high), finite, low ≤ high, as is their difference",
+                f"{name} needs (low, high), finite, low ≤ high, with a finite difference",
                 argument=argument,
                 value=box[name],
             )

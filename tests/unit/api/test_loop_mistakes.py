@@ -53,7 +53,7 @@ def test_numbers_of_cells_and_workers(result, count: Any) -> None:
         ({"outputs": 3}, "outputs = 3: give formulas"),
         ({"outputs": ["x", 3]}, "give formulas"),
         ({"discrete": "yes"}, "discrete = 'yes': it is True or False"),
-        ({"start": {"x": (-1e308, 1e308), "v": 0}}, "as is their difference"),
+        ({"start": {"x": (-1e308, 1e308), "v": 0}}, "with a finite difference"),
         ({"plant": {"x": "v", "v": "u + t - x"}, "start": {"x": 0, "v": 0, "t": 0}}, 'outputs="x, v"'),
     ],
 )

@@ -87,7 +87,7 @@ def periods(loop: Loop, low: Floats, high: Floats, degree: int | None = None) ->
             share = min(1.0, 2.0 * period.flow[-1].share)
         x = period.end
         widest = np.maximum(widest, x.polynomial_radii())
-        if (x.errors() > HOPELESS * widest)[widest > 0].any():
+        if (x.errors() / HOPELESS > widest)[widest > 0].any():
             yield Period(
                 number + 1, x, None, reason=f"errors outgrow the set of states at t = {(number + 1) * loop.period:.4g}"
             )
